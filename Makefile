@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# Chard: a message-driven chare runtime with one-sided direct channels.
+#   make demo    install what is missing, build, run the three examples, print one table
+#   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make         library, ckci, ckrun, examples      V=1: show the commands
+#   make bench   the benchmarks                      make install PREFIX=... DESTDIR=...
+
+SANITIZE ?=
+B        ?= build$(if $(SANITIZE),-$(SANITIZE))
+PREFIX   ?= /usr/local
+VERSION  := 0.1.0
+Q        := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-8s %s\n' $(1) $(2))
+
+CC       ?= cc
+OPT      ?= -O2 -g
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN_thread  := -fsanitize=thread
+SAN      := $(SAN_$(SANITIZE))
+PKGS     := ucx hwloc libunwind
+CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
+LIB_CFLAGS := -fPIC -fno-semantic-interposition -DCHARD_VERSION='"$(VERSION)"'
+LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
+INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
+
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c))
+CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
+RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
+LIB      := $(B)/libchard.a
+CKCI     := $(B)/bin/ckci
+CKRUN    := $(B)/bin/ckrun
+
+EXAMPLES := hello stencil matmul
+EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
+# A test or benchmark is one file x.c, with x.ci beside it when it has chares.
+UNIT_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/test_*.c))
+PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci))
+BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c,$(wildcard bench/*.c)))
+
+.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench install clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: lib tools examples
+lib: $(LIB) $(B)/libchard.so
+tools: $(CKCI) $(CKRUN)
+examples: $(EXAMPLE_BINS)
+tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
+bench-bins: $(BENCH_BINS)
+
+$(B)/%.o: %.c
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
+
+$(LIB): $(LIB_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(B)/libchard.so: $(LIB_OBJ)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(LIBS)
+$(CKCI): $(CKCI_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^
+$(CKRUN): $(RUN_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^
+
+# ckci names its output by module; ours are called like their files.
+$(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI)
+	$(say) CKCI $<
+	@mkdir -p $(@D)
+	$(Q)$(CKCI) -o $(@D) $<
+
+# Programs: all objects of an example's folder; one file elsewhere.
+define example_rule
+$(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c)) $(LIB)
+$(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
+endef
+$(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
+$(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o: OPT := -O3 -g
+$(B)/examples/matmul/%.o: CFLAGS += $(shell pkg-config --cflags openblas 2>/dev/null)
+$(B)/examples/matmul/matmul: LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) $(LIBS) -lm
+$(UNIT_BINS): LIBS += -lcmocka
+$(BENCH_BINS): $(B)/bench/bench.o
+
+$(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
+
+clean:
+	rm -rf build build-address build-thread
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The physical limit that channels are measured against: a round trip between two bare processes
+ * over mapped memory, with no runtime between them. Each side changes one word per cache line of
+ * its source (as a program that computes does), copies all but the last word with memcpy, and
+ * release-stores the last word; the other side polls that word with acquire, reads every word,
+ * and answers in the same way.
+ *
+ *     build/bench/floor                 processes          floor          <bytes> <microseconds>
+ *     build/bench/floor --threads       two threads        floor-threads  <bytes> <microseconds>
+ *     build/bench/floor --no-touch      nothing rewritten or read: not a limit for a real program
+ *     build/bench/floor --memcpy        both sides in one thread: the work without the wire
+ *     also: --sizes a,b,c  --reps n  --no-pin
+ *
+ *     cc -std=c11 -D_GNU_SOURCE -O2 -Ibench -o build/bench/floor bench/floor.c bench/bench.c \
+ *         -pthread
+ *
+ * The sides are pinned to the first two CPUs of the affinity mask; where these are two threads of
+ * one core, choose others: taskset -c 0,2 build/bench/floor.
+ *
+ * Limits: one copy in one block. Above about 10 kB a pipeline of chunks can be some 30 % faster,
+ * when the receiver happens to be waiting.
+ */
+#include "bench.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* After so many looks at an empty word: give the CPU away once and see whether the peer still
+ * lives. Rare enough to cost nothing between two CPUs, frequent enough to move on when there is
+ * but one. */
+enum { LOOKS_BETWEEN_CHECKS = 1 << 16 };
+
+enum mode { MODE_PROCESSES, MODE_THREADS, MODE_MEMCPY };
+
+struct floor {
+	struct bench_options opt;
+	struct bench_cpus cpus;
+	enum mode mode;
+	void *inbox[2]; /* shared; inbox[s] is written by the other side and read by side s */
+	/* of the run that goes on: */
+	size_t bytes;
+	long trips; /* warm-up and timed together */
+};
+
+/* One of the two ends. `peer` is the child's process id at the parent, 0 where none can die
+ * alone. */
+struct side {
+	struct bench_payload source; /* private                             */
+	struct bench_payload inbox;  /* read here, written by the other end */
+	struct bench_payload outbox; /* the other end's inbox               */
+	void *area;
+	bool touch;
+	pid_t peer;
+};
+
+static void side_init(struct side *s, const struct floor *f, int which)
+{
+	s->area = bench_alloc(bench_area_bytes(f->bytes));
+	s->touch = f->opt.touch;
+	s->peer = 0;
+	bench_payload_init(&s->source, s->area, f->bytes);
+	/* The inboxes hold stamp 0 since before the peer was started; only their layout is wanted,
+	 * and computing it from a private copy leaves the shared words alone. */
+	s->inbox = s->source;
+	s->outbox = s->source;
+	ptrdiff_t head = s->source.start - (unsigned char *)s->area;
+	s->inbox.start = (unsigned char *)f->inbox[which] + head;
+	s->outbox.start = (unsigned char *)f->inbox[!which] + head;
+	s->inbox.words = (uint64_t *)(s->inbox.start + f->bytes % 8);
+	s->outbox.words = (uint64_t *)(s->outbox.start + f->bytes % 8);
+}
+
+static void side_fini(struct side *s)
+{
+	free(s->area);
+}
+
+static void side_send(struct side *s, uint64_t stamp)
+{
+	if (s->touch)
+		bench_refresh(&s->source, stamp);
+	memcpy(s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t));
+	/* release, pairs with the acquire in side_receive: whoever sees this stamp sees the copy */
+	__atomic_store_n(bench_last(&s->outbox), stamp, __ATOMIC_RELEASE);
+}
+
+static void check_peer(const struct side *s)
+{
+	siginfo_t info = {0};
+
+	sched_yield();
+	/* A child that ended with 0 has sent all its answers, and they will be found. */
+	if (s->peer && waitid(P_PID, (id_t)s->peer, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid && !(info.si_code == CLD_EXITED && info.si_status == 0)) {
+		fprintf(stderr, "floor: the peer process died\n");
+		exit(1);
+	}
+}
+
+static void side_receive(struct side *s, uint64_t stamp)
+{
+	/* acquire, pairs with the release in side_send; the answer that follows is in turn the
+	 * permission to overwrite this inbox, because the sender acquires it before it copies
+	 * again */
+	for (unsigned looks = 1; __atomic_load_n(bench_last(&s->inbox), __ATOMIC_ACQUIRE) != stamp;
+	     looks++)
+		if (looks % LOOKS_BETWEEN_CHECKS == 0)
+			check_peer(s);
+	if (s->touch && !bench_arrived_whole(&s->inbox, stamp)) {
+		fprintf(stderr, "floor: %zu bytes, trip %llu: stale words in the payload\n",
+			s->inbox.bytes, (unsigned long long)stamp);
+		exit(1);
+	}
+}
+
+static void echo(const struct floor *f)
+{
+	struct side s;
+
+	if (f->opt.pin)
+		bench_pin(&f->cpus, 1);
+	side_init(&s, f, 1);
+	for (uint64_t stamp = 1; stamp <= (uint64_t)f->trips; stamp++) {
+		side_receive(&s, stamp);
+		side_send(&s, stamp);
+	}
+	side_fini(&s);
+}
+
+static void *echo_thread(void *f)
+{
+	echo(f);
+	return NULL;
+}
+
+_Noreturn static void echo_process(const struct floor *f, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* died before the line above took effect */
+		_exit(1);
+	echo(f);
+	_exit(0);
+}
+
+static double ping(const struct floor *f, pid_t peer, long timed)
+{
+	struct side s;
+	double begin = 0;
+
+	side_init(&s, f, 0);
+	s.peer = peer;
+	for (long trip = 1; trip <= f->trips; trip++) {
+		if (trip == f->trips - timed + 1)
+			begin = bench_now_us();
+		side_send(&s, (uint64_t)trip);
+		side_receive(&s, (uint64_t)trip);
+	}
+	double us = bench_now_us() - begin;
+	side_fini(&s);
+	return us;
+}
+
+static double ping_alone(const struct floor *f, long timed)
+{
+	struct side s[2];
+	double begin = 0;
+
+	side_init(&s[0], f, 0);
+	side_init(&s[1], f, 1);
+	for (long trip = 1; trip <= f->trips; trip++) {
+		if (trip == f->trips - timed + 1)
+			begin = bench_now_us();
+		for (int from = 0; from < 2; from++) {
+			side_send(&s[from], (uint64_t)trip);
+			side_receive(&s[!from], (uint64_t)trip);
+		}
+	}
+	double us = bench_now_us() - begin;
+	side_fini(&s[0]);
+	side_fini(&s[1]);
+	return us;
+}
+
+static double ping_thread(struct floor *f, long timed)
+{
+	pthread_t peer;
+
+	if (pthread_create(&peer, NULL, echo_thread, f)) {
+		fprintf(stderr, "floor: cannot start a thread\n");
+		exit(1);
+	}
+	double us = ping(f, 0, timed);
+	pthread_join(peer, NULL);
+	return us;
+}
+
+static double ping_process(struct floor *f, long timed)
+{
+	pid_t self = getpid();
+	pid_t peer = fork();
+
+	if (peer < 0) {
+		perror("floor: fork");
+		exit(1);
+	}
+	if (peer == 0)
+		echo_process(f, self);
+	double us = ping(f, peer, timed);
+	int status;
+	if (waitpid(peer, &status, 0) != peer || status) {
+		fprintf(stderr, "floor: the peer process failed\n");
+		exit(1);
+	}
+	return us;
+}
+
+/* A bench_run_fn. Each run has a peer of its own, so that nothing must be agreed on while it
+ * runs. */
+static double run(void *context, size_t bytes, long iterations)
+{
+	struct floor *f = context;
+	struct bench_payload empty;
+
+	f->bytes = bytes;
+	f->trips = iterations + iterations / 8 + 1;
+	/* plain stores: no peer exists yet, and starting one orders them */
+	bench_payload_init(&empty, f->inbox[0], bytes);
+	bench_payload_init(&empty, f->inbox[1], bytes);
+	switch (f->mode) {
+	case MODE_THREADS:
+		return ping_thread(f, iterations);
+	case MODE_MEMCPY:
+		return ping_alone(f, iterations);
+	default:
+		return ping_process(f, iterations);
+	}
+}
+
+static void *map_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		perror("floor: mmap");
+		exit(1);
+	}
+	return p;
+}
+
+static void parse(struct floor *f, int argc, char **argv)
+{
+	bench_options_init(&f->opt);
+	f->mode = MODE_PROCESSES;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--threads")) {
+			f->mode = MODE_THREADS;
+		} else if (!strcmp(argv[i], "--memcpy")) {
+			f->mode = MODE_MEMCPY;
+		} else if (!bench_option(&f->opt, argc, argv, &i)) {
+			fprintf(stderr,
+				"usage: %s [--threads|--memcpy] [--no-touch] [--sizes a,b,c] "
+				"[--reps n] [--no-pin]\n",
+				argv[0]);
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"floor", "floor-threads", "floor-memcpy"};
+	struct floor f;
+	char name[32];
+
+	parse(&f, argc, argv);
+	bench_cpus_get(&f.cpus);
+	if (f.cpus.n < 2 && f.mode != MODE_MEMCPY)
+		fprintf(stderr, "floor: one CPU only: both sides share it, which is no limit\n");
+	if (f.opt.pin)
+		bench_pin(&f.cpus, 0);
+	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt)));
+	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt)));
+	snprintf(name, sizeof name, "%s%s", names[f.mode], f.opt.touch ? "" : "-notouch");
+	bench_sweep(&f.opt, name, run, &f);
+	return 0;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cube.c: one chare of the multiplication. An iteration sends the own slices of A and B,
+ * waits for the others', multiplies, sends the slices of the product, waits for those that
+ * belong here, and adds them up. With channels every slice of A and B lands where dgemm
+ * reads it; with messages it is copied there from the message. Slices of C are added from
+ * where they arrived in both modes.
+ *
+ * Why --sync none needs no barrier. Let M be a chare and Q a peer in some exchange.
+ *  (1) Q's iteration k + 1 ends only after M's slice of that exchange for k + 1 has come.
+ *  (2) M sends its slices of A and B for k + 1 after its iteration k has ended; its slices
+ *      of C for k + 1 later still. When iteration k ends, M has used all that came for k
+ *      and has released slot k % 2.
+ *  (3) Q sends for k + 2, whatever the kind, after its iteration k + 1 has ended.
+ *  So Q's slice for k + 2 is sent after M has released the slot it goes to, k % 2: no slot
+ *  holds two slices, and Q is at most one iteration ahead.
+ *  (4) Visibility: M's CkDirect_ready stores the out-of-band value before M's put or
+ *      message for k + 1 in program order; that is a release, Q's noticing it an acquire,
+ *      and Q's put for k + 2 comes after it. So the out-of-band value happens before Q's
+ *      data, and cannot overwrite it.
+ *  (5) An iteration begins only when all puts of the one before are locally complete: the
+ *      own slices and the product may be written again.
+ * With --sync barrier a reduction after each iteration replaces (1): one slot is enough.
+ *
+ * Elements are small multiples of 1/8, so all products and sums are exact in a double and
+ * results can be compared bit for bit, whatever the order of the sums. To make a slice
+ * that is too old show, A is multiplied by 1, 2, 4, 1, 2, 4, ... from iteration to iteration
+ * and C is the sum of all products.
+ */
+#include "cube.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A NaN; the elements are numbers. */
+#define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de)
+
+static int n_slots(void)
+{
+	return opt.barrier ? 1 : N_SLOTS;
+}
+
+static int slot_of(int iter)
+{
+	return opt.barrier ? 0 : iter % N_SLOTS;
+}
+
+static int factor_of(int iter)
+{
+	return 1 << iter % 3;
+}
+
+long factor_sum(void)
+{
+	long sum = 0;
+
+	for (int k = 0; k < opt.iters; k++)
+		sum += factor_of(k);
+	return sum;
+}
+
+static void *alloc_bytes(size_t bytes, bool receive)
+{
+	void *p = receive && !opt.malloc_recv ? CkDirect_alloc(bytes) : malloc(bytes);
+
+	if (!p)
+		CkAbort("matmul: no memory for %zu bytes: use a smaller --n%s", bytes,
+			receive && !opt.malloc_recv ? " or --recv malloc" : "");
+	return p;
+}
+
+static double *alloc_doubles(size_t n, bool receive)
+{
+	return alloc_bytes(n * sizeof(double), receive);
+}
+
+static void free_doubles(double *p, bool receive)
+{
+	if (receive && !opt.malloc_recv)
+		CkDirect_free(p);
+	else
+		free(p);
+}
+
+/* ---- slices ------------------------------------------------------------------------------ */
+
+/* Slice i of a block: its first row, its number of doubles, and where it is. */
+static int first_row(int nb, int i)
+{
+	return (int)((int64_t)nb * i / opt.p);
+}
+
+static int slice_rows(int nb, int i)
+{
+	return first_row(nb, i + 1) - first_row(nb, i);
+}
+
+static int slice_doubles(const Cube *m, int i)
+{
+	return slice_rows(m->nb, i) * m->nb;
+}
+
+static double *slice_of(const Cube *m, double *block, int i)
+{
+	return block + (size_t)first_row(m->nb, i) * (size_t)m->nb;
+}
+
+/* What peer q sends here, and where it shall stand. */
+static int in_doubles(const Cube *m, int kind, int q)
+{
+	return slice_doubles(m, kind == KIND_C ? m->me[KIND_C] : q);
+}
+
+static double *in_place(const Cube *m, int kind, int slot, int q)
+{
+	if (kind == KIND_C)
+		return m->area[slot] + (size_t)q * (size_t)slice_doubles(m, m->me[KIND_C]);
+	return slice_of(m, m->ab[kind][slot], q);
+}
+
+/* What peer q gets from here: the own slice of A or B, or slice q of the product. */
+static int out_doubles(const Cube *m, int kind, int q)
+{
+	return slice_doubles(m, kind == KIND_C ? q : m->me[kind]);
+}
+
+static double *out_place(const Cube *m, int kind, int slot, int q)
+{
+	if (kind == KIND_C)
+		return slice_of(m, m->partial, q);
+	return slice_of(m, m->ab[kind][slot], m->me[kind]);
+}
+
+static struct link *link_of(const Cube *m, int kind, int slot, int q)
+{
+	return &m->links[(kind * N_SLOTS + slot) * opt.p + q];
+}
+
+/* The q-th of the chares that share a block of this kind with m. */
+static CProxyElement_Cube peer(const Cube *m, int kind, int q)
+{
+	CkIndex3D i = Cube_thisIndex(m);
+
+	return Cube_at(Cube_thisProxy(m), kind == KIND_B ? q : i.x, kind == KIND_C ? q : i.y,
+		       kind == KIND_A ? q : i.z);
+}
+
+/* ---- the matrices ------------------------------------------------------------------------- */
+
+/* Element (row, column) of A or B. */
+static double element(int kind, int row, int col)
+{
+	return kind == KIND_A ? ((row * 7 + col * 3) % 17 - 8) / 8.0
+			      : ((row * 5 + col * 11) % 19 - 9) / 8.0;
+}
+
+static void fill(double *out, int kind, int row0, int rows, int col0, int cols)
+{
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < cols; j++)
+			*out++ = element(kind, row0 + i, col0 + j);
+}
+
+/* out (rows x cols) = alpha * a (rows x depth) * b (depth x cols). */
+static void multiply(double *out, double alpha, const double *a, const double *b, int rows,
+		     int cols, int depth)
+{
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, cols, depth, alpha, a, depth,
+		    b, cols, 0.0, out, cols);
+}
+
+/* Parallelism comes from the chares; a BLAS with threads of its own would be in the way. */
+extern void openblas_set_num_threads(int n) __attribute__((weak));
+
+void limit_blas_threads(void)
+{
+	if (openblas_set_num_threads)
+		openblas_set_num_threads(1);
+}
+
+/* ---- set-up ------------------------------------------------------------------------------- */
+
+void Cube_on_new(Cube *m, int mode)
+{
+	CkIndex3D i = Cube_thisIndex(m);
+	size_t block;
+
+	m->mode = mode;
+	m->me[KIND_A] = i.z;
+	m->me[KIND_B] = i.x;
+	m->me[KIND_C] = i.y;
+	m->nb = opt.n / opt.p;
+	block = (size_t)m->nb * (size_t)m->nb;
+	m->partial = alloc_doubles(block, false);
+	m->c = alloc_doubles((size_t)slice_doubles(m, i.y), false);
+	m->links = calloc((size_t)(N_KINDS * N_SLOTS * opt.p), sizeof *m->links);
+	if (!m->links)
+		CkAbort("matmul: no memory for %d links", N_KINDS * N_SLOTS * opt.p);
+	for (int s = 0; s < n_slots(); s++) {
+		for (int kind = 0; kind < N_KINDS; kind++)
+			for (int q = 0; q < opt.p; q++)
+				*link_of(m, kind, s, q) =
+					(struct link){.cube = m, .kind = kind, .slot = s};
+		m->ab[KIND_A][s] = alloc_doubles(block, mode == MODE_DIRECT);
+		m->ab[KIND_B][s] = alloc_doubles(block, mode == MODE_DIRECT);
+		if (mode == MODE_DIRECT)
+			m->area[s] = alloc_doubles(
+				(size_t)opt.p * (size_t)slice_doubles(m, i.y), true);
+		link_of(m, KIND_C, s, i.y)->part = slice_of(m, m->partial, i.y);
+	}
+}
+
+static void on_put(void *link);
+
+static void count_connection(Cube *m)
+{
+	if (++m->n_connected == N_KINDS * (opt.p - 1) * n_slots() + 1)
+		CkContribute(m, m->paths, N_PATHS, CkReduction_sum_long,
+			     Main_cb_connected(mainProxy));
+}
+
+static void connect_link(Cube *m, int kind, int slot, int q)
+{
+	struct link *l = link_of(m, kind, slot, q);
+	double *place = in_place(m, kind, slot, q);
+	size_t bytes = (size_t)in_doubles(m, kind, q) * sizeof(double);
+
+	if (kind == KIND_C)
+		l->part = place;
+	l->in = CkDirect_createHandle(place, bytes, OUT_OF_BAND, on_put, l);
+	Cube_channel(peer(m, kind, q), kind, slot, m->me[kind], l->in);
+}
+
+void Cube_on_connect(Cube *m)
+{
+	for (int kind = 0; kind < N_KINDS; kind++)
+		for (int s = 0; s < n_slots(); s++)
+			for (int q = 0; q < opt.p; q++)
+				if (q != m->me[kind])
+					connect_link(m, kind, s, q);
+	count_connection(m);
+}
+
+void Cube_on_channel(Cube *m, int kind, int slot, int from, CkDirectHandle h)
+{
+	struct link *l = link_of(m, kind, slot, from);
+	const char *path;
+
+	l->out = h;
+	CkDirect_assocLocal(&l->out, out_place(m, kind, slot, from));
+	path = CkDirect_path(&l->out);
+	l->at_once = !strcmp(path, "memory");
+	m->paths[l->at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
+	count_connection(m);
+}
+
+/* The own slices as they are in iteration 0; nothing is summed yet. What peers' slices hold is
+ * of no interest, and not to be touched: the channels are armed. */
+void Cube_on_prepare(Cube *m)
+{
+	CkIndex3D i = Cube_thisIndex(m);
+	int nb = m->nb, za = first_row(nb, i.z), xb = first_row(nb, i.x);
+
+	for (int s = 0; s < n_slots(); s++) {
+		fill(slice_of(m, m->ab[KIND_A][s], i.z), KIND_A, i.x * nb + za,
+		     slice_rows(nb, i.z), i.y * nb, nb);
+		fill(slice_of(m, m->ab[KIND_B][s], i.x), KIND_B, i.y * nb + xb,
+		     slice_rows(nb, i.x), i.z * nb, nb);
+		m->factor_in[s] = 1;
+	}
+	memset(m->c, 0, (size_t)slice_doubles(m, i.y) * sizeof *m->c);
+	CkContributeBarrier(m, Main_cb_prepared(mainProxy));
+}
+
+/* ---- one iteration ------------------------------------------------------------------------ */
+
+static void advance(Cube *m);
+
+static void on_put_complete(void *cube_p)
+{
+	Cube *m = *(Cube **)cube_p;
+
+	m->unsent--;
+	advance(m);
+}
+
+static void send_slice(Cube *m, int kind, int slot, int q)
+{
+	struct link *l = link_of(m, kind, slot, q);
+
+	if (m->mode == MODE_MSG) {
+		Cube_slice(peer(m, kind, q), kind, slot, m->me[kind], out_doubles(m, kind, q),
+			   out_place(m, kind, slot, q));
+	} else if (l->at_once) {
+		CkDirect_put(&l->out);
+	} else {
+		m->unsent++;
+		CkDirect_putData(&l->out, on_put_complete, &m, sizeof m);
+	}
+}
+
+static void send_slices(Cube *m, int kind, int slot)
+{
+	for (int q = 0; q < opt.p; q++)
+		if (q != m->me[kind])
+			send_slice(m, kind, slot, q);
+}
+
+/* A slice has come in a message, */
+void Cube_on_slice(Cube *m, int kind, int slot, int from, int n, const double *v)
+{
+	struct link *l = link_of(m, kind, slot, from);
+
+	if (kind == KIND_C) {
+		l->kept = CkKeepMsg();
+		l->part = v;
+	} else {
+		memcpy(in_place(m, kind, slot, from), v, (size_t)n * sizeof *v);
+	}
+	m->arrived[kind][slot]++;
+	advance(m);
+}
+
+/* or through a channel. */
+static void on_put(void *link)
+{
+	struct link *l = link;
+
+	l->cube->arrived[l->kind][l->slot]++;
+	advance(l->cube);
+}
+
+/* What came in this exchange has been used. */
+static void release(Cube *m, int kind, int slot)
+{
+	m->arrived[kind][slot] = 0;
+	for (int q = 0; q < opt.p; q++) {
+		struct link *l = link_of(m, kind, slot, q);
+
+		if (q == m->me[kind])
+			continue;
+		if (m->mode == MODE_DIRECT) {
+			CkDirect_ready(&l->in);
+		} else {
+			CkFreeMsg(l->kept);
+			l->kept = NULL;
+		}
+	}
+}
+
+/* Bring the own slice of A from the factor that it has to that of this iteration. */
+static void scale_a(Cube *m, int slot)
+{
+	int z = m->me[KIND_A], n = slice_doubles(m, z), want = factor_of(m->iter);
+	double *a = slice_of(m, m->ab[KIND_A][slot], z);
+	double by = (double)want / m->factor_in[slot];
+
+	cblas_dscal(n, by, a, 1);
+	m->factor_in[slot] = want;
+}
+
+static bool send_inputs(Cube *m, int slot)
+{
+	if (!m->go || m->unsent > 0)
+		return false;
+	scale_a(m, slot);
+	send_slices(m, KIND_A, slot);
+	send_slices(m, KIND_B, slot);
+	return true;
+}
+
+static bool multiply_blocks(Cube *m, int slot)
+{
+	if (m->arrived[KIND_A][slot] < opt.p - 1 || m->arrived[KIND_B][slot] < opt.p - 1)
+		return false;
+	multiply(m->partial, 1.0, m->ab[KIND_A][slot], m->ab[KIND_B][slot], m->nb, m->nb, m->nb);
+	release(m, KIND_A, slot);
+	release(m, KIND_B, slot);
+	send_slices(m, KIND_C, slot);
+	return true;
+}
+
+/* In the order of the peers' places, so that the sum is the same in every run. */
+static bool add_up(Cube *m, int slot)
+{
+	int n = slice_doubles(m, m->me[KIND_C]);
+
+	if (m->arrived[KIND_C][slot] < opt.p - 1)
+		return false;
+	for (int q = 0; q < opt.p; q++)
+		cblas_daxpy(n, 1.0, link_of(m, KIND_C, slot, q)->part, 1, m->c, 1);
+	release(m, KIND_C, slot);
+	return true;
+}
+
+/* One stage, if what has arrived allows it. */
+static bool do_stage(Cube *m, int slot)
+{
+	switch (m->stage) {
+	case SEND_INPUTS: return send_inputs(m, slot);
+	case MULTIPLY: return multiply_blocks(m, slot);
+	default: return add_up(m, slot);
+	}
+}
+
+/* Go as far as what has arrived allows. Called after everything that may allow more. */
+static void advance(Cube *m)
+{
+	while (m->iter < m->iters) {
+		if (!do_stage(m, slot_of(m->iter)))
+			return;
+		if (m->stage != ADD_UP) {
+			m->stage++;
+			continue;
+		}
+		m->stage = SEND_INPUTS;
+		m->iter++;
+		if (opt.barrier && m->iter < m->iters) {
+			m->go = false;
+			CkContributeBarrier(m, Cube_cb_go_all(Cube_thisProxy(m)));
+		}
+	}
+	if (m->go && m->unsent == 0) {
+		m->go = false;
+		CkContributeBarrier(m, Main_cb_ran(mainProxy));
+	}
+}
+
+void Cube_on_go(Cube *m)
+{
+	m->go = true;
+	advance(m);
+}
+
+void Cube_on_run(Cube *m, int iters)
+{
+	m->iter = 0;
+	m->iters = iters;
+	Cube_on_go(m);
+}
+
+/* ---- after a run -------------------------------------------------------------------------- */
+
+/* The bits of one element of C, mixed with its place (the finaliser of MurmurHash3). */
+static uint64_t hash_element(uint64_t place, double value)
+{
+	uint64_t h;
+
+	memcpy(&h, &value, sizeof h);
+	h ^= place * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+/* The own slice of C again, by one dgemm over the whole depth and from matrices that never
+ * travelled. All chares together do the work of one serial multiplication. */
+static long count_wrong_rows(const Cube *m, int row0, int rows, int col0)
+{
+	size_t depth = (size_t)opt.n, cols = (size_t)m->nb;
+	double *a = alloc_doubles((size_t)rows * depth, false);
+	double *b = alloc_doubles(depth * cols, false);
+	double *want = alloc_doubles((size_t)rows * cols, false);
+	long wrong = 0;
+
+	fill(a, KIND_A, row0, rows, 0, opt.n);
+	fill(b, KIND_B, 0, opt.n, col0, m->nb);
+	multiply(want, (double)factor_sum(), a, b, rows, m->nb, opt.n);
+	for (size_t i = 0; i < (size_t)rows; i++)
+		wrong += memcmp(m->c + i * cols, want + i * cols, cols * sizeof *want) != 0;
+	free(a);
+	free(b);
+	free(want);
+	return wrong;
+}
+
+void Cube_on_check(Cube *m)
+{
+	CkIndex3D i = Cube_thisIndex(m);
+	int row0 = i.x * m->nb + first_row(m->nb, i.y), rows = slice_rows(m->nb, i.y);
+	int col0 = i.z * m->nb;
+	const double *c = m->c;
+	long sums[N_SUMS] = {0};
+	uint64_t hash = 0;
+
+	for (int r = 0; r < rows; r++)
+		for (int j = 0; j < m->nb; j++, c++) {
+			uint64_t place = (uint64_t)(row0 + r) * (uint64_t)opt.n +
+					 (uint64_t)(col0 + j);
+
+			sums[SUM_FIXED] += (long)(*c * FIXED_SCALE);
+			hash += hash_element(place, *c);
+		}
+	sums[SUM_WRONG] = opt.verify ? count_wrong_rows(m, row0, rows, col0) : 0;
+	sums[SUM_HASH_LOW] = (long)(hash & UINT32_MAX);
+	sums[SUM_HASH_HIGH] = (long)(hash >> 32);
+	CkContribute(m, sums, N_SUMS, CkReduction_sum_long, Main_cb_checked(mainProxy));
+}
+
+/* Nothing is on its way: every slice sent in a run was used in it, and advance() did not end
+ * the run before the puts were locally complete. */
+void Cube_on_finish(Cube *m)
+{
+	bool direct = m->mode == MODE_DIRECT;
+
+	for (int s = 0; s < n_slots(); s++) {
+		for (int kind = 0; direct && kind < N_KINDS; kind++)
+			for (int q = 0; q < opt.p; q++) {
+				struct link *l = link_of(m, kind, s, q);
+
+				if (q == m->me[kind])
+					continue;
+				CkDirect_destroyHandle(&l->in);
+				CkDirect_destroyHandle(&l->out);
+			}
+		free_doubles(m->ab[KIND_A][s], direct);
+		free_doubles(m->ab[KIND_B][s], direct);
+		if (direct)
+			free_doubles(m->area[s], true);
+	}
+	free(m->partial);
+	free(m->c);
+	free(m->links);
+	CkContributeBarrier(m, Main_cb_finished(mainProxy));
+}

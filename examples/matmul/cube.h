@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cube.h: the state of one chare of the p x p x p array, and who exchanges what with whom.
+ *
+ * Chare (x, y, z) multiplies block (x, y) of A with block (y, z) of B; the products of all
+ * y add up to block (x, z) of C. Blocks have nb = n / p rows and columns, row-major. A block
+ * that p chares share is cut into p slices of rows, slice i owned by the i-th of them:
+ *
+ *	kind  block    shared along  each chare                       the receiver
+ *	A     (x, y)   z             sends slice z to the others      puts it into its block of A
+ *	B     (y, z)   x             sends slice x to the others      puts it into its block of B
+ *	C     (x, z)   y             sends slice y' to chare y'       adds it to slice y of C
+ *
+ * Slots: iteration k uses slot k % 2 of the receive places, because a peer may be one
+ * iteration ahead (cube.c has the proof that it cannot be two). With a barrier after every
+ * iteration nobody is ahead, and slot 0 serves all.
+ */
+#ifndef MATMUL_CUBE_H
+#define MATMUL_CUBE_H
+
+#include "matmul.decl.h"
+
+enum { N_SLOTS = 2 };
+enum kind { KIND_A, KIND_B, KIND_C, N_KINDS };
+enum stage { SEND_INPUTS, MULTIPLY, ADD_UP };
+
+/* What the reduction of Cube::check adds up: integers, so the order is of no importance. */
+enum { SUM_WRONG, SUM_FIXED, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
+
+/* Makes integers of the elements of C: steps of 1/8 times steps of 1/8. */
+#define FIXED_SCALE 64.0
+
+/* The paths of channels that the reduction of Cube::connect counts. */
+enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
+
+/** One peer in one exchange and slot. */
+struct link {
+	CkDirectHandle in;      /* made here */
+	CkDirectHandle out;     /* made by the peer, bound here */
+	bool at_once;           /* a put on `out` is locally complete when it returns */
+	const double *part;     /* kind C: where the slice to add is */
+	void *kept;             /* kind C, msg: the message that part points into */
+	Cube *cube;             /* for the arrival function: whose link this is, */
+	int kind, slot;         /* and which */
+};
+
+struct Cube {
+	int mode;
+	int me[N_KINDS];        /* place among those it exchanges a kind with: z, x, y */
+	int nb;                 /* rows and columns of a block */
+	double *ab[KIND_C][N_SLOTS]; /* the blocks of A and B: own slice and received ones */
+	double *partial;        /* their product; the runtime's while unsent */
+	double *area[N_SLOTS];  /* direct: p received slices of C */
+	double *c;              /* this chare's slice of C */
+	int factor_in[N_SLOTS]; /* what the own slice of A is multiplied by now, see cube.c */
+	struct link *links;     /* [kind][slot][peer] */
+	int n_connected;        /* links whose out is bound */
+	long paths[N_PATHS];    /* out channels by path */
+
+	/* Of the current run. */
+	int iter, iters;        /* iter == iters between two runs */
+	bool go;                /* this iteration may begin */
+	enum stage stage;
+	int unsent;             /* puts that are not yet locally complete */
+	int arrived[N_KINDS][N_SLOTS];
+};
+
+/** What A is multiplied by in a run, over all its iterations: C is so many times A B. */
+long factor_sum(void);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c: the command line. Every mistake is one line that says what was expected. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ck.h"
+
+enum {
+	/* With these limits every sum of the program is exact in a double (cube.c). */
+	MAX_N = 16384,
+	MAX_ITERS = 100 * 1000,
+	MAX_P = 128,
+	/* Up to this size one more product is hardly noticed. */
+	VERIFY_N = 1024,
+};
+
+static const char usage[] =
+	"Usage: ckrun -n <PEs> matmul [options]\n"
+	"  --n N                  the matrices are N x N (512)\n"
+	"  --p P                  on P x P x P chares; P divides N, and N >= P * P (2)\n"
+	"  --iters N              multiplications of a timed run (10)\n"
+	"  --warmup N             multiplications before it (2)\n"
+	"  --repeat N             timed runs of each mode, the median counts (1)\n"
+	"  --mode M               msg, direct or both (both)\n"
+	"  --sync S               none, or barrier after every multiplication (none)\n"
+	"  --recv R               channel buffers shared or malloc (shared)\n"
+	"  --verify, --no-verify  compare with one dgemm (up to N = 1024)\n"
+	"  --quiet                only the results\n";
+
+static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static int complain(const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	CkError("matmul: %s\n", text);
+	return 1;
+}
+
+static int parse_count(const char *name, const char *s, int min, int max, int *value_p)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || v < min || v > max)
+		return complain("--%s wants a number from %d to %d, not '%s'", name, min, max, s);
+	*value_p = (int)v;
+	return -1;
+}
+
+/* One of the two or three words in `words`; its place among them. */
+static int parse_word(const char *name, const char *s, const char *const *words, int *which_p)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(s, words[i])) {
+			*which_p = i;
+			return -1;
+		}
+	return words[2] ? complain("--%s wants %s, %s or %s, not '%s'", name, words[0], words[1],
+				   words[2], s)
+			: complain("--%s wants %s or %s, not '%s'", name, words[0], words[1], s);
+}
+
+static const struct option long_options[] = {
+	{"n", required_argument, NULL, 'n'},      {"p", required_argument, NULL, 'p'},
+	{"iters", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'w'},
+	{"repeat", required_argument, NULL, 'r'}, {"mode", required_argument, NULL, 'm'},
+	{"sync", required_argument, NULL, 's'},   {"recv", required_argument, NULL, 'R'},
+	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
+	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_one(struct options *o, int c, int *verify_p)
+{
+	static const char *const modes[] = {"msg", "direct", "both", NULL};
+	static const char *const syncs[] = {"none", "barrier", NULL};
+	static const char *const recvs[] = {"shared", "malloc", NULL};
+	int w = 0, rc;
+
+	switch (c) {
+	case 'n': return parse_count("n", optarg, 1, MAX_N, &o->n);
+	case 'p': return parse_count("p", optarg, 1, MAX_P, &o->p);
+	case 'i': return parse_count("iters", optarg, 1, MAX_ITERS, &o->iters);
+	case 'w': return parse_count("warmup", optarg, 0, MAX_ITERS, &o->warmup);
+	case 'r': return parse_count("repeat", optarg, 1, MAX_ITERS, &o->repeat);
+	case 'm':
+		rc = parse_word("mode", optarg, modes, &w);
+		o->modes[MODE_MSG] = w != 1;
+		o->modes[MODE_DIRECT] = w != 0;
+		return rc;
+	case 's':
+		rc = parse_word("sync", optarg, syncs, &w);
+		o->barrier = w == 1;
+		return rc;
+	case 'R':
+		rc = parse_word("recv", optarg, recvs, &w);
+		o->malloc_recv = w == 1;
+		return rc;
+	case 'v': *verify_p = 1; return -1;
+	case 'V': *verify_p = 0; return -1;
+	case 'q': o->quiet = true; return -1;
+	default: return -1;
+	}
+}
+
+/* Every one of the p slices of a block of n / p rows needs a row. */
+static int check_sizes(const struct options *o)
+{
+	int n = (o->n + o->p - 1) / o->p * o->p;
+
+	if (n < o->p * o->p)
+		n = o->p * o->p;
+	if (n == o->n)
+		return -1;
+	return complain("--n %d does not fit --p %d, which wants a multiple of %d from %d on; "
+			"the next is --n %d",
+			o->n, o->p, o->p, o->p * o->p, n);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int verify = -1, rc, c;
+
+	*o = (struct options){.n = 512, .p = 2, .iters = 10, .warmup = 2, .repeat = 1,
+			      .modes = {true, true}};
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+		if (c == 'h') {
+			CkPrintf("%s", usage);
+			return 0;
+		}
+		if (c == '?')
+			return complain("unknown option '%s': see --help", argv[optind - 1]);
+		if (c == ':')
+			return complain("'%s' wants a value: see --help", argv[optind - 1]);
+		rc = parse_one(o, c, &verify);
+		if (rc >= 0)
+			return rc;
+	}
+	if (optind < argc)
+		return complain("unexpected '%s': see --help", argv[optind]);
+	o->verify = verify >= 0 ? verify : o->n <= VERIFY_N;
+	return check_sizes(o);
+}

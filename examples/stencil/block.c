@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block.c: one block of the domain, a chare. In each iteration it sends its six sides to
+ * its neighbours, waits for theirs, and computes. Messages and channels differ in three
+ * places only: send_side, what notices an arrival, and release_side.
+ *
+ * Why --sync none needs no barrier. Let M be a block and N its neighbour, and let iteration
+ * k use slot k % 2.
+ *  (1) N sends its side for k + 2 only after it has computed k + 1, for which it needed M's
+ *      side for k + 1.
+ *  (2) M sends its side for k + 1 only after it has computed k and has then released slot
+ *      k % 2 (update() ends with that), so N's side for k has been used.
+ *  By (1) and (2), when N sends into slot (k + 2) % 2 = k % 2, M has released it. So a slot
+ *  never holds two sides, and N is never more than one iteration ahead of M.
+ *  (3) Visibility: CkDirect_ready stores the out-of-band value into M's buffer before M's
+ *      put or message for k + 1, in program order; that put is a release (of whatever
+ *      kind its path has), N's noticing it an acquire, and N's put for k + 2 comes after
+ *      that in program order. So the out-of-band value happens before N's data, and cannot
+ *      overwrite it.
+ *  (4) The sender's buffer: one packed side per slot, packed again only when every put of
+ *      the iteration before is locally complete (b->unsent); that the data has arrived
+ *      there would not be enough to know.
+ *
+ * With --sync barrier, (1) and (2) are replaced by the reduction: no block begins k + 1
+ * before all have released k. One slot is enough, as in the paper.
+ */
+#include "block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A NaN that no addition or division yields: an average of numbers in 0..1 is a number. */
+#define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de)
+
+static int n_slots(void)
+{
+	return opt.barrier ? 1 : N_SLOTS;
+}
+
+static int slot_of(int iter)
+{
+	return opt.barrier ? 0 : iter % N_SLOTS;
+}
+
+/* Where part i of n parts of `extent` cells begins. */
+static int cut(int extent, int n, int i)
+{
+	return (int)((int64_t)extent * i / n);
+}
+
+static double *alloc_doubles(size_t n)
+{
+	double *p = malloc(n * sizeof *p);
+
+	if (!p)
+		CkAbort("stencil: no memory for %zu doubles: use a smaller --domain", n);
+	return p;
+}
+
+static double *make_wall(size_t cells, double value)
+{
+	double *w = alloc_doubles(cells);
+
+	for (size_t i = 0; i < cells; i++)
+		w[i] = value;
+	return w;
+}
+
+/* The block beyond `side`; false at the edge of the domain. */
+static bool beyond(CkIndex3D i, int side, CkIndex3D *there_p)
+{
+	int step = side % 2 ? 1 : -1;
+
+	i.x += side / 2 == 0 ? step : 0;
+	i.y += side / 2 == 1 ? step : 0;
+	i.z += side / 2 == 2 ? step : 0;
+	*there_p = i;
+	return i.x >= 0 && i.x < opt.chares.nx && i.y >= 0 && i.y < opt.chares.ny && i.z >= 0 &&
+	       i.z < opt.chares.nz;
+}
+
+/* Where this block lies in the domain. */
+static void place(Block *b, CkIndex3D i)
+{
+	struct box d = opt.domain, c = opt.chares;
+
+	b->x0 = cut(d.nx, c.nx, i.x);
+	b->y0 = cut(d.ny, c.ny, i.y);
+	b->z0 = cut(d.nz, c.nz, i.z);
+	b->box.nx = cut(d.nx, c.nx, i.x + 1) - b->x0;
+	b->box.ny = cut(d.ny, c.ny, i.y + 1) - b->y0;
+	b->box.nz = cut(d.nz, c.nz, i.z + 1) - b->z0;
+}
+
+static void init_link(Block *b, int side, int slot)
+{
+	struct link *l = &b->link[slot][side];
+	size_t cells = side_cells(b->box, side);
+
+	*l = (struct link){.ghost = b->wall[side], .block = b, .slot = slot};
+	if (b->wall[side] || !opt.modes[MODE_DIRECT])
+		return;
+	l->send = alloc_doubles(cells);
+	l->recv = opt.malloc_recv ? alloc_doubles(cells) : CkDirect_alloc(cells * sizeof(double));
+	if (!l->recv)
+		CkAbort("stencil: no shared memory for receive buffers: use --recv malloc");
+}
+
+void Block_on_new(Block *b)
+{
+	CkIndex3D i = Block_thisIndex(b), there;
+
+	place(b, i);
+	b->u = alloc_doubles(box_cells(b->box));
+	b->next = alloc_doubles(box_cells(b->box));
+	for (int side = 0; side < N_SIDES; side++)
+		if (beyond(i, side, &there)) {
+			b->neighbour[side] = Block_at(Block_thisProxy(b), there.x, there.y, there.z);
+			b->n_neighbours++;
+		} else {
+			b->wall[side] = make_wall(side_cells(b->box, side), wall_value(side));
+		}
+	for (int s = 0; s < n_slots(); s++)
+		for (int side = 0; side < N_SIDES; side++)
+			init_link(b, side, s);
+}
+
+/* ---- connecting ----------------------------------------------------------------------- */
+
+static void on_put(void *link);
+
+static void count_connection(Block *b)
+{
+	if (++b->n_connected == b->n_neighbours * n_slots() + 1)
+		CkContribute(b, b->paths, N_PATHS, CkReduction_sum_long,
+			     Main_cb_connected(mainProxy));
+}
+
+void Block_on_connect(Block *b)
+{
+	for (int s = 0; s < n_slots(); s++)
+		for (int side = 0; side < N_SIDES; side++) {
+			struct link *l = &b->link[s][side];
+			size_t bytes = side_cells(b->box, side) * sizeof(double);
+
+			if (b->wall[side])
+				continue;
+			l->in = CkDirect_createHandle(l->recv, bytes, OUT_OF_BAND, on_put, l);
+			Block_channel(b->neighbour[side], side ^ 1, s, l->in);
+		}
+	count_connection(b);
+}
+
+void Block_on_channel(Block *b, int side, int slot, CkDirectHandle h)
+{
+	struct link *l = &b->link[slot][side];
+	const char *path;
+
+	l->out = h;
+	CkDirect_assocLocal(&l->out, l->send);
+	path = CkDirect_path(&l->out);
+	l->at_once = !strcmp(path, "memory");
+	b->paths[l->at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
+	count_connection(b);
+}
+
+/* ---- one iteration -------------------------------------------------------------------- */
+
+static void advance(Block *b);
+
+static void on_put_complete(void *block_p)
+{
+	Block *b = *(Block **)block_p;
+
+	b->unsent--;
+	advance(b);
+}
+
+static void send_side(Block *b, int side, int slot)
+{
+	struct link *l = &b->link[slot][side];
+
+	if (b->mode == MODE_MSG) {
+		Side *m = Side_alloc(side_cells(b->box, side));
+
+		m->side = side ^ 1;
+		m->slot = slot;
+		pack_side(m->v, b->u, b->box, side);
+		Block_ghost(b->neighbour[side], m);
+		return;
+	}
+	pack_side(l->send, b->u, b->box, side);
+	if (l->at_once) {
+		CkDirect_put(&l->out);
+	} else {
+		b->unsent++;
+		CkDirect_putData(&l->out, on_put_complete, &b, sizeof b);
+	}
+}
+
+/* A side has come in a message, */
+void Block_on_ghost(Block *b, Side *m)
+{
+	struct link *l = &b->link[m->slot][m->side];
+
+	l->kept = CkKeepMsg();
+	l->ghost = m->v;
+	b->arrived[m->slot]++;
+	advance(b);
+}
+
+/* or through a channel. */
+static void on_put(void *link)
+{
+	struct link *l = link;
+
+	l->block->arrived[l->slot]++;
+	advance(l->block);
+}
+
+static void release_side(Block *b, int side, int slot)
+{
+	struct link *l = &b->link[slot][side];
+
+	if (b->mode == MODE_MSG) {
+		CkFreeMsg(l->kept);
+		l->kept = NULL;
+	} else {
+		CkDirect_ready(&l->in);
+	}
+}
+
+/* Compute, then release the slot: not before (see (2) above). */
+static void update(Block *b, int slot)
+{
+	const double *ghost[N_SIDES];
+	double *old = b->u;
+
+	for (int side = 0; side < N_SIDES; side++)
+		ghost[side] = b->link[slot][side].ghost;
+	jacobi(b->next, b->u, b->box, ghost);
+	b->u = b->next;
+	b->next = old;
+	b->arrived[slot] = 0;
+	for (int side = 0; side < N_SIDES; side++)
+		if (!b->wall[side])
+			release_side(b, side, slot);
+}
+
+/* Send the sides for this iteration, once it may begin. */
+static bool send_sides(Block *b, int slot)
+{
+	if (!b->go || b->unsent > 0)
+		return false;
+	for (int side = 0; side < N_SIDES; side++)
+		if (!b->wall[side])
+			send_side(b, side, slot);
+	b->sent = true;
+	return true;
+}
+
+/* Go as far as what has arrived allows. Called after everything that may allow more. */
+static void advance(Block *b)
+{
+	while (b->iter < b->iters) {
+		int slot = slot_of(b->iter);
+
+		if (!b->sent && !send_sides(b, slot))
+			return;
+		if (b->arrived[slot] < b->n_neighbours)
+			return;
+		update(b, slot);
+		b->sent = false;
+		b->iter++;
+		if (opt.barrier && b->iter < b->iters) {
+			b->go = false;
+			CkContributeBarrier(b, Block_cb_go_all(Block_thisProxy(b)));
+		}
+	}
+	if (b->go && b->unsent == 0) {
+		b->go = false;
+		CkContributeBarrier(b, Main_cb_ran(mainProxy));
+	}
+}
+
+void Block_on_go(Block *b)
+{
+	b->go = true;
+	advance(b);
+}
+
+void Block_on_run(Block *b, int iters)
+{
+	b->iter = 0;
+	b->iters = iters;
+	Block_on_go(b);
+}
+
+/* ---- between runs ---------------------------------------------------------------------- */
+
+void Block_on_prepare(Block *b, int mode)
+{
+	b->mode = mode;
+	memset(b->u, 0, box_cells(b->box) * sizeof *b->u);
+	if (mode == MODE_DIRECT)
+		for (int s = 0; s < n_slots(); s++)
+			for (int side = 0; side < N_SIDES; side++)
+				if (!b->wall[side])
+					b->link[s][side].ghost = b->link[s][side].recv;
+	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
+}
+
+/* The bits of one cell, mixed with its place (the finaliser of MurmurHash3). */
+static uint64_t hash_cell(uint64_t place, double value)
+{
+	uint64_t h;
+
+	memcpy(&h, &value, sizeof h);
+	h ^= place * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+static const double *serial_field(void)
+{
+	Serial *s = Serial_ckLocalBranch(serial);
+
+	if (!s->field)
+		s->field = serial_jacobi(opt.domain, opt.iters);
+	if (!s->field)
+		CkAbort("stencil: no memory for the serial solution: use --no-verify");
+	return s->field;
+}
+
+/* Add up one row of the block, which begins at cell `place` of the domain. */
+static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint64_t place)
+{
+	const double *serial_row = opt.verify ? serial_field() + place : row;
+
+	sums[SUM_WRONG] += memcmp(row, serial_row, (size_t)n * sizeof *row) != 0;
+	for (int z = 0; z < n; z++) {
+		sums[SUM_FIXED] += (long)(row[z] * 0x1p32);
+		*hash += hash_cell(place + (uint64_t)z, row[z]);
+	}
+}
+
+void Block_on_check(Block *b)
+{
+	long sums[N_SUMS] = {0};
+	uint64_t hash = 0;
+	const double *row = b->u;
+
+	for (int x = 0; x < b->box.nx; x++)
+		for (int y = 0; y < b->box.ny; y++, row += b->box.nz) {
+			uint64_t gx = (uint64_t)(b->x0 + x), gy = (uint64_t)(b->y0 + y);
+			uint64_t place = (gx * (uint64_t)opt.domain.ny + gy) *
+					 (uint64_t)opt.domain.nz + (uint64_t)b->z0;
+
+			check_row(sums, &hash, row, b->box.nz, place);
+		}
+	sums[SUM_HASH_LOW] = (long)(hash & UINT32_MAX);
+	sums[SUM_HASH_HIGH] = (long)(hash >> 32);
+	CkContribute(b, sums, N_SUMS, CkReduction_sum_long, Main_cb_checked(mainProxy));
+}
+
+/* Nothing is on its way: every side sent in a run was used in it, and advance() did not end
+ * the run before the puts were locally complete. */
+void Block_on_finish(Block *b)
+{
+	for (int s = 0; s < n_slots(); s++)
+		for (int side = 0; side < N_SIDES; side++) {
+			struct link *l = &b->link[s][side];
+
+			if (!l->recv)
+				continue;
+			CkDirect_destroyHandle(&l->in);
+			CkDirect_destroyHandle(&l->out);
+			if (opt.malloc_recv)
+				free(l->recv);
+			else
+				CkDirect_free(l->recv);
+			free(l->send);
+		}
+	for (int side = 0; side < N_SIDES; side++)
+		free(b->wall[side]);
+	free(b->u);
+	free(b->next);
+	CkContributeBarrier(b, Main_cb_finished(mainProxy));
+}

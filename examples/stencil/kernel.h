@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel.h: the arithmetic of the 7-point Jacobi stencil on one block, without any chares.
+ *
+ * A block is an array of nx * ny * nz doubles, z fastest, without ghost layers. What lies
+ * beyond its six sides stands in six arrays of their own, which the kernel reads wherever
+ * they are: in a message, in a channel's buffer, or in a constant wall. So nothing is
+ * copied on the receiving side.
+ *
+ *	new = (c + xm + xp + ym + yp + zm + zp) / 7.0      added from left to right
+ *
+ * The order is part of the contract: it makes the result the same, bit for bit, for every
+ * cut of the domain.
+ */
+#ifndef STENCIL_KERNEL_H
+#define STENCIL_KERNEL_H
+
+#include <stddef.h>
+
+/** The sides of a block; a side and the one opposite differ in bit 0. */
+enum side { XM, XP, YM, YP, ZM, ZP, N_SIDES };
+
+struct box {
+	int nx, ny, nz;
+};
+
+static inline size_t box_cells(struct box b)
+{
+	return (size_t)b.nx * (size_t)b.ny * (size_t)b.nz;
+}
+
+/** Cells of one side. Side x is [ny][nz], side y is [nx][nz], side z is [nx][ny]. */
+size_t side_cells(struct box b, int side);
+
+/** What lies outside the domain: 1.0 before x = 0, else 0.0. */
+double wall_value(int side);
+
+/** Copy the outermost layer of cells on `side` of `u` to `out`. */
+void pack_side(double *restrict out, const double *restrict u, struct box b, int side);
+
+/** One iteration: `out` from `in` and what lies beyond its sides. */
+void jacobi(double *restrict out, const double *restrict in, struct box b,
+	    const double *const ghost[N_SIDES]);
+
+/** `iters` iterations over a whole domain from zero, cell by cell and with nothing shared
+ * with jacobi(), to compare with. Returns malloc'ed memory, or NULL. */
+double *serial_jacobi(struct box b, int iters);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.h: what the command line asks for; the same on every PE (a readonly). */
+#ifndef STENCIL_OPTIONS_H
+#define STENCIL_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "kernel.h"
+
+enum mode { MODE_MSG, MODE_DIRECT, N_MODES };
+
+struct options {
+	struct box domain;      /* cells */
+	struct box chares;      /* blocks that the domain is cut into */
+	int iters;
+	int warmup;             /* iterations before the clock starts */
+	int repeat;             /* timed runs per mode */
+	bool modes[N_MODES];
+	bool barrier;           /* --sync barrier: one iteration in flight in the whole job */
+	bool malloc_recv;       /* --recv malloc: receive buffers that only this process maps */
+	bool verify;
+	bool quiet;
+};
+
+/** Fill *o. Returns -1 to go on; otherwise everything has been said, and the result is
+ * the program's exit code. */
+int options_parse(struct options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ckrun: starts a Chard program's nodes on this host, forwards output and signals, returns
+ * one exit code. Options: ckrun --help, ckrun(1).
+ *
+ * What a node finds in its environment:
+ *
+ *   PMI_FD      number of an open socket on which ckrun speaks PMI-1
+ *   PMI_RANK    this node's number, 0 .. PMI_SIZE - 1
+ *   PMI_SIZE    number of nodes
+ *   CK_PES      number of PEs of this node
+ *   CK_BIND     core, socket or none; only with --bind
+ *   CK_VERBOSE  1; only with --verbose
+ *
+ * Inherited PMI_*, PMIX_* and CK_PES are removed first. stdin is ckrun's own for node 0 and
+ * empty for the others.
+ *
+ * Exit codes, first failure first:
+ *
+ *   0        every node ended with 0, and those that joined left in good order
+ *   N        a node ended with N, or aborted with N
+ *   128 + N  a node was killed by signal N; 130, 131, 143: ckrun got INT, QUIT or TERM
+ *   1        a node ended with 0 before the job's end; or ckrun's own failure
+ *   2        the command line is wrong
+ *   124      --timeout
+ *   126, 127 the program cannot be executed, or was not found
+ *   141      the reader of ckrun's output has closed it
+ *
+ * One thread and one poll: everything that can happen is a readable descriptor.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Places in the poll array: some of the job's, then three per node. */
+enum { POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_NODES = POLL_SINKS + 2, POLL_PER_NODE = 3 };
+
+enum {
+	READ_TURN = 1 << 16,  /* bytes from one stream before the next one's turn */
+	LAST_READ = 1 << 20,  /* from a pipe that may have writers which are not ours */
+	QUIT_FLUSH_MS = 500,
+	EXIT_READER_GONE = 128 + SIGPIPE,
+};
+
+/* ---- set-up ------------------------------------------------------------------------- */
+
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static void init_node(struct launch_job *job, int rank)
+{
+	struct launch_node *n = &job->nodes[rank];
+	int left = job->o.n_pes - rank * job->o.ppn;
+	*n = (struct launch_node){
+		.rank = rank,
+		.first_pe = rank * job->o.ppn,
+		.n_pes = left < job->o.ppn ? left : job->o.ppn,
+		.pid = -1,
+		.own_group = rank != 0 || !isatty(STDIN_FILENO),
+		.ended = true, /* until it is started */
+		.pmi_fd = -1,
+	};
+	for (int i = 0; i < 2; i++) {
+		n->streams[i].fd = -1;
+		n->streams[i].sink = i == 0 ? &job->sinks[0] : job->err;
+		n->streams[i].tag = job->o.tag_output ? rank : -1;
+	}
+}
+
+static void init_job(struct launch_job *job)
+{
+	job->n_nodes = (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
+	job->exec_fd = -1;
+	job->timeout_at = job->o.timeout_ms < 0 ? -1 : launch_now_ms() + job->o.timeout_ms;
+	job->sinks[0].fd = STDOUT_FILENO;
+	job->sinks[1].fd = STDERR_FILENO;
+	job->err = &job->sinks[same_file(STDOUT_FILENO, STDERR_FILENO) ? 0 : 1];
+	job->nodes = calloc((size_t)job->n_nodes, sizeof(*job->nodes));
+	if (!job->nodes) {
+		fprintf(stderr, "ckrun: out of memory\n");
+		exit(1);
+	}
+	for (int i = 0; i < job->n_nodes; i++)
+		init_node(job, i);
+	launch_signals_init(job);
+}
+
+/* ---- forward ------------------------------------------------------------------------ */
+
+static struct pollfd watch(int fd, int events)
+{
+	return (struct pollfd){ .fd = events ? fd : -1, .events = (short)events };
+}
+
+static void fill_poll(const struct launch_job *job, struct pollfd *p)
+{
+	p[POLL_SIGNALS] = watch(job->sig_fd, POLLIN);
+	p[POLL_EXEC] = watch(job->exec_fd, POLLIN);
+	for (int i = 0; i < 2; i++)
+		p[POLL_SINKS + i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+	for (int i = 0; i < job->n_started; i++) {
+		const struct launch_node *n = &job->nodes[i];
+		struct pollfd *q = &p[POLL_NODES + POLL_PER_NODE * i];
+		q[0] = watch(n->pmi_fd, n->out.len ? POLLIN | POLLOUT : POLLIN);
+		for (int k = 0; k < 2; k++)
+			q[1 + k] = watch(n->streams[k].fd,
+					 launch_sink_has_room(n->streams[k].sink) ? POLLIN : 0);
+	}
+}
+
+static void write_sink(struct launch_job *job, struct launch_sink *s)
+{
+	switch (launch_sink_write(s)) {
+	case LAUNCH_WRITE_OK:
+		break;
+	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: nobody wants to read about it */
+		launch_job_end(job, EXIT_READER_GONE, 0, NULL, NULL);
+		break;
+	case LAUNCH_WRITE_FAILED:
+		launch_job_end(job, 1, 0, NULL, "cannot write output: %s; the job is ended",
+			       strerror(errno));
+		break;
+	}
+}
+
+static void serve_node(struct launch_job *job, struct launch_node *n, const struct pollfd *q)
+{
+	if (q[0].revents & POLLOUT)
+		launch_pmi_write(n);
+	if (q[0].revents & ~POLLOUT)
+		launch_pmi_read(job, n);
+	for (int k = 0; k < 2; k++)
+		if (q[1 + k].revents)
+			launch_stream_read(&n->streams[k], READ_TURN);
+}
+
+/** Wait for something to happen and do it. */
+static void turn(struct launch_job *job, struct pollfd *p)
+{
+	int timeout_ms = launch_deadlines(job);
+	fill_poll(job, p);
+	/* Not more places than open descriptors: poll refuses more than RLIMIT_NOFILE. */
+	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
+	if (n < 0 && errno != EINTR)
+		launch_job_end(job, 1, 0, NULL, "cannot poll: %s; the job is ended",
+			       strerror(errno));
+	if (n <= 0)
+		return;
+	for (int i = 0; i < 2; i++)
+		if (p[POLL_SINKS + i].revents)
+			write_sink(job, &job->sinks[i]);
+	if (p[POLL_EXEC].revents)
+		launch_exec_failed(job);
+	for (int i = 0; i < job->n_started; i++)
+		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
+	/* Last: a death is judged by all that the node had said before. */
+	if (p[POLL_SIGNALS].revents)
+		launch_signals_read(job);
+}
+
+static void forward(struct launch_job *job)
+{
+	struct pollfd *p = calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p));
+	if (!p) {
+		launch_job_end(job, 1, 0, NULL, "out of memory; the job is ended");
+		exit(1);
+	}
+	while (job->n_alive > 0)
+		turn(job, p);
+	free(p);
+}
+
+/* ---- reap --------------------------------------------------------------------------- */
+
+/** Processes that the nodes left behind may still hold their pipes: take what is there and
+ * do not wait for the end. */
+static void close_streams(struct launch_job *job)
+{
+	for (int i = 0; i < job->n_nodes; i++) {
+		for (int k = 0; k < 2; k++) {
+			struct launch_stream *s = &job->nodes[i].streams[k];
+			launch_stream_read(s, LAST_READ);
+			launch_stream_close(s);
+		}
+	}
+}
+
+/** Give the readers the rest, however slow they are; but not to a user who wants out. */
+static void flush_sinks(struct launch_job *job)
+{
+	struct pollfd p[3];
+	int64_t until = launch_now_ms() + QUIT_FLUSH_MS;
+	while (job->sinks[0].out.len || job->sinks[1].out.len) {
+		int64_t left = until - launch_now_ms();
+		if (job->quit && left <= 0)
+			return;
+		p[2] = watch(job->sig_fd, POLLIN);
+		for (int i = 0; i < 2; i++)
+			p[i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+		if (poll(p, 3, job->quit ? (int)left : -1) <= 0)
+			continue;
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents)
+				write_sink(job, &job->sinks[i]);
+		if (p[2].revents)
+			launch_signals_read(job);
+	}
+}
+
+static void reap(struct launch_job *job)
+{
+	close_streams(job);
+	flush_sinks(job);
+	for (int i = 0; i < job->n_nodes; i++) {
+		launch_buf_fini(&job->nodes[i].in);
+		launch_buf_fini(&job->nodes[i].out);
+	}
+	for (int i = 0; i < 2; i++)
+		launch_buf_fini(&job->sinks[i].out);
+	launch_kvs_fini(&job->kvs);
+	free(job->nodes);
+	free(job->o.argv);
+}
+
+int main(int argc, char **argv)
+{
+	struct launch_job job = { 0 };
+
+	launch_open_std_fds();
+	int rc = launch_parse(argc, argv, &job.o);
+	if (rc >= 0) {
+		free(job.o.argv);
+		return rc;
+	}
+	init_job(&job);
+	launch_spawn_all(&job);
+	forward(&job);
+	reap(&job);
+	return job.code;
+}

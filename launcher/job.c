@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job.c: how a job ends. Whatever happens first decides the exit code and gets the one
+ * line; from then on everything else is only a consequence.
+ *
+ *   RUNNING --failure---------------------> KILLED   (all nodes killed at once)
+ *   RUNNING --signal, timeout, bad exit---> ENDING --grace over--> KILLED
+ *   any     --all nodes reaped------------> over
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	GIVE_UP_MS = 800,     /* a killed process that is still there hangs in the kernel */
+	LAST_WORDS = 1 << 20, /* most that is read of an ended node: others may write, too */
+};
+
+int64_t launch_now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void say_args(struct launch_job *job, const char *fmt, va_list args)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof(line), "ckrun: ");
+	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
+	strcat(line, "\n");
+	launch_sink_say(job->err, line);
+}
+
+void launch_say(struct launch_job *job, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	say_args(job, fmt, args);
+	va_end(args);
+}
+
+char *launch_node_name(const struct launch_node *n, char *buf, size_t cap)
+{
+	if (n->n_pes == 1)
+		snprintf(buf, cap, "node %d (PE %d, pid %d)", n->rank, n->first_pe, (int)n->pid);
+	else
+		snprintf(buf, cap, "node %d (PEs %d-%d, pid %d)", n->rank, n->first_pe,
+			 n->first_pe + n->n_pes - 1, (int)n->pid);
+	return buf;
+}
+
+/* ---- ending ------------------------------------------------------------------------- */
+
+static void signal_node(const struct launch_node *n, int sig)
+{
+	if (!n->ended)
+		kill(n->own_group ? -n->pid : n->pid, sig);
+}
+
+static void kill_nodes(struct launch_job *job, const struct launch_node *spare)
+{
+	for (int i = 0; i < job->n_nodes; i++)
+		if (&job->nodes[i] != spare)
+			signal_node(&job->nodes[i], SIGKILL);
+}
+
+static void kill_all(struct launch_job *job)
+{
+	kill_nodes(job, NULL);
+	job->phase = LAUNCH_KILLED;
+	job->deadline = launch_now_ms() + GIVE_UP_MS;
+}
+
+void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
+		    const struct launch_node *spare, const char *fmt, ...)
+{
+	if (job->phase != LAUNCH_RUNNING)
+		return;
+	job->phase = LAUNCH_ENDING;
+	job->code = code;
+	job->deadline = launch_now_ms() + grace_ms;
+	if (fmt) {
+		va_list args;
+		va_start(args, fmt);
+		say_args(job, fmt, args);
+		va_end(args);
+	}
+	if (spare)
+		kill_nodes(job, spare);
+	else if (grace_ms == 0)
+		kill_all(job);
+}
+
+/** Leave without those that even SIGKILL does not end now; they die when they can. */
+static void give_up(struct launch_job *job)
+{
+	char name[64];
+	for (int i = 0; i < job->n_nodes; i++) {
+		struct launch_node *n = &job->nodes[i];
+		if (n->ended)
+			continue;
+		launch_say(job, "%s was killed but is still there; not waiting for it",
+			   launch_node_name(n, name, sizeof(name)));
+		n->ended = true;
+		job->n_alive--;
+	}
+}
+
+int launch_deadlines(struct launch_job *job)
+{
+	int64_t now = launch_now_ms();
+	if (job->phase == LAUNCH_RUNNING && job->timeout_at >= 0 && now >= job->timeout_at) {
+		launch_job_end(job, 124, job->o.grace_ms, NULL,
+			       "the job ran longer than --timeout %g s; it is ended",
+			       (double)job->o.timeout_ms / 1000);
+		for (int i = 0; i < job->n_nodes; i++)
+			signal_node(&job->nodes[i], SIGTERM);
+	}
+	if (job->phase == LAUNCH_ENDING && now >= job->deadline)
+		kill_all(job);
+	if (job->phase == LAUNCH_KILLED && now >= job->deadline)
+		give_up(job);
+
+	int64_t next = job->phase == LAUNCH_RUNNING ? job->timeout_at : job->deadline;
+	if (next < 0 || job->n_alive == 0)
+		return -1;
+	return next - now > 1000000 ? 1000000 : next > now ? (int)(next - now) : 0;
+}
+
+/* ---- deaths ------------------------------------------------------------------------- */
+
+/** A node that the others cannot count on any more, best one that never joined. */
+static const struct launch_node *find_gone(const struct launch_job *job)
+{
+	const struct launch_node *gone = NULL;
+	for (int i = 0; i < job->n_nodes; i++) {
+		const struct launch_node *n = &job->nodes[i];
+		if (n->ended && !n->joined)
+			return n;
+		if (n->ended || n->left)
+			gone = n;
+	}
+	return gone;
+}
+
+static const struct launch_node *find_waiting(const struct launch_job *job)
+{
+	const struct launch_node *waiting = NULL;
+	for (int i = 0; i < job->n_nodes; i++) {
+		const struct launch_node *n = &job->nodes[i];
+		if (n->ended || n->left)
+			continue;
+		if (n->in_fence)
+			return n;
+		if (n->joined)
+			waiting = n;
+	}
+	return waiting;
+}
+
+/** Who left in good order is missed only in a fence; who never joined is missed anyway. */
+void launch_check_fence(struct launch_job *job)
+{
+	const struct launch_node *gone = find_gone(job), *waiting = find_waiting(job);
+	if (!gone || !waiting || (gone->joined && !waiting->in_fence))
+		return;
+	char name[64];
+	launch_job_end(job, 1, 0, NULL,
+		       "%s has ended%s, but node %d waits for it; the job is ended",
+		       launch_node_name(gone, name, sizeof(name)),
+		       gone->joined ? "" : " and never joined the job", waiting->rank);
+}
+
+/** Judge how a node ended. */
+static void node_ended(struct launch_job *job, struct launch_node *n, const siginfo_t *how)
+{
+	char name[64];
+	launch_node_name(n, name, sizeof(name));
+	/* The others of a job that comes to its end in good order still flush their output. */
+	int64_t grace_ms = n->left ? job->o.grace_ms : 0;
+	if (how->si_code != CLD_EXITED)
+		launch_job_end(job, 128 + how->si_status, grace_ms, NULL,
+			       "%s was killed by signal %d (%s%s); the job is ended", name,
+			       how->si_status, strsignal(how->si_status),
+			       how->si_code == CLD_DUMPED ? ", core dumped" : "");
+	else if (how->si_status != 0)
+		launch_job_end(job, how->si_status, grace_ms, NULL,
+			       "%s ended with exit code %d; the job is ended", name,
+			       how->si_status);
+	else if (n->joined && !n->left)
+		launch_job_end(job, 1, 0, NULL, "%s ended with exit code 0 before the job's end "
+			       "(exit() instead of CkExit()?); the job is ended", name);
+	launch_check_fence(job);
+}
+
+static struct launch_node *node_of_pid(struct launch_job *job, pid_t pid)
+{
+	for (int i = 0; i < job->n_nodes; i++)
+		if (!job->nodes[i].ended && job->nodes[i].pid == pid)
+			return &job->nodes[i];
+	return NULL;
+}
+
+/** One ended child. It stays a zombie until the end of this function, so that its process
+ * group's number cannot be somebody else's yet. */
+static void reap(struct launch_job *job, const siginfo_t *how)
+{
+	struct launch_node *n = node_of_pid(job, how->si_pid);
+	if (n) {
+		launch_exec_failed(job);
+		launch_pmi_read(job, n);
+		for (int i = 0; i < 2; i++)
+			launch_stream_read(&n->streams[i], LAST_WORDS);
+		n->ended = true;
+		job->n_alive--;
+		node_ended(job, n, how);
+		if (job->phase != LAUNCH_RUNNING && n->own_group)
+			kill(-n->pid, SIGKILL);
+	}
+	waitpid(how->si_pid, NULL, 0);
+}
+
+static void reap_all(struct launch_job *job)
+{
+	for (;;) {
+		siginfo_t how = { 0 };
+		if (waitid(P_ALL, 0, &how, WEXITED | WNOHANG | WNOWAIT) || how.si_pid == 0)
+			return;
+		reap(job, &how);
+	}
+}
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP };
+
+void launch_signals_init(struct launch_job *job)
+{
+	sigset_t set;
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, normal = { .sa_handler = SIG_DFL };
+	sigaction(SIGPIPE, &ignore, &job->old_pipe);
+	sigaction(SIGCHLD, &normal, &job->old_chld); /* ignored, it would reap by itself */
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
+		struct sigaction old;
+		sigaction(forwarded[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN) /* nohup, or a script's background job */
+			sigaddset(&set, forwarded[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, &job->old_mask);
+	job->sig_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (job->sig_fd < 0) {
+		fprintf(stderr, "ckrun: cannot watch signals: %s\n", strerror(errno));
+		exit(1);
+	}
+}
+
+/** Pass a signal on. One from the terminal has reached everybody in ckrun's own group. */
+static void forward(struct launch_job *job, int sig, bool from_terminal)
+{
+	for (int i = 0; i < job->n_nodes; i++)
+		if (job->nodes[i].own_group || !from_terminal)
+			signal_node(&job->nodes[i], sig);
+}
+
+/** Ctrl-Z: the nodes stop with us and go on with us. */
+static void stop_together(struct launch_job *job)
+{
+	forward(job, SIGSTOP, false);
+	raise(SIGSTOP);
+	forward(job, SIGCONT, false);
+}
+
+static void on_signal(struct launch_job *job, int sig, bool from_terminal)
+{
+	if (sig == SIGCHLD) {
+		reap_all(job);
+		return;
+	}
+	if (sig == SIGTSTP) {
+		stop_together(job);
+		return;
+	}
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT) {
+		forward(job, sig, from_terminal);
+		return;
+	}
+	if (job->quit) { /* the second time: no more patience */
+		kill_all(job);
+		return;
+	}
+	job->quit = true;
+	launch_job_end(job, 128 + sig, job->o.grace_ms, NULL,
+		       "got signal %d (%s); the job is ended", sig, strsignal(sig));
+	forward(job, sig, from_terminal);
+}
+
+void launch_signals_read(struct launch_job *job)
+{
+	struct signalfd_siginfo info;
+	while (read(job->sig_fd, &info, sizeof(info)) == sizeof(info))
+		on_signal(job, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kvs.c: the job's one key space: an append-only array, found through a hash of its keys.
+ */
+#include "launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "ckrun: out of memory; the job is ended\n");
+		exit(1);
+	}
+	return p;
+}
+
+/** FNV-1a. */
+static size_t hash(const char *s)
+{
+	uint64_t h = 14695981039346656037u;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	return (size_t)(h ^ h >> 32);
+}
+
+/** The slot that holds the key, or the free one where it belongs. */
+static uint32_t *slot_of(const struct launch_kvs *k, const char *key)
+{
+	size_t i = hash(key) & (k->n_slots - 1);
+	while (k->slots[i] && strcmp(k->entries[k->slots[i] - 1].key, key))
+		i = (i + 1) & (k->n_slots - 1);
+	return &k->slots[i];
+}
+
+static void grow(struct launch_kvs *k)
+{
+	k->cap = k->cap ? 2 * k->cap : 64;
+	k->entries = must(realloc(k->entries, k->cap * sizeof(*k->entries)));
+	free(k->slots);
+	k->n_slots = 2 * k->cap;
+	k->slots = must(calloc(k->n_slots, sizeof(*k->slots)));
+	for (size_t i = 0; i < k->n; i++)
+		*slot_of(k, k->entries[i].key) = (uint32_t)i + 1;
+}
+
+bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value)
+{
+	if (k->n == k->cap)
+		grow(k);
+	uint32_t *slot = slot_of(k, key);
+	if (*slot)
+		return false;
+	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
+	char *block = must(malloc(key_size + value_size));
+	memcpy(block, key, key_size);
+	memcpy(block + key_size, value, value_size);
+	k->entries[k->n++] = (struct launch_kv){ block, block + key_size };
+	*slot = (uint32_t)k->n;
+	return true;
+}
+
+const char *launch_kvs_get(const struct launch_kvs *k, const char *key)
+{
+	if (k->n == 0)
+		return NULL;
+	uint32_t at = *slot_of(k, key);
+	return at ? k->entries[at - 1].value : NULL;
+}
+
+void launch_kvs_fini(struct launch_kvs *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		free(k->entries[i].key);
+	free(k->entries);
+	free(k->slots);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.h: ckrun's own state, shared by its files. One thread, one job per process.
+ *
+ *   options.c      command line -> struct launch_options
+ *   spawn.c        processes, their pipes and environment
+ *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
+ *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
+ *   kvs.c          what the nodes published
+ *   job.c          signals, deaths, and how the job ends
+ *   ckrun.c        the stages and the poll loop
+ *
+ * Who meets whom: a node knows ckrun only by its environment and its exit code; the tables
+ * stand at the head of ckrun.c.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* ---- bytes (buf.c) ------------------------------------------------------------------ */
+
+/** A queue of bytes: appended at the end, taken from the front. Owns its memory. */
+struct launch_buf {
+	char *data;
+	size_t head, len, cap; /* content is data[head .. head + len) */
+};
+
+/** Room for `n` more bytes behind the content; ends ckrun when there is no memory. */
+char *launch_buf_room(struct launch_buf *b, size_t n);
+void launch_buf_append(struct launch_buf *b, const void *data, size_t n);
+void launch_buf_consume(struct launch_buf *b, size_t n);
+void launch_buf_fini(struct launch_buf *b);
+
+static inline char *launch_buf_at(const struct launch_buf *b)
+{
+	return b->data + b->head;
+}
+
+/* ---- what the nodes published (kvs.c) ----------------------------------------------- */
+
+struct launch_kvs {
+	struct launch_kv {
+		char *key;   /* owned; value points into the same block */
+		char *value;
+	} *entries;          /* in the order of the puts, so that a reader can ask "from where" */
+	size_t n, cap;
+	uint32_t *slots;     /* open addressing; entry number + 1, 0 = free */
+	size_t n_slots;      /* a power of two, at least twice n */
+};
+
+/** False when the key is there already: a published value never changes. */
+bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value);
+const char *launch_kvs_get(const struct launch_kvs *k, const char *key);
+void launch_kvs_fini(struct launch_kvs *k);
+
+/* ---- command line (options.c) ------------------------------------------------------- */
+
+struct launch_options {
+	int n_pes, ppn;
+	const char *bind;      /* NULL: not given */
+	int64_t timeout_ms;    /* < 0: none */
+	int64_t grace_ms;
+	bool tag_output, verbose;
+	char **argv;           /* program and its arguments, launcher's words removed */
+};
+
+/** Parse; argv's strings stay the caller's, o->argv is allocated. Returns -1 to run the
+ * job, or the code to exit with after help, version or an error has been printed. */
+int launch_parse(int argc, char **argv, struct launch_options *o);
+
+/* ---- output (output.c) -------------------------------------------------------------- */
+
+/** ckrun's own stdout or stderr. Whole lines wait here until the reader takes them. */
+struct launch_sink {
+	int fd;
+	struct launch_buf out;
+	const void *open_line;  /* who wrote the unfinished line at the end; NULL: none */
+	bool closed;            /* the reader is gone: everything is dropped */
+};
+
+/** One node's stdout or stderr. */
+struct launch_stream {
+	int fd;                 /* -1 after its end */
+	struct launch_sink *sink;
+	int tag;                /* "[tag] " before each line; < 0: none */
+	struct launch_buf line; /* a line that is not complete yet */
+};
+
+enum launch_write { LAUNCH_WRITE_OK, LAUNCH_WRITE_CLOSED, LAUNCH_WRITE_FAILED };
+
+/** Whether the sink can take more; otherwise its streams are left unread, and the nodes
+ * that write to them wait. */
+bool launch_sink_has_room(const struct launch_sink *s);
+/** Write some of what waits. Call when poll said so: then it does not block. On FAILED
+ * errno tells why; the sink drops its content from then on. */
+enum launch_write launch_sink_write(struct launch_sink *s);
+/** Queue text of ckrun's own. */
+void launch_sink_say(struct launch_sink *s, const char *text);
+/** Move what is there, at most `limit` bytes, to the sink as whole lines. */
+void launch_stream_read(struct launch_stream *s, size_t limit);
+/** Move also an unfinished last line and close. */
+void launch_stream_close(struct launch_stream *s);
+
+/* ---- the job ------------------------------------------------------------------------ */
+
+struct launch_node {
+	int rank;
+	int first_pe, n_pes;
+	pid_t pid;
+	bool own_group;            /* leads a process group of its own */
+	bool ended;                /* reaped, or never started */
+	/* PMI-1 */
+	int pmi_fd;                /* -1 after its end */
+	struct launch_buf in, out;
+	bool joined;               /* said init */
+	bool left;                 /* said finalize: may end */
+	bool in_fence;
+	struct launch_stream streams[2];
+};
+
+enum launch_phase {
+	LAUNCH_RUNNING,
+	LAUNCH_ENDING,  /* told to end; killed at `deadline` */
+	LAUNCH_KILLED,  /* killed; given up at `deadline` */
+};
+
+struct launch_job {
+	struct launch_options o;
+	struct launch_node *nodes;
+	int n_nodes, n_started, n_alive, n_in_fence; /* started are nodes[0 .. n_started) */
+	struct launch_kvs kvs;
+	struct launch_sink sinks[2];   /* one is used for both when they are the same file */
+	struct launch_sink *err;       /* where ckrun's own lines go */
+	int sig_fd, exec_fd;
+	/* how it ends */
+	enum launch_phase phase;
+	int code;                      /* exit code; first failure decides */
+	bool quit;                     /* the user wants out: do not wait for slow readers */
+	int64_t deadline;              /* of the phase */
+	int64_t timeout_at;            /* of --timeout, < 0: none */
+	/* as ckrun found it, for its children */
+	sigset_t old_mask;
+	struct sigaction old_pipe, old_chld;
+	struct rlimit old_nofile;
+};
+
+/* ---- spawn.c ------------------------------------------------------------------------ */
+
+/** Make 0, 1 and 2 open, so that no pipe gets their numbers. */
+void launch_open_std_fds(void);
+/** Start all nodes; a failure ends the job in the usual way. */
+void launch_spawn_all(struct launch_job *job);
+/** A child could not execute the program: read which one and why. */
+void launch_exec_failed(struct launch_job *job);
+
+/* ---- pmi1_server.c ------------------------------------------------------------------ */
+
+/** Read and answer what the node said. */
+void launch_pmi_read(struct launch_job *job, struct launch_node *n);
+/** Send what did not fit into the socket before. */
+void launch_pmi_write(struct launch_node *n);
+
+/* ---- job.c -------------------------------------------------------------------------- */
+
+int64_t launch_now_ms(void);
+void launch_signals_init(struct launch_job *job);
+void launch_signals_read(struct launch_job *job);
+/** One line on stderr, "ckrun: " before it. */
+void launch_say(struct launch_job *job, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** "node 1 (PEs 2-3, pid 4711)" into buf, which is returned. */
+char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
+/** The first call decides code and says why (fmt NULL: nothing). Nodes are killed after
+ * grace_ms; with spare != NULL the others are killed at once and only it has that time. */
+void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
+		    const struct launch_node *spare, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/** Fail the job when a fence waits for a node that cannot come any more. */
+void launch_check_fence(struct launch_job *job);
+/** Act on deadlines that have passed; returns the milliseconds to the next, -1: none. */
+int launch_deadlines(struct launch_job *job);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.c: the command line, ckrun's own words and Charm++'s. Ours stand before the
+ * program; +pN and ++ppn K may also stand among the program's arguments, where Charm++
+ * users write them, and are taken out there. "--" ends ckrun's reach in both places.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CHARD_VERSION
+#define CHARD_VERSION "0.1.0"
+#endif
+
+enum {
+	EXIT_USAGE = 2,
+	MAX_PES = 1000000,       /* a bound for typing errors, not for machines */
+	MAX_SECONDS = 31536000,  /* a year: keeps milliseconds far from overflow */
+	DEFAULT_GRACE_MS = 2000,
+};
+
+static const char help[] =
+"usage: ckrun [options] program [arguments]\n"
+"\n"
+"Start a Chard program on this host.\n"
+"\n"
+"  -n N, -np N, +pN   number of PEs (default 1)\n"
+"  --ppn K, ++ppn K   PEs per node; a node is one process (default 1)\n"
+"  --bind WHERE       bind PEs to cores: core, socket or none\n"
+"  --timeout S        end the job after S seconds with exit code 124\n"
+"  --grace S          time from telling a job to end to killing it (default 2)\n"
+"  --tag-output       put \"[node] \" before each line of output\n"
+"  --verbose          print nodes, PEs and process ids\n"
+"  --help, --version\n"
+"\n"
+"+pN and ++ppn K may also follow the program; \"--\" there leaves the rest alone.\n"
+"Exit code: the program's; of a job that failed, the first failure's (128 + signal\n"
+"number for a signal); 124 timeout, 126 or 127 the program cannot be started, 2 usage.\n"
+"See ckrun(1).\n";
+
+/** The arguments and a place in them. */
+struct cursor {
+	char **argv;
+	int argc, at;
+	bool n_given, ppn_given; /* a second, different value is an error */
+};
+
+static int usage(const char *what, const char *arg, const char *why)
+{
+	fprintf(stderr, "ckrun: %s%s%s%s; see ckrun --help\n", what, arg ? " '" : "",
+		arg ? arg : "", arg ? why : "");
+	return EXIT_USAGE;
+}
+
+/** Whether the argument is the option, alone ("--ppn", value next) or with its value
+ * ("--ppn=2", and "-n2", "+p2", "++ppn2" where the value is a number). *value_p: NULL when
+ * it comes in the next argument. */
+static bool is_option(const char *arg, const char *name, const char **value_p)
+{
+	size_t n = strlen(name);
+	if (strncmp(arg, name, n))
+		return false;
+	*value_p = NULL;
+	if (!arg[n])
+		return true;
+	bool long_name = name[0] == '-' && name[1] == '-';
+	if (arg[n] == '=' && long_name)
+		*value_p = arg + n + 1;
+	else if (!long_name && strchr("0123456789-", arg[n]))
+		*value_p = arg + n;
+	return *value_p != NULL;
+}
+
+/** The option's value, from the same or the next argument. */
+static int take_value(struct cursor *c, const char *name, const char **value_p)
+{
+	if (*value_p)
+		return -1;
+	if (c->at + 1 >= c->argc)
+		return usage("option", name, "' needs a value");
+	*value_p = c->argv[++c->at];
+	return -1;
+}
+
+static int set_count(struct cursor *c, const char *name, const char *value, bool *given, int *out)
+{
+	int rc = take_value(c, name, &value);
+	if (rc >= 0)
+		return rc;
+	char *end;
+	errno = 0;
+	long v = strtol(value, &end, 10);
+	if (end == value || *end || errno || v < 1 || v > MAX_PES) {
+		fprintf(stderr, "ckrun: %s needs a number from 1 to %d, not '%s'; "
+				"see ckrun --help\n", name, MAX_PES, value);
+		return EXIT_USAGE;
+	}
+	if (*given && *out != v) {
+		fprintf(stderr, "ckrun: %s %ld contradicts the %d given before\n", name, v, *out);
+		return EXIT_USAGE;
+	}
+	*given = true;
+	*out = (int)v;
+	return -1;
+}
+
+static int set_seconds(struct cursor *c, const char *name, const char *value, double least,
+		       int64_t *ms_p)
+{
+	int rc = take_value(c, name, &value);
+	if (rc >= 0)
+		return rc;
+	char *end;
+	double s = strtod(value, &end);
+	if (end == value || *end || !isfinite(s) || s < least || s > MAX_SECONDS) {
+		fprintf(stderr, "ckrun: %s needs a number of seconds%s, not '%s'; "
+				"see ckrun --help\n", name, least > 0 ? " above 0" : "", value);
+		return EXIT_USAGE;
+	}
+	*ms_p = (int64_t)(s * 1000 + 0.5);
+	return -1;
+}
+
+static int set_bind(struct cursor *c, const char *value, const char **bind_p)
+{
+	int rc = take_value(c, "--bind", &value);
+	if (rc >= 0)
+		return rc;
+	if (strcmp(value, "core") && strcmp(value, "socket") && strcmp(value, "none"))
+		return usage("--bind needs core, socket or none, not", value, "'");
+	*bind_p = value;
+	return -1;
+}
+
+/** Charm++'s words, before or after the program. *taken_p: whether arg was one. */
+static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_p)
+{
+	const char *arg = c->argv[c->at], *value;
+	*taken_p = true;
+	if (is_option(arg, "++ppn", &value) || is_option(arg, "+ppn", &value))
+		return set_count(c, "++ppn", value, &c->ppn_given, &o->ppn);
+	if (is_option(arg, "++p", &value) || is_option(arg, "+p", &value))
+		return set_count(c, "+p", value, &c->n_given, &o->n_pes);
+	if (!strcmp(arg, "++local"))
+		return -1; /* what ckrun does anyway */
+	*taken_p = false;
+	return -1;
+}
+
+static int own_option(struct cursor *c, struct launch_options *o)
+{
+	const char *arg = c->argv[c->at], *value;
+	bool taken;
+	int rc = charm_option(c, o, &taken);
+	if (taken)
+		return rc;
+	if (is_option(arg, "-np", &value) || is_option(arg, "-n", &value))
+		return set_count(c, "-n", value, &c->n_given, &o->n_pes);
+	if (is_option(arg, "--ppn", &value))
+		return set_count(c, "--ppn", value, &c->ppn_given, &o->ppn);
+	if (is_option(arg, "--bind", &value))
+		return set_bind(c, value, &o->bind);
+	if (is_option(arg, "--timeout", &value))
+		return set_seconds(c, "--timeout", value, 0.001, &o->timeout_ms);
+	if (is_option(arg, "--grace", &value))
+		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
+	if (!strcmp(arg, "--tag-output"))
+		o->tag_output = true;
+	else if (!strcmp(arg, "--verbose"))
+		o->verbose = true;
+	else if (!strcmp(arg, "--help") || !strcmp(arg, "-h"))
+		return fputs(help, stdout) < 0;
+	else if (!strcmp(arg, "--version"))
+		return puts("ckrun (chard) " CHARD_VERSION) < 0;
+	else
+		return usage("unknown option", arg, "'");
+	return -1;
+}
+
+/** The program and its arguments, without Charm++'s words. */
+static int program(struct cursor *c, struct launch_options *o)
+{
+	int n = 0;
+	bool ours = true;
+	o->argv = calloc((size_t)(c->argc - c->at) + 1, sizeof(*o->argv));
+	if (!o->argv)
+		return usage("out of memory", NULL, NULL);
+	o->argv[n++] = c->argv[c->at++];
+	for (; c->at < c->argc; c->at++) {
+		char *arg = c->argv[c->at];
+		bool taken = false;
+		if (ours && !strcmp(arg, "--"))
+			ours = false;
+		int rc = ours ? charm_option(c, o, &taken) : -1;
+		if (rc >= 0)
+			return rc;
+		if (!taken)
+			o->argv[n++] = arg;
+	}
+	return -1;
+}
+
+int launch_parse(int argc, char **argv, struct launch_options *o)
+{
+	struct cursor c = { .argv = argv, .argc = argc, .at = 1 };
+	*o = (struct launch_options){
+		.n_pes = 1, .ppn = 1, .timeout_ms = -1, .grace_ms = DEFAULT_GRACE_MS,
+	};
+	for (; c.at < argc; c.at++) {
+		const char *arg = argv[c.at];
+		if (!strcmp(arg, "--")) {
+			c.at++;
+			break;
+		}
+		if (arg[0] != '-' && arg[0] != '+')
+			break;
+		int rc = own_option(&c, o);
+		if (rc >= 0)
+			return rc;
+	}
+	if (c.at >= argc)
+		return usage("no program to start", NULL, NULL);
+	return program(&c, o);
+}

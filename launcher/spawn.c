@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spawn.c: one process per node, with a socket for PMI-1 and pipes for its output.
+ *
+ * A node dies with its launcher (PR_SET_PDEATHSIG), also when that is killed with -9; the
+ * nodes' own children cannot be given that promise. Each node leads a process group, so
+ * that a node's end takes its children along. One exception: when stdin is a terminal,
+ * node 0 stays in ckrun's group, because a terminal serves one group only.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/** What a child writes to the exec pipe; less than PIPE_BUF, so it arrives in one piece. */
+struct exec_report {
+	int rank, error;
+};
+
+/** The node's ends, open in the parent from just before the fork to just after it. */
+struct child_fds {
+	int pmi, out, err;
+};
+
+void launch_open_std_fds(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/** Another launcher's variables would lead our nodes to it; and a node must not take the
+ * outer job's number of PEs for its own. */
+static void scrub_environment(void)
+{
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=" };
+	char **to = environ;
+	for (char **from = environ; *from; from++) {
+		bool keep = true;
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			keep &= strncmp(*from, prefixes[i], strlen(prefixes[i])) != 0;
+		if (keep)
+			*to++ = *from;
+	}
+	*to = NULL;
+}
+
+/** The same for all nodes, set once before the forks. */
+static void set_job_environment(const struct launch_job *job)
+{
+	char size[16];
+	scrub_environment();
+	snprintf(size, sizeof(size), "%d", job->n_nodes);
+	setenv("PMI_SIZE", size, 1);
+	if (job->o.bind)
+		setenv("CK_BIND", job->o.bind, 1);
+	if (job->o.verbose)
+		setenv("CK_VERBOSE", "1", 1);
+}
+
+static void set_number(const char *name, int value)
+{
+	char text[16];
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+/* ---- in the child ------------------------------------------------------------------- */
+
+static void restore_what_ckrun_changed(const struct launch_job *job)
+{
+	setrlimit(RLIMIT_NOFILE, &job->old_nofile);
+	sigaction(SIGPIPE, &job->old_pipe, NULL);
+	sigaction(SIGCHLD, &job->old_chld, NULL);
+	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+}
+
+_Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
+				const struct child_fds *fds, int exec_fd, pid_t launcher)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != launcher)
+		_exit(1); /* it died before the line above could notice */
+	if (n->own_group)
+		setpgid(0, 0);
+	if (n->rank != 0) {
+		int null = open("/dev/null", O_RDONLY);
+		dup2(null, STDIN_FILENO);
+		close(null);
+	}
+	dup2(fds->out, STDOUT_FILENO);
+	dup2(fds->err, STDERR_FILENO);
+	fcntl(fds->pmi, F_SETFD, 0);
+	set_number("PMI_FD", fds->pmi);
+	set_number("PMI_RANK", n->rank);
+	set_number("CK_PES", n->n_pes);
+	restore_what_ckrun_changed(job);
+
+	execvp(job->o.argv[0], job->o.argv);
+	struct exec_report report = { n->rank, errno };
+	bool told = write(exec_fd, &report, sizeof(report)) == sizeof(report);
+	_exit(told ? 127 : 1);
+}
+
+/* ---- in the launcher ---------------------------------------------------------------- */
+
+/** A pipe whose reading end is ours and never blocks. */
+static int open_output(struct launch_stream *s, int *child_fd_p)
+{
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC))
+		return -1;
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	s->fd = fds[0];
+	*child_fd_p = fds[1];
+	return 0;
+}
+
+static void close_child_fds(struct child_fds *fds)
+{
+	int all[] = { fds->pmi, fds->out, fds->err };
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+/** All of a node's descriptors; -1 with errno when there are not enough. */
+static int open_node_fds(struct launch_node *n, struct child_fds *fds)
+{
+	int pair[2];
+	*fds = (struct child_fds){ -1, -1, -1 };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	n->pmi_fd = pair[0];
+	fds->pmi = pair[1];
+	if (open_output(&n->streams[0], &fds->out))
+		return -1;
+	return open_output(&n->streams[1], &fds->err);
+}
+
+static int spawn_node(struct launch_job *job, struct launch_node *n, int exec_fd)
+{
+	struct child_fds fds;
+	pid_t launcher = getpid();
+	int rc = open_node_fds(n, &fds);
+	if (!rc) {
+		n->pid = fork();
+		if (n->pid == 0)
+			run_child(job, n, &fds, exec_fd, launcher);
+		rc = n->pid < 0 ? -1 : 0;
+	}
+	int error = errno;
+	close_child_fds(&fds);
+	errno = error;
+	if (rc)
+		return -1;
+	if (n->own_group)
+		setpgid(n->pid, n->pid); /* both sides do it, so that neither need wait */
+	n->ended = false;
+	job->n_started++;
+	job->n_alive++;
+	return 0;
+}
+
+static void raise_fd_limit(struct launch_job *job)
+{
+	getrlimit(RLIMIT_NOFILE, &job->old_nofile);
+	struct rlimit all = { job->old_nofile.rlim_max, job->old_nofile.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &all);
+}
+
+void launch_spawn_all(struct launch_job *job)
+{
+	int fds[2];
+	raise_fd_limit(job);
+	set_job_environment(job);
+	if (pipe2(fds, O_CLOEXEC)) {
+		launch_job_end(job, 1, 0, NULL, "cannot open a pipe: %s", strerror(errno));
+		return;
+	}
+	job->exec_fd = fds[0];
+	fcntl(job->exec_fd, F_SETFL, O_NONBLOCK);
+	for (int i = 0; i < job->n_nodes; i++) {
+		struct launch_node *n = &job->nodes[i];
+		if (spawn_node(job, n, fds[1])) {
+			launch_job_end(job, 1, 0, NULL,
+				       "cannot start node %d: %s; the job is ended", i,
+				       strerror(errno));
+			break;
+		}
+		if (job->o.verbose) {
+			char name[64];
+			launch_say(job, "%s started", launch_node_name(n, name, sizeof(name)));
+		}
+	}
+	close(fds[1]);
+}
+
+/** What helps with the two usual mistakes. */
+static const char *exec_hint(const char *program, int error)
+{
+	bool here = access(program, F_OK) == 0;
+	if (error == ENOENT && here && !strchr(program, '/'))
+		return " (in this folder: write ./ before it)";
+	if (error == ENOENT && here)
+		return " (its interpreter is missing)";
+	return "";
+}
+
+void launch_exec_failed(struct launch_job *job)
+{
+	struct exec_report report;
+	const char *program = job->o.argv[0];
+	if (job->exec_fd < 0)
+		return;
+	ssize_t n = read(job->exec_fd, &report, sizeof(report));
+	if (n < 0)
+		return;
+	if (n == 0) { /* every child has executed */
+		close(job->exec_fd);
+		job->exec_fd = -1;
+		return;
+	}
+	launch_job_end(job, report.error == ENOENT ? 127 : 126, 0, NULL, "cannot start '%s': %s%s",
+		       program, strerror(report.error), exec_hint(program, report.error));
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * callback.c: CkCallback, "do this with the result", as a value. Entry targets get an
+ * ordinary entry message whose payload is a CkReductionMsg; a C function runs on the PE that
+ * made the callback, so its address never leaves its process except as a token.
+ */
+#include "ck_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum callback_kind { CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN };
+
+static CkCallback make(enum callback_kind kind)
+{
+	CkCallback cb;
+
+	memset(&cb, 0, sizeof cb); /* padding too: callbacks are compared as bytes */
+	cb.kind = (uint8_t)kind;
+	return cb;
+}
+
+CkCallback CkCallbackIgnore(void) { return make(CB_IGNORE); }
+
+CkCallback CkCallbackExit(void) { return make(CB_EXIT); }
+
+CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx)
+{
+	CkCallback cb = make(CB_FUNCTION);
+
+	cb.pe = ck_self()->id;
+	cb.fn = fn;
+	cb.ctx = ctx;
+	return cb;
+}
+
+/* The chare travels as its number, so that any node can name it. */
+static CkCallback make_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
+			     CkIndex index, int entry)
+{
+	CkCallback cb = make(kind);
+
+	cb.id = id;
+	cb.index = index;
+	cb.entry = (uint16_t)entry;
+	cb.want = chare->entries[entry].want;
+	cb.pe = chare_number(ck_self()->node->ck, chare);
+	return cb;
+}
+
+CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry)
+{
+	return make_entry(CB_ELEMENT, chare, e->id, e->index, entry);
+}
+
+CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry)
+{
+	return make_entry(CB_ALL, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
+}
+
+CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
+{
+	return make_entry(CB_MAIN, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
+}
+
+bool callback_same(const CkCallback *a, const CkCallback *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+static const CkGenChare *target_type(struct pe *pe, const CkCallback *cb)
+{
+	const struct ck_node *ck = pe->node->ck;
+
+	if (cb->pe < 0 || cb->pe >= ck->n_chares ||
+	    cb->entry >= ck->chares[cb->pe]->n_entries)
+		csd_abort(pe, "a callback names entry %d of chare %d: unknown here", cb->entry,
+			  cb->pe);
+	return ck->chares[cb->pe];
+}
+
+void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	switch ((enum callback_kind)cb->kind) {
+	case CB_NONE:
+		snprintf(buf, len, "a callback that was never set");
+		return;
+	case CB_IGNORE:
+		snprintf(buf, len, "CkCallbackIgnore");
+		return;
+	case CB_EXIT:
+		snprintf(buf, len, "CkCallbackExit");
+		return;
+	case CB_FUNCTION:
+		snprintf(buf, len, "a C function on PE %d", cb->pe);
+		return;
+	case CB_ELEMENT:
+	case CB_ALL:
+	case CB_MAIN:
+		describe_entry(target_type(pe, cb), cb->entry, buf, len);
+		return;
+	}
+	snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
+}
+
+/* What a callback to a C function needs at its PE. */
+struct call {
+	CkCallbackCFn fn;
+	void *ctx;
+	CkReductionMsg data;
+};
+_Static_assert(sizeof(struct call) % 16 == 0, "data stays 16-aligned");
+
+static void fill(CkReductionMsg *m, CkDataType type, const void *data, uint64_t count,
+		 uint64_t bytes)
+{
+	*m = (CkReductionMsg){ .bytes = bytes, .count = count, .type = type };
+	if (bytes)
+		memcpy(m + 1, data, bytes);
+}
+
+static void fire_function(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+			  uint64_t count, uint64_t bytes)
+{
+	struct ck_env *env = env_new(pe, pe->node->ck->h_call, sizeof(struct call) + bytes);
+	struct call *call = payload_of(env);
+
+	call->fn = cb->fn;
+	call->ctx = cb->ctx;
+	fill(&call->data, type, data, count, bytes);
+	csd_send(pe, cb->pe, &env->head);
+}
+
+void call_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct call *call = payload_of(env);
+
+	call->fn(call->ctx, &call->data);
+	env_unref(pe, env);
+}
+
+static void fire_entry(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		       uint64_t count, uint64_t bytes)
+{
+	const CkGenChare *chare = target_type(pe, cb);
+	struct ck_env *env = env_new(pe, 0, sizeof(CkReductionMsg) + bytes);
+	CkElement e = { cb->id, cb->index, 0 };
+
+	fill(payload_of(env), type, data, count, bytes);
+	env->entry = cb->entry;
+	env->flags = CK_ENV_REDUCED;
+	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
+		env->head.flags |= CMI_F_EXPEDITED;
+	if (cb->kind == CB_ELEMENT)
+		send_element(pe, chare, &e, env);
+	else if (cb->kind == CB_ALL)
+		send_all(pe, cb->id, env);
+	else
+		send_main(pe, cb->id, env);
+}
+
+void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		   uint64_t count, uint64_t bytes)
+{
+	switch ((enum callback_kind)cb->kind) {
+	case CB_IGNORE:
+		return;
+	case CB_EXIT:
+		csd_exit(pe, 0);
+		return;
+	case CB_FUNCTION:
+		fire_function(pe, cb, type, data, count, bytes);
+		return;
+	case CB_ELEMENT:
+	case CB_ALL:
+	case CB_MAIN:
+		fire_entry(pe, cb, type, data, count, bytes);
+		return;
+	case CB_NONE:
+		break;
+	}
+	csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+}
+
+void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)
+{
+	callback_fire(ck_self(), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
+}
+
+void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count)
+{
+	callback_fire(ck_self(), &cb, type, data, count, count * data_type_bytes(type));
+}
+
+void CkCallbackFn(void *cb)
+{
+	callback_fire(ck_self(), cb, CK_NOTYPE, NULL, 0, 0);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chare_layer.h: the chare layer as the scheduler starts it. */
+#ifndef CHARE_LAYER_H
+#define CHARE_LAYER_H
+
+#include "../scheduler/csd.h"
+
+/** Chares, arrays, groups, reductions, quiescence. node->program is a CkGenModule, or NULL for
+ * a node without chares. */
+extern const struct csd_layer chare_layer;
+
+#endif

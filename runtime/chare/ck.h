@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ck.h: what a Chard program sees of the runtime: PEs, proxies, callbacks, reductions,
+ * quiescence, output, exit. Stubs for the program's own chares come from ckci, in
+ * X.decl.h, which includes this header. Names and meaning are Charm++'s.
+ *
+ * Unless a comment says otherwise a function is called from an entry method (or another
+ * function that the scheduler runs) on the PE that it concerns.
+ */
+#ifndef CK_H
+#define CK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the machine as the program sees it ------------------------------------------- */
+
+int CkMyPe(void);             /**< number of this PE, 0 .. CkNumPes() - 1 */
+int CkNumPes(void);           /**< PEs of the whole job */
+int CkMyNode(void);           /**< number of this node (process) */
+int CkNumNodes(void);         /**< nodes of the job */
+int CkMyRank(void);           /**< number of this PE within its node */
+int CkMyNodeSize(void);       /**< PEs of this node */
+int CkNodeOf(int pe);         /**< node of a PE */
+int CkRankOf(int pe);         /**< number of a PE within its node */
+int CkNodeFirst(int node);    /**< first PE of a node */
+int CkNodeSize(int node);     /**< PEs of a node */
+
+double CkWallTimer(void);     /**< seconds since the start of this node, monotonic */
+
+/** End the whole job with `code` once every PE has finished its current entry method. The
+ * caller goes on to its end. Called several times: the first non-zero code wins. Output
+ * printed before is shown; messages still queued are dropped. */
+void CkExit(int code);
+
+/** End the whole job at once, with exit code 1: one line naming PE and entry method, and a
+ * back-trace. printf-style. */
+__attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** printf to the job's standard output (CkError: error output), in whole lines: text of
+ * two PEs is never mixed within a line. A line without its newline waits for it. */
+void CkPrintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void CkError(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- proxies ------------------------------------------------------------------------ */
+
+/** An index in a collection: up to three int32. A group's element is its PE. */
+typedef struct CkIndex {
+	int32_t v[3];
+} CkIndex;
+typedef struct CkIndex2D { int x, y; } CkIndex2D;
+typedef struct CkIndex3D { int x, y, z; } CkIndex3D;
+
+/** A collection (array, group) or a main chare. POD; travels as a parameter. The typed forms
+ * CProxy_X that ckci makes hold just this. */
+typedef struct CkProxy {
+	uint64_t id;
+} CkProxy;
+
+/** One element of a collection. CProxyElement_X holds just this. */
+typedef struct CkElement {
+	uint64_t id;
+	CkIndex index;
+	int32_t pad;
+} CkElement;
+
+/** Extents of a new array. */
+typedef struct CkArrayDims {
+	int32_t nd;
+	int32_t n[3];
+} CkArrayDims;
+
+static inline CkArrayDims CkDims1(int x) { CkArrayDims d = {1, {x, 1, 1}}; return d; }
+static inline CkArrayDims CkDims2(int x, int y) { CkArrayDims d = {2, {x, y, 1}}; return d; }
+static inline CkArrayDims CkDims3(int x, int y, int z) { CkArrayDims d = {3, {x, y, z}}; return d; }
+#define CK_DIMS_PICK(a, b, c, fn, ...) fn
+/** CkDims(8), CkDims(8, 8), CkDims(4, 4, 2). */
+#define CkDims(...) CK_DIMS_PICK(__VA_ARGS__, CkDims3, CkDims2, CkDims1, 0)(__VA_ARGS__)
+
+/** Where an element lives: a PE in 0 .. npes - 1, the same on every PE, for ever. */
+typedef int (*CkMapFn)(CkIndex index, CkArrayDims dims, int npes);
+
+/** Make a map known under `name` to CkArrayOptions. Called in an `initnode` function of the
+ * .ci file, on every node. `name` must stay valid. */
+void CkRegisterMap(const char *name, CkMapFn fn);
+
+/** How to create an array. map NULL: the default block map (row-major order of the index,
+ * cut into npes pieces that differ by at most one element). */
+typedef struct CkArrayOptions {
+	CkArrayDims dims;
+	const char *map;
+} CkArrayOptions;
+
+/** Options of one call. Zeroed: default priority (0), first in first out. */
+typedef struct CkEntryOptions {
+	int32_t prio;      /**< lower is served first; 0 is what unprioritised calls have */
+	int queueing;      /**< CK_QUEUEING_FIFO or CK_QUEUEING_LIFO, among equal priorities */
+} CkEntryOptions;
+enum { CK_QUEUEING_FIFO = 0, CK_QUEUEING_LIFO = 1 };
+
+/* ---- messages ------------------------------------------------------------------------ */
+
+/** What the main chare's constructor gets: the arguments without the runtime's own. Owned by
+ * the runtime, valid until the job ends. */
+typedef struct CkArgMsg {
+	int argc;
+	char **argv;
+} CkArgMsg;
+
+/** Keep the message that is being delivered: its array, string and struct parameters stay
+ * valid after the handler returns, until CkFreeMsg of the returned pointer, which may
+ * be called on any PE of this node. Only inside an entry method, at most once per call. */
+void *CkKeepMsg(void);
+
+/** Free a kept message, a message from X_alloc that was never sent, or a message parameter
+ * that was kept. NULL is allowed. */
+void CkFreeMsg(void *msg);
+
+/* ---- callbacks ------------------------------------------------------------------------ */
+
+/** What is handed over by a reduction or by CkCallbackSend: `count` values of `type` (a
+ * CkDataType, CK_BYTE for plain bytes). Belongs to the runtime. */
+typedef struct CkReductionMsg {
+	uint64_t bytes;
+	uint64_t count;
+	uint32_t type;
+	uint32_t pad;
+	uint64_t reserved;
+	/* data follows, 16-byte aligned */
+} CkReductionMsg;
+static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
+
+typedef enum CkDataType {
+	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE
+} CkDataType;
+
+typedef void (*CkCallbackCFn)(void *ctx, const CkReductionMsg *m);
+
+/** Something to do later, as a value of 64 bytes: may be stored, copied, sent. ckci makes
+ * X_cb_entry(element) and X_cb_entry_all(collection) for entries that can be one. */
+typedef struct CkCallback {
+	uint8_t kind;          /* private, all of them */
+	uint8_t want;
+	uint16_t entry;
+	int32_t pe;
+	uint64_t id;
+	CkIndex index;
+	int32_t pad;
+	void (*fn)(void *ctx, const CkReductionMsg *m);
+	void *ctx;
+	uint64_t reserved[2];
+} CkCallback;
+#ifndef __cplusplus
+_Static_assert(sizeof(CkCallback) == 64, "travels in messages");
+#endif
+
+CkCallback CkCallbackIgnore(void);                        /**< nothing happens */
+CkCallback CkCallbackExit(void);                          /**< CkExit(0) */
+/** fn(ctx, m) on the PE that made the callback, wherever it is sent from. */
+CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx);
+
+/** Fire a callback, with `bytes` bytes at `data` (NULL: none), copied. A [reductiontarget]
+ * entry finds them as its parameters; a mismatch of type or count aborts with both names. */
+void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
+/** The same with `count` values of a known type, which is checked. */
+void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
+/** Fires the CkCallback that `cb` points to, without data: a CkDirectFn. */
+void CkCallbackFn(void *cb);
+
+/* ---- reductions ------------------------------------------------------------------------ */
+
+typedef enum CkReduction {
+	CkReduction_nop = 0,
+	CkReduction_sum_int, CkReduction_sum_long, CkReduction_sum_float, CkReduction_sum_double,
+	CkReduction_product_int, CkReduction_product_long, CkReduction_product_float,
+	CkReduction_product_double,
+	CkReduction_max_int, CkReduction_max_long, CkReduction_max_float, CkReduction_max_double,
+	CkReduction_min_int, CkReduction_min_long, CkReduction_min_float, CkReduction_min_double,
+	CkReduction_logical_and_int, CkReduction_logical_or_int,
+	CkReduction_bitvec_and_int, CkReduction_bitvec_or_int,
+	CkReduction_N
+} CkReduction;
+
+/** Contribute `count` values to the next reduction over self's collection.
+ *
+ * Called   once per element and reduction; the k-th call of every element belongs to the k-th
+ *          reduction. All must agree in op, count and callback; a difference aborts naming
+ *          both.
+ * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier).
+ * Owner    data is copied.
+ * Order    floating-point sums combine in an order that depends on the number of PEs, not
+ *          on time: equal runs give equal bits.
+ * Done     the callback gets the result on its PE.
+ * Source   Charm++ contribute(). `self` is an array element or a group member. */
+void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);
+static inline void CkContributeBarrier(void *self, CkCallback cb)
+{
+	CkContribute(self, NULL, 0, CkReduction_nop, cb);
+}
+
+/** Fire `cb` when no message is queued or in flight anywhere, no entry method runs and every
+ * put has been noticed. One detection at a time; later requests share the next. */
+void CkStartQD(CkCallback cb);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ck_int.h: what the chare layer's own files share: the envelope of its messages, its state
+ * on nodes and PEs, collections and their elements.
+ */
+#ifndef CK_INT_H
+#define CK_INT_H
+
+#include <pthread.h>
+
+#include "../scheduler/csd.h"
+#include "ckgen.h"
+
+/** The head of every chare message: the machine's 32 bytes and ours, one cache line; the
+ * payload follows on the next.
+ *
+ *   0            32     40          52    54    55    56    60    64
+ *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
+ *   | cmi_msg    | coll | index     |entry|flags|spare| root| refs| payload ...
+ *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
+ */
+struct ck_env {
+	struct cmi_msg head;
+	uint64_t coll;            /* collection or main chare; the PE that made it is in it */
+	CkIndex index;            /* element; in a creation: the dimensions */
+	uint16_t entry;           /* in a creation: the chare's number */
+	uint8_t flags;            /* CK_ENV_*; in a creation: number of the map */
+	uint8_t spare;
+	int32_t root;             /* of a broadcast's tree */
+	_Atomic uint32_t refs;    /* holders; 1 while the message has one owner */
+};
+_Static_assert(sizeof(struct ck_env) == 64, "payload starts on the second cache line");
+
+enum {
+	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
+	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
+};
+
+static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
+static inline void *payload_of(struct ck_env *env) { return env + 1; }
+
+/** In front of every user struct. */
+struct ck_obj {
+	struct collection *coll;
+	CkIndex index;
+	uint32_t ordinal;         /* place among this PE's elements, in index order */
+	uint32_t n_contributed;   /* reductions this element took part in */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
+
+static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
+static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
+
+struct reduction;
+
+/** One PE's part of a collection (an array, a group, a main chare). Created by the first
+ * mention of its id, typed when its creation arrives; what comes before that waits. */
+struct collection {
+	uint64_t id;
+	const CkGenChare *type;   /* NULL: not known here yet */
+	bool constructed;         /* the elements of this PE exist */
+	struct msg_fifo waiting;  /* messages that came too early */
+
+	CkArrayDims dims;
+	CkMapFn map;              /* NULL: block map */
+	uint64_t total;           /* elements of an array */
+	uint64_t first, n_local;  /* block map: this PE's elements are first .. first + n_local */
+	struct ck_obj **elems;    /* [n_local], by ordinal */
+	struct elem_slot {
+		uint64_t linear;
+		struct ck_obj *obj;
+	} *slots;                 /* user map: hash from the linear index */
+	uint64_t slot_mask;
+
+	struct reduction *reductions; /* open ones, oldest first */
+	int n_children;           /* in PE 0's tree, with elements below them; -1: not counted */
+	uint32_t n_reduced;       /* reductions this PE has finished */
+	struct collection *chain; /* same hash bucket */
+};
+
+struct ck_map {
+	const char *name;
+	CkMapFn fn;
+};
+
+enum { CK_MAX_MAPS = 255 };
+
+/** The chare layer on one node: tables, constant once the loops run. */
+struct ck_node {
+	const CkGenModule **modules;
+	int n_modules;
+	const CkGenChare **chares;
+	int n_chares;
+	size_t readonly_bytes;
+	uint64_t readonly_hash;   /* checked mode: what the readonlies were when sealed */
+	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
+	int n_maps;
+	int h_element, h_bcast, h_create, h_readonly, h_reduce, h_call, h_qd;
+	pthread_mutex_t print_lock; /* one write at a time per node */
+};
+
+struct line_buffer {
+	char *text;
+	size_t len, cap;
+};
+
+/** The chare layer on one PE. */
+struct ck_pe {
+	struct ck_env *current;   /* being delivered and not taken yet; NULL otherwise */
+	bool shared;              /* current goes to several elements */
+	struct collection *last;  /* found most recently */
+	struct collection **table;
+	size_t n_colls, table_mask;
+	uint32_t n_created;       /* collections made by this PE */
+	struct line_buffer out, err;
+	struct qd *qd;
+};
+
+static inline struct pe *ck_self(void)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "a Ck function was called on a thread that is no PE");
+	return pe;
+}
+
+/* collection.c */
+struct collection *coll_get(struct pe *pe, uint64_t id);
+struct collection *coll_get_slow(struct pe *pe, uint64_t id);
+uint64_t coll_new_id(struct pe *pe);
+void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
+	       CkMapFn map);
+void coll_construct(struct pe *pe, struct collection *c, void *payload);
+void coll_wait(struct collection *c, struct cmi_msg *m);
+struct ck_obj *coll_find(struct collection *c, CkIndex index);
+uint64_t coll_linear(const struct collection *c, CkIndex index); /* UINT64_MAX: outside */
+int coll_home(struct pe *pe, struct collection *c, uint64_t linear);
+void coll_who_has(struct pe *pe, struct collection *c, bool *has);
+void coll_fini(struct pe *pe);
+
+/* deliver.c */
+void deliver(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+void call_handler(struct pe *pe, struct ck_obj *obj, int entry, void *payload, bool reduced);
+void env_unref(struct pe *pe, struct ck_env *env);
+void element_arrived(struct pe *pe, struct cmi_msg *m);
+void bcast_arrived(struct pe *pe, struct cmi_msg *m);
+void create_arrived(struct pe *pe, struct cmi_msg *m);
+const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len);
+void ck_describe(const struct pe *pe, char *buf, size_t len);
+
+/* send.c */
+struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
+void bcast_forward(struct pe *pe, struct ck_env *env);
+void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
+void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
+void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
+
+/* callback.c */
+void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		   uint64_t count, uint64_t bytes);
+void call_arrived(struct pe *pe, struct cmi_msg *m);
+bool callback_same(const CkCallback *a, const CkCallback *b);
+void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+
+/* reduce.c */
+void reduce_arrived(struct pe *pe, struct cmi_msg *m);
+void reduce_fini(struct collection *c);
+size_t data_type_bytes(CkDataType type);
+const char *data_type_name(CkDataType type);
+
+/* quiesce.c */
+void qd_arrived(struct pe *pe, struct cmi_msg *m);
+void qd_init(struct pe *pe);
+void qd_fini(struct pe *pe);
+
+/* register.c */
+int register_program(struct node *node);
+void unregister_program(struct node *node);
+int chare_number(const struct ck_node *ck, const CkGenChare *type);
+CkMapFn map_by_number(const struct ck_node *ck, int number);
+int map_by_name(const struct ck_node *ck, const char *name);
+
+/* readonly.c */
+void readonly_send(struct pe *pe);
+void readonly_arrived(struct pe *pe, struct cmi_msg *m);
+void readonly_check(struct node *node);
+
+/* print.c */
+void print_flush(struct pe *pe);
+void print_fini(struct pe *pe);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collection.c: one PE's table of collections and their elements: by id, and by index.
+ * Elements of static arrays stay where the map put them, so the home of an index is
+ * computed, never looked up or asked for.
+ */
+#include "ck_int.h"
+
+#include <stdlib.h>
+
+/* ---- by id ------------------------------------------------------------------------------ */
+
+static size_t hash_id(uint64_t id)
+{
+	return (size_t)((id ^ id >> 32) * 0x9e3779b97f4a7c15ull >> 20);
+}
+
+static void table_grow(struct pe *pe)
+{
+	struct ck_pe *ck = pe->ck;
+	size_t mask = ck->table ? ck->table_mask * 2 + 1 : 63;
+	struct collection **table = calloc(mask + 1, sizeof(*table));
+
+	if (!table)
+		csd_abort(pe, "no memory for %zu collections", mask + 1);
+	for (size_t i = 0; ck->table && i <= ck->table_mask; i++) {
+		for (struct collection *c = ck->table[i], *next; c; c = next) {
+			next = c->chain;
+			c->chain = table[hash_id(c->id) & mask];
+			table[hash_id(c->id) & mask] = c;
+		}
+	}
+	free(ck->table);
+	ck->table = table;
+	ck->table_mask = mask;
+}
+
+struct collection *coll_get_slow(struct pe *pe, uint64_t id)
+{
+	struct ck_pe *ck = pe->ck;
+
+	if (CSD_UNLIKELY(!id))
+		csd_abort(pe, "a proxy was used before it was set (by X_ckNew, X_thisProxy, or "
+			  "as a readonly in the main chare's constructor)");
+	if (!ck->table || ck->n_colls > ck->table_mask)
+		table_grow(pe);
+	struct collection **bucket = &ck->table[hash_id(id) & ck->table_mask];
+
+	for (struct collection *c = *bucket; c; c = c->chain)
+		if (c->id == id)
+			return ck->last = c;
+	struct collection *c = calloc(1, sizeof *c);
+
+	if (!c)
+		csd_abort(pe, "no memory for a collection");
+	c->id = id;
+	c->waiting.tail = &c->waiting.head;
+	c->n_children = -1;
+	c->chain = *bucket;
+	*bucket = c;
+	ck->n_colls++;
+	return ck->last = c;
+}
+
+struct collection *coll_get(struct pe *pe, uint64_t id)
+{
+	struct collection *c = pe->ck->last;
+
+	return CSD_LIKELY(c && c->id == id) ? c : coll_get_slow(pe, id);
+}
+
+uint64_t coll_new_id(struct pe *pe)
+{
+	return (uint64_t)(uint32_t)pe->id << 32 | ++pe->ck->n_created;
+}
+
+/* ---- by index --------------------------------------------------------------------------- */
+
+uint64_t coll_linear(const struct collection *c, CkIndex i)
+{
+	const int32_t *n = c->dims.n;
+
+	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
+			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||
+			 (uint32_t)i.v[2] >= (uint32_t)n[2]))
+		return UINT64_MAX;
+	return ((uint64_t)i.v[0] * (uint64_t)n[1] + (uint64_t)i.v[1]) * (uint64_t)n[2] +
+	       (uint64_t)i.v[2];
+}
+
+static CkIndex from_linear(const struct collection *c, uint64_t linear)
+{
+	uint64_t z = (uint64_t)c->dims.n[2], y = (uint64_t)c->dims.n[1];
+
+	return (CkIndex){ { (int32_t)(linear / z / y), (int32_t)(linear / z % y),
+			    (int32_t)(linear % z) } };
+}
+
+/* Block map: the first `rest` PEs have one element more. */
+static uint64_t block_first(uint64_t total, uint64_t n_pes, uint64_t pe)
+{
+	uint64_t each = total / n_pes, rest = total % n_pes;
+
+	return pe * each + (pe < rest ? pe : rest);
+}
+
+static int block_home(uint64_t total, uint64_t n_pes, uint64_t linear)
+{
+	uint64_t each = total / n_pes, rest = total % n_pes;
+
+	if (linear < rest * (each + 1))
+		return (int)(linear / (each + 1));
+	return (int)(rest + (linear - rest * (each + 1)) / each);
+}
+
+static int user_home(struct pe *pe, struct collection *c, uint64_t linear)
+{
+	int home = c->map(from_linear(c, linear), c->dims, pe->node->job->n_pes);
+
+	if (home < 0 || home >= pe->node->job->n_pes)
+		csd_abort(pe, "the map of array %s gave PE %d; the job has PEs 0-%d",
+			  c->type->name, home, pe->node->job->n_pes - 1);
+	return home;
+}
+
+int coll_home(struct pe *pe, struct collection *c, uint64_t linear)
+{
+	if (c->map)
+		return user_home(pe, c, linear);
+	if (linear - c->first < c->n_local)
+		return pe->id;
+	return block_home(c->total, (uint64_t)pe->node->job->n_pes, linear);
+}
+
+/* has[p]: whether PE p has elements of the collection. */
+void coll_who_has(struct pe *pe, struct collection *c, bool *has)
+{
+	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
+
+	if (c->map) {
+		for (uint64_t i = 0; i < c->total; i++)
+			has[user_home(pe, c, i)] = true;
+		return;
+	}
+	for (uint64_t p = 0; p < n_pes; p++)
+		has[p] = c->type->kind == CKGEN_GROUP ||
+			 block_first(c->total, n_pes, p) < block_first(c->total, n_pes, p + 1);
+}
+
+static size_t hash_linear(uint64_t linear)
+{
+	return (size_t)(linear * 0x9e3779b97f4a7c15ull >> 24);
+}
+
+static struct ck_obj *slot_find(struct collection *c, uint64_t linear)
+{
+	for (size_t h = hash_linear(linear);; h++) {
+		struct elem_slot *s = &c->slots[h & c->slot_mask];
+
+		if (!s->obj || s->linear == linear)
+			return s->obj;
+	}
+}
+
+static void slot_add(struct collection *c, uint64_t linear, struct ck_obj *obj)
+{
+	size_t h = hash_linear(linear);
+
+	while (c->slots[h & c->slot_mask].obj)
+		h++;
+	c->slots[h & c->slot_mask] = (struct elem_slot){ linear, obj };
+}
+
+struct ck_obj *coll_find(struct collection *c, CkIndex index)
+{
+	if (c->type->kind != CKGEN_ARRAY)
+		return c->elems[0];
+	uint64_t linear = coll_linear(c, index);
+
+	if (c->map)
+		return linear == UINT64_MAX ? NULL : slot_find(c, linear);
+	return linear - c->first < c->n_local ? c->elems[linear - c->first] : NULL;
+}
+
+/* ---- creation --------------------------------------------------------------------------- */
+
+static uint64_t count_mapped_here(struct pe *pe, struct collection *c)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < c->total; i++)
+		n += user_home(pe, c, i) == pe->id;
+	return n;
+}
+
+/* Make the collection's shape known: from now on messages can be routed. */
+void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
+	       CkMapFn map)
+{
+	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
+
+	if (c->type)
+		return;
+	c->type = type;
+	c->dims = dims;
+	c->map = map;
+	if (type->kind != CKGEN_ARRAY) {
+		c->total = type->kind == CKGEN_GROUP ? n_pes : 1;
+		c->n_local = 1;
+		return;
+	}
+	c->total = (uint64_t)dims.n[0] * (uint64_t)dims.n[1] * (uint64_t)dims.n[2];
+	if (map) {
+		c->n_local = count_mapped_here(pe, c);
+		return;
+	}
+	c->first = block_first(c->total, n_pes, (uint64_t)pe->id);
+	c->n_local = block_first(c->total, n_pes, (uint64_t)pe->id + 1) - c->first;
+}
+
+static struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index, uint64_t ordinal)
+{
+	struct ck_obj *obj = calloc(1, sizeof *obj + c->type->bytes);
+
+	if (!obj)
+		csd_abort(pe, "no memory for an element of %s (%zu bytes)", c->type->name,
+			  c->type->bytes);
+	obj->coll = c;
+	obj->index = index;
+	obj->ordinal = (uint32_t)ordinal;
+	return c->elems[ordinal] = obj;
+}
+
+static void slots_create(struct pe *pe, struct collection *c)
+{
+	uint64_t n = 16;
+
+	while (n < c->n_local * 2)
+		n *= 2;
+	c->slots = calloc(n, sizeof *c->slots);
+	if (!c->slots)
+		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_local);
+	c->slot_mask = n - 1;
+}
+
+static void objs_create(struct pe *pe, struct collection *c)
+{
+	c->elems = calloc(c->n_local ? c->n_local : 1, sizeof(*c->elems));
+	if (!c->elems)
+		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_local);
+	if (c->type->kind != CKGEN_ARRAY) {
+		obj_new(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
+		return;
+	}
+	if (!c->map) {
+		for (uint64_t i = 0; i < c->n_local; i++)
+			obj_new(pe, c, from_linear(c, c->first + i), i);
+		return;
+	}
+	slots_create(pe, c);
+	for (uint64_t i = 0, n = 0; n < c->n_local; i++)
+		if (user_home(pe, c, i) == pe->id)
+			slot_add(c, i, obj_new(pe, c, from_linear(c, i), n++));
+}
+
+void coll_wait(struct collection *c, struct cmi_msg *m)
+{
+	msg_fifo_push(&c->waiting, m);
+}
+
+/* Create this PE's elements and run their constructors in index order; then handle what came
+ * too early, at once: queueing it again would let later messages of its sender overtake. */
+void coll_construct(struct pe *pe, struct collection *c, void *payload)
+{
+	objs_create(pe, c);
+	c->constructed = true;
+	for (uint64_t i = 0; i < c->n_local; i++)
+		call_handler(pe, c->elems[i], 0, payload, false);
+	while (c->waiting.head) {
+		struct cmi_msg *m = msg_fifo_pop(&c->waiting);
+
+		pe->node->handlers[m->handler].fn(pe, m);
+	}
+}
+
+static void coll_destroy(struct pe *pe, struct collection *c)
+{
+	while (c->waiting.head)
+		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
+	reduce_fini(c);
+	for (uint64_t i = 0; c->elems && i < c->n_local; i++)
+		free(c->elems[i]);
+	free(c->elems);
+	free(c->slots);
+	free(c);
+}
+
+void coll_fini(struct pe *pe)
+{
+	struct ck_pe *ck = pe->ck;
+
+	for (size_t i = 0; ck->table && i <= ck->table_mask; i++) {
+		for (struct collection *c = ck->table[i], *next; c; c = next) {
+			next = c->chain;
+			coll_destroy(pe, c);
+		}
+	}
+	free(ck->table);
+}

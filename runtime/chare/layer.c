@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layer.c: the chare layer's place in the life of a node, and what a program asks about the
+ * machine it runs on.
+ *
+ * A PE starts by waiting for the readonly variables, so no entry method ever sees them
+ * unset; PE 0 runs the main chares' constructors first and then sends them.
+ */
+#include "chare_layer.h"
+#include "ck_int.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int ck_node_start(struct node *node)
+{
+	struct ck_node *ck = node->ck = calloc(1, sizeof *ck);
+
+	if (!ck)
+		return -ENOMEM;
+	pthread_mutex_init(&ck->print_lock, NULL);
+	node->describe = ck_describe;
+	ck->h_element = csd_register(node, "ck.element", element_arrived);
+	ck->h_bcast = csd_register(node, "ck.bcast", bcast_arrived);
+	ck->h_create = csd_register(node, "ck.create", create_arrived);
+	ck->h_readonly = csd_register(node, "ck.readonly", readonly_arrived);
+	ck->h_reduce = csd_register(node, "ck.reduce", reduce_arrived);
+	ck->h_call = csd_register(node, "ck.call", call_arrived);
+	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
+	return register_program(node);
+}
+
+static void ck_node_stop(struct node *node)
+{
+	readonly_check(node);
+	unregister_program(node);
+	pthread_mutex_destroy(&node->ck->print_lock);
+	free(node->ck);
+}
+
+static void run_main_chares(struct pe *pe)
+{
+	const struct ck_node *ck = pe->node->ck;
+	CkArgMsg args = { pe->node->cfg->argc, pe->node->cfg->argv };
+
+	for (int i = 0; i < ck->n_chares; i++) {
+		if (ck->chares[i]->kind != CKGEN_MAINCHARE)
+			continue;
+		struct collection *c = coll_get(pe, coll_new_id(pe));
+
+		coll_type(pe, c, ck->chares[i], CkDims1(1), NULL);
+		coll_construct(pe, c, &args);
+	}
+}
+
+static void ck_pe_start(struct pe *pe)
+{
+	pe->ck = calloc(1, sizeof *pe->ck);
+	if (!pe->ck)
+		csd_abort(pe, "no memory for the chare layer");
+	qd_init(pe);
+	if (!pe->node->program)
+		return;
+	if (pe->id == 0) {
+		run_main_chares(pe);
+		readonly_send(pe);
+	} else {
+		csd_wait_for(pe, pe->node->ck->h_readonly);
+	}
+}
+
+static void ck_pe_stop(struct pe *pe)
+{
+	print_flush(pe);
+	print_fini(pe);
+	qd_fini(pe);
+	coll_fini(pe);
+	free(pe->ck);
+	pe->ck = NULL;
+}
+
+const struct csd_layer chare_layer = {
+	.name = "chare",
+	.node_start = ck_node_start,
+	.pe_start = ck_pe_start,
+	.pe_stop = ck_pe_stop,
+	.node_stop = ck_node_stop,
+};
+
+/* ---- the machine as the program sees it --------------------------------------------------- */
+
+int CkMyPe(void) { return ck_self()->id; }
+int CkNumPes(void) { return ck_self()->node->job->n_pes; }
+int CkMyNode(void) { return ck_self()->node->job->node; }
+int CkNumNodes(void) { return ck_self()->node->job->n_nodes; }
+int CkMyRank(void) { return ck_self()->local; }
+int CkMyNodeSize(void) { return ck_self()->node->job->my_n_pes; }
+
+static int checked(const char *what, int i, int n)
+{
+	if (i < 0 || i >= n)
+		csd_abort(ck_self(), "%s(%d): the job has 0-%d", what, i, n - 1);
+	return i;
+}
+
+int CkNodeOf(int pe)
+{
+	return ck_self()->node->job->node_of[checked("CkNodeOf", pe, CkNumPes())];
+}
+
+int CkNodeFirst(int node)
+{
+	return ck_self()->node->job->first_pe[checked("CkNodeFirst", node, CkNumNodes())];
+}
+
+int CkRankOf(int pe)
+{
+	return pe - CkNodeFirst(CkNodeOf(pe));
+}
+
+int CkNodeSize(int node)
+{
+	const int *first = ck_self()->node->job->first_pe;
+
+	checked("CkNodeSize", node, CkNumNodes());
+	return first[node + 1] - first[node];
+}
+
+double CkWallTimer(void)
+{
+	return (double)(csd_now_ns() - ck_self()->node->start_ns) * 1e-9;
+}
+
+void CkExit(int code)
+{
+	struct pe *pe = ck_self();
+
+	print_flush(pe);
+	csd_exit(pe, code);
+}
+
+void CkAbort(const char *fmt, ...)
+{
+	struct pe *pe = ck_self();
+	char why[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof why, fmt, ap);
+	va_end(ap);
+	print_flush(pe);
+	csd_abort(pe, "%s", why);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * control.c: the few messages between the two ends of a channel, all beside the data path.
+ *
+ *   BOUND  sender -> receiver   who has bound the channel: to name it in errors, and to catch a
+ *                               second one. Once per channel.
+ *   ASK    sender -> receiver   checked mode on the rma path: may put number i be written?
+ *   GO     receiver -> sender   it may. (If it may not, the job has ended.)
+ *
+ * Quiescence does not count them: the put that ASK and GO belong to is counted itself.
+ */
+#include "direct_int.h"
+
+enum control_kind { CONTROL_BOUND, CONTROL_ASK, CONTROL_GO };
+
+struct control_msg {
+	struct cmi_msg head;
+	uint32_t kind;
+	uint32_t channel, generation;
+	uint32_t sender_generation;
+	uint64_t iteration;
+	uint64_t sender;   /* struct direct_sender *, meaningful on the PE that sent it */
+};
+
+static void send(struct pe *pe, int dst_pe, const struct control_msg *content)
+{
+	struct control_msg *c;
+	struct cmi_msg *m = csd_msg_alloc(pe, sizeof(*c));
+
+	c = (struct control_msg *)m;
+	c->kind = content->kind;
+	c->channel = content->channel;
+	c->generation = content->generation;
+	c->sender_generation = content->sender_generation;
+	c->iteration = content->iteration;
+	c->sender = content->sender;
+	m->handler = (uint16_t)pe->node->direct->handler;
+	m->flags = CMI_F_SYSTEM;
+	csd_send(pe, dst_pe, m);
+}
+
+static void send_from(struct pe *pe, const struct direct_sender *s, enum control_kind kind)
+{
+	struct control_msg c = {
+		.kind = kind,
+		.channel = s->channel,
+		.generation = s->channel_generation,
+		.sender_generation = s->generation,
+		.iteration = s->iteration,
+		.sender = (uintptr_t)s,
+	};
+
+	send(pe, s->receiver, &c);
+}
+
+void direct_send_bound(struct pe *pe, const struct direct_sender *s)
+{
+	send_from(pe, s, CONTROL_BOUND);
+}
+
+void direct_send_ask(struct pe *pe, const struct direct_sender *s)
+{
+	send_from(pe, s, CONTROL_ASK);
+}
+
+static void bound_arrived(struct pe *pe, const struct control_msg *c)
+{
+	struct direct_channel *ch = direct_channel_find(pe, c->channel, c->generation);
+
+	if (!ch)
+		return; /* destroyed meanwhile, which is the receiver's right */
+	if (ch->sender >= 0)
+		direct_broken(pe, "CkDirect_assocLocal", direct_id_of_channel(pe, ch),
+			      "bind each channel once, then use copies of that handle",
+			      "the channel is bound already, and PE %d binds it again",
+			      c->head.src_pe);
+	ch->sender = c->head.src_pe;
+}
+
+static void ask_arrived(struct pe *pe, const struct control_msg *c)
+{
+	static const char call[] = "CkDirect_put";
+	struct direct_channel *ch = direct_channel_find(pe, c->channel, c->generation);
+	struct direct_id id = {c->channel, pe->id, c->head.src_pe, c->iteration};
+	struct control_msg answer = *c;
+
+	if (!ch)
+		direct_broken(pe, call, id, "let the receiver tell the sender before it destroys",
+			      "the receiver has destroyed this channel");
+	direct_check_put(pe, call, id, ch->line, c->generation, ch->buf, ch->bytes);
+	answer.kind = CONTROL_GO;
+	send(pe, c->head.src_pe, &answer);
+}
+
+static void go_arrived(const struct control_msg *c)
+{
+	struct direct_sender *s = (struct direct_sender *)(uintptr_t)c->sender;
+
+	if (s->generation == c->sender_generation && s->iteration == c->iteration)
+		direct_sender_go(s);
+}
+
+void direct_control_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	const struct control_msg *c = (const struct control_msg *)m;
+
+	switch ((enum control_kind)c->kind) {
+	case CONTROL_BOUND:
+		bound_arrived(pe, c);
+		break;
+	case CONTROL_ASK:
+		ask_arrived(pe, c);
+		break;
+	case CONTROL_GO:
+		go_arrived(c);
+		break;
+	}
+	csd_msg_free(pe, m);
+}

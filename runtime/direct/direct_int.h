@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * direct_int.h: the two ends of a channel, and what the files of this folder share.
+ *
+ * A channel's receiving end (struct direct_channel) is owned by the PE that created it, its
+ * sending end (struct direct_sender) by the PE that bound it. They meet in three places only:
+ * the receive buffer, the word that tells arrival, and, in checked mode, the control line.
+ * Everything else about the other end is in the handle, which travelled in a message.
+ *
+ * Records of both ends are never given back before the node stops, and carry a generation
+ * that changes at destruction: a stale handle finds a record of another generation, never
+ * freed memory.
+ */
+#ifndef DIRECT_INT_H
+#define DIRECT_INT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../scheduler/csd.h"
+#include "ckdirect.h"
+#include "pollset.h"
+
+enum {
+	DIRECT_DATA_MAX = 128,    /* bytes of a callback's private data */
+	DIRECT_LINE_BLOCK = 64,   /* control lines allocated together: one page */
+	DIRECT_SENDER_BLOCK = 32, /* sending ends allocated together */
+	/* Arrival functions run per pass of the loop: messages must not starve behind a flood. */
+	DIRECT_ARRIVALS_MAX = 64,
+};
+
+#define DIRECT_MAGIC 0x43686b31u /* a handle */
+#define DIRECT_DEAD 0x43686b30u  /* one whose end was destroyed through it */
+
+enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ };
+enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
+
+/* ---- the control line -------------------------------------------------------------- */
+
+/** One per channel number, in shared memory, valid for the life of the node.
+ *
+ * The receiver writes all of it but `seq`. Without checked mode only `seq` is used, and that in
+ * sequence mode only. */
+struct direct_line {
+	_Alignas(64) _Atomic uint64_t seq; /* direct_seq() of the last put: the sender's word */
+	_Atomic uint64_t marks;            /* readyMarks so far; creation is the first */
+	_Atomic uint64_t consumed;         /* puts whose function has been called */
+	_Atomic uint64_t checksum;         /* of the receive buffer at the last readyMark */
+	_Atomic uint64_t generation;       /* of the channel that has the number now */
+};
+_Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by other processes");
+
+/** What the sequence word holds after put number `iteration`: the generation is in it so that
+ * a put through a handle from before the number was reused is told from a fresh one. */
+static inline uint64_t direct_seq(uint32_t generation, uint64_t iteration)
+{
+	return (uint64_t)generation << 40 | iteration;
+}
+
+/* ---- the handle -------------------------------------------------------------------- */
+
+/** What is inside a CkDirectHandle.
+ *
+ *   0       16                  48               136              224             256
+ *   +-------+-------------------+----------------+----------------+---------------+
+ *   | names | shape, addresses  | key of buffer  | key of line    | sending end   |
+ *   +-------+-------------------+----------------+----------------+---------------+
+ *     written by createHandle                                       by assocLocal
+ *
+ * Pointers in the last part mean something on sender_pe only, and are looked at only there. */
+struct direct_handle {
+	uint32_t magic;
+	int32_t receiver;             /* PE */
+	uint32_t channel;             /* number on that PE */
+	uint32_t generation;
+	uint64_t bytes;
+	uint64_t oob;
+	uint64_t recv_addr;           /* in the receiver's address space, as line_addr */
+	uint64_t line_addr;
+	struct cmi_key recv_key;
+	struct cmi_key line_key;      /* empty unless another process may need the line */
+	struct direct_sender *sender; /* NULL: not bound, or the receiver's copy */
+	int32_t sender_pe;
+	uint32_t sender_generation;
+	uint8_t mode;                 /* enum direct_mode */
+	uint8_t spare[15];
+} __attribute__((may_alias));     /* lies in the uint64_t array of CkDirectHandle */
+_Static_assert(sizeof(struct direct_handle) == sizeof(CkDirectHandle), "wire format");
+
+static inline struct direct_handle *direct_open(CkDirectHandle *h)
+{
+	return (struct direct_handle *)h->private_;
+}
+
+/* ---- the receiving end ------------------------------------------------------------- */
+
+/** Who may touch the buffer, from the receiver's point of view. Only CHANNEL_ARMED is in the
+ * poll set; docs/CHANNELS.md draws the transitions. */
+enum channel_state {
+	CHANNEL_FREE,     /* the number names no channel */
+	CHANNEL_CONSUMED, /* the function has run: the user's */
+	CHANNEL_MARKED,   /* readyMark: the sender's, nobody looks */
+	CHANNEL_ARMED,    /* readyPollQ: the sender's, polled */
+	CHANNEL_FIRED,    /* arrived, the function will run in this pass */
+};
+
+struct direct_channel {
+	struct poll_item poll;        /* first: the poll set hands items back */
+	unsigned char *buf;           /* the user's */
+	size_t bytes;
+	CkDirectFn fn;
+	void *data;                   /* the user's, or `copy` */
+	struct direct_line *line;
+	uint64_t iteration;           /* puts whose function has been called */
+	uint64_t marks;
+	uint32_t number, generation;
+	int32_t sender;               /* PE that bound the channel, -1 while not known */
+	uint8_t mode, state;
+	bool running;                 /* fn is on the stack: the record cannot be reused yet */
+	struct direct_channel *next_free;
+	_Alignas(16) unsigned char copy[DIRECT_DATA_MAX];
+};
+
+/* ---- the sending end --------------------------------------------------------------- */
+
+struct direct_sender {
+	/* What a put on the memory path reads. */
+	uint32_t generation;
+	uint8_t path, mode;
+	bool busy;                    /* a put is not yet locally complete */
+	bool check;
+	const unsigned char *src;     /* the user's */
+	size_t body;                  /* bytes that are copied: all, or all but the last word */
+	uint64_t oob;
+	uint64_t iteration;           /* puts so far */
+	unsigned char *dst;           /* receive buffer as mapped here: memory path */
+	_Atomic uint64_t *word;       /* arrival word as mapped here: memory path */
+	struct direct_line *line;     /* as mapped here: checked mode, memory path */
+
+	/* The channel at the other end. */
+	int32_t receiver;
+	uint32_t channel, channel_generation;
+	uint64_t recv_addr, word_addr;
+	size_t bytes;
+
+	/* One put in flight, on the other paths. */
+	struct pe *pe;
+	struct cmi_remote *recv_mem, *line_mem;
+	struct cmi_put_head head;
+	struct cmi_op op;
+
+	/* What to call at local completion; fn is NULL after a plain put. */
+	CkDirectFn fn;
+	struct direct_sender *next;   /* in the list of completions, or of free records */
+	_Alignas(16) unsigned char copy[DIRECT_DATA_MAX];
+};
+
+/* ---- per PE and per node ----------------------------------------------------------- */
+
+struct direct_line_block {
+	struct direct_line *lines;    /* [DIRECT_LINE_BLOCK], cmi_mem_alloc */
+	struct cmi_key key;
+};
+
+/** A PE's channels. Only this PE touches it, except the lines. */
+struct direct_pe {
+	struct pollset set;           /* the armed channels */
+
+	/* Locally complete puts whose function has not run yet. */
+	struct direct_sender *done, **done_tail;
+
+	/* Receiving ends by number, and those to reuse first. */
+	struct direct_channel **channels;
+	uint32_t n_channels, cap_channels;
+	struct direct_channel *free_channels;
+	struct direct_line_block *line_blocks; /* number / DIRECT_LINE_BLOCK */
+	uint32_t n_line_blocks;
+
+	/* Sending ends. */
+	struct direct_sender **sender_blocks;
+	uint32_t n_sender_blocks;
+	struct direct_sender *free_senders;
+};
+
+struct direct_node {
+	int handler;                  /* of direct_control_arrived */
+	enum direct_path force;       /* CK_DIRECT_PATH; DIRECT_UNBOUND: choose */
+};
+
+/* ---- broken rules (rules.c) -------------------------------------------------------- */
+
+/** What every message about a broken rule names. */
+struct direct_id {
+	uint32_t channel;
+	int32_t receiver;
+	int32_t sender;               /* -1: not known here */
+	uint64_t iteration;           /* the put it is about */
+};
+
+struct direct_id direct_id_of_handle(const struct direct_handle *h);
+struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel *ch);
+struct direct_id direct_id_of_sender(const struct direct_sender *s);
+
+/** End the job: `call` broke the rule told by fmt; `fix` says what to do about it. */
+_Noreturn void direct_broken(struct pe *pe, const char *call, struct direct_id id,
+			     const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6), cold));
+
+/** The running PE; a thread that is none cannot use channels. */
+struct pe *direct_self(const char *call);
+
+/** The receiving end that `h` names, which must live on this PE. */
+struct direct_channel *direct_receiver(struct pe *pe, const char *call,
+				       const struct direct_handle *h);
+
+/** End the job saying why `h` does not name a sending end of this PE. */
+_Noreturn void direct_not_a_sender(struct pe *pe, const char *call,
+				   const struct direct_handle *h) __attribute__((cold));
+
+/** A checksum of a receive buffer. */
+uint64_t direct_checksum(const unsigned char *p, size_t n);
+
+/** Checked mode, just before put id.iteration writes: the channel is of this generation and
+ * marked ready for that put, and the buffer is as readyMark left it. `line` and `buf` are
+ * addresses of this process. */
+void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
+		      const struct direct_line *line, uint32_t generation,
+		      const unsigned char *buf, size_t bytes);
+
+/* ---- receiving (channel.c) --------------------------------------------------------- */
+
+/** The live channel with this number and generation on `pe`, or NULL. */
+struct direct_channel *direct_channel_find(const struct pe *pe, uint32_t number,
+					   uint32_t generation);
+
+/** Run the functions of what has arrived, a bounded number; returns how many. */
+int direct_run_arrivals(struct pe *pe);
+
+/** struct node's put_arrived. */
+void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
+			const void *body, size_t bytes);
+
+void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
+
+/* ---- sending (sender.c) ------------------------------------------------------------ */
+
+/** Run the functions of puts that are locally complete; returns how many. */
+int direct_run_completions(struct pe *pe);
+
+/** Path 2 in checked mode: the receiver allows put s->iteration. */
+void direct_sender_go(struct direct_sender *s);
+
+void direct_sender_destroy(struct pe *pe, const struct direct_handle *h);
+
+/** The loop has ended: let go of other nodes' memory. */
+void direct_senders_stop(struct pe *pe);
+
+/* ---- words between the two ends (control.c) ---------------------------------------- */
+
+/** Tell the receiver which PE has bound its channel. */
+void direct_send_bound(struct pe *pe, const struct direct_sender *s);
+
+/** Path 2 in checked mode: ask the receiver whether put s->iteration may be written now. */
+void direct_send_ask(struct pe *pe, const struct direct_sender *s);
+
+/** The handler of both, and of the receiver's answer. */
+void direct_control_arrived(struct pe *pe, struct cmi_msg *m);
+
+#endif

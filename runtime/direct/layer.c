@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layer.c: where the channel layer meets the scheduler: start, poll, stop; and the calls that
+ * belong to neither end alone.
+ *
+ * All memory of the layer is given back in node_stop, not in pe_stop: another PE of the node, or
+ * the network, may still look at it while one PE has ended.
+ */
+#include "direct_layer.h"
+
+#include "direct_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- polling ----------------------------------------------------------------------- */
+
+/** pe->poll_channels. Completions first: a function that an arrival runs must find the puts that
+ * led to this arrival complete. */
+static int poll_channels(struct pe *pe)
+{
+	int n = 0;
+
+	if (CSD_UNLIKELY(pe->direct->done != NULL))
+		n += direct_run_completions(pe);
+	if (pe->direct->set.n)
+		n += direct_run_arrivals(pe);
+	return n;
+}
+
+/* ---- start ------------------------------------------------------------------------- */
+
+/** CK_DIRECT_PATH; a value that is none of the three is an error, not a default. */
+static int forced_path(enum direct_path *force_p)
+{
+	static const char *const names[] = {"", "memory", "rma", "message"};
+	const char *value = getenv("CK_DIRECT_PATH");
+
+	*force_p = DIRECT_UNBOUND;
+	if (!value)
+		return 0;
+	for (int i = 0; i < 4; i++) {
+		if (strcmp(value, names[i]) == 0) {
+			*force_p = (enum direct_path)i;
+			return 0;
+		}
+	}
+	fprintf(stderr, "chard: CK_DIRECT_PATH=%s is no path; use memory, rma or message\n",
+		value);
+	return -EINVAL;
+}
+
+static int node_start(struct node *node)
+{
+	struct direct_node *dn = calloc(1, sizeof(*dn));
+	const uint32_t shape[] = {
+		sizeof(struct direct_handle),
+		sizeof(struct direct_line),
+		sizeof(struct cmi_put_head),
+		node->check, /* both ends must do their half of the checks */
+	};
+	int err;
+
+	if (!dn) {
+		fprintf(stderr, "chard: no memory to start channels\n");
+		return -ENOMEM;
+	}
+	err = forced_path(&dn->force);
+	if (err) {
+		free(dn);
+		return err;
+	}
+	dn->handler = csd_register(node, "CkDirect", direct_control_arrived);
+	csd_fingerprint(node, shape, sizeof(shape));
+	node->direct = dn;
+	node->put_arrived = direct_put_arrived;
+	return 0;
+}
+
+static void pe_start(struct pe *pe)
+{
+	struct direct_pe *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		csd_abort(pe, "no memory to start channels");
+	pollset_init(&d->set);
+	d->done_tail = &d->done;
+	pe->direct = d;
+	pe->poll_channels = poll_channels;
+}
+
+/* ---- stop -------------------------------------------------------------------------- */
+
+static void pe_stop(struct pe *pe)
+{
+	pe->poll_channels = NULL;
+	pe->armed = 0;
+	direct_senders_stop(pe);
+}
+
+static void free_pe(struct node *node, struct direct_pe *d)
+{
+	for (uint32_t i = 0; i < d->n_channels; i++)
+		free(d->channels[i]);
+	for (uint32_t i = 0; i < d->n_line_blocks; i++)
+		cmi_mem_free(node->machine, d->line_blocks[i].lines);
+	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
+		free(d->sender_blocks[i]);
+	free(d->channels);
+	free(d->line_blocks);
+	free(d->sender_blocks);
+	pollset_fini(&d->set);
+	free(d);
+}
+
+static void node_stop(struct node *node)
+{
+	for (int i = 0; i < node->job->my_n_pes; i++) {
+		struct pe *pe = node->pes[i];
+
+		if (pe && pe->direct)
+			free_pe(node, pe->direct);
+		if (pe)
+			pe->direct = NULL;
+	}
+	free(node->direct);
+	node->direct = NULL;
+}
+
+const struct csd_layer direct_layer = {
+	.name = "direct",
+	.node_start = node_start,
+	.pe_start = pe_start,
+	.pe_stop = pe_stop,
+	.node_stop = node_stop,
+};
+
+/* ---- calls for both ends ----------------------------------------------------------- */
+
+void CkDirect_destroyHandle(CkDirectHandle *handle)
+{
+	struct pe *pe = direct_self("CkDirect_destroyHandle");
+	struct direct_handle *h = direct_open(handle);
+
+	if (h->magic == DIRECT_MAGIC && h->sender && h->sender_pe == pe->id)
+		direct_sender_destroy(pe, h);
+	else
+		direct_channel_destroy(pe, h);
+	h->magic = DIRECT_DEAD;
+}
+
+void *CkDirect_alloc(size_t bytes)
+{
+	return cmi_mem_alloc(direct_self("CkDirect_alloc")->node->machine, bytes);
+}
+
+void CkDirect_free(void *p)
+{
+	if (p)
+		cmi_mem_free(direct_self("CkDirect_free")->node->machine, p);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pollset.c: see pollset.h. The scan is the only loop that matters here. */
+#include "pollset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pollset_init(struct pollset *set)
+{
+	memset(set, 0, sizeof(*set));
+}
+
+void pollset_fini(struct pollset *set)
+{
+	free(set->entry);
+	free(set->item);
+	pollset_init(set);
+}
+
+bool pollset_reserve(struct pollset *set, uint32_t n)
+{
+	uint32_t cap = set->cap ? set->cap : 16;
+	void *p;
+
+	if (n <= set->cap)
+		return true;
+	while (cap < n)
+		cap *= 2;
+	p = realloc(set->entry, cap * sizeof(*set->entry));
+	if (!p)
+		return false;
+	set->entry = p;
+	p = realloc(set->item, cap * sizeof(*set->item));
+	if (!p)
+		return false;
+	set->item = p;
+	set->cap = cap;
+	return true;
+}
+
+void pollset_add(struct pollset *set, struct poll_item *item)
+{
+	uint32_t i = set->n++;
+
+	assert(i < set->cap && item->slot == POLLSET_OUT);
+	set->entry[i].word = item->word;
+	set->entry[i].idle = item->idle;
+	set->item[i] = item;
+	item->slot = i;
+}
+
+void pollset_remove(struct pollset *set, struct poll_item *item)
+{
+	uint32_t i = item->slot, last = --set->n;
+
+	assert(i <= last && set->item[i] == item);
+	set->entry[i] = set->entry[last];
+	set->item[i] = set->item[last];
+	set->item[i]->slot = i;
+	item->slot = POLLSET_OUT;
+}
+
+/** The first entry in [i, end) that is no longer idle, or end. */
+static uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_t end)
+{
+	/* relaxed: almost every load finds nothing, and ordering is paid for where something
+	 * was found (pollset_scan), which matters where acquire is a stronger instruction. */
+	while (i < end && atomic_load_explicit(entry[i].word, memory_order_relaxed) ==
+				  entry[i].idle)
+		i++;
+	return i;
+}
+
+uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max)
+{
+	uint32_t found = 0;
+	uint32_t first = set->next < set->n ? set->next : 0;
+	uint32_t i = first;
+	bool wrapped = false;
+
+	while (found < max) {
+		uint32_t end = !wrapped ? set->n : first < set->n ? first : set->n;
+
+		i = scan_span(set->entry, i, end);
+		if (i >= end) {
+			if (wrapped)
+				break;
+			wrapped = true;
+			i = 0;
+			continue;
+		}
+		struct poll_item *item = set->item[i];
+
+		/* acquire: pairs with the sender's release store of the word. The word changes
+		 * once per put, so this load sees the store that the relaxed one saw, or a
+		 * later one, and the body written before it is visible from here on. */
+		(void)atomic_load_explicit(item->word, memory_order_acquire);
+		pollset_remove(set, item);
+		fired[found++] = item;
+		/* The entry that has moved into the gap waits for the next scan: it may have
+		 * been added last, and looking at it now would let items that fire again and
+		 * again keep the rest from its turn. */
+		i++;
+	}
+	set->next = i;
+	return found;
+}

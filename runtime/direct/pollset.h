@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pollset.h: the words that a PE watches for arrivals: add, remove, scan.
+ *
+ * A dense array of {address, idle value}, scanned from end to end; removal moves the last entry
+ * into the gap. A scan costs about 1 ns per entry, which is the best there is below some 65
+ * entries; above that a doorbell written by the sender is cheaper and could stand behind these
+ * same functions. One PE's only: no locks, and no function of the user runs inside a scan.
+ */
+#ifndef POLLSET_H
+#define POLLSET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POLLSET_OUT UINT32_MAX
+
+/** Something that is watched; embedded in its owner, who keeps it until removal. */
+struct poll_item {
+	const _Atomic uint64_t *word; /* 8-aligned; written by another thread or process */
+	uint64_t idle;                /* arrived when *word differs */
+	uint32_t slot;                /* place in the array; POLLSET_OUT: not watched */
+};
+
+struct pollset_entry {
+	const _Atomic uint64_t *word;
+	uint64_t idle;
+};
+
+struct pollset {
+	struct pollset_entry *entry;  /* [n]: what a scan reads, 16 bytes each */
+	struct poll_item **item;      /* [n]: whose it is */
+	uint32_t n, cap;
+	uint32_t next;                /* where the next scan begins, so that all get their turn */
+};
+
+void pollset_init(struct pollset *set);
+void pollset_fini(struct pollset *set);
+
+/** Make room for `n` items, so that pollset_add need not. False: no memory. */
+bool pollset_reserve(struct pollset *set, uint32_t n) __attribute__((warn_unused_result));
+
+/** Watch `item` (word and idle set, not watched yet); there must be room. */
+void pollset_add(struct pollset *set, struct poll_item *item);
+void pollset_remove(struct pollset *set, struct poll_item *item);
+
+/** Take out up to `max` items whose word is no longer idle; returns how many. What the writer
+ * stored before its release of the word can be read afterwards. */
+uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max);
+
+#endif

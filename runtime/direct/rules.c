@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rules.c: what happens when a program breaks a rule of channels: one line with the call, the
+ * channel, both PEs, the iteration, the rule and the way out, and the job ends. A channel that is
+ * used wrongly loses or mixes data silently, so nothing here is a warning.
+ */
+#include "direct_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct direct_id direct_id_of_handle(const struct direct_handle *h)
+{
+	return (struct direct_id){
+		.channel = h->channel,
+		.receiver = h->receiver,
+		.sender = h->sender ? h->sender_pe : -1,
+	};
+}
+
+struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel *ch)
+{
+	return (struct direct_id){
+		.channel = ch->number,
+		.receiver = pe->id,
+		.sender = ch->sender,
+		/* The put that is being waited for, or the last one when none is. */
+		.iteration = ch->iteration + (ch->marks > ch->iteration),
+	};
+}
+
+struct direct_id direct_id_of_sender(const struct direct_sender *s)
+{
+	return (struct direct_id){
+		.channel = s->channel,
+		.receiver = s->receiver,
+		.sender = s->pe->id,
+		.iteration = s->iteration,
+	};
+}
+
+void direct_broken(struct pe *pe, const char *call, struct direct_id id, const char *fix,
+		   const char *fmt, ...)
+{
+	char rule[256], sender[16] = "unknown";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rule, sizeof(rule), fmt, ap);
+	va_end(ap);
+	if (id.sender >= 0)
+		snprintf(sender, sizeof(sender), "%d", id.sender);
+	csd_abort(pe, "%s: channel %u (receiver PE %d, sender PE %s, iteration %llu): %s; %s",
+		  call, id.channel, id.receiver, sender, (unsigned long long)id.iteration, rule,
+		  fix);
+}
+
+struct pe *direct_self(const char *call)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "%s: called on a thread that runs no PE; "
+			  "call it from an entry method or a callback", call);
+	return pe;
+}
+
+struct direct_channel *direct_receiver(struct pe *pe, const char *call,
+				       const struct direct_handle *h)
+{
+	struct direct_channel *ch;
+
+	if (CSD_UNLIKELY(h->magic == DIRECT_DEAD))
+		direct_broken(pe, call, direct_id_of_handle(h), "create a new one",
+			      "the channel was destroyed through this handle");
+	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC))
+		csd_abort(pe, "%s: the handle names no channel; "
+			  "it must come from CkDirect_createHandle", call);
+	if (CSD_UNLIKELY(h->receiver != pe->id))
+		direct_broken(pe, call, direct_id_of_handle(h), "call it on the receiving PE",
+			      "called on PE %d", pe->id);
+	ch = direct_channel_find(pe, h->channel, h->generation);
+	if (CSD_UNLIKELY(!ch))
+		direct_broken(pe, call, direct_id_of_handle(h), "create a new one",
+			      "the channel was destroyed");
+	return ch;
+}
+
+void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	struct direct_id id = direct_id_of_handle(h);
+
+	if (h->magic == DIRECT_DEAD)
+		direct_broken(pe, call, id, "create and bind a new channel",
+			      "the sending end was destroyed through this handle");
+	if (h->magic != DIRECT_MAGIC)
+		csd_abort(pe, "%s: the handle names no channel; "
+			  "it must come from CkDirect_createHandle", call);
+	if (!h->sender)
+		direct_broken(pe, call, id, "call CkDirect_assocLocal on this handle first",
+			      "this handle has no send buffer");
+	if (h->sender_pe != pe->id)
+		direct_broken(pe, call, id, "call it on the PE that bound the send buffer",
+			      "called on PE %d", pe->id);
+	direct_broken(pe, call, id, "create and bind a new channel",
+		      "the sending end was destroyed");
+}
+
+uint64_t direct_checksum(const unsigned char *p, size_t n)
+{
+	uint64_t sum = n, w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		sum = (sum ^ w) * 0x9e3779b97f4a7c15u;
+		sum ^= sum >> 32;
+	}
+	for (; n; p++, n--)
+		sum = (sum ^ *p) * 0x9e3779b97f4a7c15u;
+	return sum;
+}
+
+void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
+		      const struct direct_line *line, uint32_t generation,
+		      const unsigned char *buf, size_t bytes)
+{
+	/* acquire: pairs with the release store in readyMark, so that the checksum and the
+	 * buffer read below are those of that mark. In a correct program the program's own
+	 * messages have ordered all this already. */
+	uint64_t marks = atomic_load_explicit(&line->marks, memory_order_acquire);
+	uint64_t consumed = atomic_load_explicit(&line->consumed, memory_order_relaxed);
+
+	if (atomic_load_explicit(&line->generation, memory_order_relaxed) != generation)
+		direct_broken(pe, call, id, "let the receiver tell the sender before it destroys",
+			      "the receiver has destroyed this channel");
+	if (marks < id.iteration && consumed + 1 < id.iteration)
+		direct_broken(pe, call, id, "wait until the receiver has had the last one",
+			      "a put before the last one was consumed");
+	if (marks < id.iteration)
+		direct_broken(pe, call, id, "order CkDirect_ready before the sender's next put",
+			      "a put before the receiver said ready");
+	/* relaxed: ordered by the load of marks. */
+	if (atomic_load_explicit(&line->checksum, memory_order_relaxed) !=
+	    direct_checksum(buf, bytes))
+		direct_broken(pe, call, id, "write to it only between the arrival and ready",
+			      "the receive buffer changed while it was the sender's");
+}

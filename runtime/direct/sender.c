@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sender.c: the sending end: bind, choose the path, put, local completion.
+ *
+ * The word that the receiver trusts is always written by itself, after the rest is known to be
+ * there. Bulk copies give no such promise: memcpy and the network's own copies may write the end
+ * of a buffer first, and a receiver that polls the last word of one copy reads torn data.
+ *
+ *   memory   copy the body, then one release store of the word
+ *   rma      body, flush, word: chained by the machine layer
+ *   message  one active message; the receiver's own thread copies, then stores the word
+ */
+#include "direct_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Looks at the network before a put that finds the last one incomplete gives up. Completions that
+ * were overtaken are there at the first or second look. */
+enum { SETTLE_POLLS = 1000 };
+
+static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
+
+/* ---- records ----------------------------------------------------------------------- */
+
+static struct direct_sender *take_record(struct pe *pe, struct direct_pe *d)
+{
+	struct direct_sender *s = d->free_senders;
+
+	if (!s) {
+		struct direct_sender **blocks;
+		struct direct_sender *block = calloc(DIRECT_SENDER_BLOCK, sizeof(*block));
+
+		blocks = realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
+		if (!block || !blocks)
+			csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+		d->sender_blocks = blocks;
+		blocks[d->n_sender_blocks++] = block;
+		for (int i = DIRECT_SENDER_BLOCK - 1; i >= 0; i--) {
+			block[i].generation = 1;
+			block[i].pe = pe;
+			block[i].next = s;
+			s = &block[i];
+		}
+	}
+	d->free_senders = s->next;
+	s->next = NULL;
+	return s;
+}
+
+/* ---- choosing the path ------------------------------------------------------------- */
+
+/** Attach what the paths need. The line is needed where the word or the checks are in it. */
+static void attach(struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
+{
+	s->recv_mem = cmi_attach(pe->wire, h->receiver, &h->recv_key, h->recv_addr);
+	if (s->recv_mem && (s->mode == DIRECT_SEQ || s->check))
+		s->line_mem = cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
+}
+
+static void detach(struct pe *pe, struct direct_sender *s)
+{
+	if (s->recv_mem)
+		cmi_detach(pe->wire, s->recv_mem);
+	if (s->line_mem)
+		cmi_detach(pe->wire, s->line_mem);
+	s->recv_mem = s->line_mem = NULL;
+}
+
+/** The receiver's buffer and line are at these addresses here. False if one is NULL. */
+static bool map(struct direct_sender *s, unsigned char *dst, struct direct_line *line)
+{
+	if (!dst || (!line && (s->mode == DIRECT_SEQ || s->check)))
+		return false;
+	s->dst = dst;
+	s->line = line;
+	s->word = s->mode == DIRECT_SEQ ? &line->seq
+					: (_Atomic uint64_t *)(void *)(dst + s->body);
+	return true;
+}
+
+static bool map_remote(struct direct_sender *s, const struct direct_handle *h)
+{
+	if (!s->recv_mem)
+		return false;
+	return map(s, cmi_remote_ptr(s->recv_mem, h->recv_addr),
+		   s->line_mem ? cmi_remote_ptr(s->line_mem, h->line_addr) : NULL);
+}
+
+/** Fill in s->path and the addresses; returns why, for --verbose. */
+static const char *choose_path(struct pe *pe, struct direct_sender *s,
+			       const struct direct_handle *h)
+{
+	enum direct_path force = pe->node->direct->force;
+	const struct cmi_job *job = pe->node->job;
+	bool mapped, rma;
+
+	if (job->node_of[h->receiver] == job->node) {
+		/* Within a process there is no wire that could carry anything else. */
+		s->path = DIRECT_MEMORY;
+		map(s, (unsigned char *)(uintptr_t)h->recv_addr,
+		    (struct direct_line *)(uintptr_t)h->line_addr);
+		return "same node";
+	}
+	attach(pe, s, h);
+	mapped = map_remote(s, h);
+	rma = s->recv_mem && (s->mode == DIRECT_PATTERN || s->line_mem);
+
+	if (mapped && (force == DIRECT_MEMORY || force == DIRECT_UNBOUND)) {
+		s->path = DIRECT_MEMORY;
+		return "the receive buffer is mapped here";
+	}
+	if (rma && force == DIRECT_RMA) {
+		s->path = DIRECT_RMA;
+		return "CK_DIRECT_PATH=rma";
+	}
+	if (rma && force != DIRECT_MESSAGE && cmi_remote_rma(s->recv_mem)) {
+		s->path = DIRECT_RMA;
+		return "the network writes the receive buffer itself";
+	}
+	s->path = DIRECT_MESSAGE;
+	if (force == DIRECT_MESSAGE)
+		return "CK_DIRECT_PATH=message";
+	return s->recv_mem ? "the network cannot write the receive buffer by itself"
+			   : "the receive buffer is not from CkDirect_alloc, or on another host";
+}
+
+static void say_path(const struct pe *pe, const struct direct_sender *s, const char *why)
+{
+	enum direct_path force = pe->node->direct->force;
+	bool refused = force != DIRECT_UNBOUND && force != s->path;
+
+	fprintf(stderr,
+		"chard: channel %u of PE %d, bound by PE %d, %zu bytes: path %s (%s)%s%s%s\n",
+		s->channel, s->receiver, pe->id, s->bytes, path_names[s->path], why,
+		refused ? "; CK_DIRECT_PATH=" : "", refused ? path_names[force] : "",
+		refused ? " is not possible" : "");
+}
+
+/* ---- binding ----------------------------------------------------------------------- */
+
+static void check_bindable(struct pe *pe, const char *call, const struct direct_handle *h,
+			   const void *send_buf)
+{
+	struct direct_id id = direct_id_of_handle(h);
+
+	if (h->magic != DIRECT_MAGIC)
+		csd_abort(pe, "%s: the handle names no channel%s", call,
+			  h->magic == DIRECT_DEAD
+				  ? " any more: it was destroyed; create a new one"
+				  : "; it must come from CkDirect_createHandle");
+	if (h->sender)
+		direct_broken(pe, call, id, "bind each channel once",
+			      "the channel is bound already");
+	id.sender = pe->id;
+	if (!send_buf)
+		direct_broken(pe, call, id, "pass the buffer to send from",
+			      "the send buffer is NULL");
+	if (h->mode == DIRECT_PATTERN && ((uintptr_t)send_buf + h->bytes) % 8)
+		direct_broken(pe, call, id,
+			      "move the buffer, or use CkDirect_createHandleSeq",
+			      "the end of the send buffer (%p + %zu) is not 8-aligned", send_buf,
+			      (size_t)h->bytes);
+}
+
+static void put_done(struct cmi_op *op);
+
+void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
+{
+	static const char call[] = "CkDirect_assocLocal";
+	struct pe *pe = direct_self(call);
+	struct direct_handle *h = direct_open(handle);
+	struct direct_sender *s;
+	const char *why;
+
+	check_bindable(pe, call, h, send_buf);
+	s = take_record(pe, pe->direct);
+	s->mode = h->mode;
+	s->check = pe->node->check;
+	s->busy = false;
+	s->src = send_buf;
+	s->bytes = h->bytes;
+	s->body = h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
+	s->oob = h->oob;
+	s->iteration = 0;
+	s->receiver = h->receiver;
+	s->channel = h->channel;
+	s->channel_generation = h->generation;
+	s->recv_addr = h->recv_addr;
+	s->word_addr = h->mode == DIRECT_PATTERN
+			       ? h->recv_addr + s->body
+			       : h->line_addr + offsetof(struct direct_line, seq);
+	s->op.done = put_done;
+	s->op.arg = s;
+	s->fn = NULL;
+	why = choose_path(pe, s, h);
+	if (pe->node->verbose)
+		say_path(pe, s, why);
+	h->sender = s;
+	h->sender_pe = pe->id;
+	h->sender_generation = s->generation;
+	direct_send_bound(pe, s);
+}
+
+const char *CkDirect_path(const CkDirectHandle *handle)
+{
+	const struct direct_handle *h = direct_open((CkDirectHandle *)(uintptr_t)handle);
+	const struct pe *pe = csd_self();
+
+	if (h->magic != DIRECT_MAGIC || !h->sender || !pe || h->sender_pe != pe->id ||
+	    h->sender->generation != h->sender_generation)
+		return path_names[DIRECT_UNBOUND];
+	return path_names[h->sender->path];
+}
+
+/* ---- local completion -------------------------------------------------------------- */
+
+/** Its function will run from the loop. Until then the channel stays busy on every path, so that
+ * a program cannot come to depend on the fast one. */
+static void push_done(struct direct_pe *d, struct direct_sender *s)
+{
+	s->next = NULL;
+	*d->done_tail = s;
+	d->done_tail = &s->next;
+}
+
+static void put_done(struct cmi_op *op)
+{
+	struct direct_sender *s = op->arg;
+
+	if (s->fn)
+		push_done(s->pe->direct, s);
+	else
+		s->busy = false;
+}
+
+int direct_run_completions(struct pe *pe)
+{
+	struct direct_pe *d = pe->direct;
+	struct direct_sender *s = d->done;
+	int n = 0;
+
+	/* All that are here now, once each; what their functions put waits for the next pass. */
+	d->done = NULL;
+	d->done_tail = &d->done;
+	while (s) {
+		struct direct_sender *next = s->next;
+		_Alignas(16) unsigned char data[DIRECT_DATA_MAX];
+		CkDirectFn fn = s->fn;
+
+		/* Out of the record, because fn may put again or destroy the channel. */
+		memcpy(data, s->copy, sizeof(data));
+		s->fn = NULL;
+		s->next = NULL;
+		s->busy = false;
+		fn(data);
+		pe->n_processed++;
+		n++;
+		s = next;
+	}
+	return n;
+}
+
+/* ---- put --------------------------------------------------------------------------- */
+
+/** The last put on this end is not complete. The receiver's answer to it may have overtaken the
+ * news of its completion, so look at the network before calling it the program's mistake. A put
+ * with a function is complete when that has run, which only the loop can do. */
+static __attribute__((noinline, cold)) void settle(struct pe *pe, const char *call,
+						   struct direct_sender *s)
+{
+	for (int i = 0; i < SETTLE_POLLS && s->busy && !s->fn; i++)
+		cmi_progress(pe->wire);
+	if (s->busy)
+		direct_broken(pe, call, direct_id_of_sender(s),
+			      "wait for the completion that CkDirect_putData reports",
+			      "the last put is not locally complete yet");
+}
+
+/** The sending end that may put now. */
+static inline struct direct_sender *idle_sender(struct pe *pe, const char *call,
+						const struct direct_handle *h)
+{
+	struct direct_sender *s = h->sender;
+
+	/* In this order: the record may be looked at only on the PE that made it. */
+	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || !s || h->sender_pe != pe->id ||
+			 s->generation != h->sender_generation))
+		direct_not_a_sender(pe, call, h);
+	if (CSD_UNLIKELY(s->busy))
+		settle(pe, call, s);
+	return s;
+}
+
+/** Count this put, and return the word that tells its arrival. */
+static inline uint64_t begin(struct pe *pe, const char *call, struct direct_sender *s)
+{
+	uint64_t word;
+
+	s->iteration++;
+	pe->n_created++;
+	if (s->mode == DIRECT_SEQ)
+		return direct_seq(s->channel_generation, s->iteration);
+	memcpy(&word, s->src + s->body, 8);
+	if (CSD_UNLIKELY(word == s->oob))
+		direct_broken(pe, call, direct_id_of_sender(s),
+			      "choose a value that the data never has",
+			      "the last 8 bytes of the data are the out-of-band value %#llx",
+			      (unsigned long long)word);
+	return word;
+}
+
+static inline void put_memory(const struct direct_sender *s, uint64_t word)
+{
+	if (CSD_LIKELY(s->body))
+		memcpy(s->dst, s->src, s->body);
+	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
+	 * the word. */
+	atomic_store_explicit(s->word, word, memory_order_release);
+}
+
+static bool put_rma(struct direct_sender *s, uint64_t word)
+{
+	struct cmi_remote *tail = s->mode == DIRECT_SEQ ? s->line_mem : s->recv_mem;
+
+	return cmi_put(s->pe->wire, s->recv_mem, s->recv_addr, s->src, s->body, tail,
+		       s->word_addr, word, &s->op);
+}
+
+static bool put_message(struct direct_sender *s, uint64_t word)
+{
+	s->head = (struct cmi_put_head){
+		.channel = s->channel,
+		.generation = s->channel_generation,
+		.iteration = s->iteration,
+		.word = word,
+	};
+	return cmi_put_am(s->pe->wire, s->receiver, &s->head, s->src, s->body, &s->op);
+}
+
+/** Everything but the plain memory path. Returns true when locally complete already. */
+static bool put_general(struct pe *pe, const char *call, struct direct_sender *s, uint64_t word)
+{
+	switch ((enum direct_path)s->path) {
+	case DIRECT_MEMORY:
+		if (s->check)
+			direct_check_put(pe, call, direct_id_of_sender(s), s->line,
+					 s->channel_generation, s->dst, s->bytes);
+		put_memory(s, word);
+		return true;
+	case DIRECT_RMA:
+		if (!s->check)
+			return put_rma(s, word);
+		/* Nothing here can see the receiver's state: ask first. */
+		s->head.word = word;
+		direct_send_ask(pe, s);
+		return false;
+	default:
+		return put_message(s, word);
+	}
+}
+
+void direct_sender_go(struct direct_sender *s)
+{
+	if (put_rma(s, s->head.word))
+		put_done(&s->op);
+}
+
+static __attribute__((noinline)) void put_slow(struct pe *pe, const char *call,
+					       struct direct_sender *s, uint64_t word)
+{
+	s->busy = true;
+	if (put_general(pe, call, s, word))
+		s->busy = false;
+}
+
+void CkDirect_put(CkDirectHandle *h)
+{
+	static const char call[] = "CkDirect_put";
+	struct pe *pe = direct_self(call);
+	struct direct_sender *s = idle_sender(pe, call, direct_open(h));
+	uint64_t word = begin(pe, call, s);
+
+	if (CSD_LIKELY(s->path == DIRECT_MEMORY && !s->check))
+		put_memory(s, word);
+	else
+		put_slow(pe, call, s, word);
+}
+
+void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t data_bytes)
+{
+	static const char call[] = "CkDirect_putData";
+	struct pe *pe = direct_self(call);
+	struct direct_sender *s = idle_sender(pe, call, direct_open(h));
+	uint64_t word = begin(pe, call, s);
+
+	if (CSD_UNLIKELY(!fn || data_bytes > DIRECT_DATA_MAX))
+		direct_broken(pe, call, direct_id_of_sender(s), "pass a function and a pointer",
+			      "%zu bytes of data (at most %d) for %s function", data_bytes,
+			      DIRECT_DATA_MAX, fn ? "the" : "no");
+	s->fn = fn;
+	if (data_bytes)
+		memcpy(s->copy, data, data_bytes);
+	pe->n_created++; /* the completion: quiescence waits for its function, too */
+	s->busy = true;
+	if (put_general(pe, call, s, word))
+		push_done(pe->direct, s);
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
+{
+	static const char call[] = "CkDirect_destroyHandle";
+	struct direct_sender *s = h->sender;
+
+	if (s->generation != h->sender_generation)
+		direct_not_a_sender(pe, call, h);
+	if (s->busy)
+		settle(pe, call, s);
+	detach(pe, s);
+	s->generation++;
+	s->path = DIRECT_UNBOUND;
+	s->next = pe->direct->free_senders;
+	pe->direct->free_senders = s;
+}
+
+void direct_senders_stop(struct pe *pe)
+{
+	struct direct_pe *d = pe->direct;
+
+	for (uint32_t b = 0; b < d->n_sender_blocks; b++)
+		for (int i = 0; i < DIRECT_SENDER_BLOCK; i++)
+			/* A put in flight still uses its attachment; closing the wire ends both. */
+			if (!d->sender_blocks[b][i].busy)
+				detach(pe, &d->sender_blocks[b][i]);
+}

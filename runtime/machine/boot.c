@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot.c: which launcher started us, and blobs as texts.
+ *
+ * The choice is made from the environment alone, and never falls back: a launcher's
+ * variables without a service that answers would otherwise turn one job into N wrong ones.
+ * CK_BOOT=pmi1|alone overrides it, for tests.
+ *
+ * A blob becomes the text "LENGTH:BASE64", cut into pieces of BOOT_TEXT_MAX characters
+ * under KEY.RANK.0, KEY.RANK.1, ... The base64 alphabet is the one without '+', '/' and
+ * '=', because '=' and blanks are the wire's own punctuation.
+ */
+#include "boot.h"
+#include "boot_int.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+enum { KEY_MAX = 32 };
+
+/* ---- the table ---------------------------------------------------------------------- */
+
+int boot_table_add(struct boot_table *t, const char *key, const char *text)
+{
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 64;
+		struct boot_entry *grown = realloc(t->entries, cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		t->entries = grown;
+		t->cap = cap;
+	}
+	struct boot_entry e = { strdup(key), strdup(text) };
+	if (!e.key || !e.text) {
+		free(e.key);
+		free(e.text);
+		return -ENOMEM;
+	}
+	t->entries[t->n++] = e;
+	t->sorted = false;
+	return 0;
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+	const struct boot_entry *x = a, *y = b;
+	return strcmp(x->key, y->key);
+}
+
+const char *boot_table_find(struct boot_table *t, const char *key)
+{
+	if (t->n == 0)
+		return NULL;
+	if (!t->sorted)
+		qsort(t->entries, t->n, sizeof(*t->entries), entry_compare);
+	t->sorted = true;
+	struct boot_entry wanted = { (char *)key, NULL };
+	struct boot_entry *e = bsearch(&wanted, t->entries, t->n, sizeof(wanted), entry_compare);
+	return e ? e->text : NULL;
+}
+
+void boot_table_fini(struct boot_table *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->entries[i].key);
+		free(t->entries[i].text);
+	}
+	free(t->entries);
+}
+
+/* ---- alone -------------------------------------------------------------------------- */
+
+static int alone_put(struct boot *b, const char *key, const char *text)
+{
+	return boot_table_add(&b->table, key, text);
+}
+
+static int alone_fence(struct boot *b, int timeout_ms)
+{
+	(void)b;
+	(void)timeout_ms;
+	return 0;
+}
+
+static int alone_get(struct boot *b, const char *key, char *text)
+{
+	const char *found = boot_table_find(&b->table, key);
+	if (!found)
+		return -ENOENT;
+	strcpy(text, found); /* was put through boot_put: at most BOOT_TEXT_MAX */
+	return 0;
+}
+
+static void alone_abort(struct boot *b, int code)
+{
+	(void)b;
+	(void)code; /* nobody to tell: the caller's own exit is the end of the job */
+}
+
+static void alone_finish(struct boot *b)
+{
+	boot_table_fini(&b->table);
+	free(b);
+}
+
+static const struct boot_ops alone_ops = {
+	.put = alone_put,
+	.fence = alone_fence,
+	.get = alone_get,
+	.abort = alone_abort,
+	.finish = alone_finish,
+};
+
+static int alone_init(struct boot **b_p)
+{
+	struct boot *b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->ops = &alone_ops;
+	b->size = 1;
+	b->alone = true;
+	*b_p = b;
+	return 0;
+}
+
+/* ---- the choice --------------------------------------------------------------------- */
+
+/** The variable as a number, `absent` without it, -1 when it is no number. */
+static int env_number(const char *name, int absent)
+{
+	const char *s = getenv(name);
+	if (!s)
+		return absent;
+	char *end;
+	errno = 0;
+	long v = strtol(s, &end, 10);
+	return errno || end == s || *end || v < 0 || v > INT32_MAX ? -1 : (int)v;
+}
+
+/** A launcher that we do not speak with: how many processes it started, by what it left in
+ * the environment; 1 when there is no sign of more. *who_p names the sign. */
+static int foreign_size(const char **who_p)
+{
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS" };
+	bool told = false;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		*who_p = sizes[i];
+		told |= getenv(sizes[i]) != NULL;
+		if (env_number(sizes[i], 1) != 1)
+			return 2;
+	}
+	/* These launchers may have started any number: only a size of 1 told above is safe. */
+	static const char *const signs[] = { "PMIX_NAMESPACE", "PMI_PORT", "PMI_RANK" };
+	for (size_t i = 0; !told && i < sizeof(signs) / sizeof(signs[0]); i++) {
+		*who_p = signs[i];
+		if (getenv(signs[i]))
+			return 2;
+	}
+	return 1;
+}
+
+static int refuse(const char *reason, const char *detail)
+{
+	fprintf(stderr, "chard: %s%s; start the program with ckrun, mpiexec.hydra or "
+			"srun --mpi=pmi2 (alone on purpose: CK_BOOT=alone)\n", reason, detail);
+	return -ENOTCONN;
+}
+
+static int pmi1_from_environment(struct boot **b_p)
+{
+	int fd = env_number("PMI_FD", -1);
+	int rank = env_number("PMI_RANK", -1);
+	int size = env_number("PMI_SIZE", -1);
+	struct stat st;
+
+	if (fd < 0)
+		return refuse("no launcher's connection: PMI_FD is ", "not set or no number");
+	if (fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+		return refuse("PMI_FD is set but is no open socket: ",
+			      "a wrapper closed it, or it is left from another job");
+	if (rank < 0 || size < 1 || rank >= size)
+		return refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",
+			      "is missing or makes no sense");
+	int rc = boot_pmi1_init(fd, rank, size, b_p);
+	if (rc)
+		return rc;
+	/* The socket is closed in our children: without its name they start afresh. */
+	unsetenv("PMI_FD");
+	unsetenv("PMI_RANK");
+	unsetenv("PMI_SIZE");
+	return 0;
+}
+
+int boot_init(struct boot **b_p)
+{
+	const char *forced = getenv("CK_BOOT");
+	if (forced && !strcmp(forced, "alone"))
+		return alone_init(b_p);
+	if (forced && strcmp(forced, "pmi1")) {
+		fprintf(stderr, "chard: CK_BOOT=%s is not known; use pmi1 or alone\n", forced);
+		return -EINVAL;
+	}
+	if (forced || getenv("PMI_FD"))
+		return pmi1_from_environment(b_p);
+
+	const char *who;
+	if (foreign_size(&who) > 1)
+		return refuse(who, " is set, so a launcher started this process, "
+			      "but not one that this program can talk to");
+	return alone_init(b_p);
+}
+
+int boot_rank(const struct boot *b)
+{
+	return b->rank;
+}
+
+int boot_size(const struct boot *b)
+{
+	return b->size;
+}
+
+bool boot_alone(const struct boot *b)
+{
+	return b->alone;
+}
+
+/* ---- blobs as texts ----------------------------------------------------------------- */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** Characters for `len` bytes: 4 for every 3, 2 or 3 for the rest, no padding. */
+static size_t encoded_len(size_t len)
+{
+	return (len * 4 + 2) / 3;
+}
+
+static void encode(const uint8_t *in, size_t len, char *out)
+{
+	uint32_t bits = 0;
+	int n = 0;
+	for (size_t i = 0; i < len; i++) {
+		bits = bits << 8 | in[i];
+		for (n += 8; n >= 6; n -= 6)
+			*out++ = alphabet[bits >> (n - 6) & 63];
+	}
+	if (n > 0)
+		*out++ = alphabet[bits << (6 - n) & 63];
+	*out = '\0';
+}
+
+static int digit_value(char c)
+{
+	const char *at = c ? strchr(alphabet, c) : NULL;
+	return at ? (int)(at - alphabet) : -1;
+}
+
+/** Decode exactly `len` bytes; in has encoded_len(len) characters. */
+static int decode(const char *in, uint8_t *out, size_t len)
+{
+	uint32_t bits = 0;
+	int n = 0;
+	for (size_t done = 0; done < len; in++) {
+		int v = digit_value(*in);
+		if (v < 0)
+			return -EPROTO;
+		bits = bits << 6 | (uint32_t)v;
+		n += 6;
+		if (n >= 8) {
+			n -= 8;
+			out[done++] = (uint8_t)(bits >> n);
+		}
+	}
+	return 0;
+}
+
+static bool key_is_good(const char *key)
+{
+	size_t n = strlen(key);
+	if (n == 0 || n > KEY_MAX)
+		return false;
+	for (; *key; key++)
+		if (!isalnum((unsigned char)*key) && *key != '_' && *key != '-')
+			return false;
+	return true;
+}
+
+static void wire_key(char *out, const char *key, int rank, size_t chunk)
+{
+	snprintf(out, BOOT_WIRE_KEY_MAX + 1, "%s.%d.%zu", key, rank, chunk);
+}
+
+int boot_put(struct boot *b, const char *key, const void *value, size_t len)
+{
+	if (!key_is_good(key) || len > SIZE_MAX / 8)
+		return -EINVAL;
+	char *text = malloc(32 + encoded_len(len));
+	if (!text)
+		return -ENOMEM;
+	int head = sprintf(text, "%zu:", len);
+	encode(value, len, text + head);
+
+	int rc = 0;
+	size_t total = strlen(text);
+	for (size_t at = 0, chunk = 0; !rc && at < total; at += BOOT_TEXT_MAX, chunk++) {
+		char name[BOOT_WIRE_KEY_MAX + 1], piece[BOOT_TEXT_MAX + 1];
+		wire_key(name, key, b->rank, chunk);
+		snprintf(piece, sizeof(piece), "%.*s", BOOT_TEXT_MAX, text + at);
+		rc = b->ops->put(b, name, piece);
+	}
+	free(text);
+	return rc;
+}
+
+int boot_fence(struct boot *b, int timeout_ms)
+{
+	return b->ops->fence(b, timeout_ms);
+}
+
+/** Append the pieces from `chunk` on to `text` until it has `total` characters. */
+static int get_rest(struct boot *b, int rank, const char *key, char *text, size_t total)
+{
+	size_t have = strlen(text);
+	for (size_t chunk = 1; have < total; chunk++) {
+		char name[BOOT_WIRE_KEY_MAX + 1], piece[BOOT_TEXT_MAX + 1];
+		wire_key(name, key, rank, chunk);
+		int rc = b->ops->get(b, name, piece);
+		if (rc)
+			return rc;
+		size_t n = strlen(piece);
+		if (n == 0 || n > total - have)
+			return -EPROTO;
+		memcpy(text + have, piece, n + 1);
+		have += n;
+	}
+	return 0;
+}
+
+int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap, size_t *len_p)
+{
+	if (!key_is_good(key) || rank < 0 || rank >= b->size)
+		return -EINVAL;
+	char name[BOOT_WIRE_KEY_MAX + 1], first[BOOT_TEXT_MAX + 1];
+	wire_key(name, key, rank, 0);
+	int rc = b->ops->get(b, name, first);
+	if (rc)
+		return rc;
+
+	char *end;
+	size_t len = strtoull(first, &end, 10);
+	if (end == first || *end != ':' || len > SIZE_MAX / 8)
+		return -EPROTO;
+	*len_p = len;
+	if (len > cap)
+		return -EMSGSIZE;
+	size_t head = (size_t)(end + 1 - first), total = head + encoded_len(len);
+	if (strlen(first) > total)
+		return -EPROTO;
+	char *text = malloc(total + BOOT_TEXT_MAX + 1);
+	if (!text)
+		return -ENOMEM;
+	strcpy(text, first);
+	rc = get_rest(b, rank, key, text, total);
+	if (!rc)
+		rc = decode(text + head, value, len);
+	free(text);
+	return rc;
+}
+
+void boot_abort(struct boot *b, int code)
+{
+	b->ops->abort(b, code);
+}
+
+void boot_finish(struct boot *b)
+{
+	b->ops->finish(b);
+}

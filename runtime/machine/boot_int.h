@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot_int.h: what stands between boot.c (which bytes under which key) and a wire client
+ * (which words to the launcher). A wire moves short printable texts; boot.c cuts blobs into
+ * such texts and puts them together again, so that no wire knows about blobs.
+ */
+#ifndef BOOT_INT_H
+#define BOOT_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Longest text one put may carry. Slurm announces 1024 for the value but cuts the whole
+ * request line there and then never answers; 768 leaves room for the words around it. */
+enum { BOOT_TEXT_MAX = 768 };
+
+/* Longest wire key: 32 for the caller's key, the rest ".rank.chunk". MPICH allows 64. */
+enum { BOOT_WIRE_KEY_MAX = 63 };
+
+/** Texts by key. Append-only, sorted when it is searched: entries come in bulk, and the
+ * searches follow in bulk. Owns its strings. */
+struct boot_table {
+	struct boot_entry {
+		char *key;
+		char *text;
+	} *entries;
+	size_t n, cap;
+	bool sorted;
+};
+
+int boot_table_add(struct boot_table *t, const char *key, const char *text);
+const char *boot_table_find(struct boot_table *t, const char *key);
+void boot_table_fini(struct boot_table *t);
+
+/** A wire client. All but abort run on the main thread. */
+struct boot_ops {
+	/** Publish one text; both strings stay the caller's. */
+	int (*put)(struct boot *b, const char *key, const char *text);
+	int (*fence)(struct boot *b, int timeout_ms);
+	/** Copy the text under `key` to `text` (BOOT_TEXT_MAX + 1 bytes). -ENOENT. */
+	int (*get)(struct boot *b, const char *key, char *text);
+	/** Async-signal-safe. */
+	void (*abort)(struct boot *b, int code);
+	/** Frees b. */
+	void (*finish)(struct boot *b);
+};
+
+/** First member of every wire client's own struct. */
+struct boot {
+	const struct boot_ops *ops;
+	int rank, size;
+	bool alone;
+	struct boot_table table; /* alone: all that was put; PMI-1: what a bulk read brought */
+};
+
+/** Say hello over the socket `fd`, which becomes the client's on success. */
+int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p);
+
+#endif

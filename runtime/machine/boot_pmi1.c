@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot_pmi1.c: the PMI-1 wire, from the node's side. One socket that the launcher left
+ * open; one line of "name=value" words per request, one line back. No library needed.
+ *
+ *   cmd=init pmi_version=1 pmi_subversion=1     cmd=response_to_init rc=0 ...
+ *   cmd=get_maxes                               cmd=maxes kvsname_max=.. vallen_max=..
+ *   cmd=get_my_kvsname                          cmd=my_kvsname kvsname=..
+ *   cmd=put kvsname=.. key=.. value=..          cmd=put_result rc=0
+ *   cmd=barrier_in                              cmd=barrier_out, when all are in
+ *   cmd=get kvsname=.. key=..                   cmd=get_result rc=0 value=..
+ *   cmd=finalize                                cmd=finalize_ack
+ *   cmd=abort exitcode=..                       nothing: the launcher ends the job
+ *
+ * All-get-all is N^2 requests at one server. ckrun therefore says ck_getall=1 in its maxes
+ * and answers "cmd=ck_getall from=E" with "cmd=ck_all entries=M" and M lines
+ * "key=.. value=..": the whole table from entry E on. Other servers lack the word.
+ *
+ * Every wait is bounded. After a broken or timed-out exchange the stream's place is
+ * unknown, so that all later calls fail at once with -EPIPE.
+ */
+#include "boot.h"
+#include "boot_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	REPLY_TIMEOUT_MS = 60000,  /* a request's answer: a loaded server with 1000s of nodes */
+	FINISH_TIMEOUT_MS = 5000,  /* nothing depends on the last answer but the good manners */
+	LINE_BYTES = 4096,         /* MPICH's own limit is 1024 for the value, 64 for the key */
+};
+
+struct pmi1 {
+	struct boot base;
+	int fd;
+	bool broken;        /* the stream's place is unknown */
+	bool has_getall;
+	bool table_stale;   /* a fence passed since the last bulk read */
+	char kvsname[260];
+	char line[LINE_BYTES];      /* the last line received, terminated */
+	char in[LINE_BYTES];        /* received, not yet handed out as lines */
+	size_t in_len;
+};
+
+static struct pmi1 *pmi1_of(struct boot *b)
+{
+	return (struct pmi1 *)b; /* base is the first member */
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/** Print the reason once; every later call fails silently. NULL: the caller prints it. */
+static int lose(struct pmi1 *p, int rc, const char *what)
+{
+	if (!p->broken && what)
+		fprintf(stderr, "chard: node %d: the launcher's connection failed: %s\n",
+			p->base.rank, what);
+	p->broken = true;
+	return rc;
+}
+
+static int send_line(struct pmi1 *p, const char *text)
+{
+	for (size_t left = strlen(text); left > 0;) {
+		ssize_t n = send(p->fd, text, left, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return lose(p, -errno, strerror(errno));
+		text += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+/** Wait until the socket has something; deadline < 0: none. */
+static int await_input(struct pmi1 *p, int64_t deadline)
+{
+	for (;;) {
+		int64_t left = deadline < 0 ? -1 : deadline - now_ms();
+		if (deadline >= 0 && left < 0)
+			left = 0;
+		struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
+		int n = poll(&pfd, 1, left > INT32_MAX ? INT32_MAX : (int)left);
+		if (n > 0)
+			return 0;
+		if (n == 0 && left <= INT32_MAX)
+			return -ETIMEDOUT;
+		if (n < 0 && errno != EINTR)
+			return lose(p, -errno, strerror(errno));
+	}
+}
+
+static int receive_some(struct pmi1 *p)
+{
+	if (p->in_len == sizeof(p->in))
+		return lose(p, -EPROTO, "it sent a line that is too long");
+	ssize_t n = recv(p->fd, p->in + p->in_len, sizeof(p->in) - p->in_len, MSG_DONTWAIT);
+	if (n > 0)
+		p->in_len += (size_t)n;
+	else if (n == 0)
+		return lose(p, -ECONNRESET, "the launcher has closed it");
+	else if (errno != EINTR && errno != EAGAIN)
+		return lose(p, -errno, strerror(errno));
+	return 0;
+}
+
+/** Next line into p->line. -ETIMEDOUT leaves the stream in order. */
+static int receive_line(struct pmi1 *p, int64_t deadline)
+{
+	for (;;) {
+		char *end = memchr(p->in, '\n', p->in_len);
+		if (end) {
+			size_t len = (size_t)(end - p->in);
+			memcpy(p->line, p->in, len);
+			p->line[len] = '\0';
+			p->in_len -= len + 1;
+			memmove(p->in, end + 1, p->in_len);
+			return 0;
+		}
+		int rc = await_input(p, deadline);
+		if (!rc)
+			rc = receive_some(p);
+		if (rc)
+			return rc;
+	}
+}
+
+/** Find the word `name`=... in p->line; copies at most cap - 1 characters. */
+static bool word(const struct pmi1 *p, const char *name, char *out, size_t cap)
+{
+	size_t n = strlen(name);
+	for (const char *s = p->line; *s; s += strcspn(s, " "), s += strspn(s, " ")) {
+		if (strncmp(s, name, n) || s[n] != '=')
+			continue;
+		s += n + 1;
+		size_t len = strcspn(s, " ");
+		if (len >= cap)
+			return false;
+		memcpy(out, s, len);
+		out[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool is_reply(const struct pmi1 *p, const char *cmd)
+{
+	char got[64];
+	return word(p, "cmd", got, sizeof(got)) && !strcmp(got, cmd);
+}
+
+/** Servers leave rc away where nothing can fail. */
+static bool says_ok(const struct pmi1 *p)
+{
+	char rc[16];
+	return !word(p, "rc", rc, sizeof(rc)) || !strcmp(rc, "0");
+}
+
+/** One request and its answer, which must be `expect` and stays in p->line. `late` is what
+ * to say when it does not come within timeout_ms (< 0: no limit); NULL leaves it to the caller. */
+static int exchange_within(struct pmi1 *p, const char *request, const char *expect,
+			   int timeout_ms, const char *late)
+{
+	if (p->broken)
+		return -EPIPE;
+	int rc = send_line(p, request);
+	if (!rc)
+		rc = receive_line(p, timeout_ms < 0 ? -1 : now_ms() + timeout_ms);
+	if (rc == -ETIMEDOUT)
+		return lose(p, rc, late);
+	if (!rc && !is_reply(p, expect))
+		return lose(p, -EPROTO, "it does not speak PMI-1");
+	return rc;
+}
+
+static int exchange(struct pmi1 *p, const char *request, const char *expect)
+{
+	return exchange_within(p, request, expect, REPLY_TIMEOUT_MS, "no answer in time");
+}
+
+/* ---- operations --------------------------------------------------------------------- */
+
+static int pmi1_put(struct boot *b, const char *key, const char *text)
+{
+	struct pmi1 *p = pmi1_of(b);
+	char line[LINE_BYTES];
+	snprintf(line, sizeof(line), "cmd=put kvsname=%s key=%s value=%s\n", p->kvsname, key, text);
+	int rc = exchange(p, line, "put_result");
+	return rc ? rc : says_ok(p) ? 0 : -EEXIST;
+}
+
+static int pmi1_fence(struct boot *b, int timeout_ms)
+{
+	struct pmi1 *p = pmi1_of(b);
+	int rc = exchange_within(p, "cmd=barrier_in\n", "barrier_out", timeout_ms, NULL);
+	p->table_stale = true;
+	return rc ? rc : says_ok(p) ? 0 : -EIO;
+}
+
+/** Take over the server's entries that the table does not have yet. */
+static int read_table(struct pmi1 *p)
+{
+	char line[64], count[24], key[BOOT_WIRE_KEY_MAX + 1], text[BOOT_TEXT_MAX + 1];
+	snprintf(line, sizeof(line), "cmd=ck_getall from=%zu\n", p->base.table.n);
+	int rc = exchange(p, line, "ck_all");
+	if (rc)
+		return rc;
+	if (!word(p, "entries", count, sizeof(count)))
+		return lose(p, -EPROTO, "the bulk read has no size");
+	int64_t deadline = now_ms() + REPLY_TIMEOUT_MS;
+	for (unsigned long long left = strtoull(count, NULL, 10); left > 0; left--) {
+		rc = receive_line(p, deadline);
+		if (rc)
+			return lose(p, rc, "the bulk read broke off");
+		if (!word(p, "key", key, sizeof(key)) || !word(p, "value", text, sizeof(text)))
+			return lose(p, -EPROTO, "the bulk read has a broken line");
+		rc = boot_table_add(&p->base.table, key, text);
+		if (rc)
+			return lose(p, rc, "no memory for the bulk read");
+	}
+	p->table_stale = false;
+	return 0;
+}
+
+static int get_from_table(struct pmi1 *p, const char *key, char *text)
+{
+	const char *found = boot_table_find(&p->base.table, key);
+	if (!found && p->table_stale) {
+		int rc = read_table(p);
+		if (rc)
+			return rc;
+		found = boot_table_find(&p->base.table, key);
+	}
+	if (!found)
+		return -ENOENT;
+	strcpy(text, found); /* read_table took no longer ones */
+	return 0;
+}
+
+static int pmi1_get(struct boot *b, const char *key, char *text)
+{
+	struct pmi1 *p = pmi1_of(b);
+	if (p->has_getall)
+		return get_from_table(p, key, text);
+	char line[LINE_BYTES];
+	snprintf(line, sizeof(line), "cmd=get kvsname=%s key=%s\n", p->kvsname, key);
+	int rc = exchange(p, line, "get_result");
+	if (rc)
+		return rc;
+	if (!says_ok(p))
+		return -ENOENT;
+	return word(p, "value", text, BOOT_TEXT_MAX + 1) ? 0 : -EPROTO;
+}
+
+/** Only memcpy-like work and one send(2), which is async-signal-safe and, unlike write(2),
+ * raises no SIGPIPE when the launcher is gone. A line this short goes out whole, so that it
+ * cannot land inside another thread's request. */
+static void pmi1_abort(struct boot *b, int code)
+{
+	static const char head[] = "cmd=abort exitcode=";
+	char line[sizeof(head) + 16], digits[12];
+	size_t n = sizeof(head) - 1, d = 0;
+	unsigned v = code < 0 ? 1 : (unsigned)code;
+
+	memcpy(line, head, n);
+	do
+		digits[d++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (d > 0)
+		line[n++] = digits[--d];
+	line[n++] = '\n';
+	while (send(pmi1_of(b)->fd, line, n, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		continue;
+}
+
+static void pmi1_finish(struct boot *b)
+{
+	struct pmi1 *p = pmi1_of(b);
+	if (!p->broken)
+		(void)exchange_within(p, "cmd=finalize\n", "finalize_ack", FINISH_TIMEOUT_MS,
+				      "no answer to the farewell");
+	close(p->fd);
+	boot_table_fini(&b->table);
+	free(p);
+}
+
+static const struct boot_ops pmi1_ops = {
+	.put = pmi1_put,
+	.fence = pmi1_fence,
+	.get = pmi1_get,
+	.abort = pmi1_abort,
+	.finish = pmi1_finish,
+};
+
+static int greet(struct pmi1 *p)
+{
+	char yes[8];
+	int rc = exchange(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
+	if (!rc && !says_ok(p))
+		rc = lose(p, -EPROTO, "it refuses PMI version 1");
+	if (!rc)
+		rc = exchange(p, "cmd=get_maxes\n", "maxes");
+	if (!rc) {
+		p->has_getall = word(p, "ck_getall", yes, sizeof(yes));
+		rc = exchange(p, "cmd=get_my_kvsname\n", "my_kvsname");
+	}
+	if (!rc && !word(p, "kvsname", p->kvsname, sizeof(p->kvsname)))
+		rc = lose(p, -EPROTO, "it names no key space");
+	return rc;
+}
+
+int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p)
+{
+	struct pmi1 *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->base = (struct boot){ .ops = &pmi1_ops, .rank = rank, .size = size };
+	p->fd = fd;
+	p->table_stale = true;
+	/* Our children must not hold the launcher's connection open, let alone speak on it. */
+	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	int rc = greet(p);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*b_p = &p->base;
+	return 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exchange.c: how the nodes learn of each other before there is a network. Two meetings,
+ * each a publish, a bounded fence and a read of all: first who is there and on which host
+ * (the back end needs that to choose its transports), then the wires' addresses. Main
+ * thread only. All nodes read the same words, so all reach the same verdict; only one of
+ * them prints it.
+ */
+#include "machine_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Raise when a blob, a message head or the meaning of an active message changes. */
+enum { PROTOCOL_VERSION = 1 };
+
+static const char MAGIC[8] = "chard";
+
+/** First meeting, published as "host". */
+struct host_blob {
+	char magic[8];
+	uint32_t version;
+	uint32_t n_pes;
+	uint64_t host_id;
+	char host_name[HOST_NAME_CAP];
+};
+
+/** Second meeting, published as "wires": this, then n_pes times a uint32_t length and that
+ * many bytes. */
+struct wires_head {
+	uint64_t fingerprint;
+};
+
+/* ---- where nodes meet -------------------------------------------------------------- */
+
+static int meet_put(struct cmi *m, const char *key, const void *value, size_t len)
+{
+	int rc = m->o.net ? loop_net_put(m->o.net, m->job.node, key, value, len)
+			  : boot_put(m->boot, key, value, len);
+
+	if (rc)
+		machine_say("node %d cannot publish its %s: %s", m->job.node, key, strerror(-rc));
+	return rc;
+}
+
+static int meet_get(struct cmi *m, int node, const char *key, void *value, size_t cap,
+		    size_t *len_p)
+{
+	int rc = m->o.net ? loop_net_get(m->o.net, node, key, value, cap, len_p)
+			  : boot_get(m->boot, node, key, value, cap, len_p);
+
+	if (rc)
+		machine_say("node %d cannot read the %s of node %d: %s", m->job.node, key, node,
+			    strerror(-rc));
+	return rc;
+}
+
+int exchange_fence(struct cmi *m)
+{
+	int rc = m->o.net ? loop_net_fence(m->o.net, m->boot_timeout_ms)
+			  : boot_fence(m->boot, m->boot_timeout_ms);
+
+	if (rc == -ETIMEDOUT)
+		machine_say("node %d waited %d s for the other nodes; one has died or never "
+			    "started (CK_BOOT_TIMEOUT=seconds waits longer)",
+			    m->job.node, m->boot_timeout_ms / 1000);
+	else if (rc)
+		machine_say("node %d cannot meet the other nodes: %s", m->job.node,
+			    strerror(-rc));
+	return rc;
+}
+
+/* ---- host identity ----------------------------------------------------------------- */
+
+/** FNV-1a, continued over several pieces. */
+static uint64_t hash_more(uint64_t h, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h;
+}
+
+static uint64_t hash_file(uint64_t h, const char *path)
+{
+	char text[128];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return h;
+	n = read(fd, text, sizeof text);
+	close(fd);
+	return n > 0 ? hash_more(h, text, (size_t)n) : h;
+}
+
+static uint64_t hash_inode(uint64_t h, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return h;
+	return hash_more(h, &st.st_ino, sizeof st.st_ino);
+}
+
+/** Equal for two nodes that can share memory: one kernel, and the namespaces that UCX's
+ * shared-memory transports look at. The name tells containers apart that share both. */
+static uint64_t host_id(const char *name)
+{
+	const char *text = getenv("CK_HOST_ID");
+	uint64_t h = 0xcbf29ce484222325u;
+
+	if (text && *text)
+		return hash_more(h, text, strlen(text));
+	h = hash_file(h, "/proc/sys/kernel/random/boot_id");
+	h = hash_inode(h, "/proc/self/ns/ipc");
+	h = hash_inode(h, "/proc/self/ns/pid");
+	return hash_more(h, name, strlen(name));
+}
+
+/* ---- first meeting ----------------------------------------------------------------- */
+
+static void describe_self(const struct cmi *m, struct host_blob *b)
+{
+	memset(b, 0, sizeof *b);
+	memcpy(b->magic, MAGIC, sizeof b->magic);
+	b->version = PROTOCOL_VERSION;
+	b->n_pes = (uint32_t)m->o.n_pes;
+	if (gethostname(b->host_name, sizeof b->host_name - 1))
+		strcpy(b->host_name, "?");
+	b->host_id = host_id(b->host_name);
+}
+
+static int job_alloc(struct cmi *m)
+{
+	struct cmi_job *j = &m->job;
+	size_t n = (size_t)j->n_nodes;
+
+	j->first_pe = calloc(n + 1, sizeof *j->first_pe);
+	j->host_id = calloc(n, sizeof *j->host_id);
+	m->host_name = calloc(n, sizeof *m->host_name);
+	return j->first_pe && j->host_id && m->host_name ? 0 : -ENOMEM;
+}
+
+static bool well_formed(const struct host_blob *b, size_t len)
+{
+	return len == sizeof *b && memcmp(b->magic, MAGIC, sizeof MAGIC) == 0 &&
+	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
+}
+
+/** Take in what `node` published. Each node checks all others against itself. */
+static int take_host(struct cmi *m, int node)
+{
+	struct host_blob b = {.version = 0};
+	size_t len = 0;
+	int rc = meet_get(m, node, "host", &b, sizeof b, &len);
+
+	if (rc)
+		return rc;
+	if (!well_formed(&b, len) || b.version != PROTOCOL_VERSION) {
+		machine_say("node %d speaks protocol %u, node %d another (%u): all nodes must "
+			    "run the same program",
+			    m->job.node, PROTOCOL_VERSION, node, b.version);
+		return -EPROTO;
+	}
+	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
+	m->job.host_id[node] = b.host_id;
+	memcpy(m->host_name[node], b.host_name, HOST_NAME_CAP);
+	m->host_name[node][HOST_NAME_CAP - 1] = 0;
+	return 0;
+}
+
+/** Derive the rest of the job from first_pe and host_id. */
+static int finish_job(struct cmi *m)
+{
+	struct cmi_job *j = &m->job;
+
+	j->n_pes = j->first_pe[j->n_nodes];
+	j->my_first_pe = j->first_pe[j->node];
+	j->my_n_pes = m->o.n_pes;
+	j->node_of = calloc((size_t)j->n_pes, sizeof *j->node_of);
+	if (!j->node_of)
+		return -ENOMEM;
+	for (int node = 0; node < j->n_nodes; node++) {
+		int n = j->first_pe[node + 1] - j->first_pe[node];
+
+		for (int pe = j->first_pe[node]; pe < j->first_pe[node + 1]; pe++)
+			j->node_of[pe] = node;
+		if (j->host_id[node] != j->host_id[j->node])
+			continue;
+		j->pes_on_host += n;
+		if (node < j->node)
+			j->first_on_host += n;
+	}
+	m->job_known = true;
+	return 0;
+}
+
+int exchange_hosts(struct cmi *m)
+{
+	struct host_blob b;
+	int rc;
+
+	m->job.node = m->o.net ? m->o.loop_rank : boot_rank(m->boot);
+	m->job.n_nodes = m->o.net ? loop_net_size(m->o.net) : boot_size(m->boot);
+	rc = job_alloc(m);
+	if (rc)
+		return rc;
+	describe_self(m, &b);
+	rc = meet_put(m, "host", &b, sizeof b);
+	if (!rc)
+		rc = exchange_fence(m);
+	for (int node = 0; !rc && node < m->job.n_nodes; node++)
+		rc = take_host(m, node);
+	return rc ? rc : finish_job(m);
+}
+
+/* ---- second meeting ---------------------------------------------------------------- */
+
+static int publish_wires(struct cmi *m, uint64_t fingerprint)
+{
+	struct wires_head head = {.fingerprint = fingerprint};
+	size_t one = sizeof(uint32_t) + CMI_ADDR_MAX, used = sizeof head;
+	unsigned char *blob = malloc(sizeof head + (size_t)m->o.n_pes * one);
+	struct wire_address a;
+	int rc = 0;
+
+	if (!blob)
+		return -ENOMEM;
+	memcpy(blob, &head, sizeof head);
+	for (int i = 0; !rc && i < m->o.n_pes; i++) {
+		uint32_t len;
+
+		a.len = 0;
+		rc = m->ops->pe_address(m->wire[i], &a);
+		len = (uint32_t)a.len;
+		memcpy(blob + used, &len, sizeof len);
+		memcpy(blob + used + sizeof len, a.bytes, a.len);
+		used += sizeof len + a.len;
+	}
+	if (!rc)
+		rc = meet_put(m, "wires", blob, used);
+	free(blob);
+	return rc;
+}
+
+/** Cut a node's blob into addresses; false when it does not fit its own lengths. */
+static bool split_wires(struct cmi *m, int node, const unsigned char *blob, size_t len)
+{
+	size_t at = sizeof(struct wires_head);
+
+	for (int pe = m->job.first_pe[node]; pe < m->job.first_pe[node + 1]; pe++) {
+		struct wire_address *a = &m->address[pe];
+		uint32_t n;
+
+		if (at + sizeof n > len)
+			return false;
+		memcpy(&n, blob + at, sizeof n);
+		at += sizeof n;
+		if (n > CMI_ADDR_MAX || n > len - at)
+			return false;
+		a->len = n;
+		memcpy(a->bytes, blob + at, n);
+		at += n;
+	}
+	return at == len;
+}
+
+/** The node that differs from node 0 prints; the others fail in silence. */
+static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint)
+{
+	for (int node = 1; node < m->job.n_nodes; node++) {
+		if (fingerprint[node] == fingerprint[0])
+			continue;
+		if (m->job.node == node)
+			machine_say("node %d (host %s) runs another program than node 0 (host "
+				    "%s): what they register differs. Start the same binary on "
+				    "all nodes",
+				    node, m->host_name[node], m->host_name[0]);
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static int collect_wires(struct cmi *m, unsigned char *blob, size_t cap, uint64_t *fingerprint)
+{
+	for (int node = 0; node < m->job.n_nodes; node++) {
+		size_t len = 0;
+		int rc = meet_get(m, node, "wires", blob, cap, &len);
+
+		if (rc)
+			return rc;
+		if (len < sizeof(struct wires_head) || !split_wires(m, node, blob, len)) {
+			machine_say("node %d cannot understand the addresses of node %d (%zu "
+				    "bytes)",
+				    m->job.node, node, len);
+			return -EPROTO;
+		}
+		memcpy(&fingerprint[node], blob, sizeof *fingerprint);
+	}
+	return compare_fingerprints(m, fingerprint);
+}
+
+int exchange_wires(struct cmi *m, uint64_t fingerprint)
+{
+	const struct cmi_job *j = &m->job;
+	size_t most = 0, cap;
+	unsigned char *blob;
+	uint64_t *fingerprints;
+	int rc;
+
+	for (int node = 0; node < j->n_nodes; node++)
+		if ((size_t)(j->first_pe[node + 1] - j->first_pe[node]) > most)
+			most = (size_t)(j->first_pe[node + 1] - j->first_pe[node]);
+	cap = sizeof(struct wires_head) + most * (sizeof(uint32_t) + CMI_ADDR_MAX);
+	blob = malloc(cap);
+	fingerprints = calloc((size_t)j->n_nodes, sizeof *fingerprints);
+	m->address = calloc((size_t)j->n_pes, sizeof *m->address);
+	rc = blob && fingerprints && m->address ? 0 : -ENOMEM;
+	if (!rc)
+		rc = publish_wires(m, fingerprint);
+	if (!rc)
+		rc = exchange_fence(m);
+	if (!rc)
+		rc = collect_wires(m, blob, cap, fingerprints);
+	free(fingerprints);
+	free(blob);
+	return rc;
+}
+
+void exchange_free(struct cmi *m)
+{
+	free(m->job.first_pe);
+	free(m->job.node_of);
+	free(m->job.host_id);
+	free(m->host_name);
+	free(m->address);
+}

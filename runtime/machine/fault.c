@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fault.c: ending a job that cannot go on: on request (cmi_abort) or after a fault that the
+ * kernel reports by signal. One line says who and why, a back-trace says where, the launcher
+ * is told, the process exits.
+ *
+ * A signal handler can be handed nothing, so this file has the only file-scope variables of
+ * the runtime. They are written once, before the handlers are installed.
+ */
+#define UNW_LOCAL_ONLY
+#include "machine_int.h"
+
+#include <dlfcn.h>
+#include <libunwind.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucs/debug/debug.h>
+#include <unistd.h>
+
+enum {
+	DEPTH_MAX = 48,          /* frames of a back-trace */
+	STACK_BYTES = 128 << 10, /* for a handler: libunwind alone takes some 10 KB */
+};
+
+static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { N_SIGNALS = sizeof SIGNALS / sizeof *SIGNALS };
+
+static struct cmi *fault_machine;
+static void (*fault_whoami)(char *buf, size_t len);
+
+static void say(const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		ssize_t n = write(STDERR_FILENO, text, left);
+
+		if (n <= 0)
+			return;
+		text += n;
+		left -= (size_t)n;
+	}
+}
+
+/** One line per frame, from the innermost. Also in a signal handler: snprintf with plain
+ * numbers and strings takes no lock and no memory in glibc. */
+static void backtrace_print(unw_context_t *context, int flags)
+{
+	unw_cursor_t cursor;
+	char name[128], line[192];
+
+	if (unw_init_local2(&cursor, context, flags))
+		return;
+	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+		unw_word_t ip = 0, offset = 0;
+
+		unw_get_reg(&cursor, UNW_REG_IP, &ip);
+		if (unw_get_proc_name(&cursor, name, sizeof name, &offset))
+			snprintf(line, sizeof line, "chard:   #%d %#lx\n", depth,
+				 (unsigned long)ip);
+		else
+			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
+				 (unsigned long)offset);
+		say(line);
+		if (unw_step(&cursor) <= 0)
+			return;
+	}
+}
+
+/** Of all threads that fail at the same time one reports; the others wait for its _exit. */
+static void be_the_one(struct cmi *m)
+{
+	if (m && atomic_flag_test_and_set_explicit(&m->ending, memory_order_relaxed))
+		for (;;)
+			pause();
+}
+
+static _Noreturn void end_job(struct cmi *m, int code)
+{
+	if (m && m->boot)
+		boot_abort(m->boot, code);
+	_exit(code);
+}
+
+void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
+{
+	unw_context_t context;
+
+	be_the_one(m);
+	say(why);
+	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
+		say("\n");
+	if (backtrace && unw_getcontext(&context) == 0)
+		backtrace_print(&context, 0);
+	end_job(m, code);
+}
+
+/* ---- faults -------------------------------------------------------------------------- */
+
+static const char *signal_text(int sig)
+{
+	switch (sig) {
+	case SIGSEGV:
+		return "Segmentation fault";
+	case SIGBUS:
+		return "Bus error";
+	case SIGFPE:
+		return "Arithmetic exception";
+	case SIGILL:
+		return "Illegal instruction";
+	default:
+		return "Aborted";
+	}
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	char who[160] = "", line[320];
+
+	be_the_one(fault_machine);
+	if (fault_whoami)
+		fault_whoami(who, sizeof who);
+	if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
+		snprintf(line, sizeof line, "chard: %s: %s (signal %d from process %d)\n", who,
+			 signal_text(sig), sig, (int)info->si_pid);
+	else
+		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
+			 signal_text(sig), info->si_addr);
+	say(line);
+	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
+	end_job(fault_machine, 128 + sig);
+}
+
+/** Whether a handler belongs to UCX, which installs its own when it is loaded. */
+static bool belongs_to_ucx(const struct sigaction *a)
+{
+	Dl_info handler, ucx;
+
+	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
+	       dladdr((void *)a->sa_handler, &handler) &&
+	       dladdr((void *)ucs_debug_disable_signal, &ucx) &&
+	       handler.dli_fbase == ucx.dli_fbase;
+}
+
+void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len))
+{
+	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND}, now;
+
+	fault_machine = m;
+	fault_whoami = whoami;
+	ours.sa_sigaction = on_fault;
+	sigemptyset(&ours.sa_mask);
+	for (int i = 0; i < N_SIGNALS; i++) {
+		if (sigaction(SIGNALS[i], NULL, &now) == 0 && belongs_to_ucx(&now)) {
+			ucs_debug_disable_signal(SIGNALS[i]);
+			sigaction(SIGNALS[i], NULL, &now);
+		}
+		if (now.sa_handler == SIG_DFL)
+			sigaction(SIGNALS[i], &ours, NULL);
+	}
+}
+
+void *fault_stack_open(void)
+{
+	stack_t now, ours = {.ss_size = STACK_BYTES};
+
+	if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
+		return NULL; /* a sanitizer's, or an earlier wire's on this thread */
+	ours.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (ours.ss_sp == MAP_FAILED)
+		return NULL;
+	if (sigaltstack(&ours, NULL)) {
+		munmap(ours.ss_sp, STACK_BYTES);
+		return NULL;
+	}
+	return ours.ss_sp;
+}
+
+void fault_stack_close(void *stack)
+{
+	const stack_t none = {.ss_flags = SS_DISABLE};
+	stack_t now;
+
+	if (!stack)
+		return;
+	/* On another thread than it was opened on (single-threaded tests may): then the
+	 * stack may still be in use there, and stays. */
+	if (sigaltstack(NULL, &now) || now.ss_sp != stack)
+		return;
+	sigaltstack(&none, NULL);
+	munmap(stack, STACK_BYTES);
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop.c: the loopback back end: no network at all. Started alone it is one node, whose PEs
+ * need no wire between them. In a net it is several nodes inside one process, for tests.
+ *
+ * Each wire has an inbox that other wires push copies into, under its lock. The owner moves
+ * them to one queue per source and delivers from there. With a seed it picks sources at
+ * random, delivers now and then nothing, and completes puts late; what comes from one
+ * source never changes its order. In one thread a seed replays exactly; with threads the
+ * draws replay but not the moments at which they meet the messages.
+ *
+ * All nodes share their memory, so attaching is free and a put is a copy.
+ */
+#include "machine_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	PASS_MAX = 64,   /* deliveries per cmi_progress: bounded work */
+	HOLD_MIN = 512,  /* as over UCX: smaller messages are copied to the pool, ... */
+	HOLD_MAX = 128,  /* ... and no more than this many live in their transit */
+};
+
+/** One message or put on its way. */
+struct transit {
+	struct transit *next;
+	int src_pe;
+	bool is_put;
+	struct cmi_put_head head;
+	size_t bytes;
+	_Alignas(CMI_MSG_ALIGN) unsigned char data[];
+};
+
+struct transit_queue {
+	struct transit *head, **tail;
+};
+
+struct loop_pe {
+	struct cmi_pe base;
+
+	/* other wires, under `lock`: */
+	pthread_mutex_t lock;
+	struct transit_queue inbox;
+
+	/* the owner sets it, a sender that takes it wakes the owner */
+	atomic_bool sleeping;
+
+	/* the owner only: */
+	struct transit_queue *from; /* [n_pes], NULL until the first arrival */
+	size_t n_waiting;           /* in all of `from` */
+	struct cmi_op *late_ops, **late_tail; /* seeded: puts to complete later */
+	uint64_t random;
+	int n_held;
+};
+
+/** Something that a node has published. */
+struct loop_blob {
+	struct loop_blob *next;
+	int rank;
+	char key[32];
+	size_t len;
+	unsigned char value[];
+};
+
+struct cmi_loop_net {
+	int n_nodes;
+	uint64_t seed;
+	struct cmi **node; /* [n_nodes] */
+	pthread_mutex_t lock; /* guards all below, and node[] until the first fence */
+	pthread_cond_t moved;
+	int n_joined, n_at_fence;
+	unsigned long round;  /* fences passed */
+	struct loop_blob *blobs;
+};
+
+static struct loop_pe *loop_pe(struct cmi_pe *w)
+{
+	return (struct loop_pe *)w;
+}
+
+/* ---- the net as a meeting place ------------------------------------------------------ */
+
+struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
+{
+	struct cmi_loop_net *net = calloc(1, sizeof *net);
+	pthread_condattr_t attr;
+
+	if (!net)
+		return NULL;
+	net->node = calloc((size_t)n_nodes, sizeof *net->node);
+	if (!net->node) {
+		free(net);
+		return NULL;
+	}
+	net->n_nodes = n_nodes;
+	net->seed = seed;
+	pthread_mutex_init(&net->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&net->moved, &attr);
+	pthread_condattr_destroy(&attr);
+	return net;
+}
+
+void cmi_loop_net_destroy(struct cmi_loop_net *net)
+{
+	while (net->blobs) {
+		struct loop_blob *b = net->blobs;
+
+		net->blobs = b->next;
+		free(b);
+	}
+	pthread_cond_destroy(&net->moved);
+	pthread_mutex_destroy(&net->lock);
+	free(net->node);
+	free(net);
+}
+
+int loop_net_size(const struct cmi_loop_net *net)
+{
+	return net->n_nodes;
+}
+
+int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&net->lock);
+	if (rank < 0 || rank >= net->n_nodes || net->node[rank])
+		rc = -EINVAL;
+	else
+		net->node[rank] = m;
+	pthread_mutex_unlock(&net->lock);
+	if (rc)
+		machine_say("rank %d cannot join a loopback net of %d nodes", rank, net->n_nodes);
+	return rc;
+}
+
+int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
+		 size_t len)
+{
+	struct loop_blob *b = calloc(1, sizeof *b + len);
+
+	if (!b)
+		return -ENOMEM;
+	b->rank = rank;
+	snprintf(b->key, sizeof b->key, "%s", key);
+	b->len = len;
+	memcpy(b->value, value, len);
+	pthread_mutex_lock(&net->lock);
+	b->next = net->blobs;
+	net->blobs = b;
+	pthread_mutex_unlock(&net->lock);
+	return 0;
+}
+
+int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
+		 size_t *len_p)
+{
+	struct loop_blob *b;
+	int rc = 0;
+
+	pthread_mutex_lock(&net->lock);
+	b = net->blobs;
+	while (b && !(b->rank == rank && strcmp(b->key, key) == 0))
+		b = b->next;
+	if (!b) {
+		rc = -ENOENT;
+	} else if (b->len > cap) {
+		rc = -EMSGSIZE;
+	} else {
+		memcpy(value, b->value, b->len);
+		*len_p = b->len;
+	}
+	pthread_mutex_unlock(&net->lock);
+	return rc;
+}
+
+int loop_net_fence(struct cmi_loop_net *net, int timeout_ms)
+{
+	struct timespec limit;
+	unsigned long round;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &limit);
+	limit.tv_sec += timeout_ms / 1000;
+	pthread_mutex_lock(&net->lock);
+	round = net->round;
+	if (++net->n_at_fence == net->n_nodes) {
+		net->n_at_fence = 0;
+		net->round++;
+		pthread_cond_broadcast(&net->moved);
+	}
+	while (net->round == round && !rc)
+		rc = pthread_cond_timedwait(&net->moved, &net->lock, &limit);
+	if (net->round != round)
+		rc = 0;
+	pthread_mutex_unlock(&net->lock);
+	return -rc;
+}
+
+/* ---- open and close ------------------------------------------------------------------ */
+
+static int loop_open(struct cmi *m)
+{
+	m->back = m->o.net;
+	return 0;
+}
+
+static int loop_pe_open(struct cmi *m, struct cmi_pe **w_p)
+{
+	struct loop_pe *w = calloc(1, sizeof *w);
+
+	(void)m;
+	if (!w)
+		return -ENOMEM;
+	pthread_mutex_init(&w->lock, NULL);
+	w->inbox.tail = &w->inbox.head;
+	w->late_tail = &w->late_ops;
+	atomic_init(&w->sleeping, false);
+	*w_p = &w->base;
+	return 0;
+}
+
+static int loop_pe_address(struct cmi_pe *base, struct wire_address *a)
+{
+	const struct cmi_loop_net *net = base->m->back;
+
+	/* The wire's number is known now: its own stream of random numbers, never 0. */
+	loop_pe(base)->random = net ? (net->seed + (uint64_t)base->pe + 1) * 0x9e3779b97f4a7c15u
+				    : 0;
+	a->len = 0;
+	return 0;
+}
+
+static void queue_free(struct transit_queue *q)
+{
+	while (q->head) {
+		struct transit *t = q->head;
+
+		q->head = t->next;
+		free(t);
+	}
+}
+
+static void loop_pe_stop(struct cmi_pe *base)
+{
+	if (loop_pe(base)->n_held)
+		machine_say("PE %d closes while %d messages still hold receive buffers", base->pe,
+			    loop_pe(base)->n_held);
+}
+
+static void loop_close(struct cmi *m)
+{
+	for (int i = 0; i < m->o.n_pes; i++) {
+		struct loop_pe *w = (struct loop_pe *)m->wire[i];
+
+		if (!w)
+			continue;
+		queue_free(&w->inbox);
+		for (int pe = 0; w->from && pe < m->job.n_pes; pe++)
+			queue_free(&w->from[pe]);
+		free(w->from);
+		pthread_mutex_destroy(&w->lock);
+		free(w);
+	}
+	mem_arena_fini(&m->arena, m);
+}
+
+/* ---- chance -------------------------------------------------------------------------- */
+
+static bool seeded(const struct loop_pe *w)
+{
+	const struct cmi_loop_net *net = w->base.m->back;
+
+	return net && net->seed;
+}
+
+/** xorshift64*: a number below n. */
+static uint64_t draw(struct loop_pe *w, uint64_t n)
+{
+	w->random ^= w->random >> 12;
+	w->random ^= w->random << 25;
+	w->random ^= w->random >> 27;
+	return (w->random * 0x2545f4914f6cdd1du >> 33) % n;
+}
+
+/* ---- sending ------------------------------------------------------------------------- */
+
+static struct transit *transit_new(const struct cmi_pe *w, const void *data, size_t bytes)
+{
+	size_t size = (sizeof(struct transit) + bytes + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN *
+		      CMI_MSG_ALIGN;
+	struct transit *t = aligned_alloc(CMI_MSG_ALIGN, size);
+
+	if (!t)
+		machine_die(w->m, "PE %d is out of memory for a message of %zu bytes", w->pe,
+			    bytes);
+	memset(t, 0, sizeof *t);
+	t->src_pe = w->pe;
+	t->bytes = bytes;
+	if (bytes)
+		memcpy(t->data, data, bytes);
+	return t;
+}
+
+static void transit_send(struct cmi_pe *from, int dst_pe, struct transit *t)
+{
+	const struct cmi_loop_net *net = from->m->back;
+	const struct cmi_job *j = &from->m->job;
+	struct loop_pe *to;
+	int node;
+
+	if (!net || dst_pe < 0 || dst_pe >= j->n_pes || j->node_of[dst_pe] == j->node)
+		machine_die(from->m, "PE %d sends to PE %d, which is not on another node",
+			    from->pe, dst_pe);
+	node = j->node_of[dst_pe];
+	to = loop_pe(net->node[node]->wire[dst_pe - j->first_pe[node]]);
+	pthread_mutex_lock(&to->lock);
+	*to->inbox.tail = t;
+	to->inbox.tail = &t->next;
+	pthread_mutex_unlock(&to->lock);
+	/* seq_cst, with loop_arm: either we see its flag, or it sees our message. */
+	if (atomic_exchange(&to->sleeping, false))
+		cmi_wake(&to->base);
+}
+
+static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
+{
+	transit_send(w, dst_pe, transit_new(w, m, m->size));
+	w->m->client.msg_free(w->owner, m);
+}
+
+/** Let a put complete in a later cmi_progress; only with a seed. */
+static bool finish_later(struct cmi_op *op)
+{
+	struct loop_pe *w = loop_pe(op->w);
+
+	if (!seeded(w) || draw(w, 2))
+		return false;
+	op->next = NULL;
+	*w->late_tail = op;
+	w->late_tail = &op->next;
+	return true;
+}
+
+static bool loop_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
+			const void *src, size_t bytes, struct cmi_op *op)
+{
+	struct transit *t = transit_new(w, src, bytes);
+
+	t->is_put = true;
+	t->head = *h;
+	transit_send(w, dst_pe, t);
+	op->tail_addr = 0;
+	return !finish_later(op);
+}
+
+/* ---- receiving ----------------------------------------------------------------------- */
+
+/** Move what has come to the queues of its sources. */
+static void sort_inbox(struct loop_pe *w)
+{
+	struct transit *t;
+
+	pthread_mutex_lock(&w->lock);
+	t = w->inbox.head;
+	w->inbox.head = NULL;
+	w->inbox.tail = &w->inbox.head;
+	pthread_mutex_unlock(&w->lock);
+	if (t && !w->from)
+		w->from = calloc((size_t)w->base.m->job.n_pes, sizeof *w->from);
+	if (t && !w->from)
+		machine_die(w->base.m, "PE %d is out of memory", w->base.pe);
+	while (t) {
+		struct transit_queue *q = &w->from[t->src_pe];
+		struct transit *next = t->next;
+
+		t->next = NULL;
+		if (!q->head)
+			q->tail = &q->head;
+		*q->tail = t;
+		q->tail = &t->next;
+		w->n_waiting++;
+		t = next;
+	}
+}
+
+/** Give the message up to the client: in its transit, or copied into the pool. */
+static void deliver_message(struct loop_pe *w, struct transit *t)
+{
+	const struct cmi *m = w->base.m;
+	struct cmi_msg *msg = (struct cmi_msg *)t->data;
+
+	if (t->bytes >= HOLD_MIN && w->n_held < HOLD_MAX && !(seeded(w) && draw(w, 2))) {
+		msg->next = NULL;
+		msg->origin = CMI_ORIGIN_WIRE;
+		msg->home = (uint16_t)w->base.local;
+		w->n_held++;
+	} else {
+		msg = m->client.msg_alloc(w->base.owner, t->bytes);
+		machine_fill(msg, t->data, t->bytes);
+		free(t);
+	}
+	m->client.msg_arrived(w->base.owner, msg);
+}
+
+static void deliver_from(struct loop_pe *w, int src_pe)
+{
+	struct transit_queue *q = &w->from[src_pe];
+	struct transit *t = q->head;
+
+	q->head = t->next;
+	w->n_waiting--;
+	if (!t->is_put) {
+		deliver_message(w, t);
+		return;
+	}
+	w->base.m->client.put_arrived(w->base.owner, t->src_pe, &t->head, t->data, t->bytes);
+	free(t);
+}
+
+/** The next source that has something, from `pe` on. */
+static int next_source(const struct loop_pe *w, int pe)
+{
+	int n = w->base.m->job.n_pes;
+
+	while (!w->from[pe % n].head)
+		pe++;
+	return pe % n;
+}
+
+static void loop_release(struct cmi_pe *base, struct cmi_msg *m)
+{
+	loop_pe(base)->n_held--;
+	free((char *)m - offsetof(struct transit, data));
+}
+
+/** The tail of an ordered put, or nothing after a put by active message. */
+static void put_tail(const struct cmi_op *op)
+{
+	/* Release: the body is visible to whoever reads the word with acquire. */
+	if (op->tail_addr)
+		__atomic_store_n((uint64_t *)(uintptr_t)op->tail_addr, op->word,
+				 __ATOMIC_RELEASE);
+}
+
+/** Complete some of the delayed puts, in their order. */
+static int finish_ops(struct loop_pe *w)
+{
+	int n = 0;
+
+	while (w->late_ops && draw(w, 2)) {
+		struct cmi_op *op = w->late_ops;
+
+		w->late_ops = op->next;
+		if (!w->late_ops)
+			w->late_tail = &w->late_ops;
+		put_tail(op);
+		op->done(op);
+		n++;
+	}
+	return n;
+}
+
+static int loop_progress(struct cmi_pe *base)
+{
+	struct loop_pe *w = loop_pe(base);
+	int n_pes = base->m->job.n_pes, pe = 0, n;
+
+	if (!base->network)
+		return 0;
+	sort_inbox(w);
+	n = finish_ops(w);
+	for (int i = 0; i < PASS_MAX && w->n_waiting > 0; i++) {
+		if (seeded(w) && draw(w, 4) == 0)
+			break;
+		pe = seeded(w) ? (int)draw(w, (uint64_t)n_pes) : pe;
+		pe = next_source(w, pe);
+		deliver_from(w, pe);
+		n++;
+	}
+	return n;
+}
+
+/* A send hands its message to the net at once: nothing is left to wait for. */
+static void loop_flush(struct cmi_pe *w)
+{
+	(void)w;
+}
+
+static int loop_poll_period(const struct cmi_pe *base)
+{
+	(void)base;
+	return 1;
+}
+
+static bool loop_arm(struct cmi_pe *base, int *fd_p)
+{
+	struct loop_pe *w = loop_pe(base);
+	bool empty;
+
+	*fd_p = -1;
+	if (!base->network)
+		return true;
+	/* seq_cst, with transit_send. A flag left behind costs one needless wake. */
+	atomic_store(&w->sleeping, true);
+	pthread_mutex_lock(&w->lock);
+	empty = !w->inbox.head;
+	pthread_mutex_unlock(&w->lock);
+	return empty && w->n_waiting == 0 && !w->late_ops;
+}
+
+/* ---- memory -------------------------------------------------------------------------- */
+
+/** A key holds nothing: all nodes see the same addresses. It must only not be empty. */
+static int loop_chunk_map(struct cmi *m, struct mem_chunk *c)
+{
+	enum { PAGE = 4096 };
+
+	(void)m;
+	c->bytes = (c->bytes + PAGE - 1) / PAGE * PAGE;
+	c->base = aligned_alloc(PAGE, c->bytes);
+	c->key.len = 1;
+	c->key.bytes[0] = 0;
+	return c->base ? 0 : -ENOMEM;
+}
+
+static void loop_chunk_unmap(struct cmi *m, struct mem_chunk *c)
+{
+	(void)m;
+	free(c->base);
+}
+
+/** As over shared memory: only the machine's own memory has a key. */
+static void loop_foreign_key(struct cmi *m, const void *addr, size_t bytes,
+			     struct cmi_key *key_p)
+{
+	(void)m;
+	(void)addr;
+	(void)bytes;
+	key_p->len = 0;
+}
+
+static struct cmi_remote *loop_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
+				      uint64_t addr)
+{
+	struct cmi_remote *r = malloc(sizeof *r);
+
+	(void)key;
+	(void)addr;
+	if (!r)
+		return NULL;
+	*r = (struct cmi_remote){.w = w, .pe = pe};
+	return r;
+}
+
+static void loop_detach(struct cmi_pe *w, struct cmi_remote *r)
+{
+	(void)w;
+	free(r);
+}
+
+static void *loop_remote_ptr(struct cmi_remote *r, uint64_t addr)
+{
+	(void)r;
+	return (void *)(uintptr_t)addr;
+}
+
+static bool loop_remote_rma(const struct cmi_remote *r)
+{
+	(void)r;
+	return false;
+}
+
+static bool loop_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
+		     struct cmi_op *op)
+{
+	(void)body;
+	if (bytes)
+		memcpy((void *)(uintptr_t)body_addr, src, bytes);
+	if (finish_later(op))
+		return false;
+	put_tail(op);
+	return true;
+}
+
+static bool loop_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src,
+			   size_t bytes, struct cmi_op *op)
+{
+	op->tail_addr = 0;
+	return loop_put(body, body_addr, src, bytes, op);
+}
+
+const struct cmi_ops loop_ops = {
+	.name = "loopback",
+	.open = loop_open,
+	.close = loop_close,
+	.pe_open = loop_pe_open,
+	.pe_address = loop_pe_address,
+	.pe_stop = loop_pe_stop,
+	.send = loop_send,
+	.flush = loop_flush,
+	.progress = loop_progress,
+	.poll_period = loop_poll_period,
+	.release = loop_release,
+	.put_am = loop_put_am,
+	.arm = loop_arm,
+	.chunk_map = loop_chunk_map,
+	.chunk_unmap = loop_chunk_unmap,
+	.foreign_key = loop_foreign_key,
+	.attach = loop_attach,
+	.detach = loop_detach,
+	.remote_ptr = loop_remote_ptr,
+	.remote_rma = loop_remote_rma,
+	.put = loop_put,
+	.put_naive = loop_put_naive,
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back
+ * end. Choosing the back end happens here and nowhere else.
+ */
+#include "machine_int.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+void machine_say(const char *format, ...)
+{
+	char line[512] = "chard: ";
+	size_t used = strlen(line), left = sizeof line - used - 1;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(line + used, left, format, ap);
+	va_end(ap);
+	used += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
+	line[used++] = '\n';
+	if (write(STDERR_FILENO, line, used) < 0)
+		return; /* nobody listens; there is nowhere else to say it */
+}
+
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+{
+	char line[512] = "chard: ";
+	size_t used = strlen(line);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line + used, sizeof line - used, format, ap);
+	va_end(ap);
+	cmi_abort(m, 1, false, line);
+}
+
+void machine_fill(struct cmi_msg *to, const void *from, size_t bytes)
+{
+	const struct cmi_msg local = *to;
+
+	memcpy(to, from, bytes);
+	to->next = NULL;
+	to->origin = local.origin;
+	to->home = local.home;
+	to->size_class = local.size_class;
+}
+
+/* ---- opening ---------------------------------------------------------------------- */
+
+/** Seconds that a bootstrap step may take, from CK_BOOT_TIMEOUT. Generous: a batch system
+ * may start the last node of a large job long after the first. */
+static int boot_timeout_ms(void)
+{
+	enum { DEFAULT_S = 60, MAX_S = 1000000 };
+	const char *text = getenv("CK_BOOT_TIMEOUT");
+	char *end;
+	long s;
+
+	if (!text || !*text)
+		return DEFAULT_S * 1000;
+	s = strtol(text, &end, 10);
+	if (*end || s < 1 || s > MAX_S) {
+		machine_say("CK_BOOT_TIMEOUT=%s is not a number of seconds; using %d", text,
+			    DEFAULT_S);
+		return DEFAULT_S * 1000;
+	}
+	return (int)s * 1000;
+}
+
+/** The launcher decides; CK_MACHINE overrides it, for tests. */
+static int choose_ops(struct cmi *m)
+{
+	const char *force = getenv("CK_MACHINE");
+	bool alone = boot_alone(m->boot);
+
+	m->ops = alone ? &loop_ops : &ucx_ops;
+	if (!force || !*force)
+		return 0;
+	if (strcmp(force, ucx_ops.name) == 0) {
+		m->ops = &ucx_ops;
+	} else if (strcmp(force, loop_ops.name) == 0) {
+		m->ops = &loop_ops;
+	} else {
+		machine_say("CK_MACHINE=%s is unknown; use ucx or loopback", force);
+		return -EINVAL;
+	}
+	if (m->ops == &loop_ops && boot_size(m->boot) > 1) {
+		machine_say("CK_MACHINE=loopback reaches one node only, but the job has %d",
+			    boot_size(m->boot));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int copy_options(struct cmi *m, const struct cmi_options *o)
+{
+	const char *bind = o->bind ? o->bind : getenv("CK_BIND");
+
+	if (o->n_pes < 1 || o->n_pes > UINT16_MAX) {
+		machine_say("a node cannot have %d PEs; use 1 to %d", o->n_pes, UINT16_MAX);
+		return -EINVAL;
+	}
+	m->o = *o;
+	m->o.bind = NULL;
+	if (bind && *bind && !(m->o.bind = strdup(bind)))
+		return -ENOMEM;
+	m->wire = calloc((size_t)o->n_pes, sizeof *m->wire);
+	return m->wire ? 0 : -ENOMEM;
+}
+
+/** Everything about a machine that is plain memory. */
+static void machine_free(struct cmi *m)
+{
+	exchange_free(m);
+	place_close(&m->place);
+	free(m->wire);
+	free((char *)m->o.bind);
+	free(m);
+}
+
+/** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
+ * one thread may open all nodes. */
+static int join(struct cmi *m)
+{
+	int rc;
+
+	if (m->o.net) {
+		m->ops = &loop_ops;
+		return loop_net_join(m->o.net, m->o.loop_rank, m);
+	}
+	rc = boot_init(&m->boot);
+	if (rc)
+		return rc;
+	rc = choose_ops(m);
+	if (rc)
+		return rc;
+	rc = exchange_hosts(m);
+	if (rc)
+		return rc;
+	return place_open(m);
+}
+
+int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
+{
+	struct cmi *m = calloc(1, sizeof *m);
+	int rc;
+
+	if (!m)
+		return -ENOMEM;
+	m->client = *client;
+	m->boot_timeout_ms = boot_timeout_ms();
+	atomic_flag_clear(&m->ending);
+	mem_arena_init(&m->arena);
+	rc = copy_options(m, o);
+	if (!rc)
+		rc = join(m);
+	if (!rc)
+		rc = m->ops->open(m);
+	if (rc) {
+		/* Leave without boot_finish: to the launcher this node has failed. */
+		machine_free(m);
+		return rc;
+	}
+	*m_p = m;
+	return 0;
+}
+
+int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
+{
+	struct cmi_pe *w;
+	int rc;
+
+	/* First the place, then the memory: pages belong near the core that touches them. */
+	if (m->job_known)
+		place_bind(m, local);
+	rc = m->ops->pe_open(m, &w);
+	if (rc)
+		return rc;
+	w->m = m;
+	w->ops = m->ops;
+	w->owner = owner;
+	w->local = local;
+	w->pe = m->job_known ? m->job.my_first_pe + local : -1;
+	w->network = m->job_known && m->job.n_nodes > 1;
+	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	m->wire[local] = w; /* the back end's close() frees it */
+	if (w->wake_fd < 0) {
+		rc = -errno;
+		machine_say("PE %d cannot have an eventfd: %s", local, strerror(errno));
+		return rc;
+	}
+	w->alt_stack = fault_stack_open();
+	*w_p = w;
+	return 0;
+}
+
+int cmi_connect(struct cmi *m, uint64_t fingerprint)
+{
+	int rc;
+
+	if (!m->job_known) {
+		rc = exchange_hosts(m);
+		if (!rc)
+			rc = place_open(m);
+		if (rc)
+			return rc;
+		for (int i = 0; i < m->o.n_pes; i++) {
+			m->wire[i]->pe = m->job.my_first_pe + i;
+			m->wire[i]->network = m->job.n_nodes > 1;
+		}
+	}
+	return exchange_wires(m, fingerprint);
+}
+
+void cmi_bind(struct cmi *m, int local)
+{
+	place_bind(m, local);
+}
+
+int cmi_fence(struct cmi *m)
+{
+	return exchange_fence(m);
+}
+
+void cmi_pe_close(struct cmi_pe *w)
+{
+	w->ops->pe_stop(w);
+	fault_stack_close(w->alt_stack);
+	w->alt_stack = NULL;
+}
+
+void cmi_close(struct cmi *m)
+{
+	for (int i = 0; i < m->o.n_pes; i++)
+		if (m->wire[i])
+			close(m->wire[i]->wake_fd);
+	m->ops->close(m);
+	if (m->boot)
+		boot_finish(m->boot);
+	machine_free(m);
+}
+
+const struct cmi_job *cmi_job(const struct cmi *m)
+{
+	return &m->job;
+}
+
+const char *cmi_name(const struct cmi *m)
+{
+	return m->ops->name;
+}
+
+/* ---- sending ---------------------------------------------------------------------- */
+
+void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
+{
+	m->src_pe = w->pe;
+	w->ops->send(w, dst_pe, m);
+}
+
+void cmi_flush(struct cmi_pe *w)
+{
+	w->ops->flush(w);
+}
+
+int cmi_progress(struct cmi_pe *w)
+{
+	return w->ops->progress(w);
+}
+
+int cmi_poll_period(const struct cmi_pe *w)
+{
+	return w->ops->poll_period(w);
+}
+
+bool cmi_has_network(const struct cmi_pe *w)
+{
+	return w->network;
+}
+
+void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
+{
+	w->ops->release(w, m);
+}
+
+void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
+{
+	struct pollfd fds[2] = {{.fd = w->wake_fd, .events = POLLIN}, {.events = POLLIN}};
+	struct timespec t = {.tv_sec = timeout_us / 1000000,
+			     .tv_nsec = timeout_us % 1000000 * 1000};
+	uint64_t count;
+
+	if (!w->ops->arm(w, &fds[1].fd))
+		return;
+	if (ppoll(fds, 2, timeout_us < 0 ? NULL : &t, NULL) <= 0 || !fds[0].revents)
+		return;
+	if (read(w->wake_fd, &count, sizeof count) < 0)
+		return; /* EAGAIN: nothing to take back */
+}
+
+void cmi_wake(struct cmi_pe *w)
+{
+	const uint64_t one = 1;
+
+	if (write(w->wake_fd, &one, sizeof one) < 0)
+		return; /* EAGAIN: the counter is full, so the sleeper is awake anyway */
+}
+
+/* ---- remote memory ---------------------------------------------------------------- */
+
+struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr)
+{
+	if (key->len == 0 || key->len > sizeof key->bytes)
+		return NULL;
+	return w->ops->attach(w, pe, key, addr);
+}
+
+void cmi_detach(struct cmi_pe *w, struct cmi_remote *r)
+{
+	w->ops->detach(w, r);
+}
+
+void *cmi_remote_ptr(struct cmi_remote *r, uint64_t addr)
+{
+	return r->w->ops->remote_ptr(r, addr);
+}
+
+bool cmi_remote_rma(const struct cmi_remote *r)
+{
+	return r->w->ops->remote_rma(r);
+}
+
+bool cmi_put(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr, const void *src,
+	     size_t bytes, struct cmi_remote *tail, uint64_t word_addr, uint64_t word,
+	     struct cmi_op *op)
+{
+	op->w = w;
+	op->pe = body->pe;
+	op->tail = tail;
+	op->tail_addr = word_addr;
+	op->word = word;
+	return w->ops->put(body, body_addr, src, bytes, op);
+}
+
+bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr,
+		   const void *src, size_t bytes, struct cmi_op *op)
+{
+	op->w = w;
+	op->pe = body->pe;
+	return w->ops->put_naive(body, body_addr, src, bytes, op);
+}
+
+bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
+		size_t bytes, struct cmi_op *op)
+{
+	op->w = w;
+	op->pe = dst_pe;
+	return w->ops->put_am(w, dst_pe, h, src, bytes, op);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * machine_int.h: what the files of this folder share: the machine, the wire and the one
+ * struct of operations behind which the two back ends stand. Nothing above the machine
+ * layer includes this.
+ */
+#ifndef MACHINE_INT_H
+#define MACHINE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "boot.h"
+#include "cmi.h"
+#include "mem.h"
+#include "place.h"
+
+enum { HOST_NAME_CAP = 64 };
+
+/** A wire's address as its back end wrote it. */
+struct wire_address {
+	size_t len;
+	unsigned char bytes[CMI_ADDR_MAX];
+};
+
+/** One back end. Threads: "main" is the node's main thread, "PE" the wire's own. */
+struct cmi_ops {
+	const char *name;
+
+	/** Main. Allocate m->back; the job is known (except in a loopback net). */
+	int (*open)(struct cmi *m);
+	/** Main, after every pe_stop. Frees all wires and m->back; no other call follows. */
+	void (*close)(struct cmi *m);
+
+	/** PE. Allocate the wire, with `struct cmi_pe` as its first member. */
+	int (*pe_open)(struct cmi *m, struct cmi_pe **w_p);
+	/** Main. What other nodes need to reach the wire; may leave len 0. */
+	int (*pe_address)(struct cmi_pe *w, struct wire_address *a);
+	/** PE. Finish what was sent. The wire's memory stays until close(). */
+	void (*pe_stop)(struct cmi_pe *w);
+
+	/* PE, the contracts of cmi.h: */
+	void (*send)(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
+	void (*flush)(struct cmi_pe *w);
+	int (*progress)(struct cmi_pe *w);
+	int (*poll_period)(const struct cmi_pe *w);
+	void (*release)(struct cmi_pe *w, struct cmi_msg *m);
+	bool (*put_am)(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
+		       const void *src, size_t bytes, struct cmi_op *op);
+
+	/** PE. Get ready to sleep: false when something is there already. *fd_p becomes
+	 * readable at a network event; -1 when the wake descriptor is all there is. */
+	bool (*arm)(struct cmi_pe *w, int *fd_p);
+
+	/** Any thread, under the arena's lock. Memory that other nodes can write, zeroed or
+	 * not, 64-byte aligned, at least c->bytes long; fills base, bytes, back and key. */
+	int (*chunk_map)(struct cmi *m, struct mem_chunk *c);
+	void (*chunk_unmap)(struct cmi *m, struct mem_chunk *c);
+	/** Any thread. Key of memory that is in no chunk. */
+	void (*foreign_key)(struct cmi *m, const void *addr, size_t bytes,
+			    struct cmi_key *key_p);
+
+	/* PE, the contracts of cmi.h; `key` is never empty: */
+	struct cmi_remote *(*attach)(struct cmi_pe *w, int pe, const struct cmi_key *key,
+				     uint64_t addr);
+	void (*detach)(struct cmi_pe *w, struct cmi_remote *r);
+	void *(*remote_ptr)(struct cmi_remote *r, uint64_t addr);
+	bool (*remote_rma)(const struct cmi_remote *r);
+	bool (*put)(struct cmi_remote *body, uint64_t body_addr, const void *src,
+		    size_t bytes, struct cmi_op *op); /* op->tail* filled in */
+	bool (*put_naive)(struct cmi_remote *body, uint64_t body_addr, const void *src,
+			  size_t bytes, struct cmi_op *op);
+};
+
+/** Where back ends put what they know about attached memory; first member of theirs. */
+struct cmi_remote {
+	struct cmi_pe *w;
+	int pe;
+};
+
+/** One PE's wire; first member of the back end's own struct. Written by its PE in
+ * cmi_pe_open, constant afterwards except what the back end adds. */
+struct cmi_pe {
+	struct cmi *m;
+	const struct cmi_ops *ops; /* m->ops, one load nearer */
+	void *owner;
+	int local;
+	int pe;          /* global number; -1 until the job is known */
+	int wake_fd;     /* eventfd, written by cmi_wake from any thread */
+	bool network;    /* another node exists */
+	void *alt_stack; /* the fault handlers' stack of this thread, or NULL */
+};
+
+struct cmi {
+	const struct cmi_ops *ops;
+	void *back; /* the back end's own */
+	struct cmi_client client;
+	struct cmi_options o; /* o.bind is our copy */
+	struct boot *boot;    /* NULL in a loopback net */
+	struct cmi_job job;
+	bool job_known;
+	char (*host_name)[HOST_NAME_CAP]; /* [n_nodes] */
+	struct wire_address *address;     /* [n_pes], from cmi_connect on */
+	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
+	struct mem_arena arena;
+	struct place place;
+	int boot_timeout_ms;
+	/* Set once by the first thread that ends the job; exchange, relaxed: it decides
+	 * who prints and carries no data. */
+	atomic_flag ending;
+};
+
+extern const struct cmi_ops ucx_ops, loop_ops;
+
+/* machine.c */
+
+/** printf to stderr as one write, "chard: " in front. */
+void machine_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** cmi_abort with a formatted reason and exit code 1. */
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/** Copy what travels of a message into memory of our own, whose local fields stay. */
+void machine_fill(struct cmi_msg *to, const void *from, size_t bytes);
+
+/* exchange.c */
+
+/** First meeting: learn who is there and on which host; fills m->job. */
+int exchange_hosts(struct cmi *m);
+/** Second meeting: compare fingerprints, swap wire addresses; fills m->address. */
+int exchange_wires(struct cmi *m, uint64_t fingerprint);
+void exchange_free(struct cmi *m);
+/** Bounded fence through the launcher or the loopback net, error printed. */
+int exchange_fence(struct cmi *m);
+
+/* loop.c: the meeting place of a net, as boot.h's functions */
+
+int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
+int loop_net_size(const struct cmi_loop_net *net);
+int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
+		 size_t len);
+int loop_net_fence(struct cmi_loop_net *net, int timeout_ms);
+int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
+		 size_t *len_p);
+
+/* fault.c */
+
+/** Give the calling thread a stack for fault handlers, unless it has one; NULL then. */
+void *fault_stack_open(void);
+void fault_stack_close(void *stack);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mem.h: memory that other nodes can write, cut from large chunks that a back end maps.
+ * Not a hot path: one mutex, first fit over the free blocks, neighbours joined on free.
+ */
+#ifndef MEM_H
+#define MEM_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "cmi.h"
+
+struct mem_block;
+
+/** One mapping of the back end. Constant once it is in the arena's list. */
+struct mem_chunk {
+	struct mem_chunk *next;
+	char *base;
+	size_t bytes;
+	void *back;          /* the back end's handle */
+	struct cmi_key key;  /* of the whole chunk */
+};
+
+struct mem_arena {
+	pthread_mutex_t lock;
+	struct mem_chunk *chunks;
+	struct mem_block *free; /* doubly linked, any order */
+	size_t n_used;          /* blocks handed out and not freed */
+};
+
+void mem_arena_init(struct mem_arena *a);
+/** Unmap all chunks through m's back end. */
+void mem_arena_fini(struct mem_arena *a, struct cmi *m);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place.c: binding of PEs to cores or sockets.
+ *
+ * The PEs of a host are numbered over its nodes; PE k of the host gets core k of the cores
+ * that this process may use. When there are more PEs than cores nobody is bound: two PEs on
+ * one core while another is free is worse than what the kernel does by itself. The default
+ * also leaves a host's only PE alone, so that independent single-PE programs do not pile up
+ * on core 0, and nodes of a loopback net, which are tests.
+ */
+#include "machine_int.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <hwloc/glibc-sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** The user's words. Not given: cores, where that helps. */
+static int choose_kind(const struct cmi *m, enum place_kind *kind_p)
+{
+	const char *bind = m->o.bind;
+
+	if (!bind)
+		*kind_p = m->o.net || m->job.pes_on_host == 1 ? PLACE_NONE : PLACE_CORE;
+	else if (strcmp(bind, "none") == 0)
+		*kind_p = PLACE_NONE;
+	else if (strcmp(bind, "core") == 0)
+		*kind_p = PLACE_CORE;
+	else if (strcmp(bind, "socket") == 0)
+		*kind_p = PLACE_SOCKET;
+	else {
+		machine_say("--bind %s is unknown; use core, socket or none", bind);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/** Only cores and sockets: no caches, no I/O, no distances. Loading the rest takes several
+ * times as long and is paid by every node at start. */
+static int topology_load(hwloc_topology_t *t_p)
+{
+	hwloc_topology_t t;
+
+	if (hwloc_topology_init(&t))
+		return -ENOMEM;
+	hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+	hwloc_topology_set_type_filter(t, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+	hwloc_topology_set_type_filter(t, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+#if HWLOC_API_VERSION >= 0x00020800
+	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
+					    HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+					    HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
+	if (hwloc_topology_load(t)) {
+		hwloc_topology_destroy(t);
+		return -EIO;
+	}
+	*t_p = t;
+	return 0;
+}
+
+/** Keep what this process may use of each core (or socket), in the topology's order. */
+static int collect_sets(struct place *p, hwloc_topology_t t, const cpu_set_t *allowed)
+{
+	hwloc_obj_type_t type = p->kind == PLACE_CORE ? HWLOC_OBJ_CORE : HWLOC_OBJ_PACKAGE;
+	int n = hwloc_get_nbobjs_by_type(t, type);
+	cpu_set_t *sets = calloc(n > 0 ? (size_t)n : 1, sizeof *sets);
+
+	if (!sets)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		cpu_set_t *s = &sets[p->n_sets];
+		hwloc_obj_t object = hwloc_get_obj_by_type(t, type, (unsigned)i);
+
+		hwloc_cpuset_to_glibc_sched_affinity(t, object->cpuset, s, sizeof *s);
+		CPU_AND(s, s, allowed);
+		if (CPU_COUNT(s) > 0)
+			p->n_sets++;
+	}
+	p->sets = sets;
+	return 0;
+}
+
+int place_open(struct cmi *m)
+{
+	struct place *p = &m->place;
+	hwloc_topology_t t;
+	cpu_set_t allowed;
+	int rc = choose_kind(m, &p->kind);
+
+	if (rc || p->kind == PLACE_NONE)
+		return rc;
+	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
+		/* More processors than cpu_set_t holds, or no /sys: run unbound. */
+		p->kind = PLACE_NONE;
+		return 0;
+	}
+	rc = collect_sets(p, t, &allowed);
+	hwloc_topology_destroy(t);
+	if (p->kind == PLACE_CORE && m->job.pes_on_host > p->n_sets) {
+		if (m->o.verbose)
+			machine_say("node %d: %d PEs on %s, %d cores to use: not binding",
+				    m->job.node, m->job.pes_on_host, m->host_name[m->job.node],
+				    p->n_sets);
+		p->kind = PLACE_NONE;
+	}
+	if (p->n_sets == 0)
+		p->kind = PLACE_NONE;
+	return rc;
+}
+
+void place_close(struct place *p)
+{
+	free(p->sets);
+}
+
+/** The set's processors as "0,2-5". */
+static void set_print(const cpu_set_t *s, char *text, size_t cap)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE && used < cap; cpu++) {
+		int first = cpu;
+
+		if (!CPU_ISSET(cpu, s))
+			continue;
+		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, s))
+			cpu++;
+		used += (size_t)snprintf(text + used, cap - used,
+					 first == cpu ? "%s%d" : "%s%d-%d", used ? "," : "",
+					 first, cpu);
+	}
+}
+
+void place_bind(struct cmi *m, int local)
+{
+	const struct place *p = &m->place;
+	int on_host = m->job.first_on_host + local, k;
+	const cpu_set_t *s;
+	char text[64] = "unbound";
+
+	if (p->kind != PLACE_NONE) {
+		k = on_host % p->n_sets;
+		if (p->kind == PLACE_SOCKET) /* neighbours together, sockets filled evenly */
+			k = (int)((long)on_host * p->n_sets / m->job.pes_on_host);
+		s = (const cpu_set_t *)p->sets + k;
+		if (sched_setaffinity(0, sizeof *s, s) == 0)
+			set_print(s, text + sprintf(text, "cpu "), sizeof text - 4);
+	}
+	if (m->o.verbose)
+		machine_say("PE %d: node %d on %s, %s", m->job.my_first_pe + local, m->job.node,
+			    m->host_name[m->job.node], text);
+}

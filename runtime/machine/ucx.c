@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx.c: the UCX back end's context, workers and endpoints.
+ *
+ * Settings are ours only where the user has not spoken: whoever sets UCX_TLS gets UCX_TLS.
+ * The reasons for each stand at the setting. Written against UCX 1.13; nothing here depends
+ * on which of its two protocol engines (UCX_PROTO_ENABLE) is on.
+ */
+#include "ucx_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
+ * about 390 ns, where shared memory costs 7 ns. */
+enum { TCP_POLL_PERIOD = 16 };
+
+/* How long closing waits for operations that should be over already. */
+enum { CLOSE_TIMEOUT_S = 5 };
+
+/* ---- settings ---------------------------------------------------------------------- */
+
+/** Whether the user's UCX_TLS leaves room for the posix transport. */
+static bool posix_is_possible(void)
+{
+	static const char *const NAMES[] = {"posix", "sm", "shm", "all", "^"};
+	const char *tls = getenv("UCX_TLS");
+
+	for (size_t i = 0; tls && i < sizeof NAMES / sizeof *NAMES; i++)
+		if (strstr(tls, NAMES[i]))
+			return true;
+	return !tls;
+}
+
+/** Options of UCX's posix transport cannot be set through ucp_config_modify in 1.13 (it
+ * says Success and does nothing), only by environment. UCX warns of variables that nobody
+ * reads, so only when posix will read them. */
+static void set_posix_options(void)
+{
+	if (!posix_is_possible())
+		return;
+	/* 32 KB segments: fewer fragments for 10-30 KB messages, 2x faster than 8 KB.
+	 * Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
+	setenv("UCX_POSIX_SEG_SIZE", "32k", 0);
+	/* Take receive buffers in small steps: 0.5 MB per worker instead of 4 MB at 8 KB. */
+	setenv("UCX_POSIX_RX_BUFS_GROW", "64", 0);
+	/* Without this a pair with error handling silently moves to tcp, 10x slower. */
+	setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
+}
+
+static bool one_host(const struct cmi_job *j)
+{
+	return j->pes_on_host == j->n_pes;
+}
+
+static int set_option(ucp_config_t *config, const char *name, const char *value)
+{
+	char variable[64];
+	ucs_status_t status;
+
+	snprintf(variable, sizeof variable, "UCX_%s", name);
+	if (getenv(variable))
+		return 0;
+	status = ucp_config_modify(config, name, value);
+	if (status == UCS_OK)
+		return 0;
+	machine_say("UCX refuses %s=%s: %s", variable, value, ucs_status_string(status));
+	return -EINVAL;
+}
+
+static int set_options(const struct cmi *m, ucp_config_t *config)
+{
+	int rc;
+
+	/* sysv segments are a scarce system-wide resource and outlive a killed process.
+	 * cma stays in: without it UCX adds a tcp lane between processes of one host. On
+	 * one host there is no tcp at all, since every worker would open a listener. */
+	rc = set_option(config, "TLS", one_host(&m->job) ? "^sysv,tcp" : "^sysv");
+	/* Eager is 1.8x (shared memory) to 5x (tcp) faster at 10-100 KB; very large
+	 * messages ask for rendezvous themselves (ucx_am.c). */
+	if (!rc)
+		rc = set_option(config, "RNDV_THRESH", "inf");
+	/* The launcher sees a death first; this is the backup, 20 s by default. */
+	if (!rc)
+		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
+	return rc;
+}
+
+/* ---- what UCX chose ---------------------------------------------------------------- */
+
+/** Whether a text that UCX prints names one of its transports. UCX 1.13 has no query for
+ * the lanes of an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
+static bool names_transport(const char *text, const char *const *names)
+{
+	for (; *names; names++)
+		if (strstr(text, *names))
+			return true;
+	return false;
+}
+
+static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
+static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
+
+/** Look at an endpoint's lanes, once. */
+static void ep_look(struct ucx_ep *e)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	ucp_ep_print_info(e->ep, f);
+	fclose(f);
+	e->rma = names_transport(text, RMA_TRANSPORTS);
+	if (names_transport(text, TCP_TRANSPORTS))
+		e->w->poll_period = TCP_POLL_PERIOD;
+	free(text);
+}
+
+static bool context_has_rma(ucp_context_h context)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool rma;
+
+	if (!f)
+		return false;
+	ucp_context_print_info(context, f);
+	fclose(f);
+	rma = names_transport(text, RMA_TRANSPORTS);
+	free(text);
+	return rma;
+}
+
+/* ---- context ----------------------------------------------------------------------- */
+
+static ucs_status_t context_open(const struct cmi *m, const ucp_config_t *config,
+				 ucp_context_h *context_p)
+{
+	const ucp_params_t params = {
+		.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
+			      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
+		.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP,
+		.mt_workers_shared = m->o.n_pes > 1,
+		.estimated_num_eps = (size_t)(m->job.n_pes - m->job.my_n_pes),
+	};
+
+	return ucp_init(&params, config, context_p);
+}
+
+static int ucx_open(struct cmi *m)
+{
+	struct ucx *u = calloc(1, sizeof *u);
+	ucp_config_t *config;
+	ucs_status_t status;
+	int rc;
+
+	if (!u)
+		return -ENOMEM;
+	pthread_mutex_init(&u->lock, NULL);
+	set_posix_options();
+	status = ucp_config_read(NULL, NULL, &config);
+	if (status == UCS_OK) {
+		rc = set_options(m, config);
+		if (!rc)
+			status = context_open(m, config, &u->context);
+		ucp_config_release(config);
+		if (rc)
+			goto fail;
+	}
+	if (status != UCS_OK) {
+		machine_say("node %d cannot open UCX: %s (UCX_TLS=%s)", m->job.node,
+			    ucs_status_string(status), getenv("UCX_TLS") ? getenv("UCX_TLS") : "");
+		rc = -EIO;
+		goto fail;
+	}
+	u->true_rma = context_has_rma(u->context);
+	m->back = u;
+	if (m->o.verbose && m->job.node == 0)
+		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
+			    m->job.n_nodes, m->job.n_nodes == 1 ? "" : "s",
+			    one_host(&m->job) ? "one host: no tcp" : "several hosts");
+	return 0;
+fail:
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+	return rc;
+}
+
+/* ---- workers ----------------------------------------------------------------------- */
+
+/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, then, after the PE has
+ * stopped, the main thread takes it down. UCX takes no lock in either mode. */
+static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
+{
+	const ucp_worker_params_t params = {
+		.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE |
+			      UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT,
+		.thread_mode = UCS_THREAD_MODE_SERIALIZED,
+		.am_alignment = CMI_MSG_ALIGN,
+	};
+	ucs_status_t status = ucp_worker_create(context, &params, &w->worker);
+
+	if (status != UCS_OK)
+		return status;
+	status = ucp_worker_get_efd(w->worker, &w->event_fd);
+	if (status != UCS_OK)
+		ucp_worker_destroy(w->worker);
+	return status;
+}
+
+static int ucx_pe_open(struct cmi *m, struct cmi_pe **w_p)
+{
+	struct ucx *u = m->back;
+	struct ucx_pe *w = calloc(1, sizeof *w);
+	ucs_status_t status;
+
+	if (!w)
+		return -ENOMEM;
+	w->poll_period = 1;
+	status = worker_open(w, u->context);
+	if (status == UCS_OK && ucx_am_open(w)) {
+		ucp_worker_destroy(w->worker);
+		status = UCS_ERR_NO_MEMORY;
+	}
+	if (status != UCS_OK) {
+		machine_say("node %d cannot open a UCX worker: %s", m->job.node,
+			    ucs_status_string(status));
+		free(w);
+		return -EIO;
+	}
+	*w_p = &w->base;
+	return 0;
+}
+
+static int ucx_pe_address(struct cmi_pe *base, struct wire_address *a)
+{
+	struct ucx_pe *w = ucx_pe(base);
+	ucp_address_t *address;
+	ucs_status_t status = ucp_worker_get_address(w->worker, &address, &a->len);
+
+	if (status != UCS_OK) {
+		machine_say("PE %d has no UCX address: %s", base->pe, ucs_status_string(status));
+		return -EIO;
+	}
+	if (a->len <= sizeof a->bytes)
+		memcpy(a->bytes, address, a->len);
+	ucp_worker_release_address(w->worker, address);
+	if (a->len <= sizeof a->bytes)
+		return 0;
+	machine_say("PE %d's UCX address has %zu bytes, more than %zu: name the network "
+		    "devices to use in UCX_NET_DEVICES",
+		    base->pe, a->len, sizeof a->bytes);
+	a->len = 0;
+	return -EMSGSIZE;
+}
+
+static int ucx_progress(struct cmi_pe *base)
+{
+	return (int)ucp_worker_progress(ucx_pe(base)->worker);
+}
+
+static int ucx_poll_period(const struct cmi_pe *base)
+{
+	return ((const struct ucx_pe *)base)->poll_period;
+}
+
+static bool ucx_arm(struct cmi_pe *base, int *fd_p)
+{
+	struct ucx_pe *w = ucx_pe(base);
+
+	*fd_p = base->network ? w->event_fd : -1;
+	/* BUSY: events have come since the last progress. Any other failure also means
+	 * that a sleep might not end, so it is answered by another round. */
+	return !base->network || ucp_worker_arm(w->worker) == UCS_OK;
+}
+
+/* ---- endpoints --------------------------------------------------------------------- */
+
+void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
+{
+	struct cmi *m = w->base.m;
+	const struct ucx *u = m->back;
+	int node = m->job.node_of[pe];
+
+	if (u->closing)
+		return;
+	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s", m->job.node, w->base.pe,
+		    what, pe, node, m->host_name[node], ucs_status_string(status));
+}
+
+static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+	struct ucx_ep *e = arg;
+
+	(void)ep;
+	ucx_failed(e->w, e->pe, "lost the connection to", status);
+}
+
+static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
+{
+	const ucp_ep_params_t params = {
+		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+		.address = (const ucp_address_t *)e->w->base.m->address[e->pe].bytes,
+		.err_mode = mode,
+		.err_handler = {.cb = ep_error, .arg = e},
+	};
+
+	return ucp_ep_create(e->w->worker, &params, &e->ep);
+}
+
+struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
+{
+	struct cmi *m = w->base.m;
+	struct ucx_ep *e = calloc(1, sizeof *e);
+	ucs_status_t status;
+
+	if (!w->ep)
+		w->ep = calloc((size_t)m->job.n_pes, sizeof *w->ep);
+	if (!e || !w->ep)
+		machine_die(m, "PE %d is out of memory for a connection", w->base.pe);
+	e->w = w;
+	e->pe = pe;
+	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
+	/* Transports that cannot report a dead peer (UCX_POSIX_ERROR_HANDLING=n, some
+	 * RDMA ones) are still better than none; the launcher watches the processes. */
+	if (status != UCS_OK)
+		status = ep_create(e, UCP_ERR_HANDLING_MODE_NONE);
+	if (status != UCS_OK)
+		ucx_failed(w, pe, "cannot reach", status);
+	ep_look(e);
+	w->ep[pe] = e;
+	return e;
+}
+
+/* ---- closing ----------------------------------------------------------------------- */
+
+/** Progress until a request is over; false when it does not end in time. */
+static bool await(struct ucx_pe *w, ucs_status_ptr_t request)
+{
+	time_t limit = time(NULL) + CLOSE_TIMEOUT_S;
+	bool over;
+
+	if (!UCS_PTR_IS_PTR(request))
+		return true;
+	while (!(over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
+	       time(NULL) < limit)
+		ucp_worker_progress(w->worker);
+	ucp_request_free(request);
+	return over;
+}
+
+static void ucx_flush(struct cmi_pe *base)
+{
+	const ucp_request_param_t param = {.op_attr_mask = 0};
+	struct ucx_pe *w = ucx_pe(base);
+	ucs_status_ptr_t request = ucp_worker_flush_nbx(w->worker, &param);
+
+	if (!UCS_PTR_IS_PTR(request))
+		return;
+	while (ucp_request_check_status(request) == UCS_INPROGRESS)
+		ucp_worker_progress(w->worker);
+	ucp_request_free(request);
+}
+
+static void ucx_pe_stop(struct cmi_pe *base)
+{
+	const ucp_request_param_t param = {.op_attr_mask = 0};
+	struct ucx_pe *w = ucx_pe(base);
+
+	if (!await(w, ucp_worker_flush_nbx(w->worker, &param)))
+		machine_say("PE %d closes with sends that never ended", base->pe);
+	if (w->n_held)
+		machine_say("PE %d closes while %d messages still hold receive buffers", base->pe,
+			    w->n_held);
+}
+
+/** By force: after the closing fence nothing is under way, and a graceful close of a pair
+ * needs both sides to progress at the same time. */
+static void eps_close(struct ucx_pe *w)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = UCP_EP_CLOSE_FLAG_FORCE,
+	};
+
+	for (int pe = 0; w->ep && pe < w->base.m->job.n_pes; pe++) {
+		if (!w->ep[pe])
+			continue;
+		await(w, ucp_ep_close_nbx(w->ep[pe]->ep, &param));
+		free(w->ep[pe]);
+	}
+	free(w->ep);
+}
+
+static void ucx_close(struct cmi *m)
+{
+	struct ucx *u = m->back;
+
+	/* A node that closes its endpoints looks dead to a node that does not know yet.
+	 * So first everybody has stopped; from here on lost connections mean nothing. */
+	if (m->job.n_nodes > 1 && exchange_fence(m))
+		machine_say("node %d closes without the others", m->job.node);
+	u->closing = true;
+	for (int i = 0; i < m->o.n_pes; i++) {
+		struct ucx_pe *w = (struct ucx_pe *)m->wire[i];
+
+		if (!w)
+			continue;
+		ucx_remotes_free(w);
+		eps_close(w);
+		ucx_am_close(w);
+		ucp_worker_destroy(w->worker);
+		free(w);
+	}
+	mem_arena_fini(&m->arena, m);
+	ucx_foreign_free(u);
+	ucp_cleanup(u->context);
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+}
+
+const struct cmi_ops ucx_ops = {
+	.name = "ucx",
+	.open = ucx_open,
+	.close = ucx_close,
+	.pe_open = ucx_pe_open,
+	.pe_address = ucx_pe_address,
+	.pe_stop = ucx_pe_stop,
+	.send = ucx_send,
+	.flush = ucx_flush,
+	.progress = ucx_progress,
+	.poll_period = ucx_poll_period,
+	.release = ucx_release,
+	.put_am = ucx_put_am,
+	.arm = ucx_arm,
+	.chunk_map = ucx_chunk_map,
+	.chunk_unmap = ucx_chunk_unmap,
+	.foreign_key = ucx_foreign_key,
+	.attach = ucx_attach,
+	.detach = ucx_detach,
+	.remote_ptr = ucx_remote_ptr,
+	.remote_rma = ucx_remote_rma,
+	.put = ucx_put,
+	.put_naive = ucx_put_naive,
+};

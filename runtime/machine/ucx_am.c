@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx_am.c: messages and puts as UCX active messages.
+ *
+ * Sending hands UCX the whole message, head and payload in one piece; the message is UCX's
+ * until it completes. Receiving keeps the message in the buffer in which it came where that
+ * pays, and copies it into the scheduler's pool otherwise.
+ *
+ * Order. UCX calls the handler of one endpoint's active messages in the order of the sends,
+ * but a rendezvous message's data comes later than the call. So whatever arrives from the
+ * same source behind an unfinished rendezvous is kept back in a queue of that source and
+ * delivered behind it. Rendezvous is rare (very large messages, or the user's own
+ * UCX_RNDV_THRESH), and without one the queues are not even looked at.
+ */
+#include "ucx_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From here on a message travels by rendezvous: eager would make UCX allocate all of it at
+ * the receiver, without any flow control. Eager is still slightly faster at this size. */
+enum { RNDV_MIN = 4 << 20 };
+
+/* Up to here eager is forced, whatever UCX_RNDV_THRESH says, and the head's src_pe suffices
+ * to name the source. Above, a message carries its source in the active message's header,
+ * because of a rendezvous only the header is there when the handler runs. */
+enum { PLAIN_MAX = 1024 };
+
+/* Holding a receive buffer pins a whole segment (32 KB). Below this size the copy costs no
+ * more than what the reader pays anyway for touching the data, and very small messages do
+ * not come in a buffer that could be kept. */
+enum { HOLD_MIN = 512 };
+
+/* Held buffers of one wire. A hard limit: when UCX's shared memory transport runs out of
+ * receive buffers (SHMMNI or /dev/shm full) it drops messages without a word. */
+enum { HOLD_MAX = 128 };
+
+/** An arrival that waits for its data or for its turn. */
+struct late {
+	struct late *next;
+	struct ucx_pe *w;
+	int src_pe;
+	bool ready;             /* its data is complete */
+	struct cmi_msg *m;      /* a message; NULL: a put */
+	struct cmi_msg local;   /* rendezvous message: local fields of m, which UCX overwrites */
+	struct cmi_put_head head;
+	size_t bytes;
+	void *body;             /* a put's data, malloc */
+};
+
+struct late_queue {
+	struct late *head, **tail;
+};
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+static void message_sent(void *request, ucs_status_t status, void *arg)
+{
+	struct cmi_msg *m = arg;
+	const struct ucx_ep *e = (const struct ucx_ep *)m->next;
+	const struct cmi_pe *w = &e->w->base;
+
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(e->w, e->pe, "cannot send to", status);
+	w->m->client.msg_free(w->owner, m);
+}
+
+void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
+{
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+	bool plain = m->size <= PLAIN_MAX;
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = plain ? UCP_AM_SEND_FLAG_EAGER
+			       : m->size >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
+		.cb.send = message_sent,
+		.user_data = m,
+	};
+	ucs_status_ptr_t request;
+
+	/* While UCX has the message no queue does, so its link can carry the endpoint. */
+	m->next = (struct cmi_msg *)e;
+	request = ucp_am_send_nbx(e->ep, AM_MESSAGE, plain ? NULL : &base->pe,
+				  plain ? 0 : sizeof base->pe, m, m->size, &param);
+	if (request == NULL)
+		base->m->client.msg_free(base->owner, m);
+	else if (UCS_PTR_IS_ERR(request))
+		ucx_failed(e->w, dst_pe, "cannot send to", UCS_PTR_STATUS(request));
+}
+
+static void put_sent(void *request, ucs_status_t status, void *arg)
+{
+	struct cmi_op *op = arg;
+
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(ucx_pe(op->w), op->pe, "cannot put to", status);
+	op->done(op);
+}
+
+bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, const void *src,
+		size_t bytes, struct cmi_op *op)
+{
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = bytes >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
+		.cb.send = put_sent,
+		.user_data = op,
+	};
+	ucs_status_ptr_t request;
+
+	/* In the op, not on the stack: UCX 1.13 reads the header until the send is over. */
+	op->wire.src_pe = base->pe;
+	op->wire.spare = 0;
+	op->wire.head = *h;
+	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
+	if (UCS_PTR_IS_ERR(request))
+		ucx_failed(e->w, dst_pe, "cannot put to", UCS_PTR_STATUS(request));
+	return request == NULL;
+}
+
+/* ---- arrivals that wait ------------------------------------------------------------- */
+
+static struct late *late_new(struct ucx_pe *w, int src_pe)
+{
+	struct late *l = calloc(1, sizeof *l);
+
+	if (!l)
+		machine_die(w->base.m, "PE %d is out of memory for an arriving message",
+			    w->base.pe);
+	l->w = w;
+	l->src_pe = src_pe;
+	return l;
+}
+
+static void late_push(struct late *l)
+{
+	struct ucx_pe *w = l->w;
+	struct late_queue *q;
+
+	if (!w->late)
+		w->late = calloc((size_t)w->base.m->job.n_pes, sizeof *w->late);
+	if (!w->late)
+		machine_die(w->base.m, "PE %d is out of memory for arriving messages",
+			    w->base.pe);
+	q = &w->late[l->src_pe];
+	if (!q->head)
+		q->tail = &q->head;
+	*q->tail = l;
+	q->tail = &l->next;
+	w->n_late++;
+}
+
+static void late_deliver(struct late *l)
+{
+	const struct cmi_pe *w = &l->w->base;
+
+	if (l->m)
+		w->m->client.msg_arrived(w->owner, l->m);
+	else
+		w->m->client.put_arrived(w->owner, l->src_pe, &l->head, l->body, l->bytes);
+	free(l->body);
+	free(l);
+}
+
+/** Deliver what is complete and first in its source's queue. */
+static void late_drain(struct ucx_pe *w, int src_pe)
+{
+	struct late_queue *q = &w->late[src_pe];
+
+	while (q->head && q->head->ready) {
+		struct late *l = q->head;
+
+		q->head = l->next;
+		w->n_late--;
+		late_deliver(l);
+	}
+}
+
+static bool source_is_late(const struct ucx_pe *w, int src_pe)
+{
+	return __builtin_expect(w->n_late > 0, 0) && w->late[src_pe].head;
+}
+
+/* ---- checks on what the wire says ---------------------------------------------------- */
+
+static void check_source(const struct ucx_pe *w, int src_pe)
+{
+	const struct cmi_job *j = &w->base.m->job;
+
+	if (src_pe < 0 || src_pe >= j->n_pes || j->node_of[src_pe] == j->node)
+		machine_die(w->base.m, "node %d PE %d received something that says it is from "
+				       "PE %d, which is no PE of another node: the network "
+				       "damaged it, or the nodes run different programs",
+			    j->node, w->base.pe, src_pe);
+}
+
+static void check_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
+{
+	if (said != came || came < sizeof(struct cmi_msg))
+		machine_die(w->base.m, "node %d PE %d received %zu bytes of a message of %llu "
+				       "from PE %d (is a UCX_*_SEG_SIZE of 64k or more set?)",
+			    w->base.m->job.node, w->base.pe, came, (unsigned long long)said,
+			    src_pe);
+}
+
+/* ---- messages ------------------------------------------------------------------------ */
+
+static void message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	struct late *l;
+
+	if (!source_is_late(w, src_pe)) {
+		w->base.m->client.msg_arrived(w->base.owner, m);
+		return;
+	}
+	l = late_new(w, src_pe);
+	l->m = m;
+	l->ready = true;
+	late_push(l);
+}
+
+static void rndv_done(struct late *l)
+{
+	if (l->m) {
+		l->m->next = NULL;
+		l->m->origin = l->local.origin;
+		l->m->home = l->local.home;
+		l->m->size_class = l->local.size_class;
+		check_size(l->w, l->src_pe, l->m->size, l->bytes);
+	}
+	l->ready = true;
+	late_drain(l->w, l->src_pe);
+}
+
+static void rndv_received(void *request, ucs_status_t status, size_t length, void *arg)
+{
+	struct late *l = arg;
+
+	(void)length;
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(l->w, l->src_pe, "cannot receive from", status);
+	else
+		rndv_done(l);
+}
+
+/** Fetch the data of a rendezvous. `l` stands in its queue before the fetch begins: UCX may
+ * complete it, and call back, before ucp_am_recv_data_nbx returns. */
+static void rndv_fetch(struct late *l, void *desc, void *into)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+		.cb.recv_am = rndv_received,
+		.user_data = l,
+	};
+	ucs_status_ptr_t request;
+
+	late_push(l);
+	request = ucp_am_recv_data_nbx(l->w->worker, desc, into, l->bytes, &param);
+	if (request == NULL)
+		rndv_done(l);
+	else if (UCS_PTR_IS_ERR(request))
+		ucx_failed(l->w, l->src_pe, "cannot receive from", UCS_PTR_STATUS(request));
+}
+
+static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t header_len,
+				 void *desc, size_t bytes)
+{
+	int src_pe = -1;
+	struct late *l;
+
+	if (header_len == sizeof src_pe)
+		memcpy(&src_pe, header, sizeof src_pe);
+	check_source(w, src_pe);
+	check_size(w, src_pe, bytes, bytes);
+	l = late_new(w, src_pe);
+	l->bytes = bytes;
+	l->m = w->base.m->client.msg_alloc(w->base.owner, bytes);
+	l->local = *l->m;
+	rndv_fetch(l, desc, l->m);
+	return UCS_INPROGRESS;
+}
+
+static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uint64_t attr)
+{
+	return (attr & UCP_AM_RECV_ATTR_FLAG_DATA) && bytes >= HOLD_MIN &&
+	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
+}
+
+static ucs_status_t on_message(void *arg, const void *header, size_t header_len, void *data,
+			       size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+	struct cmi_msg head, *m;
+
+	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+		return message_rndv(w, header, header_len, data, bytes);
+	if (bytes < sizeof head)
+		check_size(w, -1, 0, bytes);
+	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
+	check_source(w, head.src_pe);
+	check_size(w, head.src_pe, head.size, bytes);
+	if (!may_hold(w, data, bytes, param->recv_attr)) {
+		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
+		machine_fill(m, data, bytes);
+		message_deliver(w, head.src_pe, m);
+		return UCS_OK;
+	}
+	m = data;
+	m->next = NULL;
+	m->origin = CMI_ORIGIN_WIRE;
+	m->home = (uint16_t)w->base.local;
+	w->n_held++;
+	message_deliver(w, head.src_pe, m);
+	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
+}
+
+void ucx_release(struct cmi_pe *base, struct cmi_msg *m)
+{
+	struct ucx_pe *w = ucx_pe(base);
+
+	w->n_held--;
+	ucp_am_data_release(w->worker, m);
+}
+
+/* ---- puts ---------------------------------------------------------------------------- */
+
+static void *put_body_alloc(struct ucx_pe *w, size_t bytes)
+{
+	void *body = malloc(bytes ? bytes : 1);
+
+	if (!body)
+		machine_die(w->base.m, "PE %d has no %zu bytes for an arriving put", w->base.pe,
+			    bytes);
+	return body;
+}
+
+static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+			  size_t bytes)
+{
+	struct late *l = late_new(w, wire->src_pe);
+
+	l->head = wire->head;
+	l->bytes = bytes;
+	l->body = put_body_alloc(w, bytes);
+	memcpy(l->body, data, bytes);
+	l->ready = true;
+	late_push(l);
+}
+
+static ucs_status_t on_put(void *arg, const void *header, size_t header_len, void *data,
+			   size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+	struct cmi_put_wire wire = {.src_pe = -1};
+	struct late *l;
+
+	if (header_len == sizeof wire)
+		memcpy(&wire, header, sizeof wire);
+	check_source(w, wire.src_pe);
+	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
+		l = late_new(w, wire.src_pe);
+		l->head = wire.head;
+		l->bytes = bytes;
+		l->body = put_body_alloc(w, bytes);
+		rndv_fetch(l, data, l->body);
+		return UCS_INPROGRESS;
+	}
+	if (source_is_late(w, wire.src_pe))
+		put_keep_back(w, &wire, data, bytes);
+	else
+		w->base.m->client.put_arrived(w->base.owner, wire.src_pe, &wire.head, data,
+					      bytes);
+	return UCS_OK;
+}
+
+/* ---- open and close ------------------------------------------------------------------ */
+
+static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callback_t cb)
+{
+	const ucp_am_handler_param_t param = {
+		.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+			      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+		.id = id,
+		.cb = cb,
+		.arg = w,
+	};
+
+	return ucp_worker_set_am_recv_handler(w->worker, &param);
+}
+
+/* Not PERSISTENT_DATA: with it UCX copies what did not come in a keepable buffer into one
+ * of its own first, and we would copy it once more. */
+int ucx_am_open(struct ucx_pe *w)
+{
+	if (set_handler(w, AM_MESSAGE, on_message) != UCS_OK ||
+	    set_handler(w, AM_PUT, on_put) != UCS_OK)
+		return -EIO;
+	return 0;
+}
+
+void ucx_am_close(struct ucx_pe *w)
+{
+	free(w->late);
+}

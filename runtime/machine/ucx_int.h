@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx_int.h: what the files of the UCX back end share.
+ *
+ *   ucx.c     context, workers, endpoints, progress, open and close
+ *   ucx_am.c  messages and puts by active message, both directions
+ *   ucx_mem.c chunks, keys, attached memory, one-sided puts
+ *
+ * One context per node, one worker per PE: a worker and its endpoints are touched by their
+ * PE only, except at the very end, when cmi_close takes them down on the main thread after
+ * all PEs have stopped.
+ */
+#ifndef UCX_INT_H
+#define UCX_INT_H
+
+#include <ucp/api/ucp.h>
+
+#include "machine_int.h"
+
+enum { AM_MESSAGE = 1, AM_PUT = 2 };
+
+struct ucx {
+	ucp_context_h context;
+	bool true_rma;   /* some transport writes remote memory by itself */
+	bool closing;    /* main thread, after all PEs have stopped */
+	pthread_mutex_t lock; /* guards foreign */
+	struct foreign *foreign; /* registrations of memory that is not ours */
+};
+
+/** The way to one remote PE; made on first use. */
+struct ucx_ep {
+	struct ucx_pe *w;
+	int pe;
+	bool rma; /* a lane of it is true RMA */
+	ucp_ep_h ep;
+};
+
+struct ucx_remote;
+struct late;
+struct late_queue;
+
+struct ucx_pe {
+	struct cmi_pe base;
+	ucp_worker_h worker;
+	int event_fd;
+	int poll_period;
+	int n_held;              /* receive buffers that messages live in */
+	struct ucx_ep **ep;      /* [n_pes], NULL until first use; itself NULL until then */
+	struct ucx_remote *remotes;
+	size_t n_late;           /* arrivals kept back, all sources together */
+	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
+};
+
+static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
+{
+	return (struct ucx_pe *)w;
+}
+
+/* ucx.c */
+
+struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe);
+
+/** The endpoint to `pe`; never NULL, a failure ends the job. */
+static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
+{
+	if (__builtin_expect(w->ep && w->ep[pe], 1))
+		return w->ep[pe];
+	return ucx_ep_open(w, pe);
+}
+
+/** End the job over a failed operation, unless the machine is closing anyway. */
+void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
+
+/* ucx_am.c */
+
+int ucx_am_open(struct ucx_pe *w);
+void ucx_am_close(struct ucx_pe *w);
+void ucx_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
+void ucx_release(struct cmi_pe *w, struct cmi_msg *m);
+bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
+		size_t bytes, struct cmi_op *op);
+
+/* ucx_mem.c */
+
+int ucx_chunk_map(struct cmi *m, struct mem_chunk *c);
+void ucx_chunk_unmap(struct cmi *m, struct mem_chunk *c);
+void ucx_foreign_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p);
+void ucx_foreign_free(struct ucx *u);
+struct cmi_remote *ucx_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
+			      uint64_t addr);
+void ucx_detach(struct cmi_pe *w, struct cmi_remote *r);
+void ucx_remotes_free(struct ucx_pe *w);
+void *ucx_remote_ptr(struct cmi_remote *r, uint64_t addr);
+bool ucx_remote_rma(const struct cmi_remote *r);
+bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
+	     struct cmi_op *op);
+bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
+		   struct cmi_op *op);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx_mem.c: memory that other nodes write, and writing it.
+ *
+ * A key that travels is the start of the registered memory, then UCX's packed key:
+ *
+ *   | base, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
+ *
+ * The base names the chunk within its node, so many attachments to one chunk share one
+ * unpacked key. Only memory that UCX itself allocated can be mapped by a neighbour.
+ */
+#include "ucx_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A registration of the user's own memory; lives until cmi_close. */
+struct foreign {
+	struct foreign *next;
+	const char *base;
+	size_t bytes;
+	ucp_mem_h mem;
+	struct cmi_key key;
+};
+
+/** Attached memory: one unpacked key of one PE's node. */
+struct ucx_remote {
+	struct cmi_remote base;
+	struct ucx_remote *next;
+	struct ucx_ep *e;
+	ucp_rkey_h rkey;
+	size_t n_users;
+	struct cmi_key key;
+};
+
+/* ---- own side ----------------------------------------------------------------------- */
+
+/** Fill a key for registered memory; its len stays 0 when the key does not fit. */
+static void key_make(struct ucx *u, ucp_mem_h mem, const void *base, struct cmi_key *key_p)
+{
+	const uint64_t start = (uintptr_t)base;
+	void *packed;
+	size_t len;
+
+	key_p->len = 0;
+	if (ucp_rkey_pack(u->context, mem, &packed, &len) != UCS_OK)
+		return;
+	if (sizeof start + len <= sizeof key_p->bytes) {
+		memcpy(key_p->bytes, &start, sizeof start);
+		memcpy(key_p->bytes + sizeof start, packed, len);
+		key_p->len = (uint8_t)(sizeof start + len);
+	}
+	ucp_rkey_buffer_release(packed);
+}
+
+int ucx_chunk_map(struct cmi *m, struct mem_chunk *c)
+{
+	struct ucx *u = m->back;
+	const ucp_mem_map_params_t params = {
+		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+			      UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+		.address = NULL,
+		.length = c->bytes,
+		.flags = UCP_MEM_MAP_ALLOCATE,
+	};
+	ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS |
+					     UCP_MEM_ATTR_FIELD_LENGTH};
+	ucp_mem_h mem;
+	ucs_status_t status = ucp_mem_map(u->context, &params, &mem);
+
+	if (status != UCS_OK)
+		return -ENOMEM;
+	status = ucp_mem_query(mem, &attr);
+	if (status != UCS_OK) {
+		ucp_mem_unmap(u->context, mem);
+		return -ENOMEM;
+	}
+	c->base = attr.address;
+	c->bytes = attr.length;
+	c->back = mem;
+	key_make(u, mem, c->base, &c->key);
+	return 0;
+}
+
+void ucx_chunk_unmap(struct cmi *m, struct mem_chunk *c)
+{
+	struct ucx *u = m->back;
+
+	ucp_mem_unmap(u->context, c->back);
+}
+
+static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t bytes)
+{
+	const ucp_mem_map_params_t params = {
+		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+		.address = (void *)addr,
+		.length = bytes,
+	};
+	struct foreign *f = calloc(1, sizeof *f);
+
+	if (!f)
+		return NULL;
+	if (ucp_mem_map(u->context, &params, &f->mem) != UCS_OK) {
+		free(f);
+		return NULL;
+	}
+	f->base = addr;
+	f->bytes = bytes;
+	key_make(u, f->mem, addr, &f->key);
+	f->next = u->foreign;
+	u->foreign = f;
+	return f;
+}
+
+/* Without true RMA a registration buys nothing: UCX would emulate the put by an active
+ * message and an acknowledgement, slower than cmi_put_am. */
+void ucx_foreign_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p)
+{
+	struct ucx *u = m->back;
+	const char *p = addr;
+	struct foreign *f;
+
+	if (!u->true_rma || bytes == 0)
+		return;
+	pthread_mutex_lock(&u->lock);
+	for (f = u->foreign; f; f = f->next)
+		if (p >= f->base && bytes <= f->bytes &&
+		    (size_t)(p - f->base) <= f->bytes - bytes)
+			break;
+	if (!f)
+		f = foreign_register(u, addr, bytes);
+	if (f)
+		*key_p = f->key;
+	pthread_mutex_unlock(&u->lock);
+}
+
+void ucx_foreign_free(struct ucx *u)
+{
+	while (u->foreign) {
+		struct foreign *f = u->foreign;
+
+		u->foreign = f->next;
+		ucp_mem_unmap(u->context, f->mem);
+		free(f);
+	}
+}
+
+/* ---- attaching ---------------------------------------------------------------------- */
+
+static bool same_key(const struct cmi_key *a, const struct cmi_key *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+/* A list: a program has few chunks, and attaching is not a hot path. */
+static struct ucx_remote *remote_find(struct ucx_pe *w, int pe, const struct cmi_key *key)
+{
+	struct ucx_remote *r = w->remotes;
+
+	while (r && !(r->base.pe == pe && same_key(&r->key, key)))
+		r = r->next;
+	return r;
+}
+
+static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_key *key)
+{
+	struct ucx_remote *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->base.w = &w->base;
+	r->base.pe = pe;
+	r->e = ucx_ep(w, pe);
+	r->key = *key;
+	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(uint64_t), &r->rkey) != UCS_OK) {
+		free(r);
+		return NULL;
+	}
+	r->next = w->remotes;
+	w->remotes = r;
+	return r;
+}
+
+struct cmi_remote *ucx_attach(struct cmi_pe *base, int pe, const struct cmi_key *key,
+			      uint64_t addr)
+{
+	struct ucx_pe *w = ucx_pe(base);
+	struct ucx_remote *r;
+
+	(void)addr; /* the key covers the whole chunk */
+	if (key->len <= sizeof(uint64_t))
+		return NULL;
+	r = remote_find(w, pe, key);
+	if (!r)
+		r = remote_new(w, pe, key);
+	if (!r)
+		return NULL;
+	r->n_users++;
+	return &r->base;
+}
+
+void ucx_detach(struct cmi_pe *base, struct cmi_remote *remote)
+{
+	struct ucx_remote *r = (struct ucx_remote *)remote, **at = &ucx_pe(base)->remotes;
+
+	if (--r->n_users > 0)
+		return;
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	ucp_rkey_destroy(r->rkey);
+	free(r);
+}
+
+void ucx_remotes_free(struct ucx_pe *w)
+{
+	while (w->remotes) {
+		w->remotes->n_users = 1;
+		ucx_detach(&w->base, &w->remotes->base);
+	}
+}
+
+void *ucx_remote_ptr(struct cmi_remote *remote, uint64_t addr)
+{
+	struct ucx_remote *r = (struct ucx_remote *)remote;
+	void *p;
+
+	return ucp_rkey_ptr(r->rkey, addr, &p) == UCS_OK ? p : NULL;
+}
+
+bool ucx_remote_rma(const struct cmi_remote *remote)
+{
+	return ((const struct ucx_remote *)remote)->e->rma;
+}
+
+/* ---- puts --------------------------------------------------------------------------- */
+
+/** Where an ordered put stands: what has been started and not yet completed. */
+enum put_state { PUT_BODY, PUT_FLUSH, PUT_TAIL, PUT_OVER };
+
+static void put_stepped(void *request, ucs_status_t status, void *arg);
+
+static ucp_request_param_t put_param(struct cmi_op *op)
+{
+	return (ucp_request_param_t){
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+		.cb.send = put_stepped,
+		.user_data = op,
+	};
+}
+
+/** Whether a step is complete; an error ends the job. */
+static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
+{
+	if (UCS_PTR_IS_ERR(request))
+		ucx_failed(ucx_pe(op->w), op->pe, "cannot write to", UCS_PTR_STATUS(request));
+	return !UCS_PTR_IS_PTR(request);
+}
+
+/** Go on until a step does not complete at once (false) or all are complete (true). It is
+ * the flush that orders body and tail. ucp_worker_fence does not: with UCX's newer protocols
+ * the two take different routes by size, and nearly every tail overtakes its body. */
+static bool put_advance(struct cmi_op *op)
+{
+	const ucp_request_param_t param = put_param(op);
+	struct ucx_remote *tail = (struct ucx_remote *)op->tail;
+
+	switch (op->state) {
+	case PUT_BODY:
+		op->state = PUT_FLUSH;
+		if (!step_over(op, ucp_ep_flush_nbx(tail->e->ep, &param)))
+			return false;
+		/* fall through */
+	case PUT_FLUSH:
+		op->state = PUT_TAIL;
+		if (!step_over(op, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
+					       op->tail_addr, tail->rkey, &param)))
+			return false;
+		/* fall through */
+	default:
+		op->state = PUT_OVER;
+		return true;
+	}
+}
+
+static void put_stepped(void *request, ucs_status_t status, void *arg)
+{
+	struct cmi_op *op = arg;
+
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(ucx_pe(op->w), op->pe, "cannot write to", status);
+	if (put_advance(op))
+		op->done(op);
+}
+
+bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
+	     struct cmi_op *op)
+{
+	const struct ucx_remote *r = (const struct ucx_remote *)body;
+	const ucp_request_param_t param = put_param(op);
+
+	op->state = PUT_BODY;
+	if (bytes > 0 && !step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey,
+						    &param)))
+		return false;
+	return put_advance(op);
+}
+
+bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
+		   struct cmi_op *op)
+{
+	const struct ucx_remote *r = (const struct ucx_remote *)body;
+	const ucp_request_param_t param = put_param(op);
+
+	op->state = PUT_TAIL; /* nothing comes after this put */
+	return step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param));
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * csd.h: the scheduler layer: PEs and nodes, message memory, queues, the loop, timers.
+ *
+ * A PE (struct pe) is one scheduler on one thread; a node (struct node) is one process with
+ * 1..k PEs. A message is sent to a PE with the number of a handler; the loop of that PE
+ * calls the handler, one at a time, to completion. Nothing here knows chares or channels:
+ * they are layers (struct csd_layer) that register handlers. Other languages can be built
+ * on this header in the same way, as on Converse.
+ *
+ * Ownership: a message has one owner. csd_send gives it away; the loop gives it to the
+ * handler, which frees, keeps or sends it.
+ */
+#ifndef CSD_H
+#define CSD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../machine/cmi.h"
+
+struct pe;
+struct node;
+
+#define CSD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CSD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+enum { CSD_CACHE_LINE = 64 };
+
+/** Takes ownership of `m`. Runs on the PE that the message was sent to. */
+typedef void (*CmiHandler)(struct pe *pe, struct cmi_msg *m);
+typedef void (*CcdVoidFn)(void *arg);
+
+/* ---- layers and start-up -------------------------------------------------------------- */
+
+/** What a layer above brings along. Called in the order of the table, stop in reverse. */
+struct csd_layer {
+	const char *name;
+	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
+	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
+	int (*node_start)(struct node *node);
+	/** On each PE's thread, job known, before its loop; may send. NULL allowed. */
+	void (*pe_start)(struct pe *pe);
+	void (*pe_stop)(struct pe *pe);
+	void (*node_stop)(struct node *node);
+};
+
+struct csd_config {
+	int argc;
+	char **argv;                        /* the runtime's own flags are removed in place */
+	const struct csd_layer *const *layers;
+	int n_layers;
+	const void *program;                /* for the layers: node->program */
+	struct cmi_loop_net *net;           /* tests: several nodes in one process */
+	int loop_rank;
+};
+
+/** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
+int csd_run(struct csd_config *cfg);
+
+/** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
+void csd_exit(struct pe *pe, int code);
+
+/** Abort the job with one line "chard: node N PE P in X: ..."; code 1. pe may be NULL. */
+_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Make `fn` callable from every PE under a number, the same on all nodes because the order
+ * of registration is. `name` is part of the start-up hash and must stay valid. Only in a
+ * layer's node_start (or an initnode function). */
+int csd_register(struct node *node, const char *name, CmiHandler fn);
+
+/** The same for programs on this layer: Converse's CmiRegisterHandler, by name. */
+int CmiRegisterHandler(const char *name, CmiHandler fn);
+
+/* ---- message memory -------------------------------------------------------------------- */
+
+enum {
+	MSG_FINE = 1024,                   /* up to here one class per 64 bytes */
+	MSG_CLASSES = MSG_FINE / 64 + 20,  /* above: two per doubling, to 1 MiB */
+	MSG_HUGE = 255,                    /* above 1 MiB: malloc and free */
+};
+
+struct msg_pool {
+	struct cmi_msg *free[MSG_CLASSES];
+	void **slabs;                      /* what to give back to libc at the end */
+	size_t n_slabs, cap_slabs;
+	uint64_t out;                      /* blocks of this PE that are in use, checked mode */
+};
+
+/* ---- the run queue ----------------------------------------------------------------------- */
+
+struct msg_fifo {
+	struct cmi_msg *head, **tail;
+};
+
+struct msg_heap_item {
+	int64_t key;                       /* priority above, arrival order below */
+	struct cmi_msg *m;
+};
+
+struct msgq_random;
+
+/** What is ready to run on one PE. Order: expedited, priority < 0, plain FIFO (priority 0),
+ * priority > 0. Only the owner PE touches it. */
+struct msgq {
+	struct msg_fifo plain;
+	struct msg_fifo expedited;
+	struct msg_heap_item *heap;
+	size_t n_heap, cap_heap;
+	uint32_t stamp;                    /* orders equals in the heap */
+	struct msgq_random *random;        /* tests: the randomised policy, else NULL */
+};
+
+/* ---- nodes and PEs ------------------------------------------------------------------------ */
+
+enum { CSD_MAX_HANDLERS = 64 };
+
+struct csd_handler {
+	const char *name;
+	CmiHandler fn;
+};
+
+/** One process. Constant while the loops run, except where a comment says so. */
+struct node {
+	struct cmi *machine;
+	const struct cmi_job *job;
+	struct pe **pes;                   /* [job->my_n_pes] */
+	struct csd_handler handlers[CSD_MAX_HANDLERS];
+	int n_handlers;
+	uint64_t fingerprint;              /* of all registration tables */
+	bool check;                        /* CK_CHECK=1: checked mode */
+	bool verbose;
+	uint64_t start_ns;
+	int cores;                         /* this process may run on, before any binding */
+	const struct csd_config *cfg;
+	const void *program;
+	struct ck_node *ck;                /* chare layer's */
+	struct direct_node *direct;        /* channel layer's */
+	/** Channel layer: a put by active message has arrived. */
+	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
+			    const void *body, size_t bytes);
+	/** Chare layer: what runs now, "Cell::ghost"; async-signal-safe; may write "". */
+	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	struct csd_start *start;           /* private to node.c */
+};
+
+struct csd_timers;
+struct csd_hooks;
+struct csd_peer;
+
+/** One scheduler. Groups of fields by who writes them. */
+struct pe {
+	/* Constant after start. */
+	int id;                            /* global number */
+	int local;                         /* number within the node */
+	struct node *node;
+	struct cmi_pe *wire;
+	struct ck_pe *ck;                  /* chare layer's per-PE state */
+	struct direct_pe *direct;          /* channel layer's */
+	int (*poll_channels)(struct pe *pe); /* returns arrivals found; NULL: no channel layer */
+
+	/* Written by the PE's own thread only. */
+	struct msgq queue;
+	struct msg_pool pool;
+	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
+	uint64_t n_processed;              /* the same, handled */
+	uint64_t n_dispatched;             /* all messages handled */
+	uint32_t armed;                    /* channels polled: idling is bounded while > 0 */
+	bool stop;                         /* the loop ends; set by exit.c */
+	bool leave;                        /* all PEs have stopped: this one may go */
+	int exit_acks;                     /* children in PE 0's tree that have stopped */
+	const void *where;                 /* what the chare layer runs now */
+	uint64_t passes;
+	struct csd_timers *timers;
+	struct csd_hooks *hooks;
+	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
+	struct csd_idle {
+		uint64_t since_ns;         /* 0: busy */
+		uint32_t polls, sleeps;
+		bool oversubscribed;
+	} idle;
+
+	/* Written by any PE of the node. */
+	_Alignas(CSD_CACHE_LINE) _Atomic(struct cmi_msg *) inbox;   /* newest first */
+	_Atomic(struct cmi_msg *) returns;                          /* our memory, freed elsewhere */
+	/* Written by the owner, read by senders: on a line of its own. */
+	_Alignas(CSD_CACHE_LINE) atomic_bool sleeping;
+};
+
+extern _Thread_local struct pe *csd_self_ __attribute__((tls_model("initial-exec")));
+
+/** The PE that runs on this thread; NULL on a thread that is none. */
+static inline struct pe *csd_self(void) { return csd_self_; }
+
+/* ---- the message path: no malloc, no lock, no system call ---------------------------------- */
+
+struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls);
+void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m);
+void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m);
+void msgq_push_slow(struct msgq *q, struct cmi_msg *m);
+
+static inline unsigned csd_size_class(size_t size)
+{
+	if (CSD_LIKELY(size <= MSG_FINE))
+		return (unsigned)((size - 1) >> 6);
+	if (size > 1u << 20)
+		return MSG_HUGE;
+	unsigned lg = 63u - (unsigned)__builtin_clzll(size - 1);
+	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
+}
+
+/** Memory for a message of `size` bytes, head included (>= 32). Head filled in, handler and
+ * payload are the caller's to write. Never NULL: no memory ends the job. */
+static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
+{
+	unsigned cls = csd_size_class(size);
+	struct cmi_msg *m;
+
+	if (CSD_UNLIKELY(cls >= MSG_CLASSES || !pe->pool.free[cls])) {
+		m = csd_msg_alloc_slow(pe, size, cls);
+	} else {
+		m = pe->pool.free[cls];
+		pe->pool.free[cls] = m->next;
+	}
+	m->next = NULL;
+	m->size = size;
+	m->flags = 0;
+	m->origin = CMI_ORIGIN_POOL;
+	m->home = (uint16_t)pe->local;
+	m->size_class = (uint8_t)cls;
+	m->prio = 0;
+	return m;
+}
+
+/** Give a message's memory back; on any PE of the node that owns it. */
+static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
+{
+	if (CSD_LIKELY(m->origin == CMI_ORIGIN_POOL && m->home == pe->local &&
+		       m->size_class != MSG_HUGE)) {
+		m->next = pe->pool.free[m->size_class];
+		pe->pool.free[m->size_class] = m;
+		return;
+	}
+	csd_msg_free_slow(pe, m);
+}
+
+static inline void msg_fifo_push(struct msg_fifo *f, struct cmi_msg *m)
+{
+	m->next = NULL;
+	*f->tail = m;
+	f->tail = &m->next;
+}
+
+static inline struct cmi_msg *msg_fifo_pop(struct msg_fifo *f)
+{
+	struct cmi_msg *m = f->head;
+
+	f->head = m->next;
+	if (!f->head)
+		f->tail = &f->head;
+	return m;
+}
+
+static inline void msgq_push(struct msgq *q, struct cmi_msg *m)
+{
+	if (CSD_LIKELY(!(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) && !q->random))
+		msg_fifo_push(&q->plain, m);
+	else
+		msgq_push_slow(q, m);
+}
+
+/** Send `m` (handler set) to a PE of the job. Takes ownership; never blocks. FIFO per pair of
+ * PEs among messages of one priority. */
+static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	m->src_pe = pe->id;
+	if (!(m->flags & CMI_F_SYSTEM))
+		pe->n_created++;
+	if (dst_pe == pe->id)
+		msgq_push(&pe->queue, m);
+	else
+		csd_send_away(pe, dst_pe, m);
+}
+
+/** A copy of `m`, owned by the caller. */
+struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
+
+/* ---- spanning trees -------------------------------------------------------------------------- */
+
+enum { CSD_TREE_ARITY = 4 };
+
+/** The tree over all PEs that is rooted at `root`: nodes form a 4-ary tree around root's node,
+ * the PE through which a node is reached serves its other PEs. */
+int csd_tree_parent(const struct pe *pe, int root);      /* -1 for the root */
+int csd_tree_parent_of(const struct pe *pe, int other, int root); /* the same for any PE */
+int csd_tree_n_children(const struct pe *pe, int root);
+int csd_tree_child(const struct pe *pe, int root, int i);
+
+/* ---- the loop ---------------------------------------------------------------------------------- */
+
+/** Run the scheduler of this PE: n < 0 until csd_exit, else until n messages have been handled
+ * or nothing is ready. Converse's CsdScheduler; not from inside a handler. */
+void CsdScheduler(int n);
+
+/** For a layer's pe_start: receive until a message for `handler` has been handled; others keep
+ * their order and wait for the loop. Returns false when the job ends meanwhile. */
+bool csd_wait_for(struct pe *pe, int handler);
+
+/* ---- timers and hooks: Converse's conditional callbacks ------------------------------------------ */
+
+/** Call fn(arg) on this PE once, `ms` milliseconds from now, between two handlers. */
+void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms);
+
+enum {
+	CcdPROCESSOR_BEGIN_IDLE, CcdPROCESSOR_STILL_IDLE, CcdPROCESSOR_BEGIN_BUSY,
+	CcdPERIODIC_10ms, CcdPERIODIC_100ms, CcdPERIODIC_1s, CCD_N_CONDITIONS
+};
+
+/** Call fn(arg) on this PE when the condition is raised next. Returns a number for
+ * CcdCancelCallOnCondition. */
+int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg);
+/** The same, every time. */
+int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg);
+void CcdCancelCallOnCondition(int condition, int id);
+
+/* ---- small things ------------------------------------------------------------------------------- */
+
+uint64_t csd_now_ns(void); /* monotonic */
+
+/** Mix bytes into the node's fingerprint. */
+void csd_fingerprint(struct node *node, const void *data, size_t bytes);
+
+#endif

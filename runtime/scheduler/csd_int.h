@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* csd_int.h: what the scheduler's own files share. */
+#ifndef CSD_INT_H
+#define CSD_INT_H
+
+#include "csd.h"
+
+/* memory.c */
+void msg_pool_init(struct msg_pool *pool);
+void msg_pool_fini(struct pe *pe);
+void msg_pool_take_returns(struct pe *pe);
+
+/* queue.c, queue_random.c */
+void msgq_init(struct msgq *q);
+void msgq_fini(struct pe *pe, struct msgq *q);
+struct cmi_msg *msgq_pop(struct msgq *q); /* NULL when empty */
+struct msgq_random *msgq_random_create(uint64_t seed);
+void msgq_random_destroy(struct msgq_random *r);
+void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
+struct cmi_msg *msgq_random_pop(struct msgq_random *r);
+
+/* send.c */
+int inbox_take(struct pe *pe);
+static inline bool inbox_empty(struct pe *pe)
+{
+	return !atomic_load_explicit(&pe->inbox, memory_order_relaxed);
+}
+
+/* flow.c */
+void flow_register(struct node *node);
+void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
+void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
+void flow_fini(struct pe *pe);
+
+/* timers.c */
+void timers_init(struct pe *pe);
+void timers_fini(struct pe *pe);
+int timers_run(struct pe *pe);             /* how many were due */
+uint64_t timers_next_ns(const struct pe *pe); /* UINT64_MAX: none */
+bool hooks_any(const struct pe *pe, int condition);
+void hooks_raise(struct pe *pe, int condition);
+
+/* loop.c, idle.c */
+void loop_run(struct pe *pe);
+int loop_receive(struct pe *pe);           /* inbox and network into the queue */
+void loop_dispatch(struct pe *pe, struct cmi_msg *m);
+void idle_step(struct pe *pe);
+void idle_end(struct pe *pe);
+
+/* exit.c */
+void exit_register(struct node *node);
+void exit_drain(struct pe *pe);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exit.c: the ends of a job. By force: csd_abort. In good order, over the tree of PE 0:
+ *
+ *   ask    any PE -> PE 0       somebody wants to end the job
+ *   stop   PE 0 -> all          leave the loop after the current handler
+ *   ack    leaves -> PE 0       my part of the tree has stopped, and its sends are out
+ *   leave  PE 0 -> all          nobody needs you any more
+ *
+ * Between stop and leave a PE still moves the network and drops what arrives: a sender whose
+ * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help.
+ */
+#include "csd_int.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum exit_kind { EXIT_ASK, EXIT_STOP, EXIT_ACK, EXIT_LEAVE };
+
+struct exit_msg {
+	struct cmi_msg head;
+	int32_t code;
+	int32_t kind;
+};
+
+/* Registered right after the credits. */
+enum { EXIT_HANDLER = 1 };
+
+static void note_code(struct node *node, int code)
+{
+	int none = 0;
+
+	/* Relaxed: read after the threads have been joined. */
+	if (code)
+		atomic_compare_exchange_strong_explicit(&node->exit_code, &none, code,
+							memory_order_relaxed,
+							memory_order_relaxed);
+}
+
+static void send_exit(struct pe *pe, int dst_pe, int code, enum exit_kind kind)
+{
+	struct exit_msg *e = (struct exit_msg *)csd_msg_alloc(pe, sizeof *e);
+
+	e->head.handler = EXIT_HANDLER;
+	e->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
+	e->code = code;
+	e->kind = kind;
+	csd_send(pe, dst_pe, &e->head);
+}
+
+static void tell_children(struct pe *pe, int code, enum exit_kind kind)
+{
+	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
+		send_exit(pe, csd_tree_child(pe, 0, i), code, kind);
+}
+
+static void stop(struct pe *pe, int code)
+{
+	if (pe->stop)
+		return;
+	tell_children(pe, code, EXIT_STOP);
+	pe->stop = true;
+}
+
+static void exit_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct exit_msg e = *(struct exit_msg *)m;
+
+	csd_msg_free(pe, m);
+	switch ((enum exit_kind)e.kind) {
+	case EXIT_ASK:
+		if (!pe->stop)
+			note_code(pe->node, e.code);
+		stop(pe, e.code);
+		break;
+	case EXIT_STOP:
+		note_code(pe->node, e.code);
+		stop(pe, e.code);
+		break;
+	case EXIT_ACK:
+		pe->exit_acks++;
+		break;
+	case EXIT_LEAVE:
+		tell_children(pe, e.code, EXIT_LEAVE);
+		pe->leave = true;
+		break;
+	}
+}
+
+/* The subtree has stopped: tell the parent; the root lets everybody go. */
+static void subtree_stopped(struct pe *pe)
+{
+	pe->exit_acks = -1;
+	if (pe->id != 0) {
+		send_exit(pe, csd_tree_parent(pe, 0), 0, EXIT_ACK);
+		return;
+	}
+	tell_children(pe, 0, EXIT_LEAVE);
+	pe->leave = true;
+}
+
+void exit_drain(struct pe *pe)
+{
+	struct cmi_msg *m;
+
+	cmi_flush(pe->wire);
+	while (!pe->leave) {
+		if (pe->exit_acks == csd_tree_n_children(pe, 0))
+			subtree_stopped(pe);
+		if (!loop_receive(pe))
+			sched_yield();
+		while ((m = msgq_pop(&pe->queue))) {
+			if (m->handler == EXIT_HANDLER)
+				loop_dispatch(pe, m);
+			else
+				csd_msg_free(pe, m);
+		}
+		msg_pool_take_returns(pe);
+	}
+	cmi_flush(pe->wire);
+}
+
+void csd_exit(struct pe *pe, int code)
+{
+	note_code(pe->node, code);
+	send_exit(pe, 0, code, EXIT_ASK);
+}
+
+void exit_register(struct node *node)
+{
+	if (csd_register(node, "csd.exit", exit_arrived) != EXIT_HANDLER)
+		csd_abort(NULL, "internal: the exit handler must be the second");
+}
+
+_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
+{
+	char why[1024], what[512], at[160] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	if (pe && pe->node->describe)
+		pe->node->describe(pe, at, sizeof at);
+	if (pe)
+		snprintf(why, sizeof why, "chard: PE %d (node %d)%s%s: %s", pe->id,
+			 pe->node->job ? pe->node->job->node : 0, at[0] ? " in " : "", at, what);
+	else
+		snprintf(why, sizeof why, "chard: %s", what);
+	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
+}

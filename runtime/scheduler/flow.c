@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes
+ * under way to one PE that its scheduler has not handled yet; what is more waits here, in
+ * order. The receiver reports what it has handled in steps of a quarter of that, so a fast
+ * sender cannot exhaust a slow receiver's memory, and in the usual case nobody waits.
+ *
+ * Cost on the path of a message that need not wait: two additions and a comparison at each
+ * end. Credits themselves are not subject to flow control: there are at most four under
+ * way per pair.
+ */
+#include "csd_int.h"
+
+#include <stdlib.h>
+
+/* Split-C kept 64 messages of credit; we count bytes. Large enough that only a receiver
+ * that has fallen behind by megabytes stops a sender. */
+enum { FLOW_DEFAULT_BYTES = 32 << 20 };
+
+struct csd_peer {
+	uint64_t sent, acked;         /* bytes to the peer: given to the machine; handled there */
+	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
+	struct msg_fifo waiting;      /* over budget */
+	uint64_t budget;
+};
+
+struct flow_credit {
+	struct cmi_msg head;
+	uint64_t consumed;
+};
+
+enum { FLOW_HANDLER = 0 };
+
+static struct csd_peer *peer_of(struct pe *pe, int other)
+{
+	struct csd_peer *p = pe->peers[other];
+
+	if (CSD_LIKELY(p != NULL))
+		return p;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		csd_abort(pe, "no memory for a peer");
+	p->waiting.tail = &p->waiting.head;
+	const char *bytes = getenv("CK_FLOW_BYTES");
+
+	p->budget = bytes ? strtoull(bytes, NULL, 0) : FLOW_DEFAULT_BYTES;
+	return pe->peers[other] = p;
+}
+
+/* A message larger than the budget goes when (nearly) nothing else is under way: up to a
+ * quarter of the budget may have been handled without having been reported. */
+static bool may_send(const struct csd_peer *p, uint64_t size)
+{
+	uint64_t under_way = p->sent - p->acked;
+
+	return under_way + size <= p->budget || under_way <= p->budget / 4;
+}
+
+static void send_now(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+{
+	p->sent += m->size;
+	cmi_send(pe->wire, dst_pe, m);
+}
+
+void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	struct csd_peer *p = peer_of(pe, dst_pe);
+
+	if (CSD_LIKELY(!p->waiting.head && may_send(p, m->size)))
+		send_now(pe, dst_pe, p, m);
+	else
+		msg_fifo_push(&p->waiting, m);
+}
+
+/* The loop has handled `bytes` bytes from src_pe. */
+void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
+{
+	struct csd_peer *p = peer_of(pe, src_pe);
+
+	p->consumed += bytes;
+	if (CSD_LIKELY(p->consumed - p->reported < p->budget / 4))
+		return;
+	struct flow_credit *c = (struct flow_credit *)csd_msg_alloc(pe, sizeof *c);
+
+	c->head.handler = FLOW_HANDLER;
+	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
+	c->head.src_pe = pe->id;
+	c->consumed = p->reported = p->consumed;
+	cmi_send(pe->wire, src_pe, &c->head);
+}
+
+static void credit_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	int src_pe = m->src_pe;
+	struct csd_peer *p = peer_of(pe, src_pe);
+
+	p->acked = ((struct flow_credit *)m)->consumed;
+	csd_msg_free(pe, m);
+	while (p->waiting.head && may_send(p, p->waiting.head->size))
+		send_now(pe, src_pe, p, msg_fifo_pop(&p->waiting));
+}
+
+void flow_register(struct node *node)
+{
+	if (csd_register(node, "csd.credit", credit_arrived) != FLOW_HANDLER)
+		csd_abort(NULL, "internal: the credit handler must be the first");
+}
+
+void flow_fini(struct pe *pe)
+{
+	for (int i = 0; i < pe->node->job->n_pes; i++) {
+		struct csd_peer *p = pe->peers[i];
+
+		while (p && p->waiting.head)
+			csd_msg_free(pe, msg_fifo_pop(&p->waiting));
+		free(p);
+	}
+	free(pe->peers);
+}

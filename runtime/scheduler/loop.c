@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop.c: the scheduler loop of one PE. Every step does bounded work, so that a flood in
+ * one cannot starve the others; docs/ARCHITECTURE.md explains the order.
+ */
+#include "csd_int.h"
+
+/* Messages handled between two looks at the other sources. Larger saves the looks (about
+ * 15 ns a pass without network), smaller answers the network and channels sooner. */
+enum { QUEUE_BATCH = 16 };
+
+_Thread_local struct pe *csd_self_;
+
+void loop_dispatch(struct pe *pe, struct cmi_msg *m)
+{
+	uint8_t flags = m->flags;
+
+	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
+		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
+			  m->handler, pe->node->n_handlers);
+	if (flags & CMI_F_REMOTE) {
+		m->flags = flags & (uint8_t)~CMI_F_REMOTE;
+		flow_consumed(pe, m->src_pe, m->size);
+	}
+	pe->node->handlers[m->handler].fn(pe, m);
+	pe->n_dispatched++;
+	if (!(flags & CMI_F_SYSTEM))
+		pe->n_processed++;
+}
+
+static int run_queue(struct pe *pe, int most)
+{
+	struct cmi_msg *m;
+	int n = 0;
+
+	while (n < most && (m = msgq_pop(&pe->queue))) {
+		loop_dispatch(pe, m);
+		n++;
+	}
+	return n;
+}
+
+/* A busy PE looks at an expensive network (tcp: a system call) every few passes only. */
+static int progress_network(struct pe *pe)
+{
+	if (!cmi_has_network(pe->wire))
+		return 0;
+	int period = cmi_poll_period(pe->wire);
+
+	if (period > 1 && !pe->idle.since_ns && pe->passes % (unsigned)period)
+		return 0;
+	return cmi_progress(pe->wire);
+}
+
+int loop_receive(struct pe *pe)
+{
+	return inbox_take(pe) + (cmi_has_network(pe->wire) ? cmi_progress(pe->wire) : 0);
+}
+
+static int poll_channels(struct pe *pe)
+{
+	return pe->poll_channels ? pe->poll_channels(pe) : 0;
+}
+
+static int one_pass(struct pe *pe, int most)
+{
+	int work = 0;
+
+	pe->passes++;
+	work += inbox_take(pe);
+	work += progress_network(pe);
+	work += poll_channels(pe);
+	work += run_queue(pe, most);
+	work += timers_run(pe);
+	msg_pool_take_returns(pe);
+	return work;
+}
+
+bool csd_wait_for(struct pe *pe, int handler)
+{
+	struct msg_fifo held = { NULL, &held.head };
+	struct cmi_msg *m;
+	bool found = false;
+
+	while (!found && !pe->stop) {
+		if (!loop_receive(pe))
+			idle_step(pe);
+		while (!found && (m = msgq_pop(&pe->queue))) {
+			found = m->handler == handler;
+			if (found || m->handler < 2) /* credits and exit belong to us */
+				loop_dispatch(pe, m);
+			else
+				msg_fifo_push(&held, m);
+		}
+	}
+	idle_end(pe);
+	/* What was queued behind the awaited message comes after what was held. */
+	while ((m = msgq_pop(&pe->queue)))
+		msg_fifo_push(&held, m);
+	while (held.head)
+		msgq_push(&pe->queue, msg_fifo_pop(&held));
+	return found;
+}
+
+void loop_run(struct pe *pe)
+{
+	while (!pe->stop) {
+		if (one_pass(pe, QUEUE_BATCH))
+			idle_end(pe);
+		else
+			idle_step(pe);
+	}
+}
+
+void CsdScheduler(int n)
+{
+	struct pe *pe = csd_self();
+
+	if (n < 0) {
+		loop_run(pe);
+		return;
+	}
+	uint64_t end = pe->n_dispatched + (uint64_t)n;
+
+	while (!pe->stop && pe->n_dispatched < end &&
+	       one_pass(pe, (int)(end - pe->n_dispatched)))
+		;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.c: message memory. Each PE has a free list per size class; allocating and freeing
+ * on the owner are a pop and a push, inlined in csd.h. What is freed on another PE of the
+ * node goes home through the owner's `returns` stack, because a pool has one writer.
+ *
+ * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
+ * first cache line and the payload starts on the second.
+ */
+#include "csd_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLAB_BYTES = 64 * 1024 };
+
+static size_t class_bytes(unsigned cls)
+{
+	if (cls < MSG_FINE / 64)
+		return (cls + 1) * 64u;
+	unsigned k = cls - MSG_FINE / 64;
+
+	return (k & 1 ? (size_t)2048 : (size_t)1536) << (k / 2);
+}
+
+void msg_pool_init(struct msg_pool *pool)
+{
+	memset(pool, 0, sizeof *pool);
+}
+
+static void *slab_alloc(struct pe *pe, size_t bytes)
+{
+	struct msg_pool *pool = &pe->pool;
+
+	if (pool->n_slabs == pool->cap_slabs) {
+		size_t cap = pool->cap_slabs ? pool->cap_slabs * 2 : 64;
+		void **slabs = realloc(pool->slabs, cap * sizeof *slabs);
+
+		if (!slabs)
+			csd_abort(pe, "no memory for messages (%zu bytes)", bytes);
+		pool->slabs = slabs;
+		pool->cap_slabs = cap;
+	}
+	void *slab = aligned_alloc(CSD_CACHE_LINE, bytes);
+
+	if (!slab)
+		csd_abort(pe, "no memory for messages (%zu bytes)", bytes);
+	pool->slabs[pool->n_slabs++] = slab;
+	return slab;
+}
+
+/* Refill an empty class: many small blocks from one slab, larger ones singly. */
+static struct cmi_msg *refill(struct pe *pe, unsigned cls)
+{
+	size_t bytes = class_bytes(cls);
+	size_t n = bytes <= SLAB_BYTES / 16 ? SLAB_BYTES / bytes : 1;
+	char *slab = slab_alloc(pe, n * bytes);
+
+	for (size_t i = 1; i < n; i++) {
+		struct cmi_msg *m = (struct cmi_msg *)(void *)(slab + i * bytes);
+
+		m->next = pe->pool.free[cls];
+		pe->pool.free[cls] = m;
+	}
+	return (struct cmi_msg *)(void *)slab;
+}
+
+struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
+{
+	if (cls == MSG_HUGE) {
+		size_t bytes = (size + CSD_CACHE_LINE - 1) & ~(size_t)(CSD_CACHE_LINE - 1);
+		struct cmi_msg *m = aligned_alloc(CSD_CACHE_LINE, bytes);
+
+		if (!m)
+			csd_abort(pe, "no memory for a message of %zu bytes", size);
+		return m;
+	}
+	msg_pool_take_returns(pe);
+	struct cmi_msg *m = pe->pool.free[cls];
+
+	if (!m)
+		return refill(pe, cls);
+	pe->pool.free[cls] = m->next;
+	return m;
+}
+
+/* Send memory home. Release pairs with the acquire in msg_pool_take_returns: our last reads
+ * and writes of the block come before the owner's next use of it. */
+static void return_to(struct pe *home, struct cmi_msg *m)
+{
+	struct cmi_msg *head = atomic_load_explicit(&home->returns, memory_order_relaxed);
+
+	do {
+		m->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&home->returns, &head, m,
+							memory_order_release,
+							memory_order_relaxed));
+}
+
+void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
+{
+	if (m->origin == CMI_ORIGIN_POOL && m->size_class == MSG_HUGE)
+		free(m);
+	else if (m->home != pe->local)
+		return_to(pe->node->pes[m->home], m);
+	else if (m->origin == CMI_ORIGIN_WIRE)
+		cmi_release(pe->wire, m);
+	else
+		csd_abort(pe, "a message was freed twice, or was never one (%p)", (void *)m);
+}
+
+void msg_pool_take_returns(struct pe *pe)
+{
+	if (!atomic_load_explicit(&pe->returns, memory_order_relaxed))
+		return;
+	struct cmi_msg *m = atomic_exchange_explicit(&pe->returns, NULL, memory_order_acquire);
+
+	while (m) {
+		struct cmi_msg *next = m->next;
+
+		csd_msg_free(pe, m);
+		m = next;
+	}
+}
+
+struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m)
+{
+	struct cmi_msg *copy = csd_msg_alloc(pe, m->size);
+
+	copy->handler = m->handler;
+	copy->flags = m->flags & (uint8_t)~CMI_F_REMOTE;
+	copy->src_pe = m->src_pe;
+	copy->prio = m->prio;
+	memcpy(copy + 1, m + 1, m->size - sizeof *m);
+	return copy;
+}
+
+void msg_pool_fini(struct pe *pe)
+{
+	msg_pool_take_returns(pe);
+	for (size_t i = 0; i < pe->pool.n_slabs; i++)
+		free(pe->pool.slabs[i]);
+	free(pe->pool.slabs);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node.c: a node's life. The main thread is PE 0 of the node, the others get threads. All
+ * PEs go through the same stages, with a barrier of the node's threads between them:
+ *
+ *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
+ */
+#include "csd_int.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct csd_start {
+	pthread_barrier_t stage;
+	int failed;            /* written before a barrier by its reporter, read after it */
+	pthread_t *threads;
+};
+
+uint64_t csd_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* FNV-1a: small, and equal on every node that was built alike. */
+void csd_fingerprint(struct node *node, const void *data, size_t bytes)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		node->fingerprint = (node->fingerprint ^ p[i]) * 0x100000001b3ull;
+}
+
+int csd_register(struct node *node, const char *name, CmiHandler fn)
+{
+	if (node->n_handlers == CSD_MAX_HANDLERS)
+		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
+	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn };
+	csd_fingerprint(node, name, strlen(name) + 1);
+	return node->n_handlers++;
+}
+
+int CmiRegisterHandler(const char *name, CmiHandler fn)
+{
+	return csd_register(csd_self()->node, name, fn);
+}
+
+/* ---- what the machine calls ------------------------------------------------------------ */
+
+static struct cmi_msg *client_alloc(void *owner, size_t size)
+{
+	return csd_msg_alloc(owner, size);
+}
+
+static void client_free(void *owner, struct cmi_msg *m)
+{
+	csd_msg_free(owner, m);
+}
+
+/* Handler 0, the credits, is not itself subject to flow control. */
+static void client_arrived(void *owner, struct cmi_msg *m)
+{
+	struct pe *pe = owner;
+
+	if (m->handler != 0)
+		m->flags |= CMI_F_REMOTE;
+	msgq_push(&pe->queue, m);
+}
+
+static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_head *h,
+			       const void *body, size_t bytes)
+{
+	struct pe *pe = owner;
+
+	pe->node->put_arrived(pe, src_pe, h, body, bytes);
+}
+
+static const struct cmi_client client = {
+	.msg_alloc = client_alloc,
+	.msg_free = client_free,
+	.msg_arrived = client_arrived,
+	.put_arrived = client_put_arrived,
+};
+
+/* Async-signal-safe enough: snprintf of integers only. */
+static void whoami(char *buf, size_t len)
+{
+	struct pe *pe = csd_self();
+	char at[128] = "";
+
+	if (!pe) {
+		snprintf(buf, len, "not on a PE");
+		return;
+	}
+	if (pe->node->describe)
+		pe->node->describe(pe, at, sizeof at);
+	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, pe->node->job ? pe->node->job->node : 0,
+		 at[0] ? " in " : "", at);
+}
+
+/* ---- one PE ----------------------------------------------------------------------------- */
+
+static struct pe *pe_create(struct node *node, int local)
+{
+	struct pe *pe = aligned_alloc(CSD_CACHE_LINE, sizeof *pe);
+
+	if (!pe)
+		return NULL;
+	memset(pe, 0, sizeof *pe);
+	pe->node = node;
+	pe->local = pe->id = local;
+	msg_pool_init(&pe->pool);
+	msgq_init(&pe->queue);
+	timers_init(pe);
+	return pe;
+}
+
+/* After every thread of the node has ended: memory may be freed in any order. */
+static void pe_destroy(struct pe *pe)
+{
+	timers_fini(pe);
+	msg_pool_fini(pe);
+	free(pe);
+}
+
+static void pe_know_job(struct pe *pe)
+{
+	const struct cmi_job *job = pe->node->job;
+	const char *seed = getenv("CK_RANDOM_QUEUE");
+
+	pe->id = job->my_first_pe + pe->local;
+	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
+	if (!pe->peers)
+		csd_abort(pe, "no memory for %d peers", job->n_pes);
+	if (seed)
+		pe->queue.random = msgq_random_create(strtoull(seed, NULL, 0) + (uint64_t)pe->id);
+	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	cmi_bind(pe->node->machine, pe->local);
+}
+
+static bool stage_ok(struct node *node, int err)
+{
+	if (err)
+		node->start->failed = err;
+	pthread_barrier_wait(&node->start->stage);
+	bool ok = !node->start->failed;
+
+	pthread_barrier_wait(&node->start->stage);
+	return ok;
+}
+
+static void pe_serve(struct pe *pe)
+{
+	const struct csd_config *cfg = pe->node->cfg;
+
+	pe_know_job(pe);
+	for (int i = 0; i < cfg->n_layers; i++)
+		if (cfg->layers[i]->pe_start)
+			cfg->layers[i]->pe_start(pe);
+	loop_run(pe);
+	exit_drain(pe);
+	for (int i = cfg->n_layers; i-- > 0;)
+		if (cfg->layers[i]->pe_stop)
+			cfg->layers[i]->pe_stop(pe);
+	inbox_take(pe);
+	msgq_fini(pe, &pe->queue);
+	flow_fini(pe);
+}
+
+static void pe_main(struct pe *pe)
+{
+	struct node *node = pe->node;
+	bool main_thread = pe->local == 0;
+
+	csd_self_ = pe;
+	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
+		return;
+	if (!stage_ok(node, main_thread ? cmi_connect(node->machine, node->fingerprint) : 0))
+		return;
+	pe_serve(pe);
+	/* Now nobody of this node frees a message any more: what is ours has come home. */
+	stage_ok(node, 0);
+	msg_pool_take_returns(pe);
+	stage_ok(node, main_thread ? cmi_fence(node->machine) : 0);
+	cmi_pe_close(pe->wire);
+	csd_self_ = NULL;
+}
+
+static void *pe_thread(void *pe)
+{
+	pe_main(pe);
+	return NULL;
+}
+
+/* ---- one node --------------------------------------------------------------------------- */
+
+struct options {
+	struct cmi_options machine;
+};
+
+static bool is_number(const char *s)
+{
+	return *s && strspn(s, "0123456789") == strlen(s);
+}
+
+/* "+p4", "+p 4": how many PEs; returns how many arguments were used, 0 if none of ours. */
+static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
+{
+	size_t len = strlen(flag);
+
+	if (strncmp(arg[0], flag, len))
+		return 0;
+	const char *value = arg[0][len] ? arg[0] + len : left > 1 ? arg[1] : "";
+
+	if (!is_number(value))
+		return 0;
+	*n_p = atoi(value);
+	return arg[0][len] ? 1 : 2;
+}
+
+/* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
+static int parse_flags(struct csd_config *cfg, struct options *o)
+{
+	const char *pes = getenv("CK_PES");
+	int out = 1, used, n = pes ? atoi(pes) : 1;
+
+	for (int i = 1; i < cfg->argc; i += used) {
+		used = take_plus_p(cfg->argv + i, cfg->argc - i, "+ppn", &n);
+		if (!used)
+			used = take_plus_p(cfg->argv + i, cfg->argc - i, "+p", &n);
+		if (!used) {
+			cfg->argv[out++] = cfg->argv[i];
+			used = 1;
+		}
+	}
+	if (cfg->argc > 0) {
+		cfg->argc = out;
+		cfg->argv[out] = NULL;
+	}
+	if (n < 1 || n > UINT16_MAX) {
+		fprintf(stderr, "chard: +p %d: the number of PEs must be 1 to %d\n", n, UINT16_MAX);
+		return -EINVAL;
+	}
+	o->machine.n_pes = n;
+	return 0;
+}
+
+static bool env_on(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v && strcmp(v, "0");
+}
+
+static int layers_start(struct node *node)
+{
+	int err = 0;
+
+	flow_register(node);
+	exit_register(node);
+	for (int i = 0; i < node->cfg->n_layers && !err; i++)
+		if (node->cfg->layers[i]->node_start)
+			err = node->cfg->layers[i]->node_start(node);
+	return err;
+}
+
+static int pes_create(struct node *node, int n)
+{
+	node->pes = calloc((size_t)n, sizeof *node->pes);
+	node->start->threads = calloc((size_t)n, sizeof *node->start->threads);
+	if (!node->pes || !node->start->threads)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		node->pes[i] = pe_create(node, i);
+		if (!node->pes[i])
+			return -ENOMEM;
+	}
+	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
+}
+
+static void pes_run(struct node *node, int n)
+{
+	for (int i = 1; i < n; i++) {
+		int err = pthread_create(&node->start->threads[i], NULL, pe_thread, node->pes[i]);
+
+		if (err)
+			csd_abort(NULL, "cannot start the thread of PE %d: %s", i, strerror(err));
+	}
+	pe_main(node->pes[0]);
+	for (int i = 1; i < n; i++)
+		pthread_join(node->start->threads[i], NULL);
+}
+
+static void node_destroy(struct node *node, int n)
+{
+	for (int i = node->cfg->n_layers; i-- > 0;)
+		if (node->cfg->layers[i]->node_stop)
+			node->cfg->layers[i]->node_stop(node);
+	for (int i = 0; i < n; i++)
+		pe_destroy(node->pes[i]);
+	pthread_barrier_destroy(&node->start->stage);
+	free(node->start->threads);
+	free(node->pes);
+}
+
+static int allowed_cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+}
+
+int csd_run(struct csd_config *cfg)
+{
+	struct csd_start start = { 0 };
+	struct options o = { .machine = { .net = cfg->net, .loop_rank = cfg->loop_rank } };
+	struct node node = {
+		.cfg = cfg, .program = cfg->program, .start = &start,
+		.fingerprint = 0xcbf29ce484222325ull, .start_ns = csd_now_ns(),
+		.check = env_on("CK_CHECK"), .verbose = env_on("CK_VERBOSE"),
+		.cores = allowed_cores(),
+	};
+
+	if (parse_flags(cfg, &o))
+		return 2;
+	o.machine.verbose = node.verbose;
+	if (cmi_open(&o.machine, &client, &node.machine))
+		return 1;
+	node.job = cmi_job(node.machine);
+	if (pes_create(&node, o.machine.n_pes))
+		csd_abort(NULL, "no memory for %d PEs", o.machine.n_pes);
+	csd_self_ = node.pes[0];
+	if (layers_start(&node))
+		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
+	cmi_catch_faults(node.machine, whoami);
+	pes_run(&node, o.machine.n_pes);
+	node_destroy(&node, o.machine.n_pes);
+	if (start.failed)
+		cmi_abort(node.machine, 1, false, "chard: this node could not join the job");
+	cmi_close(node.machine);
+	return atomic_load_explicit(&node.exit_code, memory_order_relaxed);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timers.c: things to do later on one PE: after a time (a heap by due time) or when a
+ * condition is raised (idle, busy, periodic). Converse's Ccd. The loop asks the clock only
+ * while a timer is set.
+ */
+#include "csd_int.h"
+
+#include <stdlib.h>
+
+struct timer {
+	uint64_t due_ns;
+	uint64_t stamp;        /* equal times: first set, first run */
+	CcdVoidFn fn;
+	void *arg;
+};
+
+struct csd_timers {
+	struct timer *heap;
+	size_t n, cap;
+	uint64_t stamp;
+};
+
+struct hook {
+	CcdVoidFn fn;          /* NULL: free slot */
+	void *arg;
+	bool keep;
+};
+
+struct csd_hooks {
+	struct {
+		struct hook *v;
+		int n, cap, live;
+	} on[CCD_N_CONDITIONS];
+};
+
+void timers_init(struct pe *pe)
+{
+	pe->timers = calloc(1, sizeof *pe->timers);
+	pe->hooks = calloc(1, sizeof *pe->hooks);
+	if (!pe->timers || !pe->hooks)
+		csd_abort(pe, "no memory for timers");
+}
+
+void timers_fini(struct pe *pe)
+{
+	for (int c = 0; c < CCD_N_CONDITIONS; c++)
+		free(pe->hooks->on[c].v);
+	free(pe->hooks);
+	free(pe->timers->heap);
+	free(pe->timers);
+}
+
+static bool before(const struct timer *a, const struct timer *b)
+{
+	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->stamp < b->stamp;
+}
+
+static void heap_push(struct pe *pe, struct timer t)
+{
+	struct csd_timers *ts = pe->timers;
+
+	if (ts->n == ts->cap) {
+		size_t cap = ts->cap ? ts->cap * 2 : 16;
+		struct timer *heap = realloc(ts->heap, cap * sizeof *heap);
+
+		if (!heap)
+			csd_abort(pe, "no memory for %zu timers", cap);
+		ts->heap = heap;
+		ts->cap = cap;
+	}
+	size_t i = ts->n++;
+
+	while (i > 0 && before(&t, &ts->heap[(i - 1) / 2])) {
+		ts->heap[i] = ts->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	ts->heap[i] = t;
+}
+
+static struct timer heap_pop(struct csd_timers *ts)
+{
+	struct timer top = ts->heap[0], last = ts->heap[--ts->n];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < ts->n) {
+		if (child + 1 < ts->n && before(&ts->heap[child + 1], &ts->heap[child]))
+			child++;
+		if (before(&last, &ts->heap[child]))
+			break;
+		ts->heap[i] = ts->heap[child];
+		i = child;
+	}
+	ts->heap[i] = last;
+	return top;
+}
+
+void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
+{
+	struct pe *pe = csd_self();
+	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
+
+	heap_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
+}
+
+uint64_t timers_next_ns(const struct pe *pe)
+{
+	return pe->timers->n ? pe->timers->heap[0].due_ns : UINT64_MAX;
+}
+
+/* Run what was due at one moment: a timer that sets itself again waits for the next pass. */
+int timers_run(struct pe *pe)
+{
+	struct csd_timers *ts = pe->timers;
+
+	if (CSD_LIKELY(!ts->n))
+		return 0;
+	uint64_t now = csd_now_ns(), newest = ts->stamp;
+	int n = 0;
+
+	while (ts->n && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
+		struct timer t = heap_pop(ts);
+
+		t.fn(t.arg);
+		n++;
+	}
+	return n;
+}
+
+static const double period_ms[CCD_N_CONDITIONS] = {
+	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000,
+};
+
+/* A periodic condition is a timer that raises it and sets itself while anybody waits. */
+struct period {
+	struct pe *pe;
+	int condition;
+};
+
+static void period_over(void *arg)
+{
+	struct period p = *(struct period *)arg;
+
+	free(arg);
+	hooks_raise(p.pe, p.condition);
+}
+
+static void period_start(struct pe *pe, int condition)
+{
+	struct period *p = malloc(sizeof *p);
+
+	if (!p)
+		csd_abort(pe, "no memory for a timer");
+	*p = (struct period){ pe, condition };
+	CcdCallFnAfter(period_over, p, period_ms[condition]);
+}
+
+static int hook_add(int condition, struct hook h)
+{
+	struct pe *pe = csd_self();
+
+	if (condition < 0 || condition >= CCD_N_CONDITIONS)
+		csd_abort(pe, "CcdCallOnCondition: there is no condition %d", condition);
+	struct csd_hooks *hs = pe->hooks;
+	int i = 0;
+
+	while (i < hs->on[condition].n && hs->on[condition].v[i].fn)
+		i++;
+	if (i == hs->on[condition].cap) {
+		int cap = i ? i * 2 : 4;
+		struct hook *v = realloc(hs->on[condition].v, (size_t)cap * sizeof *v);
+
+		if (!v)
+			csd_abort(pe, "no memory for hooks");
+		hs->on[condition].v = v;
+		hs->on[condition].cap = cap;
+	}
+	if (i == hs->on[condition].n)
+		hs->on[condition].n++;
+	hs->on[condition].v[i] = h;
+	if (!hs->on[condition].live++ && period_ms[condition] > 0)
+		period_start(pe, condition);
+	return i;
+}
+
+int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg)
+{
+	return hook_add(condition, (struct hook){ fn, arg, false });
+}
+
+int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg)
+{
+	return hook_add(condition, (struct hook){ fn, arg, true });
+}
+
+void CcdCancelCallOnCondition(int condition, int id)
+{
+	struct csd_hooks *hs = csd_self()->hooks;
+
+	if (condition < 0 || condition >= CCD_N_CONDITIONS || id < 0 ||
+	    id >= hs->on[condition].n || !hs->on[condition].v[id].fn)
+		csd_abort(csd_self(), "CcdCancelCallOnCondition: nothing waits there");
+	hs->on[condition].v[id].fn = NULL;
+	hs->on[condition].live--;
+}
+
+bool hooks_any(const struct pe *pe, int condition)
+{
+	return pe->hooks->on[condition].live > 0;
+}
+
+void hooks_raise(struct pe *pe, int condition)
+{
+	struct csd_hooks *hs = pe->hooks;
+
+	for (int i = 0; i < hs->on[condition].n; i++) {
+		struct hook h = hs->on[condition].v[i];
+
+		if (!h.fn)
+			continue;
+		if (!h.keep) {
+			hs->on[condition].v[i].fn = NULL;
+			hs->on[condition].live--;
+		}
+		h.fn(h.arg);
+	}
+	if (hs->on[condition].live && period_ms[condition] > 0)
+		period_start(pe, condition);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes. */
+#ifndef CHECK_RUN_H
+#define CHECK_RUN_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "csd.h"
+
+struct check_node {
+	struct csd_config cfg;
+	int code;
+	pthread_t thread;
+	char *argv[4];
+	char pes[16];
+};
+
+static inline void *check_node_main(void *arg)
+{
+	struct check_node *n = arg;
+
+	n->code = csd_run(&n->cfg);
+	return NULL;
+}
+
+/** Run n_nodes nodes of n_pes PEs with one layer in this process; returns the exit code of
+ * node 0. seed: of the net's delays, 0 for none. */
+static inline int check_run(const struct csd_layer *layer, const void *program, int n_nodes,
+			    int n_pes, uint64_t seed)
+{
+	const struct csd_layer *layers[1] = { layer };
+	struct cmi_loop_net *net = n_nodes > 1 ? cmi_loop_net_create(n_nodes, seed) : NULL;
+	struct check_node *nodes = calloc((size_t)n_nodes, sizeof *nodes);
+	int code;
+
+	for (int i = 0; i < n_nodes; i++) {
+		struct check_node *n = &nodes[i];
+
+		snprintf(n->pes, sizeof n->pes, "+p%d", n_pes);
+		n->argv[0] = (char *)"test";
+		n->argv[1] = n->pes;
+		n->cfg = (struct csd_config){ .argc = 2, .argv = n->argv, .layers = layers,
+			.n_layers = 1, .program = program, .net = net, .loop_rank = i };
+		if (i)
+			pthread_create(&n->thread, NULL, check_node_main, n);
+	}
+	check_node_main(&nodes[0]);
+	for (int i = 1; i < n_nodes; i++)
+		pthread_join(nodes[i].thread, NULL);
+	code = nodes[0].code;
+	free(nodes);
+	if (net)
+		cmi_loop_net_destroy(net);
+	return code;
+}
+
+#endif

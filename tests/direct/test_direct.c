@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_direct.c: what a correct program sees of a channel: whole data, each put once, on every
+ * path and in every way of arming.
+ */
+#include <setjmp.h>
+#include <stddef.h>
+
+#include "world.h"
+
+#include <cmocka.h>
+
+enum { CHANNELS_MAX = 200, SENDER = 0, RECEIVER = 1 };
+enum { HANDLE, AGAIN, ARM }; /* kinds of messages */
+enum arming { READY_IN_CALLBACK, READY_LATER, MARK_THEN_POLL };
+
+#define OOB 0x7ff8dead0000beefu /* a NaN: patterns are compared as bits */
+
+/* How a program uses its channels, and what became of it. Each field that changes belongs to one
+ * PE, named at its group. */
+struct flow {
+	struct world w; /* first: the program of the node */
+	size_t bytes, offset;
+	bool seq, own_memory, with_completion;
+	enum arming arming;
+	int channels, puts;
+
+	/* SENDER */
+	CkDirectHandle to[CHANNELS_MAX];
+	int n_bound, round, completions;
+	unsigned char *source;
+	char path[16];
+
+	/* RECEIVER */
+	CkDirectHandle from[CHANNELS_MAX];
+	unsigned char *buf[CHANNELS_MAX];
+	int arrived, rounds_seen, bad;
+	int called[CHANNELS_MAX];
+
+	/* all PEs, at their end */
+	atomic_llong created, processed;
+};
+
+static struct flow *flow_of(void)
+{
+	return (struct flow *)(uintptr_t)csd_self()->node->program;
+}
+
+static unsigned char content(int round, size_t i)
+{
+	return (unsigned char)((size_t)round * 37 + i * 5 + (i >> 8));
+}
+
+static void *new_buffer(struct flow *f)
+{
+	size_t bytes = f->bytes + f->offset + 64;
+	unsigned char *p = f->own_memory ? calloc(1, bytes) : CkDirect_alloc(bytes);
+
+	assert_non_null(p);
+	return p + f->offset;
+}
+
+static void free_buffer(struct flow *f, unsigned char *p)
+{
+	if (f->own_memory)
+		free(p - f->offset);
+	else
+		CkDirect_free(p - f->offset);
+}
+
+static void next_round(struct flow *f)
+{
+	f->round++;
+	for (size_t i = 0; i < f->bytes; i++)
+		f->source[i] = content(f->round, i);
+}
+
+static void completed(void *data)
+{
+	struct flow *f = flow_of();
+	int channel;
+
+	memcpy(&channel, data, sizeof(channel));
+	if (channel < 0 || channel >= f->channels)
+		f->bad++;
+	f->completions++;
+}
+
+static void put_all(struct flow *f)
+{
+	next_round(f);
+	for (int i = 0; i < f->channels; i++) {
+		if (f->with_completion)
+			CkDirect_putData(&f->to[i], completed, &i, sizeof(i));
+		else
+			CkDirect_put(&f->to[i]);
+	}
+}
+
+static void round_seen(struct flow *f)
+{
+	struct pe *pe = csd_self();
+
+	f->arrived = 0;
+	if (++f->rounds_seen == f->puts) {
+		for (int i = 0; i < f->channels; i++) {
+			CkDirect_destroyHandle(&f->from[i]);
+			free_buffer(f, f->buf[i]);
+		}
+		csd_exit(pe, 0);
+		return;
+	}
+	if (f->arming == READY_LATER)
+		for (int i = 0; i < f->channels; i++)
+			CkDirect_ready(&f->from[i]);
+	world_send(pe, SENDER, AGAIN, 0, NULL);
+	if (f->arming == MARK_THEN_POLL)
+		for (int i = 0; i < f->channels; i++)
+			world_send(pe, RECEIVER, ARM, i, NULL);
+}
+
+static void arrival(void *data)
+{
+	struct flow *f = flow_of();
+	int c = (int)((CkDirectHandle *)data - f->from);
+
+	f->called[c]++;
+	for (size_t i = f->bytes; i-- > 0;)
+		f->bad += f->buf[c][i] != content(f->rounds_seen + 1, i);
+	if (f->rounds_seen + 1 < f->puts) {
+		if (f->arming == READY_IN_CALLBACK)
+			CkDirect_ready(data);
+		else if (f->arming == MARK_THEN_POLL)
+			CkDirect_readyMark(data);
+	}
+	if (++f->arrived == f->channels)
+		round_seen(f);
+}
+
+static void receiver_start(struct pe *pe, struct flow *f)
+{
+	for (int i = 0; i < f->channels; i++) {
+		f->buf[i] = new_buffer(f);
+		f->from[i] = f->seq ? CkDirect_createHandleSeq(f->buf[i], f->bytes, arrival,
+							       &f->from[i])
+				    : CkDirect_createHandle(f->buf[i], f->bytes, OOB, arrival,
+							    &f->from[i]);
+		world_send(pe, SENDER, HANDLE, i, &f->from[i]);
+	}
+}
+
+static void flow_start(struct pe *pe)
+{
+	struct flow *f = flow_of();
+
+	if (pe->id == SENDER)
+		f->source = new_buffer(f);
+	if (pe->id == RECEIVER)
+		receiver_start(pe, f);
+}
+
+static void flow_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
+{
+	struct flow *f = flow_of();
+
+	(void)pe;
+	switch (kind) {
+	case HANDLE:
+		f->to[index] = *h;
+		CkDirect_assocLocal(&f->to[index], f->source);
+		snprintf(f->path, sizeof(f->path), "%s", CkDirect_path(&f->to[index]));
+		if (++f->n_bound == f->channels)
+			put_all(f);
+		break;
+	case AGAIN:
+		put_all(f);
+		break;
+	case ARM:
+		CkDirect_readyPollQ(&f->from[index]);
+		break;
+	}
+}
+
+static void flow_stop(struct pe *pe)
+{
+	struct flow *f = flow_of();
+
+	if (pe->id == SENDER) {
+		for (int i = 0; i < f->channels; i++)
+			CkDirect_destroyHandle(&f->to[i]);
+		free_buffer(f, f->source);
+	}
+	atomic_fetch_add(&f->created, (long long)pe->n_created);
+	atomic_fetch_add(&f->processed, (long long)pe->n_processed);
+}
+
+/* Run to the end and check what every flow must satisfy. */
+static void run(struct flow *f, int nodes, const char *path)
+{
+	f->w.start = flow_start;
+	f->w.message = flow_message;
+	f->w.stop = flow_stop;
+	f->w.nodes = nodes;
+	f->w.pes = nodes > 1 ? 1 : 2;
+	assert_int_equal(world_run(&f->w), 0);
+	assert_int_equal(f->bad, 0);
+	assert_int_equal(f->rounds_seen, f->puts);
+	for (int i = 0; i < f->channels; i++)
+		assert_int_equal(f->called[i], f->puts);
+	if (f->with_completion)
+		assert_int_equal(f->completions, f->puts * f->channels);
+	assert_string_equal(f->path, path);
+	assert_true(f->created == f->processed);
+	free(f);
+}
+
+static struct flow *new_flow(size_t bytes, int channels, int puts)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+
+	f->bytes = bytes;
+	f->channels = channels;
+	f->puts = puts;
+	return f;
+}
+
+static void data_arrives_whole_between_two_pes_of_a_node(void **state)
+{
+	static const size_t sizes[] = {8, 16, 100, 1024, 100000};
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct flow *f = new_flow(sizes[i], 1, 200);
+
+		f->offset = 8 - sizes[i] % 8; /* the end must be aligned, the start need not */
+		run(f, 1, "memory");
+	}
+}
+
+static void data_arrives_whole_on_each_path_between_nodes(void **state)
+{
+	static const char *const paths[] = {"memory", "rma", "message"};
+	static const size_t sizes[] = {8, 104, 5000};
+
+	(void)state;
+	for (int p = 0; p < 3; p++) {
+		setenv("CK_DIRECT_PATH", paths[p], 1);
+		for (int i = 0; i < 3; i++)
+			for (uint64_t seed = 0; seed < 3; seed++) {
+				struct flow *f = new_flow(sizes[i], 3, 100);
+
+				f->w.seed = seed;
+				run(f, 2, paths[p]);
+			}
+	}
+	unsetenv("CK_DIRECT_PATH");
+}
+
+static void sequence_mode_takes_any_size_and_alignment(void **state)
+{
+	static const char *const paths[] = {"memory", "rma", "message"};
+	static const size_t sizes[] = {1, 7, 8, 101, 5003};
+
+	(void)state;
+	for (int p = 0; p < 3; p++) {
+		setenv("CK_DIRECT_PATH", paths[p], 1);
+		for (int i = 0; i < 5; i++) {
+			struct flow *f = new_flow(sizes[i], 2, 50);
+
+			f->seq = true;
+			f->offset = (size_t)i;
+			run(f, 2, paths[p]);
+			f = new_flow(sizes[i], 2, 50);
+			f->seq = true;
+			f->offset = (size_t)i;
+			run(f, 1, "memory");
+		}
+	}
+	unsetenv("CK_DIRECT_PATH");
+}
+
+static void one_send_buffer_serves_many_channels(void **state)
+{
+	(void)state;
+	run(new_flow(256, CHANNELS_MAX, 20), 1, "memory");
+}
+
+static void ready_may_be_said_after_the_function(void **state)
+{
+	struct flow *f = new_flow(512, 3, 100);
+
+	(void)state;
+	f->arming = READY_LATER;
+	run(f, 1, "memory");
+}
+
+static void data_that_came_between_mark_and_poll_is_found(void **state)
+{
+	(void)state;
+	for (int nodes = 1; nodes <= 2; nodes++) {
+		struct flow *f = new_flow(512, 3, 100);
+
+		f->arming = MARK_THEN_POLL;
+		run(f, nodes, "memory");
+		f = new_flow(33, 3, 100);
+		f->seq = true;
+		f->arming = MARK_THEN_POLL;
+		run(f, nodes, "memory");
+	}
+}
+
+static void local_completion_is_reported_once_per_put(void **state)
+{
+	static const char *const paths[] = {"memory", "rma", "message"};
+
+	(void)state;
+	for (int p = 0; p < 3; p++) {
+		struct flow *f = new_flow(256, 5, 50);
+
+		setenv("CK_DIRECT_PATH", paths[p], 1);
+		f->with_completion = true;
+		run(f, 2, paths[p]);
+	}
+	unsetenv("CK_DIRECT_PATH");
+}
+
+static void checked_mode_accepts_correct_programs(void **state)
+{
+	static const char *const paths[] = {"memory", "rma", "message"};
+
+	(void)state;
+	setenv("CK_CHECK", "1", 1);
+	for (int p = 0; p < 3; p++)
+		for (int seq = 0; seq < 2; seq++)
+			for (int arming = 0; arming < 3; arming++) {
+				struct flow *f = new_flow(200, 4, 40);
+
+				setenv("CK_DIRECT_PATH", paths[p], 1);
+				f->seq = seq;
+				f->arming = (enum arming)arming;
+				f->with_completion = arming == 1;
+				run(f, 2, paths[p]);
+			}
+	unsetenv("CK_DIRECT_PATH");
+	unsetenv("CK_CHECK");
+}
+
+static void within_a_node_the_path_is_always_memory(void **state)
+{
+	(void)state;
+	setenv("CK_DIRECT_PATH", "message", 1);
+	run(new_flow(64, 1, 10), 1, "memory");
+	unsetenv("CK_DIRECT_PATH");
+}
+
+static void memory_of_the_user_works_too(void **state)
+{
+	struct flow *f = new_flow(64, 2, 50);
+
+	(void)state;
+	f->own_memory = true;
+	run(f, 1, "memory");
+}
+
+/* ---- a function may do anything to channels ----------------------------------------------- */
+
+/* One PE, channels to itself. */
+struct chain {
+	struct world w;
+	CkDirectHandle from[3], to[3];
+	uint64_t buf[3], src[3];
+	int steps, recreated;
+};
+
+static struct chain *chain_of(void)
+{
+	return (struct chain *)(uintptr_t)csd_self()->node->program;
+}
+
+static void chain_put(struct chain *c, int i)
+{
+	c->src[i] = (uint64_t)c->steps + 1;
+	CkDirect_put(&c->to[i]);
+}
+
+static void chain_arrival(void *data);
+
+static void chain_create(struct chain *c, int i)
+{
+	c->from[i] = CkDirect_createHandleData(&c->buf[i], 8, 0, chain_arrival, &i, sizeof(i));
+	c->to[i] = c->from[i];
+	CkDirect_assocLocal(&c->to[i], &c->src[i]);
+}
+
+/* Arms itself, puts on the next, and every tenth time destroys both ends of its own channel and
+ * creates it anew: everything inside the function. */
+static void chain_arrival(void *data)
+{
+	struct chain *c = chain_of();
+	int i, again;
+
+	memcpy(&i, data, sizeof(i));
+	assert_int_equal(c->buf[i], c->steps + 1);
+	if (++c->steps == 1000) {
+		csd_exit(csd_self(), 0);
+		return;
+	}
+	if (c->steps % 10) {
+		CkDirect_ready(&c->from[i]);
+	} else {
+		CkDirect_destroyHandle(&c->to[i]);
+		CkDirect_destroyHandle(&c->from[i]);
+		chain_create(c, i);
+		c->recreated++;
+		/* The private data lives until the function returns. */
+		memcpy(&again, data, sizeof(again));
+		assert_int_equal(again, i);
+	}
+	chain_put(c, (i + 1) % 3);
+}
+
+static void chain_start(struct pe *pe)
+{
+	struct chain *c = chain_of();
+
+	(void)pe;
+	for (int i = 0; i < 3; i++)
+		chain_create(c, i);
+	chain_put(c, 0);
+}
+
+static void a_function_may_arm_put_destroy_and_create(void **state)
+{
+	struct chain c = {.w = {.start = chain_start, .nodes = 1, .pes = 1}};
+
+	(void)state;
+	assert_int_equal(world_run(&c.w), 0);
+	assert_int_equal(c.steps, 1000);
+	assert_int_equal(c.recreated, 99);
+}
+
+/* Two channels have arrived in the same pass; the first function destroys the second channel. */
+struct pair {
+	struct world w;
+	CkDirectHandle from[2], to[2];
+	uint64_t buf[2], src[2];
+	int calls;
+};
+
+static struct pair *pair_of(void)
+{
+	return (struct pair *)(uintptr_t)csd_self()->node->program;
+}
+
+static void pair_arrival(void *data)
+{
+	struct pair *p = pair_of();
+	int other = !(int)((uint64_t *)data - p->buf);
+
+	p->calls++;
+	CkDirect_destroyHandle(&p->from[other]);
+	world_send(csd_self(), 0, 0, 0, NULL);
+}
+
+static void pair_start(struct pe *pe)
+{
+	struct pair *p = pair_of();
+
+	(void)pe;
+	for (int i = 0; i < 2; i++) {
+		p->from[i] = CkDirect_createHandle(&p->buf[i], 8, 0, pair_arrival, &p->buf[i]);
+		p->to[i] = p->from[i];
+		p->src[i] = 1;
+		CkDirect_assocLocal(&p->to[i], &p->src[i]);
+	}
+	CkDirect_put(&p->to[0]);
+	CkDirect_put(&p->to[1]);
+}
+
+static void pair_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
+{
+	(void)kind;
+	(void)index;
+	(void)h;
+	/* The unseen put has been counted, too; this message itself not yet. */
+	assert_int_equal(pe->n_created, pe->n_processed + 1);
+	csd_exit(pe, 0);
+}
+
+static void a_destroyed_channel_is_not_called_any_more(void **state)
+{
+	struct pair p = {.w = {.start = pair_start, .message = pair_message, .nodes = 1, .pes = 1}};
+
+	(void)state;
+	assert_int_equal(world_run(&p.w), 0);
+	assert_int_equal(p.calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(data_arrives_whole_between_two_pes_of_a_node),
+		cmocka_unit_test(data_arrives_whole_on_each_path_between_nodes),
+		cmocka_unit_test(sequence_mode_takes_any_size_and_alignment),
+		cmocka_unit_test(one_send_buffer_serves_many_channels),
+		cmocka_unit_test(ready_may_be_said_after_the_function),
+		cmocka_unit_test(data_that_came_between_mark_and_poll_is_found),
+		cmocka_unit_test(local_completion_is_reported_once_per_put),
+		cmocka_unit_test(checked_mode_accepts_correct_programs),
+		cmocka_unit_test(within_a_node_the_path_is_always_memory),
+		cmocka_unit_test(memory_of_the_user_works_too),
+		cmocka_unit_test(a_function_may_arm_put_destroy_and_create),
+		cmocka_unit_test(a_destroyed_channel_is_not_called_any_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_ucx.c: the machine layer over UCX. Runs under a launcher, on two nodes or any even
+ * number: `ckrun -n 2 test_ucx` or `ckrun -n 4 --ppn 2 test_ucx 2` (argument: PEs per node).
+ * PE i of a node plays with PE i of the neighbour node (node ^ 1); the order test is all to
+ * all. Node 0 prints one line per fact. UCX_TLS and UCX_PROTO_ENABLE vary the transport.
+ */
+#include "../../runtime/machine/cmi.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000 };
+
+/* Message kinds, in cmi_msg.handler. */
+enum { PING = 1, STORM, HOLD, KEY, NUDGE };
+
+struct pe {
+	struct node *node;
+	struct cmi_pe *wire;
+	int local, me, peer;
+	bool first;              /* of the pair */
+	struct cmi_msg *last;    /* newest PING, NUDGE or KEY, still ours */
+	struct cmi_msg *over;    /* to be freed: not allowed while it is being delivered */
+	uint64_t seen[PES_MAX];  /* storm: next number expected of each PE */
+	size_t n_storm;
+	struct cmi_msg *held[HELD_MAX];
+	size_t n_held, n_wire;   /* of the held: still in receive buffers */
+	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
+	uint64_t n_puts, put_bytes;
+	size_t n_done;
+};
+
+struct node {
+	struct cmi *m;
+	const struct cmi_job *job;
+	struct pe *pes;
+	int n;
+	pthread_barrier_t barrier;
+	atomic_int n_arrived, stage;
+};
+
+/* The message pool of this test: malloc, and a mark to see who allocated. */
+
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x); \
+			abort(); \
+		} \
+	} while (0)
+
+static struct cmi_msg *msg_alloc(void *owner, size_t size)
+{
+	struct pe *p = owner;
+	struct cmi_msg *m = aligned_alloc(CMI_MSG_ALIGN, (size + 15) / 16 * 16);
+
+	CHECK(m);
+	memset(m, 0, sizeof *m);
+	m->size = size;
+	m->origin = CMI_ORIGIN_POOL;
+	m->home = (uint16_t)p->local;
+	m->size_class = 77;
+	p->n_alive++;
+	return m;
+}
+
+static void msg_free(void *owner, struct cmi_msg *m)
+{
+	struct pe *p = owner;
+
+	if (m->origin == CMI_ORIGIN_WIRE) {
+		cmi_release(p->wire, m);
+		return;
+	}
+	CHECK(m->origin == CMI_ORIGIN_POOL && m->size_class == 77 && m->home == p->local);
+	p->n_alive--;
+	free(m);
+}
+
+/* ---- content ------------------------------------------------------------------------ */
+
+static void fill(struct cmi_msg *m, uint64_t seed)
+{
+	unsigned char *p = (unsigned char *)(m + 1);
+
+	for (size_t i = 0; i < m->size - sizeof *m; i++)
+		p[i] = (unsigned char)(seed + i * 7 + (i >> 8));
+}
+
+static void check_content(const struct cmi_msg *m, uint64_t seed)
+{
+	const unsigned char *p = (const unsigned char *)(m + 1);
+
+	for (size_t i = 0; i < m->size - sizeof *m; i++)
+		CHECK(p[i] == (unsigned char)(seed + i * 7 + (i >> 8)));
+}
+
+static struct cmi_msg *message(struct pe *p, int kind, size_t size, uint64_t seed)
+{
+	struct cmi_msg *m = msg_alloc(p, size);
+
+	m->handler = (uint16_t)kind;
+	m->prio = (int32_t)seed;
+	fill(m, seed);
+	return m;
+}
+
+static void on_arrived(void *owner, struct cmi_msg *m)
+{
+	struct pe *p = owner;
+
+	CHECK((uintptr_t)m % CMI_MSG_ALIGN == 0);
+	switch (m->handler) {
+	case STORM:
+		CHECK((uint32_t)m->prio == (uint32_t)p->seen[m->src_pe]);
+		check_content(m, p->seen[m->src_pe]++);
+		p->n_storm++;
+		m->next = p->over;
+		p->over = m;
+		break;
+	case HOLD:
+		p->n_wire += m->origin == CMI_ORIGIN_WIRE;
+		p->held[p->n_held++] = m;
+		break;
+	default:
+		CHECK(!p->last && m->src_pe == p->peer);
+		p->last = m;
+	}
+}
+
+static void on_put(void *owner, int src_pe, const struct cmi_put_head *h, const void *body,
+		   size_t bytes)
+{
+	struct pe *p = owner;
+	const unsigned char *b = body;
+
+	CHECK(src_pe == p->peer && h->channel == 5 && h->generation == 6 && h->word == 7);
+	CHECK(h->iteration == ++p->n_puts);
+	/* Sent between two storm messages of the same number: order is checked by it. */
+	CHECK(p->seen[src_pe] == h->iteration);
+	for (size_t i = 0; i < bytes; i++)
+		CHECK(b[i] == (unsigned char)(h->iteration + i));
+	p->put_bytes += bytes;
+}
+
+static const struct cmi_client CLIENT = {msg_alloc, msg_free, on_arrived, on_put};
+
+static void op_done(struct cmi_op *op)
+{
+	struct pe *p = op->arg;
+
+	p->n_done++;
+}
+
+static int progress(struct pe *p)
+{
+	int n = cmi_progress(p->wire);
+
+	while (p->over) {
+		struct cmi_msg *m = p->over;
+
+		p->over = m->next;
+		msg_free(p, m);
+	}
+	return n;
+}
+
+/* ---- together ----------------------------------------------------------------------- */
+
+/** All PEs of the job meet; the wires move on meanwhile. */
+static void meet(struct pe *p, const char *fact)
+{
+	struct node *n = p->node;
+	int stage = atomic_load(&n->stage);
+
+	atomic_fetch_add(&n->n_arrived, 1);
+	while (atomic_load(&n->stage) == stage)
+		if (progress(p) == 0)
+			cmi_sleep(p->wire, 1000);
+	CHECK(p->n_alive == 0);
+	if (p->me == 0 && fact)
+		printf("ok   %s\n", fact);
+}
+
+static struct cmi_msg *await(struct pe *p)
+{
+	struct cmi_msg *m;
+
+	while (!p->last)
+		progress(p);
+	m = p->last;
+	p->last = NULL;
+	return m;
+}
+
+static uint64_t next_random(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	return *s ^= *s << 17;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- the tests ---------------------------------------------------------------------- */
+
+static void ping_pong(struct pe *p, size_t size, uint64_t seed)
+{
+	struct cmi_msg *m;
+
+	if (p->first)
+		cmi_send(p->wire, p->peer, message(p, PING, size, seed));
+	m = await(p);
+	CHECK(m->size == size && m->src_pe == p->peer);
+	check_content(m, seed);
+	msg_free(p, m);
+	if (!p->first)
+		cmi_send(p->wire, p->peer, message(p, PING, size, seed));
+}
+
+static void test_sizes(struct pe *p)
+{
+	static const size_t SIZES[] = {32, 33, 64, 92, 100, 124, 125, 200, 512, 1000, 1024, 1025,
+				       4096, 8000, 8300, 30000, 33000, 65535, 65536, 70000,
+				       100000, 500000, 1 << 20, (4 << 20) - 1, 4 << 20, 5 << 20};
+
+	for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++)
+		for (uint64_t k = 0; k < 3; k++)
+			ping_pong(p, SIZES[i], i + k);
+	meet(p, "messages of 32 B to 5 MB arrive whole, both ways");
+}
+
+/** Mostly small, some large, now and then a rendezvous in the middle of the stream. */
+static size_t storm_size(uint64_t *s)
+{
+	uint64_t r = next_random(s);
+
+	if (r % 1000 == 0)
+		return (4 << 20) + r % 1000;
+	if (r % 3)
+		return sizeof(struct cmi_msg) + (r >> 10) % 300;
+	return sizeof(struct cmi_msg) + (r >> 10) % STORM_BYTES;
+}
+
+static void test_order(struct pe *p)
+{
+	const struct cmi_job *j = p->node->job;
+	int n_others = j->n_pes - j->my_n_pes;
+	uint64_t s = 88172645463325252u + (uint64_t)p->me, sent[PES_MAX] = {0};
+	size_t n = STORM_MESSAGES / (size_t)j->my_n_pes;
+
+	for (size_t i = 0; i < n; i++) {
+		for (int pe = 0; pe < j->n_pes; pe++)
+			if (j->node_of[pe] != j->node)
+				cmi_send(p->wire, pe,
+					 message(p, STORM, storm_size(&s), sent[pe]++));
+		if (next_random(&s) % 4)
+			progress(p);
+		/* What flow control does above this layer. */
+		while (p->n_alive > 200)
+			progress(p);
+	}
+	while (p->n_storm < n * (size_t)n_others || p->n_alive)
+		progress(p);
+	meet(p, "messages of random size keep their order on every pair, both ways at once");
+}
+
+static void test_put_am(struct pe *p)
+{
+	static const size_t SIZES[] = {0, 8, 100, 3000, 9000, 100000, 5 << 20, 8};
+	enum { N = sizeof SIZES / sizeof *SIZES };
+	struct cmi_op ops[N] = {{.done = NULL}};
+	unsigned char *src[N];
+	size_t n_later = 0, total = 0;
+
+	memset(p->seen, 0, sizeof p->seen);
+	p->n_storm = p->n_puts = p->put_bytes = p->n_done = 0;
+	meet(p, NULL);
+	for (size_t i = 0; i < N; i++) {
+		struct cmi_put_head h = {5, 6, i + 1, 7};
+
+		cmi_send(p->wire, p->peer, message(p, STORM, 32 + i * 1000, i));
+		src[i] = malloc(SIZES[i] + 1);
+		for (size_t k = 0; k < SIZES[i]; k++)
+			src[i][k] = (unsigned char)(i + 1 + k);
+		ops[i].done = op_done;
+		ops[i].arg = p;
+		n_later += !cmi_put_am(p->wire, p->peer, &h, src[i], SIZES[i], &ops[i]);
+		total += SIZES[i];
+		memset(&h, 0xee, sizeof h);
+	}
+	while (p->n_puts < N || p->n_done < n_later)
+		progress(p);
+	CHECK(p->put_bytes == total && p->n_storm == N);
+	for (size_t i = 0; i < N; i++)
+		free(src[i]);
+	meet(p, "puts by active message carry head and body, in order with messages");
+}
+
+static void test_holding(struct pe *p)
+{
+	enum { N = 1000, SIZE = 2000 };
+
+	for (uint64_t i = 0; i < N; i++)
+		cmi_send(p->wire, p->peer, message(p, HOLD, SIZE, i));
+	while (p->n_held < N)
+		progress(p);
+	CHECK(p->n_wire <= 128);
+	for (size_t i = 0; i < N; i++) {
+		check_content(p->held[i], i);
+		msg_free(p, p->held[i]);
+	}
+	while (p->n_alive)
+		progress(p);
+	if (p->me == 0)
+		printf("     held in place: %zu of %d\n", p->n_wire, N);
+	meet(p, "1000 unreleased messages all arrive, at most 128 in receive buffers");
+}
+
+/** What a node sends about its memory. */
+struct offer {
+	uint64_t addr;
+	struct cmi_key key;
+};
+
+static struct offer swap_offers(struct pe *p, void *mine, size_t bytes)
+{
+	struct offer o = {.addr = (uintptr_t)mine};
+	struct cmi_msg *m = msg_alloc(p, sizeof *m + sizeof o);
+
+	cmi_mem_key(p->node->m, mine, bytes, &o.key);
+	m->handler = KEY;
+	memcpy(m + 1, &o, sizeof o);
+	cmi_send(p->wire, p->peer, m);
+	m = await(p);
+	memcpy(&o, m + 1, sizeof o);
+	msg_free(p, m);
+	return o;
+}
+
+static void await_word(struct pe *p, const uint64_t *word, uint64_t value)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+		progress(p);
+}
+
+static void test_mapped(struct pe *p)
+{
+	enum { WORDS = 1000 };
+	uint64_t *mine = cmi_mem_alloc(p->node->m, WORDS * 8), *theirs;
+	struct offer o = swap_offers(p, mine, WORDS * 8);
+	struct cmi_remote *r = cmi_attach(p->wire, p->peer, &o.key, o.addr);
+	struct cmi_remote *again = cmi_attach(p->wire, p->peer, &o.key, o.addr + 64);
+
+	CHECK(o.key.len > 0 && r && r == again);
+	cmi_detach(p->wire, again);
+	theirs = cmi_remote_ptr(r, o.addr);
+	if (!theirs && p->me == 0)
+		printf("     (not mapped over this transport)\n");
+	for (uint64_t k = 1; theirs && k < 2000; k++) {
+		for (int i = 0; i < WORDS - 1; i++)
+			theirs[i] = k * 1000 + (uint64_t)i;
+		__atomic_store_n(&theirs[WORDS - 1], k, __ATOMIC_RELEASE);
+		await_word(p, &mine[WORDS - 1], k);
+		for (int i = 0; i < WORDS - 1; i++)
+			CHECK(mine[i] == k * 1000 + (uint64_t)i);
+		ping_pong(p, 40, k); /* consumed, on both sides */
+	}
+	cmi_detach(p->wire, r);
+	meet(p, "the neighbour's memory is written through a pointer");
+	cmi_mem_free(p->node->m, mine);
+}
+
+static void test_put(struct pe *p, size_t words, int n)
+{
+	uint64_t *mine = cmi_mem_alloc(p->node->m, words * 8), *src = malloc(words * 8);
+	struct offer o = swap_offers(p, mine, words * 8);
+	struct cmi_remote *r = cmi_attach(p->wire, p->peer, &o.key, o.addr);
+	size_t body = (words - 1) * 8;
+
+	CHECK(r);
+	for (uint64_t k = 1; k <= (uint64_t)n; k++) {
+		struct cmi_op op = {.done = op_done, .arg = p};
+
+		for (size_t i = 0; i < words - 1; i++)
+			src[i] = k * 100000 + i;
+		p->n_done = 0;
+		if (cmi_put(p->wire, r, o.addr, src, body, r, o.addr + body, k, &op))
+			p->n_done++;
+		await_word(p, &mine[words - 1], k);
+		for (size_t i = 0; i < words - 1; i++)
+			CHECK(mine[i] == k * 100000 + i);
+		while (p->n_done < 1)
+			progress(p);
+		CHECK(p->n_done == 1);
+		ping_pong(p, 40, k);
+	}
+	cmi_detach(p->wire, r);
+	meet(p, NULL);
+	cmi_mem_free(p->node->m, mine);
+	free(src);
+}
+
+static void test_puts(struct pe *p)
+{
+	test_put(p, 1, 500);
+	test_put(p, 2, 500);
+	test_put(p, 129, 500);
+	test_put(p, 4096, 500);
+	test_put(p, 12500, 300);
+	test_put(p, 200000, 20);
+	meet(p, "an ordered put shows its word only after its body, 8 B to 1.6 MB");
+}
+
+static void test_foreign(struct pe *p)
+{
+	char buf[256] = {0};
+	struct cmi_key key;
+
+	cmi_mem_key(p->node->m, buf, sizeof buf, &key);
+	if (p->me == 0)
+		printf("     key of stack memory: %d bytes\n", key.len);
+	CHECK(key.len > 0 || !cmi_attach(p->wire, p->peer, &key, (uintptr_t)buf));
+	meet(p, "memory that cannot be registered has no key, and cannot be attached");
+}
+
+static void test_sleep(struct pe *p)
+{
+	double t;
+	int n_sleeps = 0;
+
+	meet(p, NULL);
+	if (p->first) {
+		usleep(300000);
+		cmi_send(p->wire, p->peer, message(p, NUDGE, 40, 3));
+		while (p->n_alive)
+			progress(p);
+	} else {
+		t = now();
+		while (!p->last) {
+			if (progress(p))
+				continue;
+			cmi_sleep(p->wire, -1);
+			n_sleeps++;
+		}
+		CHECK(now() - t > 0.1 && now() - t < 5);
+		msg_free(p, await(p));
+		if (p->local == 0 && p->node->job->node == 1)
+			printf("     slept %d times in 0.3 s\n", n_sleeps);
+	}
+	meet(p, "a message ends a sleep");
+	cmi_wake(p->wire);
+	cmi_sleep(p->wire, -1);
+	t = now();
+	while (progress(p) || now() - t < 0.001)
+		;
+	t = now();
+	for (int i = 0; i < 100 && now() - t < 0.02; i++)
+		cmi_sleep(p->wire, 20000);
+	CHECK(now() - t >= 0.015);
+	meet(p, "a wake before the sleep is not lost; a sleep ends in time");
+}
+
+/** Figures, for the reader: not a test. */
+static void measure(struct pe *p)
+{
+	enum { N = 20000 };
+	struct cmi_msg *m;
+	double t = 0;
+
+	if (p->first)
+		cmi_send(p->wire, p->peer, message(p, PING, 132, 1));
+	for (int i = 0; i < N; i++) {
+		if (i == N / 10)
+			t = now();
+		m = await(p);
+		if (i < N - 1 || !p->first) /* the same memory goes back and forth */
+			cmi_send(p->wire, p->peer, m);
+		else
+			msg_free(p, m);
+	}
+	if (p->me == 0)
+		printf("     100 B payload round trip: %.2f us\n", (now() - t) / (N - N / 10) * 1e6);
+	meet(p, NULL);
+	t = now();
+	for (int i = 0; i < N; i++)
+		progress(p);
+	if (p->me == 0)
+		printf("     idle cmi_progress: %.0f ns, poll period %d\n", (now() - t) / N * 1e9,
+		       cmi_poll_period(p->wire));
+	meet(p, NULL);
+}
+
+/* ---- frame -------------------------------------------------------------------------- */
+
+static void *pe_main(void *arg)
+{
+	struct pe *p = arg;
+	struct node *n = p->node;
+
+	CHECK(cmi_pe_open(n->m, p->local, p, &p->wire) == 0);
+	pthread_barrier_wait(&n->barrier);
+	pthread_barrier_wait(&n->barrier); /* between: cmi_connect */
+	p->me = n->job->my_first_pe + p->local;
+	p->peer = n->job->first_pe[n->job->node ^ 1] + p->local;
+	p->first = n->job->node % 2 == 0;
+	CHECK(cmi_has_network(p->wire));
+	meet(p, NULL);
+	test_sizes(p);
+	test_order(p);
+	test_put_am(p);
+	test_holding(p);
+	test_mapped(p);
+	test_puts(p);
+	test_foreign(p);
+	test_sleep(p);
+	measure(p);
+	meet(p, NULL);
+	cmi_pe_close(p->wire);
+	return NULL;
+}
+
+/** Answer each meeting of the PEs with a fence of the nodes, until all are done. */
+static void lead(struct node *n, int n_meetings)
+{
+	for (int i = 0; i < n_meetings; i++) {
+		while (atomic_load(&n->n_arrived) < n->n)
+			usleep(50);
+		CHECK(cmi_fence(n->m) == 0);
+		atomic_store(&n->n_arrived, 0);
+		atomic_fetch_add(&n->stage, 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct node n = {.n = argc > 1 ? atoi(argv[1]) : 1};
+	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 2};
+	pthread_t thread[PES_MAX];
+
+	/* meetings: start, sizes, order, put_am 2, holding, mapped, puts 7, foreign, sleep 3,
+	 * measure 2, end */
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 7 + 1 + 3 + 2 + 1 };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	alarm(240);
+	CHECK(n.n >= 1 && n.n <= 8);
+	n.pes = calloc((size_t)n.n, sizeof *n.pes);
+	pthread_barrier_init(&n.barrier, NULL, (unsigned)n.n + 1);
+	CHECK(cmi_open(&o, &CLIENT, &n.m) == 0);
+	n.job = cmi_job(n.m);
+	CHECK(n.job->n_nodes % 2 == 0 && n.job->n_pes <= PES_MAX);
+	CHECK(strcmp(cmi_name(n.m), "ucx") == 0);
+	for (int i = 0; i < n.n; i++) {
+		n.pes[i].node = &n;
+		n.pes[i].local = i;
+		CHECK(pthread_create(&thread[i], NULL, pe_main, &n.pes[i]) == 0);
+	}
+	pthread_barrier_wait(&n.barrier);
+	CHECK(cmi_connect(n.m, 42) == 0);
+	pthread_barrier_wait(&n.barrier);
+	lead(&n, MEETINGS);
+	for (int i = 0; i < n.n; i++)
+		pthread_join(thread[i], NULL);
+	cmi_close(n.m);
+	pthread_barrier_destroy(&n.barrier);
+	free(n.pes);
+	return 0;
+}
