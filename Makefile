@@ -52,7 +52,7 @@ bench-bins: $(BENCH_BINS)
 $(B)/%.o: %.c
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	$(say) AR $@

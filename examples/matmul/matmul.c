@@ -56,9 +56,9 @@ static void prepare(Main *self, bool warming)
 static void print_header(void)
 {
 	if (!opt.quiet)
-		CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s recv %s\n", opt.n, opt.p,
-			 CkNumPes(), CkNumNodes(), opt.iters, opt.barrier ? "barrier" : "none",
-			 opt.malloc_recv ? "malloc" : "shared");
+		CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s recv %s\n", opt.n,
+			 opt.p, CkNumPes(), CkNumNodes(), opt.iters,
+			 opt.barrier ? "barrier" : "none", opt.malloc_recv ? "malloc" : "shared");
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)

@@ -17,9 +17,9 @@
  *      kind its path has), N's noticing it an acquire, and N's put for k + 2 comes after
  *      that in program order. So the out-of-band value happens before N's data, and cannot
  *      overwrite it.
- *  (4) The sender's buffer: one packed side per slot, packed again only when every put of
- *      the iteration before is locally complete (b->unsent); that the data has arrived
- *      there would not be enough to know.
+ *  (4) The sender's buffer, one per side for both slots, is packed again only when every put
+ *      of the iteration before is locally complete (b->unsent); to know that the data has
+ *      arrived there would not be enough.
  *
  * With --sync barrier, (1) and (2) are replaced by the reduction: no block begins k + 1
  * before all have released k. One slot is enough, as in the paper.
@@ -100,7 +100,6 @@ static void init_link(Block *b, int side, int slot)
 	*l = (struct link){.ghost = b->wall[side], .block = b, .slot = slot};
 	if (b->wall[side] || !opt.modes[MODE_DIRECT])
 		return;
-	l->send = alloc_doubles(cells);
 	l->recv = opt.malloc_recv ? alloc_doubles(cells) : CkDirect_alloc(cells * sizeof(double));
 	if (!l->recv)
 		CkAbort("stencil: no shared memory for receive buffers: use --recv malloc");
@@ -115,8 +114,11 @@ void Block_on_new(Block *b)
 	b->next = alloc_doubles(box_cells(b->box));
 	for (int side = 0; side < N_SIDES; side++)
 		if (beyond(i, side, &there)) {
-			b->neighbour[side] = Block_at(Block_thisProxy(b), there.x, there.y, there.z);
+			b->neighbour[side] =
+				Block_at(Block_thisProxy(b), there.x, there.y, there.z);
 			b->n_neighbours++;
+			if (opt.modes[MODE_DIRECT])
+				b->send[side] = alloc_doubles(side_cells(b->box, side));
 		} else {
 			b->wall[side] = make_wall(side_cells(b->box, side), wall_value(side));
 		}
@@ -157,7 +159,7 @@ void Block_on_channel(Block *b, int side, int slot, CkDirectHandle h)
 	const char *path;
 
 	l->out = h;
-	CkDirect_assocLocal(&l->out, l->send);
+	CkDirect_assocLocal(&l->out, b->send[side]);
 	path = CkDirect_path(&l->out);
 	l->at_once = !strcmp(path, "memory");
 	b->paths[l->at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
@@ -189,7 +191,7 @@ static void send_side(Block *b, int side, int slot)
 		Block_ghost(b->neighbour[side], m);
 		return;
 	}
-	pack_side(l->send, b->u, b->box, side);
+	pack_side(b->send[side], b->u, b->box, side);
 	if (l->at_once) {
 		CkDirect_put(&l->out);
 	} else {
@@ -380,10 +382,11 @@ void Block_on_finish(Block *b)
 				free(l->recv);
 			else
 				CkDirect_free(l->recv);
-			free(l->send);
 		}
-	for (int side = 0; side < N_SIDES; side++)
+	for (int side = 0; side < N_SIDES; side++) {
 		free(b->wall[side]);
+		free(b->send[side]);
+	}
 	free(b->u);
 	free(b->next);
 	CkContributeBarrier(b, Main_cb_finished(mainProxy));

@@ -25,7 +25,6 @@ struct link {
 	const double *ghost;    /* where the kernel reads */
 	Side *kept;             /* msg: the message that ghost points into */
 	double *recv;           /* direct: the channel's receive buffer */
-	double *send;           /* direct: the packed side; the runtime's while b->unsent */
 	CkDirectHandle in;      /* made here */
 	CkDirectHandle out;     /* made by the neighbour, bound here */
 	bool at_once;           /* a put on `out` is locally complete when it returns */
@@ -38,6 +37,7 @@ struct Block {
 	int x0, y0, z0;         /* and where in the domain they begin */
 	double *u, *next;       /* the field before and after the iteration */
 	double *wall[N_SIDES];  /* what a side without a neighbour sees, else NULL */
+	double *send[N_SIDES];  /* direct: the packed side; the runtime's while unsent > 0 */
 	CProxyElement_Block neighbour[N_SIDES];
 	int n_neighbours;
 	struct link link[N_SLOTS][N_SIDES];

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ast.h: a .ci file as data. parse.c builds it, check.c completes it (the fields marked
+ * "check"), the generators only read it. Lists are in the order of the file.
+ */
+#ifndef CI_AST_H
+#define CI_AST_H
+
+#include "lex.h"
+
+enum ci_class {
+	CI_VOID,
+	CI_INTEGER,
+	CI_FLOATING,
+	CI_RUNTIME,          /* check: a struct of the runtime or a proxy, known to be right */
+	CI_USER,             /* any other name, or struct/union/enum: the C compiler knows it */
+};
+
+struct ci_type {
+	const struct ci_tok *tok;   /* its first word, `const` aside */
+	const char *text;           /* as C writes it, without const and stars */
+	enum ci_class class_;
+	int stars;
+};
+
+/** Tokens from `from` up to, without, `to`. Empty: no expression. */
+struct ci_expr {
+	const struct ci_tok *from, *to;
+};
+
+enum ci_param_kind {
+	CI_PARAM_VALUE,
+	CI_PARAM_ARRAY,      /* T v[length] */
+	CI_PARAM_STRING,     /* char *s */
+	CI_PARAM_MESSAGE,    /* Block *b: alone in its list */
+	CI_PARAM_ARGS,       /* CkArgMsg *m: alone, a main chare's constructor only */
+	CI_PARAM_REDUCTION,  /* CkReductionMsg *m: alone */
+};
+
+struct ci_param {
+	struct ci_param *next;
+	const struct ci_tok *tok;   /* where it starts */
+	const char *name;
+	const char *c_name;         /* check: its name inside generated functions */
+	struct ci_type type;
+	enum ci_param_kind kind;    /* parse: VALUE or ARRAY; the rest by check */
+	struct ci_expr length;
+	bool bad;                   /* had an error: no further ones */
+};
+
+enum {
+	CI_REDUCTION_TARGET = 1,
+	CI_EXPEDITED = 2,
+};
+
+struct ci_entry {
+	struct ci_entry *next;
+	const struct ci_tok *tok;   /* its name */
+	const char *name;           /* "new" for the constructor, as in C */
+	bool ctor;
+	unsigned attrs;
+	struct ci_param *params;
+	int number;                 /* check: 0 is the constructor */
+	const char *want;           /* check: CkDataType of a reduction target, or NULL */
+	bool bad;
+};
+
+enum ci_chare_kind {
+	CI_MAINCHARE,
+	CI_ARRAY,
+	CI_GROUP,
+	CI_LATER,            /* a kind that is refused for now; its body is checked anyway */
+};
+
+struct ci_chare {
+	struct ci_chare *next;
+	const struct ci_tok *tok;
+	const char *name;
+	enum ci_chare_kind kind;
+	int nd;
+	struct ci_entry *ctor;      /* NULL: none was declared */
+	struct ci_entry *entries;   /* the others */
+	struct ci_module *module;
+};
+
+enum ci_field_kind {
+	CI_FIELD_FIXED,      /* T x; T x[3]; */
+	CI_FIELD_VAR,        /* T x[]; its length is given to X_alloc */
+};
+
+/** A member of a message, or a readonly. */
+struct ci_field {
+	struct ci_field *next;
+	const struct ci_tok *tok;
+	const char *name;
+	struct ci_type type;
+	enum ci_field_kind kind;
+	struct ci_expr dims;        /* all of "[3][4]" */
+	bool bad;
+};
+
+struct ci_message {
+	struct ci_message *next;
+	const struct ci_tok *tok;
+	const char *name;
+	struct ci_field *fields;
+	int n_var;
+	struct ci_module *module;
+};
+
+/** A name in a list: an include, an extern module, an initnode function. */
+struct ci_item {
+	struct ci_item *next;
+	const struct ci_tok *tok;
+	const char *name;
+};
+
+struct ci_module {
+	struct ci_module *next;
+	const struct ci_tok *tok;
+	const char *name;
+	bool main;
+	struct ci_item *includes, *externs, *initnodes;
+	struct ci_field *readonlies;
+	struct ci_message *messages;
+	struct ci_chare *chares;
+	bool uses_direct;           /* check: names CkDirectHandle */
+};
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check.c: modules, readonlies, messages and chares as a whole.
+ */
+#include "check.h"
+#include "check_int.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* ---- readonlies and messages ---------------------------------------------------------------- */
+
+/* Fixed sizes are constants: numbers, or names that an included header knows. */
+static bool check_dims(struct checker *c, const struct ci_field *f)
+{
+	for (const struct ci_tok *t = f->dims.from; t != f->dims.to; t++) {
+		if (t->kind == TOK_NAME && c->module->includes == NULL) {
+			ci_error(c->ci, t->at,
+				 "write a number, or name the header that defines it: "
+				 "include \"header.h\";",
+				 "the size of '%s' must be a constant: '%s' is unknown here",
+				 f->name, t->s);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check_field(struct checker *c, struct ci_field *f, bool in_message)
+{
+	if (f->bad)
+		return;
+	if (f->type.stars != 0) {
+		ci_error(c->ci, f->type.tok->at, in_message ?
+			 ci_fmt(c->ci, "write a variable array: %s %s[];", f->type.text, f->name) :
+			 ci_fmt(c->ci, "write a fixed array: %s %s[64];", f->type.text, f->name),
+			 "a pointer means nothing on another node: '%s' cannot be %s", f->name,
+			 in_message ? "in a message" : "readonly");
+		return;
+	}
+	if (check_variable_name(c, f->tok, f->name) && check_value_type(c, &f->type))
+		check_dims(c, f);
+}
+
+static void check_message(struct checker *c, struct ci_message *m)
+{
+	for (struct ci_field *f = m->fields; f != NULL; f = f->next) {
+		const struct ci_field *first = m->fields;
+
+		check_field(c, f, true);
+		m->n_var += f->kind == CI_FIELD_VAR;
+		while (strcmp(first->name, f->name) != 0)
+			first = first->next;
+		if (first != f)
+			ci_error(c->ci, f->tok->at, "choose another name",
+				 "message '%s' has two members named '%s'", m->name, f->name);
+	}
+	if (m->fields == NULL && !c->parse_failed)
+		ci_error(c->ci, m->tok->at,
+			 "add a member; to send no data, write an entry method without parameters",
+			 "message '%s' has no members", m->name);
+}
+
+/* ---- chares --------------------------------------------------------------------------------- */
+
+static bool same_params(const struct ci_entry *a, const struct ci_entry *b)
+{
+	const struct ci_param *p = a->params;
+	const struct ci_param *q = b->params;
+
+	while (p != NULL && q != NULL && p->type.text != NULL && q->type.text != NULL &&
+	       strcmp(p->type.text, q->type.text) == 0 && p->type.stars == q->type.stars &&
+	       p->kind == q->kind) {
+		p = p->next;
+		q = q->next;
+	}
+	return p == NULL && q == NULL;
+}
+
+static void check_doubled(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+{
+	const struct ci_entry *first = chare->entries;
+
+	while (strcmp(first->name, e->name) != 0)
+		first = first->next;
+	if (first == e)
+		return;
+	e->bad = true;
+	if (same_params(first, e))
+		ci_error(c->ci, e->tok->at, "take one of them out",
+			 "entry method '%s' is declared twice, first in line %d", e->name,
+			 first->tok->line);
+	else
+		ci_error(c->ci, e->tok->at, "give it another name",
+			 "a second entry method '%s' (first: line %d) needs C++: there is no "
+			 "overloading in C", e->name, first->tok->line);
+}
+
+static void check_chare(struct checker *c, struct ci_chare *chare)
+{
+	int number = 1;
+
+	if (chare->ctor != NULL)
+		check_entry(c, chare, chare->ctor);
+	else if (chare->kind != CI_LATER && !c->parse_failed)
+		ci_error(c->ci, chare->tok->at,
+			 ci_fmt(c->ci, "write 'entry %s(%s);'", chare->name,
+				chare->kind == CI_MAINCHARE ? "CkArgMsg *m" : ""),
+			 "'%s' has no constructor", chare->name);
+	for (struct ci_entry *e = chare->entries; e != NULL; e = e->next) {
+		e->number = number++;
+		check_entry(c, chare, e);
+		check_doubled(c, chare, e);
+	}
+	if (number > UINT16_MAX)
+		ci_error(c->ci, chare->tok->at, NULL, "'%s' has more than %d entry methods",
+			 chare->name, UINT16_MAX - 1);
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+static void check_module(struct checker *c)
+{
+	for (const struct ci_item *x = c->module->externs; x != NULL; x = x->next) {
+		if (strcmp(x->name, c->module->name) == 0)
+			ci_error(c->ci, x->tok->at, "take it out",
+				 "module '%s' names itself as extern", x->name);
+	}
+	for (struct ci_field *r = c->module->readonlies; r != NULL; r = r->next)
+		check_field(c, r, false);
+	for (struct ci_message *m = c->module->messages; m != NULL; m = m->next)
+		check_message(c, m);
+	for (struct ci_chare *x = c->module->chares; x != NULL; x = x->next)
+		check_chare(c, x);
+}
+
+static void check_one_main(struct checker *c)
+{
+	const struct ci_module *main_module = NULL;
+
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		if (m->main && main_module != NULL)
+			ci_error(c->ci, m->tok->at,
+				 ci_fmt(c->ci, "write 'module %s', and 'extern module %s;' in '%s'",
+					m->name, m->name, main_module->name),
+				 "a program has one mainmodule, and '%s' (line %d) is it",
+				 main_module->name, main_module->tok->line);
+		else if (m->main)
+			main_module = m;
+	}
+}
+
+void ci_check(struct ci *ci, struct ci_module *modules)
+{
+	struct checker c = {.ci = ci, .modules = modules, .parse_failed = ci->n_errors > 0};
+
+	check_one_main(&c);
+	for (c.module = modules; c.module != NULL; c.module = c.module->next)
+		check_module(&c);
+	check_collisions(&c);
+}

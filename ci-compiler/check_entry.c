@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check_entry.c: the parameters of one entry method, alone and together.
+ */
+#include "check_int.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static struct ci_param *find_param(const struct ci_entry *e, const char *name)
+{
+	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (strcmp(q->name, name) == 0)
+			return q;
+	}
+	return NULL;
+}
+
+/* ---- lengths ------------------------------------------------------------------------------ */
+
+static const struct ci_field *find_readonly(const struct checker *c, const char *name)
+{
+	for (const struct ci_field *r = c->module->readonlies; r != NULL; r = r->next) {
+		if (strcmp(r->name, name) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+/* Macros and enum constants of an included header, which ckci does not read. */
+static bool looks_constant(const struct checker *c, const char *s)
+{
+	if (c->module->includes == NULL)
+		return false;
+	while (isupper((unsigned char)*s) || isdigit((unsigned char)*s) || *s == '_')
+		s++;
+	return *s == '\0';
+}
+
+static const char *usable_params(struct checker *c, const struct ci_entry *e)
+{
+	const char *list = "";
+
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_VALUE && q->type.class_ == CI_INTEGER)
+			list = ci_fmt(c->ci, "%s%s%s", list, *list != '\0' ? ", " : "", q->name);
+	}
+	return *list != '\0' ? ci_fmt(c->ci, "the integer parameters here: %s", list) :
+	       "add an integer parameter that says how many values are sent, as in 'int n'";
+}
+
+static bool length_error(struct checker *c, const struct ci_entry *e, const struct ci_tok *t,
+			 const char *why)
+{
+	ci_error(c->ci, t->at, usable_params(c, e), "a length cannot use '%s': %s", t->s, why);
+	return false;
+}
+
+static bool check_length_name(struct checker *c, const struct ci_entry *e, const struct ci_tok *t)
+{
+	const struct ci_param *q = find_param(e, t->s);
+	const struct ci_field *r = find_readonly(c, t->s);
+	bool member = strcmp(t[1].s, ".") == 0;
+
+	if (q != NULL && q->bad)
+		return true;
+	if (q != NULL && q->kind != CI_PARAM_VALUE)
+		return length_error(c, e, t, q->kind == CI_PARAM_ARRAY ?
+				    "it is an array parameter itself" : "it is no number");
+	if (q == NULL && r == NULL)
+		return looks_constant(c, t->s) ||
+		       length_error(c, e, t, "it is no parameter of this entry method");
+	if (q == NULL && r->dims.from != r->dims.to)
+		return length_error(c, e, t, "this readonly is an array");
+	switch ((q != NULL ? &q->type : &r->type)->class_) {
+	case CI_FLOATING:
+		return length_error(c, e, t, "it is no integer");
+	case CI_RUNTIME:
+		return member || length_error(c, e, t, "it is no number");
+	default:
+		return true;    /* CI_USER may be a typedef of an integer */
+	}
+}
+
+static bool check_length(struct checker *c, const struct ci_entry *e, struct ci_param *q)
+{
+	for (const struct ci_tok *t = q->length.from; t != q->length.to; t++) {
+		if (t->kind == TOK_NAME && strcmp(t[-1].s, ".") != 0 &&
+		    !check_length_name(c, e, t))
+			return false;
+	}
+	return true;
+}
+
+/* ---- one parameter -------------------------------------------------------------------------- */
+
+static bool check_param_name(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (strcmp(q->name, "self") == 0) {
+		ci_error(c->ci, q->tok->at, "choose another name",
+			 "'self' is the handler's first parameter: the chare");
+		return false;
+	}
+	if (find_param(e, q->name) != q) {
+		ci_error(c->ci, q->tok->at, "choose another name",
+			 "two parameters are named '%s'", q->name);
+		return false;
+	}
+	return check_variable_name(c, q->tok, q->name);
+}
+
+static bool check_param_type(struct checker *c, struct ci_param *q)
+{
+	struct ci_type *type = &q->type;
+
+	if (q->kind == CI_PARAM_ARRAY && (type->stars != 0 || strcmp(type->text, "string") == 0)) {
+		ci_error(c->ci, type->tok->at,
+			 "send one string per call, or all of them in one array: "
+			 "'int n, char text[n]'", "an array of pointers cannot be sent");
+		return false;
+	}
+	if (type->stars != 0)
+		return check_pointer_type(c, type, q->name, &q->kind);
+	if (q->kind == CI_PARAM_VALUE && strcmp(type->text, "string") == 0) {
+		q->kind = CI_PARAM_STRING;
+		return true;
+	}
+	return check_value_type(c, type);
+}
+
+/* Messages come alone: they are the payload. */
+static bool check_alone(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (q->kind < CI_PARAM_MESSAGE || (e->params == q && q->next == NULL))
+		return true;
+	ci_error(c->ci, q->tok->at, q->kind == CI_PARAM_MESSAGE ?
+		 "move the other parameters into the message, or the message's members into the "
+		 "parameters" : "take the other parameters out",
+		 "'%s *%s' must be the only parameter", q->type.text, q->name);
+	return false;
+}
+
+/* A global of the same name would be shadowed inside generated functions. */
+static const char *inner_name(struct checker *c, const char *name)
+{
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
+			if (strcmp(r->name, name) == 0)
+				return ci_fmt(c->ci, "ck_in_%s", name);
+		}
+	}
+	return name;
+}
+
+static bool check_param(struct checker *c, const struct ci_entry *e, struct ci_param *q)
+{
+	q->c_name = inner_name(c, q->name);
+	return check_param_name(c, e, q) && check_param_type(c, q) && check_alone(c, e, q);
+}
+
+/* ---- reduction targets ---------------------------------------------------------------------- */
+
+static const char *data_type(const char *type)
+{
+	static const struct { const char *type, *data; } table[] = {
+		{"int", "CK_INT"}, {"signed", "CK_INT"}, {"signed int", "CK_INT"},
+		{"int32_t", "CK_INT"}, {"long", "CK_LONG"}, {"long int", "CK_LONG"},
+		{"signed long", "CK_LONG"}, {"int64_t", "CK_LONG"}, {"float", "CK_FLOAT"},
+		{"double", "CK_DOUBLE"}, {NULL, NULL}
+	};
+
+	for (int i = 0; table[i].type != NULL; i++) {
+		if (strcmp(table[i].type, type) == 0)
+			return table[i].data;
+	}
+	return NULL;
+}
+
+/* (int n, T v[n]) in either order. */
+static bool is_counted_array(const struct ci_param *n, const struct ci_param *v)
+{
+	return n->kind == CI_PARAM_VALUE && n->type.class_ == CI_INTEGER &&
+	       v->kind == CI_PARAM_ARRAY && v->length.to == v->length.from + 1 &&
+	       strcmp(v->length.from->s, n->name) == 0;
+}
+
+static void check_target_values(struct checker *c, struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		const char *want = q->kind == CI_PARAM_VALUE ? data_type(q->type.text) : NULL;
+
+		if (want == NULL || (e->want != NULL && strcmp(e->want, want) != 0)) {
+			ci_error(c->ci, q->tok->at,
+				 "write values of one type of int, long, float, double; or "
+				 "'int n, T v[n]' for any number; or CkReductionMsg *m",
+				 want == NULL ? "a reduction cannot deliver parameter '%s'" :
+				 "parameter '%s' differs in type from the one before", q->name);
+			e->bad = true;
+			return;
+		}
+		e->want = want;
+	}
+}
+
+static void check_target(struct checker *c, struct ci_entry *e)
+{
+	const struct ci_param *a = e->params;
+	const struct ci_param *b = a != NULL ? a->next : NULL;
+	const struct ci_param *v = NULL;
+
+	if (!(e->attrs & CI_REDUCTION_TARGET) || a == NULL || a->kind == CI_PARAM_REDUCTION)
+		return;
+	if (b != NULL && b->next == NULL)
+		v = is_counted_array(a, b) ? b : is_counted_array(b, a) ? a : NULL;
+	if (v != NULL)
+		e->want = data_type(v->type.text);
+	if (e->want == NULL)
+		check_target_values(c, e);
+}
+
+/* ---- the whole entry ------------------------------------------------------------------------ */
+
+static void check_special(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+{
+	const struct ci_param *q = e->params;
+	bool main_ctor = e->ctor && chare->kind == CI_MAINCHARE;
+
+	if (e->ctor && e->attrs != 0)
+		ci_error(c->ci, e->tok->at, "take the attribute out",
+			 "the constructor of '%s' cannot have attributes", chare->name);
+	else if (main_ctor && q != NULL && q->kind != CI_PARAM_ARGS)
+		ci_error(c->ci, q->tok->at,
+			 ci_fmt(c->ci, "write 'entry %s(CkArgMsg *m)' or 'entry %s()'", chare->name,
+				chare->name),
+			 "a main chare's constructor gets only the command line");
+	else if (!main_ctor && q != NULL && q->kind == CI_PARAM_ARGS)
+		ci_error(c->ci, q->tok->at,
+			 "send what it needs as parameters: 'int n', 'const char *name'",
+			 "CkArgMsg is for the constructor of a main chare only");
+	else if (e->ctor && q != NULL && q->kind == CI_PARAM_REDUCTION)
+		ci_error(c->ci, q->tok->at, "write an entry method for the reduction's result",
+			 "a constructor cannot be the target of a reduction");
+	else
+		return;
+	e->bad = true;
+}
+
+void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+{
+	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (!q->bad)
+			q->bad = !check_param(c, e, q);
+		e->bad |= q->bad;
+	}
+	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (!q->bad && q->kind == CI_PARAM_ARRAY)
+			q->bad = !check_length(c, e, q);
+		e->bad |= q->bad;
+	}
+	if (!e->bad)
+		check_special(c, chare, e);
+	if (!e->bad)
+		check_target(c, e);
+}

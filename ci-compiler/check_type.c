@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check_type.c: which types can travel, and the advice for those that cannot.
+ *
+ * A name that ckci does not know is taken for a struct or typedef of the user: the C
+ * compiler will say so if it is not, and #line brings its message to the .ci file.
+ */
+#include "check_int.h"
+
+#include <string.h>
+
+static bool in_list(const char *s, const char *const *words)
+{
+	for (; *words != NULL; words++) {
+		if (strcmp(s, *words) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_integer_name(const char *s)
+{
+	static const char *const words[] = {
+		"size_t", "ptrdiff_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t",
+		"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", NULL
+	};
+
+	return in_list(s, words);
+}
+
+static bool is_runtime_name(const char *s)
+{
+	static const char *const words[] = {
+		"CkCallback", "CkIndex", "CkIndex2D", "CkIndex3D", "CkProxy", "CkElement",
+		"CkArrayDims", "CkEntryOptions", "CkDataType", "CkReduction", "CkDirectHandle",
+		NULL
+	};
+
+	return in_list(s, words);
+}
+
+/* Types of Charm++ that have no counterpart here, or not as a value. */
+static const struct { const char *name, *instead; } foreign_types[] = {
+	{"CkArgMsg", "write it as the only parameter of a main chare's constructor: CkArgMsg *m"},
+	{"CkReductionMsg", "write it as the only parameter: CkReductionMsg *m"},
+	{"CkMigrateMessage", "take this entry out: elements stay where they were created"},
+	{"CkQdMsg", "write the entry without parameters: a callback may target it"},
+	{"CkDataMsg", "write [reductiontarget] and typed parameters, or CkReductionMsg *m"},
+	{"CkArrayID", "send the proxy: CProxy_X"},
+	{"CkGroupID", "send the proxy: CProxy_X"},
+	{"CkNodeGroupID", "send the proxy: CProxy_X"},
+	{"CkChareID", "send the proxy: CProxy_X"},
+	{"CkArrayIndex", "send CkIndex, CkIndex2D, CkIndex3D or plain ints"},
+	{"CkArrayIndex1D", "send an int"},
+	{"CkArrayIndex2D", "send CkIndex2D"},
+	{"CkArrayIndex3D", "send CkIndex3D"},
+	{"CkFuture", "send a CkCallback"},
+	{"CkNcpyBuffer", "send a CkDirectHandle"},
+	{"CkVec", "write a length and an array, as in 'int n, double v[n]'"},
+	{NULL, NULL}
+};
+
+static const char *foreign_advice(const char *name)
+{
+	for (int i = 0; foreign_types[i].name != NULL; i++) {
+		if (strcmp(foreign_types[i].name, name) == 0)
+			return foreign_types[i].instead;
+	}
+	return NULL;
+}
+
+static const struct ci_chare *find_chare(const struct checker *c, const char *name)
+{
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_chare *x = m->chares; x != NULL; x = x->next) {
+			if (strcmp(x->name, name) == 0)
+				return x;
+		}
+	}
+	return NULL;
+}
+
+static const struct ci_message *find_message(const struct checker *c, const char *name)
+{
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
+			if (strcmp(x->name, name) == 0)
+				return x;
+		}
+	}
+	return NULL;
+}
+
+/* Things of another module of this file need its decl.h, which `extern module` brings. */
+static bool check_visible(struct checker *c, const struct ci_tok *at, const char *name,
+			  const struct ci_module *home)
+{
+	if (home == c->module)
+		return true;
+	for (const struct ci_item *x = c->module->externs; x != NULL; x = x->next) {
+		if (strcmp(x->name, home->name) == 0)
+			return true;
+	}
+	ci_error(c->ci, at->at,
+		 ci_fmt(c->ci, "write 'extern module %s;' at the top of module '%s'", home->name,
+			c->module->name),
+		 "'%s' is declared in module '%s'", name, home->name);
+	return false;
+}
+
+static const char *chare_guess(const struct checker *c, const char *name)
+{
+	const char *guess = NULL;
+
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_chare *x = m->chares; x != NULL && guess == NULL; x = x->next)
+			guess = ci_nearest(name, (const char *const[]){x->name, NULL});
+	}
+	return guess;
+}
+
+static bool check_proxy(struct checker *c, struct ci_type *type, const char *name, bool element)
+{
+	const struct ci_chare *chare = find_chare(c, name);
+	const char *guess;
+
+	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||
+			      c->module->includes != NULL))
+		return true;    /* another file's: the C compiler will know */
+	if (chare == NULL) {
+		guess = chare_guess(c, name);
+		ci_error(c->ci, type->tok->at, guess != NULL ?
+			 ci_fmt(c->ci, "did you mean '%s'?", guess) :
+			 "if another file declares it, write 'extern module' with that file's "
+			 "module",
+			 "there is no chare '%s' for '%s'", name, type->text);
+		return false;
+	}
+	if (!check_visible(c, type->tok, type->text, chare->module))
+		return false;
+	if (element && chare->kind == CI_MAINCHARE) {
+		ci_error(c->ci, type->tok->at, ci_fmt(c->ci, "write CProxy_%s", name),
+			 "main chare '%s' is one object: it has no elements", name);
+		return false;
+	}
+	type->class_ = CI_RUNTIME;
+	return true;
+}
+
+/* The name behind `struct `. */
+static const char *plain_name(const struct ci_type *type)
+{
+	return strncmp(type->text, "struct ", 7) == 0 ? type->text + 7 : type->text;
+}
+
+static bool check_named(struct checker *c, struct ci_type *type)
+{
+	const char *name = plain_name(type);
+	const char *advice = foreign_advice(name);
+
+	if (advice != NULL)
+		ci_error(c->ci, type->tok->at, advice, "'%s' cannot be sent as a value", name);
+	else if (strncmp(name, "CProxySection_", 14) == 0)
+		ci_error(c->ci, type->tok->at, "send CProxy_X and the indices",
+			 "a section ('%s') is not supported yet", name);
+	else if (strcmp(name, "string") == 0)
+		ci_error(c->ci, type->tok->at, "write a fixed array: char name[64]",
+			 "a string can only be a parameter");
+	else if (find_message(c, name) != NULL)
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "write '%s *m' as the only parameter of an entry method",
+				name),
+			 "message '%s' cannot be sent as a value", name);
+	else if (find_chare(c, name) != NULL)
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "send its proxy: CProxy_%s%s", name,
+				find_chare(c, name)->kind == CI_MAINCHARE ? "" :
+				ci_fmt(c->ci, " for all, CProxyElement_%s for one", name)),
+			 "chare '%s' cannot be sent", name);
+	else
+		return true;
+	return false;
+}
+
+bool check_value_type(struct checker *c, struct ci_type *type)
+{
+	const char *s = type->text;
+
+	if (type->class_ == CI_VOID) {
+		ci_error(c->ci, type->tok->at, NULL, "there are no values of type void");
+		return false;
+	}
+	if (type->class_ != CI_USER)
+		return true;
+	if (is_integer_name(s)) {
+		type->class_ = CI_INTEGER;
+		return true;
+	}
+	if (strcmp(s, "CkDirectHandle") == 0)
+		c->module->uses_direct = true;
+	if (is_runtime_name(s)) {
+		type->class_ = CI_RUNTIME;
+		return true;
+	}
+	if (strncmp(s, "CProxy_", 7) == 0)
+		return check_proxy(c, type, s + 7, false);
+	if (strncmp(s, "CProxyElement_", 14) == 0)
+		return check_proxy(c, type, s + 14, true);
+	return check_named(c, type);
+}
+
+/* A pointer to what is no message: say what C programs send instead. */
+static bool check_other_pointer(struct checker *c, const struct ci_type *type, const char *name)
+{
+	const char *t = type->text;
+	const char *advice = foreign_advice(plain_name(type));
+	bool known = type->class_ != CI_USER || is_integer_name(t) || is_runtime_name(t) ||
+		     strncmp(t, "CProxy", 6) == 0;
+
+	if (advice != NULL) {
+		ci_error(c->ci, type->tok->at, advice, "'%s *' cannot be a parameter", t);
+	} else if (type->class_ == CI_VOID) {
+		ci_error(c->ci, type->tok->at, "write 'int n, char data[n]' for n bytes",
+			 "an address means nothing to another chare: '%s' cannot be sent", name);
+	} else if (known) {
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "write 'int n, %s %s[n]' for an array, '%s %s' for one "
+				"value", t, name, t, name),
+			 "an address means nothing to another chare: '%s' cannot be sent", name);
+	} else if (!c->parse_failed) {
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "declare 'message %s { ... };'; or write '%s %s' for one "
+				"struct by value, 'int n, %s %s[n]' for several", plain_name(type),
+				t, name, t, name),
+			 "'%s' is no message, so '%s *%s' cannot be sent", t, t, name);
+	}
+	return false;
+}
+
+bool check_pointer_type(struct checker *c, struct ci_type *type, const char *name,
+			enum ci_param_kind *kind_p)
+{
+	const char *t = plain_name(type);
+	const struct ci_message *m = find_message(c, t);
+
+	if (type->stars > 1) {
+		ci_error(c->ci, type->tok->at, "write one array: 'int n, double v[n]'",
+			 "pointers to pointers cannot be sent");
+		return false;
+	}
+	if (strcmp(type->text, "char") == 0)
+		*kind_p = CI_PARAM_STRING;
+	else if (strcmp(t, "CkArgMsg") == 0)
+		*kind_p = CI_PARAM_ARGS;
+	else if (strcmp(t, "CkReductionMsg") == 0)
+		*kind_p = CI_PARAM_REDUCTION;
+	else if (m != NULL && !check_visible(c, type->tok, t, m->module))
+		return false;
+	else if (m != NULL || (type->class_ == CI_USER && c->module->externs != NULL &&
+			       strncmp(type->text, "Ck", 2) != 0 &&
+			       strncmp(type->text, "CProxy", 6) != 0 &&
+			       !is_integer_name(type->text) && find_chare(c, t) == NULL))
+		*kind_p = CI_PARAM_MESSAGE;     /* perhaps an extern module's */
+	else if (find_chare(c, t) != NULL)
+		return check_named(c, type);
+	else
+		return check_other_pointer(c, type, name);
+	type->text = t;
+	if (*kind_p != CI_PARAM_MESSAGE || m != NULL)
+		type->class_ = CI_RUNTIME;
+	return true;
+}
+
+bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char *name)
+{
+	static const char *const macros[] = {"linux", "unix", "NULL", "errno", NULL};
+
+	if (ci_is_cpp_keyword(name))
+		ci_error(c->ci, tok->at, ci_fmt(c->ci, "write %s_, for example", name),
+			 "'%s' is a keyword of C++, which may read the generated header too", name);
+	else if (in_list(name, macros))
+		ci_error(c->ci, tok->at, ci_fmt(c->ci, "write %s_, for example", name),
+			 "'%s' is a macro of the compiler or the C library", name);
+	else if (strncmp(name, "ck_", 3) == 0)
+		ci_error(c->ci, tok->at, "choose another name",
+			 "'%s': names that begin with ck_ belong to the generated code", name);
+	else
+		return true;
+	return false;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ci.h: what every part of ckci shares: the input text, the memory and the errors found.
+ *
+ * One struct ci lives for one run over one file. All memory comes from its arena and goes
+ * in one piece at the end, so nothing else in the compiler frees anything.
+ */
+#ifndef CI_H
+#define CI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ci_chunk;
+struct ci_error;
+
+struct ci {
+	const char *path;           /* as the user wrote it: errors and #line repeat it */
+	const char *text;           /* the whole file, NUL-terminated */
+	size_t text_bytes;
+	struct ci_chunk *chunks;
+	struct ci_error *errors;    /* by position in the text */
+	int n_errors;
+};
+
+/* ---- memory (arena.c) ---------------------------------------------------------------- */
+
+/** Zeroed memory that lives until ci_free_all. Never NULL: exits when there is none. */
+void *ci_alloc(struct ci *ci, size_t bytes);
+char *ci_dup(struct ci *ci, const char *s, size_t len);
+char *ci_fmt(struct ci *ci, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ci_free_all(struct ci *ci);
+
+/* ---- errors (diag.c) ----------------------------------------------------------------- */
+
+/** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
+ * A second error at one position is dropped: it would be a consequence of the first. */
+void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/** Print the errors, first in the file first, each with its source line and a caret. */
+void ci_print_errors(const struct ci *ci);
+
+/* ---- names (names.c) ----------------------------------------------------------------- */
+
+bool ci_is_c_keyword(const char *s);
+bool ci_is_cpp_keyword(const char *s);  /* words that are keywords in C++ only */
+
+/** The word of the NULL-terminated list that s was probably meant to be, or NULL. */
+const char *ci_nearest(const char *s, const char *const *words);
+
+#endif

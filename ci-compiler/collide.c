@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collide.c: no two declarations may make the same C name.
+ *
+ * Generated names are the chare's name with a prefix or suffix, and a user may have chosen
+ * just that for something else: an entry method `at`, an entry `x_all` beside `x`, a chare
+ * `Cell_go` beside `Cell` with an entry `go`. All names are listed with their owner and
+ * sorted; equal neighbours of different owners are an error, once per owner.
+ */
+#include "check_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct made {
+	const char *name;
+	const struct ci_tok *tok;   /* the owner's: its place in the file orders equal names */
+	const char *owner;          /* "entry method 'go' of 'Cell'" */
+	bool direct;                /* the name as the user wrote it */
+};
+
+struct made_list {
+	struct ci *ci;
+	struct made *v;
+	size_t n, room;
+};
+
+static void add(struct made_list *l, const struct ci_tok *tok, const char *owner, bool direct,
+		const char *name)
+{
+	if (l->n == l->room) {
+		size_t room = l->room != 0 ? 2 * l->room : 256;
+		struct made *v = ci_alloc(l->ci, room * sizeof *v);
+
+		if (l->n != 0)
+			memcpy(v, l->v, l->n * sizeof *v);
+		l->v = v;
+		l->room = room;
+	}
+	l->v[l->n++] = (struct made){name, tok, owner, direct};
+}
+
+static void add_entry(struct made_list *l, const struct ci_chare *c, const struct ci_entry *e)
+{
+	static const struct { const char *infix, *suffix; bool collection; } forms[] = {
+		{"_on_", "", false}, {"_", "", false}, {"_", "_opt", false}, {"_cb_", "", false},
+		{"_", "_all", true}, {"_", "_all_opt", true}, {"_cb_", "_all", true},
+	};
+	const char *owner = ci_fmt(l->ci, "entry method '%s' of '%s'", e->name, c->name);
+
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		if (forms[i].collection && c->kind == CI_MAINCHARE)
+			continue;       /* a main chare is one object */
+		add(l, e->tok, owner, false,
+		    ci_fmt(l->ci, "%s%s%s%s", c->name, forms[i].infix, e->name,
+			   forms[i].suffix));
+	}
+}
+
+static void add_chare(struct made_list *l, const struct ci_chare *c)
+{
+	static const char *const prefixes[] = {"CProxy_", "CProxyElement_", NULL};
+	static const char *const suffixes[] = {
+		"_at", "_ckNew", "_ckNew_opt", "_thisIndex", "_thisProxy", "_thisElement",
+		"_ckLocal", "_ckLocalBranch", "_on_new", NULL
+	};
+	const char *owner = ci_fmt(l->ci, "chare '%s' itself", c->name);
+
+	add(l, c->tok, owner, true, c->name);
+	for (const char *const *s = prefixes; *s != NULL; s++)
+		add(l, c->tok, owner, false, ci_fmt(l->ci, "%s%s", *s, c->name));
+	for (const char *const *s = suffixes; *s != NULL; s++)
+		add(l, c->tok, owner, false, ci_fmt(l->ci, "%s%s", c->name, *s));
+	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
+		if (!e->bad)
+			add_entry(l, c, e);
+	}
+}
+
+static void add_module(struct made_list *l, const struct ci_module *m)
+{
+	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
+		add(l, r->tok, ci_fmt(l->ci, "readonly '%s'", r->name), true, r->name);
+	for (const struct ci_item *f = m->initnodes; f != NULL; f = f->next)
+		add(l, f->tok, ci_fmt(l->ci, "initnode '%s'", f->name), true, f->name);
+	for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
+		const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
+
+		add(l, x->tok, owner, true, x->name);
+		add(l, x->tok, owner, false, ci_fmt(l->ci, "%s_alloc", x->name));
+	}
+	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
+		add_chare(l, c);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct made *x = a;
+	const struct made *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : x->tok->at < y->tok->at ? -1 : x->tok->at > y->tok->at;
+}
+
+static void report(struct checker *c, const struct made *first, const struct made *second)
+{
+	if (first->direct && second->direct)
+		ci_error(c->ci, second->tok->at, "choose another name",
+			 "'%s' is declared twice, first in line %d", second->name,
+			 first->tok->line);
+	else
+		ci_error(c->ci, second->tok->at, "choose another name",
+			 "%s makes the C name %s, and so does %s (line %d)", second->owner,
+			 second->name, first->owner, first->tok->line);
+}
+
+/* Names that the generated code or the runtime's headers use. */
+static void check_reserved(struct checker *c, const struct made *m)
+{
+	static const char *const prefixes[] = {
+		"Ck", "CK_", "ck_", "Cmi", "Csd", "Ccd", "CProxy", NULL
+	};
+
+	if (!m->direct)
+		return;
+	for (const char *const *p = prefixes; *p != NULL; p++) {
+		if (strncmp(m->name, *p, strlen(*p)) == 0)
+			ci_error(c->ci, m->tok->at, "choose another name",
+				 "'%s': names that begin with %s belong to the runtime", m->name,
+				 *p);
+	}
+	if (strcmp(m->name, "main") == 0)
+		ci_error(c->ci, m->tok->at, "choose another name",
+			 "'main' is the program's start, which ckci writes");
+	if (ci_is_cpp_keyword(m->name))
+		ci_error(c->ci, m->tok->at, "choose another name",
+			 "'%s' is a keyword of C++, which may read the generated header too",
+			 m->name);
+}
+
+static void check_modules(struct checker *c)
+{
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_module *x = c->modules; x != m; x = x->next) {
+			if (strcmp(x->name, m->name) == 0)
+				ci_error(c->ci, m->tok->at, "choose another name",
+					 "module '%s' is declared twice, first in line %d", m->name,
+					 x->tok->line);
+		}
+	}
+}
+
+void check_collisions(struct checker *c)
+{
+	struct made_list l = {.ci = c->ci};
+
+	check_modules(c);
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)
+		add_module(&l, m);
+	if (l.n == 0)
+		return;
+	qsort(l.v, l.n, sizeof l.v[0], by_name);
+	for (size_t i = 0; i < l.n; i++) {
+		check_reserved(c, &l.v[i]);
+		if (i > 0 && strcmp(l.v[i].name, l.v[i - 1].name) == 0)
+			report(c, &l.v[i - 1], &l.v[i]);
+	}
+}

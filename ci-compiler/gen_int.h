@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_int.h: between gen_def.c and gen_pack.c.
+ */
+#ifndef CI_GEN_INT_H
+#define CI_GEN_INT_H
+
+#include "gen.h"
+
+/** There is a function ck_pack_X_f: the payload is more than empty. */
+bool gen_packs(const struct ci_chare *c, const struct ci_entry *e);
+
+/** The function that makes the payload from the arguments, if there is one. */
+void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
+/** The payload's struct and the trampolines that call the handler. */
+void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
+/** The array of a reduction target (int n, T v[n]), or NULL. */
+const struct ci_param *gen_target_array(const struct ci_entry *e);
+
+#endif

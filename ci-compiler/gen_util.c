@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_util.c: parameter lists and questions about entry methods.
+ */
+#include "gen.h"
+
+#include <string.h>
+
+const struct ci_entry *gen_first_entry(const struct ci_chare *c)
+{
+	return c->ctor;
+}
+
+const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return e == c->ctor ? c->entries : e->next;
+}
+
+void gen_param_type(struct ci_out *o, const struct ci_param *q)
+{
+	switch (q->kind) {
+	case CI_PARAM_VALUE:
+		ci_put(o, "%s ", q->type.text);
+		break;
+	case CI_PARAM_ARRAY:
+	case CI_PARAM_REDUCTION:
+		ci_put(o, "const %s *", q->type.text);
+		break;
+	case CI_PARAM_STRING:
+		ci_put(o, "const char *");
+		break;
+	case CI_PARAM_MESSAGE:
+	case CI_PARAM_ARGS:
+		ci_put(o, "%s *", q->type.text);
+		break;
+	}
+}
+
+void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead, bool inside)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		ci_put(o, "%s", lead);
+		gen_param_type(o, q);
+		ci_put(o, "%s", inside ? q->c_name : q->name);
+		lead = ", ";
+	}
+}
+
+void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		ci_put(o, "%s%s", lead, q->c_name);
+		lead = ", ";
+	}
+}
+
+bool gen_has_user_type(const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->type.class_ == CI_USER && q->kind != CI_PARAM_STRING)
+			return true;
+	}
+	return false;
+}
+
+static const char *inner_name(const struct ci_entry *e, const char *name)
+{
+	for (const struct ci_param *q = e != NULL ? e->params : NULL; q != NULL; q = q->next) {
+		if (strcmp(q->name, name) == 0)
+			return q->c_name;
+	}
+	return name;
+}
+
+void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *e, bool wide)
+{
+	const char *space = "";
+
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		bool member = t > x->from && strcmp(t[-1].s, ".") == 0;
+
+		if (strcmp(t->s, ".") == 0 || member)
+			ci_put(o, "%s", t->s);
+		else if (t->kind == TOK_NAME && wide)
+			ci_put(o, "%s(long long)%s", space, inner_name(e, t->s));
+		else
+			ci_put(o, "%s%s", wide ? space : "", t->s);
+		space = strcmp(t->s, "(") == 0 ||
+			(t + 1 != x->to && strcmp(t[1].s, ")") == 0) ? "" : " ";
+	}
+}
+
+bool gen_takes_message(const struct ci_entry *e)
+{
+	return e->params != NULL && e->params->kind == CI_PARAM_MESSAGE;
+}
+
+bool gen_takes_reduction(const struct ci_entry *e)
+{
+	return e->params != NULL && e->params->kind == CI_PARAM_REDUCTION;
+}
+
+bool gen_has_stub(const struct ci_entry *e)
+{
+	return !e->ctor && !gen_takes_reduction(e);
+}
+
+bool gen_has_cb(const struct ci_entry *e)
+{
+	return !e->ctor && (e->params == NULL || gen_takes_reduction(e) ||
+			    (e->attrs & CI_REDUCTION_TARGET) != 0);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c: the command ckci. Read one .ci file, check it, write X.decl.h and X.def.h for each
+ * of its modules X; or only say which files those are (-M) or what is in it (--list).
+ */
+#include "ci.h"
+#include "ast.h"
+#include "check.h"
+#include "gen.h"
+#include "out.h"
+#include "parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define VERSION "0.1.0"
+
+enum {
+	EXIT_REFUSED = 1,                /* errors in the .ci file, or a file trouble */
+	EXIT_USAGE = 2,
+	MAX_FILE_BYTES = 64 << 20,       /* no .ci file; /dev/zero by mistake, perhaps */
+};
+
+struct options {
+	const char *dir;                 /* NULL: the current one */
+	const char *file;
+	bool depend, list;
+};
+
+static const char help[] =
+	"Usage: ckci [-o DIR] [-M] [--list] FILE.ci\n"
+	"\n"
+	"Writes X.decl.h and X.def.h for each module X of a Chard interface file.\n"
+	"\n"
+	"  -o DIR      where to write (the current directory)\n"
+	"  -M          write nothing; print a make rule: the files made, and FILE.ci\n"
+	"  --list      write nothing; print the modules, chares and entry methods\n"
+	"  --help      print this\n"
+	"  --version   print the version\n";
+
+/* ---- the command line ----------------------------------------------------------------------- */
+
+static int usage_error(const char *what, const char *arg)
+{
+	fprintf(stderr, "ckci: %s%s%s%s; try ckci --help\n", what, *arg != '\0' ? " '" : "", arg,
+		*arg != '\0' ? "'" : "");
+	return EXIT_USAGE;
+}
+
+/* Set *done_p when nothing is left to do. Returns the exit code. */
+static int read_options(struct options *opt, int argc, char **argv, bool *done_p)
+{
+	bool only_files = false;
+
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i];
+
+		if (only_files || a[0] != '-') {
+			if (opt->file != NULL)
+				return usage_error("one file at a time, not also", a);
+			opt->file = a;
+		} else if (strcmp(a, "--") == 0) {
+			only_files = true;
+		} else if (strncmp(a, "-o", 2) == 0) {
+			opt->dir = a[2] != '\0' ? a + 2 : i + 1 < argc ? argv[++i] : "";
+			if (*opt->dir == '\0')
+				return usage_error("-o needs a directory", "");
+		} else if (strcmp(a, "-M") == 0) {
+			opt->depend = true;
+		} else if (strcmp(a, "--list") == 0) {
+			opt->list = true;
+		} else if (strcmp(a, "--help") == 0 || strcmp(a, "--version") == 0) {
+			fputs(a[2] == 'h' ? help : "ckci (Chard) " VERSION "\n", stdout);
+			*done_p = true;
+			return EXIT_SUCCESS;
+		} else {
+			return usage_error("unknown option", a);
+		}
+	}
+	return opt->file != NULL ? EXIT_SUCCESS : usage_error("no .ci file given", "");
+}
+
+/* ---- input ---------------------------------------------------------------------------------- */
+
+static bool read_stream(struct ci *ci, FILE *f)
+{
+	size_t room = 64 * 1024;
+	char *text = ci_alloc(ci, room + 1);
+	size_t n;
+
+	while ((n = fread(text + ci->text_bytes, 1, room - ci->text_bytes, f)) > 0) {
+		ci->text_bytes += n;
+		if (ci->text_bytes == room) {
+			char *more = ci_alloc(ci, 2 * room + 1);
+
+			memcpy(more, text, room);
+			text = more;
+			room *= 2;
+		}
+		if (ci->text_bytes > MAX_FILE_BYTES) {
+			errno = EFBIG;
+			return false;
+		}
+	}
+	ci->text = text;
+	return ferror(f) == 0;
+}
+
+static bool read_input(struct ci *ci)
+{
+	FILE *f = fopen(ci->path, "rb");
+	bool ok = f != NULL && read_stream(ci, f);
+
+	if (!ok)
+		fprintf(stderr, "ckci: cannot read %s: %s\n", ci->path, strerror(errno));
+	if (f != NULL)
+		fclose(f);
+	return ok;
+}
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+static const char *out_path(struct ci *ci, const struct options *opt, const char *module,
+			    const char *suffix)
+{
+	const char *slash = opt->dir == NULL || opt->dir[strlen(opt->dir) - 1] == '/' ? "" : "/";
+
+	return ci_fmt(ci, "%s%s%s.%s", opt->dir != NULL ? opt->dir : "", slash, module, suffix);
+}
+
+static bool check_dir(const struct options *opt)
+{
+	struct stat st;
+
+	if (opt->dir == NULL)
+		return true;
+	if (stat(opt->dir, &st) != 0)
+		fprintf(stderr, "ckci: -o %s: %s\n", opt->dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		fprintf(stderr, "ckci: -o %s: this is no directory\n", opt->dir);
+	else
+		return true;
+	return false;
+}
+
+static bool write_modules(struct ci *ci, const struct options *opt, const struct ci_module *modules)
+{
+	struct ci_out *outs, **files;
+	int n = 0;
+
+	for (const struct ci_module *m = modules; m != NULL; m = m->next)
+		n += 2;
+	outs = ci_alloc(ci, (size_t)n * sizeof *outs);
+	files = ci_alloc(ci, (size_t)n * sizeof *files);
+	n = 0;
+	for (const struct ci_module *m = modules; m != NULL; m = m->next) {
+		outs[n] = ci_out_open(ci, out_path(ci, opt, m->name, "decl.h"));
+		ci_gen_decl(&outs[n], m);
+		outs[n + 1] = ci_out_open(ci, out_path(ci, opt, m->name, "def.h"));
+		ci_gen_def(&outs[n + 1], m);
+		files[n] = &outs[n];
+		files[n + 1] = &outs[n + 1];
+		n += 2;
+	}
+	return check_dir(opt) && ci_out_write(files, n);
+}
+
+/* A file name inside a make rule. */
+static void print_make_name(const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if (*s == '$')
+			putchar('$');
+		if (*s == ' ' || *s == '#')
+			putchar('\\');
+		putchar(*s);
+	}
+}
+
+static void print_depend(struct ci *ci, const struct options *opt, const struct ci_module *modules)
+{
+	for (const struct ci_module *m = modules; m != NULL; m = m->next) {
+		print_make_name(out_path(ci, opt, m->name, "decl.h"));
+		putchar(' ');
+		print_make_name(out_path(ci, opt, m->name, "def.h"));
+		fputs(m->next != NULL ? " " : ": ", stdout);
+	}
+	print_make_name(opt->file);
+	putchar('\n');
+}
+
+/* ---- --list --------------------------------------------------------------------------------- */
+
+static void print_chare(struct ci *ci, const struct ci_chare *c)
+{
+	static const char *const kinds[] = {"mainchare", "array", "group"};
+	struct ci_out line = ci_out_open(ci, "");
+
+	printf("  %s ", kinds[c->kind]);
+	if (c->kind == CI_ARRAY)
+		printf("[%dD] ", c->nd);
+	printf("%s\n", c->name);
+	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
+		ci_put(&line, "    %d %s(", e->number, e->ctor ? c->name : e->name);
+		gen_params(&line, e, "", false);
+		ci_put(&line, ")\n");
+	}
+	fputs(line.text, stdout);
+}
+
+static void print_list(struct ci *ci, const struct ci_module *modules)
+{
+	for (const struct ci_module *m = modules; m != NULL; m = m->next) {
+		printf("%s %s\n", m->main ? "mainmodule" : "module", m->name);
+		for (const struct ci_item *x = m->externs; x != NULL; x = x->next)
+			printf("  extern module %s\n", x->name);
+		for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
+			printf("  readonly %s %s\n", r->type.text, r->name);
+		for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
+			printf("  message %s\n", x->name);
+		for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
+			print_chare(ci, c);
+	}
+}
+
+/* ---- the stages ----------------------------------------------------------------------------- */
+
+static int compile(struct ci *ci, const struct options *opt)
+{
+	struct ci_module *modules;
+
+	if (!read_input(ci))
+		return EXIT_REFUSED;
+	modules = ci_parse(ci);
+	ci_check(ci, modules);
+	if (ci->n_errors > 0) {
+		ci_print_errors(ci);
+		return EXIT_REFUSED;
+	}
+	if (opt->depend)
+		print_depend(ci, opt, modules);
+	if (opt->list)
+		print_list(ci, modules);
+	if (!opt->depend && !opt->list && !write_modules(ci, opt, modules))
+		return EXIT_REFUSED;
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = {0};
+	struct ci ci = {0};
+	bool done = false;
+	int code = read_options(&opt, argc, argv, &done);
+
+	if (done || code != EXIT_SUCCESS)
+		return code;
+	ci.path = opt.file;
+	code = compile(&ci, &opt);
+	ci_free_all(&ci);
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "ckci: cannot write to standard output: %s\n", strerror(errno));
+		return EXIT_REFUSED;
+	}
+	return code;
+}

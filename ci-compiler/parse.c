@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse.c: the rules for files, modules and what stands in them except chares.
+ *
+ *   file     := { module }
+ *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
+ *   section  := chare | readonly | message | extern | include | initnode | 'class' name ';'
+ *   readonly := 'readonly' fields ';'
+ *   message  := 'message' name '{' { fields ';' } '}' [';']
+ *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
+ *   extern   := 'extern' 'module' name ';'
+ *   include  := 'include' string ';'
+ *   initnode := 'initnode' [ 'void' ] name '(' [ 'void' ] ')' ';'
+ */
+#include "parse.h"
+#include "parse_int.h"
+
+#include <string.h>
+
+static void item_add(struct parser *p, struct ci_item **link, const struct ci_tok *tok,
+		     const char *name)
+{
+	struct ci_item *item = ci_alloc(p->ci, sizeof *item);
+
+	item->tok = tok;
+	item->name = name;
+	for (; *link != NULL; link = &(*link)->next) {
+		if (strcmp((*link)->name, name) == 0)
+			return;         /* saying it twice is harmless */
+	}
+	*link = item;
+}
+
+/* ---- readonly and message ------------------------------------------------------------------- */
+
+/* `[3][4]`, or `[]` when that is allowed. */
+static bool field_dims(struct parser *p, struct ci_field *f, bool in_message)
+{
+	f->dims.from = p->t;
+	while (p_accept(p, "[")) {
+		struct ci_expr one;
+
+		if (in_message && p_is(p, "]") && f->dims.from == p->t - 1) {
+			f->kind = CI_FIELD_VAR;
+			p->t++;
+			f->dims.to = f->dims.from;
+			return !p_is(p, "[") || p_unexpected(p, "';'", "a variable array has one "
+							     "dimension: write x[]");
+		}
+		if (p_is(p, "]"))
+			return p_unexpected(p, "the array's length", NULL);
+		if (!p_length(p, &one))
+			return false;
+		p->t++;
+	}
+	f->dims.to = p->t;
+	return true;
+}
+
+static bool field(struct parser *p, const struct ci_type *type, struct ci_field **list,
+		  bool in_message)
+{
+	struct ci_field *f = ci_alloc(p->ci, sizeof *f);
+
+	f->type = *type;
+	while (p_accept(p, "*"))
+		f->type.stars++;    /* of the second name in `int a, *b` */
+	f->tok = p_new_name(p, in_message ? "member" : "readonly variable");
+	if (f->tok == NULL)
+		return false;
+	f->name = f->tok->s;
+	while (*list != NULL)
+		list = &(*list)->next;
+	*list = f;
+	f->bad = true;
+	if (!field_dims(p, f, in_message))
+		return false;
+	if (p_is(p, "=")) {
+		ci_error(p->ci, p->t->at, in_message ? "set it after X_alloc" :
+			 "assign it in the main chare's constructor; all PEs get that value",
+			 "a value cannot be given here");
+		return false;
+	}
+	f->bad = false;
+	return true;
+}
+
+static bool fields(struct parser *p, struct ci_field **list, bool in_message)
+{
+	struct ci_type type;
+
+	if (!p_type(p, &type))
+		return false;
+	do {
+		if (!field(p, &type, list, in_message))
+			return false;
+		type.stars = 0;
+	} while (p_accept(p, ","));
+	return p_expect(p, ";");
+}
+
+static void message_body(struct parser *p, struct ci_message *m)
+{
+	const struct ci_tok *open = p->t++;
+
+	while (!p_is(p, "}")) {
+		if (p->t->kind == TOK_END || (p->t->first && p_is_section_word(p)) ||
+		    p_is(p, "entry")) {
+			if (!p->cut)
+				ci_error(p->ci, open->at, NULL,
+					 "this '{' of message '%s' is never closed", m->name);
+			return;
+		}
+		if (p_is(p, "conditional"))
+			p_later(p, p->t, "a conditional member",
+				"use a variable array: it may have length 0");
+		if (p->t->kind == TOK_DIRECTIVE) {
+			p_unexpected(p, "", NULL);
+			p->t++;
+		} else if (!p_accept(p, ";") && !fields(p, &m->fields, true)) {
+			if (!p_is(p, ";") && !p_is(p, "}"))
+				p->t++;
+			p_skip_statement(p);
+		}
+	}
+	p->t++;
+	p_accept(p, ";");
+}
+
+static bool message(struct parser *p)
+{
+	struct ci_message *m = ci_alloc(p->ci, sizeof *m);
+	struct ci_message **link = &p->module->messages;
+
+	m->tok = p_new_name(p, "message");
+	if (m->tok == NULL)
+		return false;
+	m->name = m->tok->s;
+	m->module = p->module;
+	while (*link != NULL)
+		link = &(*link)->next;
+	*link = m;
+	if (p_is(p, "<") || p_is(p, ":")) {
+		p_cpp(p, p->t, p_is(p, "<") ? "a template message" : "inheritance",
+		      "write one message per type, with all its members");
+		return false;
+	}
+	if (p_is(p, ";")) {
+		ci_error(p->ci, m->tok->at,
+			 ci_fmt(p->ci, "write them: message %s { int n; double v[]; };", m->name),
+			 "message '%s' has no members here: in C the .ci file is where its "
+			 "struct is made", m->name);
+		return false;
+	}
+	if (!p_is(p, "{"))
+		return p_unexpected(p, "'{'", NULL);
+	message_body(p, m);
+	return true;
+}
+
+/* ---- the small ones ------------------------------------------------------------------------- */
+
+static bool extern_module(struct parser *p)
+{
+	const struct ci_tok *name;
+
+	if (!p_is(p, "module")) {
+		p_unexpected(p, "'module'", "'extern module foo;' names a module whose chares this "
+			     "one uses");
+		return false;
+	}
+	p->t++;
+	name = p_new_name(p, "module");
+	if (name == NULL)
+		return false;
+	item_add(p, &p->module->externs, name, name->s);
+	return p_expect(p, ";");
+}
+
+static bool include(struct parser *p)
+{
+	const struct ci_tok *t = p->t;
+
+	if (t->kind != TOK_STRING)
+		return p_unexpected(p, "a file name in quotes", "write: include \"header.h\";");
+	p->t++;
+	item_add(p, &p->module->includes, t, t->s);
+	return p_expect(p, ";");
+}
+
+static bool initnode(struct parser *p)
+{
+	const struct ci_tok *name;
+
+	if (p_is(p, "void"))
+		p->t++;
+	name = p_new_name(p, "initnode function");
+	if (name == NULL || !p_expect(p, "("))
+		return false;
+	if (!p_is(p, ")") && !(p_is(p, "void") && p_next_is(p, ")"))) {
+		ci_error(p->ci, p->t->at, ci_fmt(p->ci, "write 'initnode void %s(void);'", name->s),
+			 "an initnode function has no parameters");
+		return false;
+	}
+	p_accept(p, "void");
+	p->t++;
+	item_add(p, &p->module->initnodes, name, name->s);
+	return p_expect(p, ";");
+}
+
+/* `class X;` only tells C++ that X is a class. */
+static bool class_declaration(struct parser *p)
+{
+	const struct ci_tok *name = p_new_name(p, "class");
+
+	if (name == NULL)
+		return false;
+	if (p_is(p, ";")) {
+		p->t++;
+		return true;
+	}
+	p_cpp(p, p->t, "a class", "write a struct in a header and name it: include \"header.h\";");
+	return false;
+}
+
+struct refused {
+	const char *word;
+	bool cpp;
+	const char *what, *instead;
+};
+
+/* Words of Charm++'s grammar that may begin a section. */
+static const struct refused refused[] = {
+	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
+	{"using", true, "'using'", "take it out"},
+	{"template", true, "a template", "write one chare or message per type"},
+	{"initproc", false, "'initproc'",
+	 "use initnode: it runs once per node, before any chare"},
+	{"initcall", false, "'initcall'", "use initnode"},
+	{"PUPable", false, "packing of objects (PUP)", "take it out"},
+	{"pupable", false, "packing of objects (PUP)", "take it out"},
+	{"accelblock", false, "'accelblock'", "write it in C"},
+	{NULL, false, NULL, NULL}
+};
+
+/* Entries behind a '}' too many: one error for all, and the chare's own '}' with them. */
+static bool stray_entries(struct parser *p)
+{
+	p_unexpected(p, "a readonly, message, mainchare, array, group or '}'",
+		     "entry methods stand inside a chare: is there a '}' too many above?");
+	while (p_accept(p, "entry"))
+		p_skip_statement(p);
+	if (p_accept(p, "}"))
+		p_accept(p, ";");
+	return true;
+}
+
+static bool other_section(struct parser *p)
+{
+	static const char *const words[] = {
+		"mainchare", "group", "array", "message", "readonly", "include", "extern",
+		"initnode", NULL
+	};
+	const char *guess = p->t->kind == TOK_NAME ? ci_nearest(p->t->s, words) : NULL;
+	const char *help = "C declarations go into a header: include \"header.h\";";
+
+	for (const struct refused *r = refused; r->word != NULL; r++) {
+		if (!p_is(p, r->word))
+			continue;
+		if (r->cpp)
+			p_cpp(p, p->t, r->what, r->instead);
+		else
+			p_later(p, p->t, r->what, r->instead);
+		p->t++;
+		return false;
+	}
+	if (guess != NULL)
+		help = ci_fmt(p->ci, "did you mean '%s'?", guess);
+	p_unexpected(p, "a readonly, message, mainchare, array, group or '}'", help);
+	p->t++;
+	return false;
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+static bool section(struct parser *p)
+{
+	if (p_accept(p, "readonly"))
+		return fields(p, &p->module->readonlies, false);
+	if (p_accept(p, "message"))
+		return message(p);
+	if (p_accept(p, "extern"))
+		return extern_module(p);
+	if (p_accept(p, "include"))
+		return include(p);
+	if (p_accept(p, "initnode"))
+		return initnode(p);
+	if (p_accept(p, "class"))
+		return class_declaration(p);
+	if (p_is(p, "entry"))
+		return stray_entries(p);
+	return other_section(p);
+}
+
+static bool is_chare_word(const struct parser *p)
+{
+	return p_is(p, "mainchare") || p_is(p, "array") || p_is(p, "group") ||
+	       p_is(p, "nodegroup") || p_is(p, "chare");
+}
+
+static void sections(struct parser *p, const struct ci_tok *open)
+{
+	while (!p_is(p, "}")) {
+		if (p->t->kind == TOK_END) {
+			if (!p->cut)
+				ci_error(p->ci, open->at, NULL,
+					 "this '{' of module '%s' is never closed",
+					 p->module->name);
+			return;
+		}
+		if (p_is(p, "module") || p_is(p, "mainmodule")) {
+			ci_error(p->ci, p->t->at,
+				 ci_fmt(p->ci, "close '%s', opened in line %d, with '}' first; to use "
+					"another module's chares write 'extern module foo;'",
+					p->module->name, open->line),
+				 "a module cannot stand inside a module");
+			return;
+		}
+		if (p->t->kind == TOK_DIRECTIVE) {
+			p_unexpected(p, "", NULL);
+			p->t++;
+		} else if (is_chare_word(p)) {
+			p_chare(p);
+		} else if (!p_accept(p, ";") && !section(p)) {
+			p_skip_statement(p);
+		}
+	}
+	p->t++;
+	p_accept(p, ";");
+}
+
+static bool module(struct parser *p, struct ci_module **list)
+{
+	struct ci_module *m = ci_alloc(p->ci, sizeof *m);
+	const struct ci_tok *open;
+
+	m->main = p_is(p, "mainmodule");
+	p->t++;
+	m->tok = p_new_name(p, "module");
+	if (m->tok == NULL)
+		return false;
+	m->name = m->tok->s;
+	while (*list != NULL)
+		list = &(*list)->next;
+	*list = m;
+	p->module = m;
+	if (p_accept(p, ";"))
+		return true;
+	open = p->t;
+	if (!p_expect(p, "{"))
+		return false;
+	sections(p, open);
+	return true;
+}
+
+static void outside_modules(struct parser *p, bool any)
+{
+	p_unexpected(p, "'module' or 'mainmodule'", any ?
+		     "is there a '}' too many above?" :
+		     "everything stands inside a module: mainmodule foo { ... }");
+	while (p->t->kind != TOK_END && !p_is(p, "module") && !p_is(p, "mainmodule"))
+		p->t++;
+}
+
+struct ci_module *ci_parse(struct ci *ci)
+{
+	struct ci_module *list = NULL;
+	struct parser p = {.ci = ci};
+
+	p.toks = p.t = ci_lex(ci, &p.cut);
+	while (p.t->kind != TOK_END) {
+		if (p.t->kind == TOK_DIRECTIVE) {
+			p_unexpected(&p, "", NULL);
+			p.t++;
+		} else if (!p_is(&p, "module") && !p_is(&p, "mainmodule")) {
+			outside_modules(&p, list != NULL);
+		} else if (!module(&p, &list)) {
+			p_skip_statement(&p);
+		}
+	}
+	if (list == NULL && ci->n_errors == 0)
+		ci_error(ci, p.t->at, "write: mainmodule foo { ... }", "this file has no module");
+	return list;
+}

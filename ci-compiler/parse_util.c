@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse_util.c: looking at tokens, saying what is wrong with them, and getting past them.
+ */
+#include "parse_int.h"
+
+#include <string.h>
+
+bool p_is(const struct parser *p, const char *word)
+{
+	return strcmp(p->t->s, word) == 0;
+}
+
+bool p_next_is(const struct parser *p, const char *word)
+{
+	return p->t->kind != TOK_END && strcmp(p->t[1].s, word) == 0;
+}
+
+bool p_accept(struct parser *p, const char *word)
+{
+	if (!p_is(p, word))
+		return false;
+	p->t++;
+	return true;
+}
+
+static void directive_error(struct parser *p)
+{
+	if (!p->directive_reported)
+		ci_error(p->ci, p->t->at,
+			 "take it out, or run the file through cpp -P first; a C header is "
+			 "named by: include \"header.h\";",
+			 "preprocessor lines are not read in a .ci file");
+	p->directive_reported = true;
+}
+
+static void bad_text_error(struct parser *p)
+{
+	const char *s = p->t->s;
+
+	if (p->t->len > 1 && (*s == '"' || *s == '\''))
+		ci_error(p->ci, p->t->at, NULL, "a literal cannot stand here");
+	else if (p->t->len > 1)
+		ci_error(p->ci, p->t->at, "a name has only the letters a-z, A-Z, digits and _",
+			 "'%.40s' is no name in C", s);
+	else
+		ci_error(p->ci, p->t->at, NULL, *s >= ' ' && *s < 0x7f ?
+			 "the character '%c' cannot stand here" :
+			 "the character 0x%02x cannot stand here", *s & 0xff);
+}
+
+bool p_unexpected(struct parser *p, const char *wanted, const char *help)
+{
+	if (p->t->kind == TOK_DIRECTIVE)
+		directive_error(p);
+	else if (p->t->kind == TOK_BAD)
+		bad_text_error(p);
+	else if (p->t->kind != TOK_END)
+		ci_error(p->ci, p->t->at, help, "expected %s, found '%.40s'", wanted, p->t->s);
+	else if (!p->cut)
+		ci_error(p->ci, p->t->at, help, "expected %s, found the end of the file", wanted);
+	return false;
+}
+
+bool p_expect(struct parser *p, const char *word)
+{
+	const struct ci_tok *before;
+
+	if (p_accept(p, word))
+		return true;
+	if (p->t == p->toks || p->t->line == p->t[-1].line || p->t->kind == TOK_BAD)
+		return p_unexpected(p, ci_fmt(p->ci, "'%s'", word), NULL);
+	/* The line ended too early: point there, not at the innocent next line. */
+	before = p->t - 1;
+	if (p->t->kind != TOK_END || !p->cut)
+		ci_error(p->ci, before->at + before->len, NULL, "expected '%s' after '%.40s'",
+			 word, before->s);
+	return false;
+}
+
+void p_later(struct parser *p, const struct ci_tok *at, const char *what, const char *instead)
+{
+	ci_error(p->ci, at->at, instead, "%s is not supported yet", what);
+}
+
+void p_cpp(struct parser *p, const struct ci_tok *at, const char *what, const char *instead)
+{
+	ci_error(p->ci, at->at, instead, "%s needs C++", what);
+}
+
+static bool adjacent(const struct ci_tok *t)
+{
+	return t[0].at + t[0].len == t[1].at;
+}
+
+/* foo-bar: report it and go on as if it were foo_bar. */
+static const struct ci_tok *hyphenated(struct parser *p, const char *what)
+{
+	const struct ci_tok *start = p->t;
+	struct ci_tok *fixed;
+	char *s;
+	size_t len;
+
+	while (p->t->kind != TOK_END && adjacent(p->t) &&
+	       (p->t[1].kind == TOK_NAME || p->t[1].kind == TOK_NUMBER || p_next_is(p, "-")))
+		p->t++;
+	len = (size_t)(p->t->at + p->t->len - start->at);
+	p->t++;
+	fixed = ci_alloc(p->ci, sizeof *fixed);
+	*fixed = *start;
+	s = ci_dup(p->ci, start->at, len);
+	for (char *c = s; *c != '\0'; c++) {
+		if (*c == '-')
+			*c = '_';
+	}
+	fixed->s = s;
+	fixed->len = len;
+	ci_error(p->ci, start[1].at, ci_fmt(p->ci, "write %s", s),
+		 "%s '%.*s': '-' cannot stand in a name", what, (int)len, start->at);
+	return fixed;
+}
+
+const struct ci_tok *p_new_name(struct parser *p, const char *what)
+{
+	const struct ci_tok *t = p->t;
+
+	if (t->kind != TOK_NAME) {
+		p_unexpected(p, ci_fmt(p->ci, "the name of the %s", what),
+			     t->kind == TOK_NUMBER ? "a name starts with a letter" : NULL);
+		return NULL;
+	}
+	if (p_is(p, "operator")) {
+		p_cpp(p, t, "an operator", "give the entry method a name");
+		return NULL;
+	}
+	if (p_next_is(p, "-") && adjacent(t))
+		return hyphenated(p, what);
+	if (p_next_is(p, "::")) {
+		p_cpp(p, t, ci_fmt(p->ci, "the qualified name '%s::'", t->s),
+		      "C has no classes and namespaces: write the plain name");
+		return NULL;
+	}
+	if (ci_is_c_keyword(t->s))
+		ci_error(p->ci, t->at, ci_fmt(p->ci, "write %s_, for example", t->s),
+			 "%s '%s': this is a keyword of C", what, t->s);
+	p->t++;
+	return t;
+}
+
+void p_skip_balanced(struct parser *p)
+{
+	int depth = 0;
+
+	do {
+		if (p_is(p, "(") || p_is(p, "[") || p_is(p, "{"))
+			depth++;
+		else if (p_is(p, ")") || p_is(p, "]") || p_is(p, "}"))
+			depth--;
+		if (p->t->kind != TOK_END)
+			p->t++;
+	} while (depth > 0 && p->t->kind != TOK_END);
+}
+
+bool p_is_section_word(const struct parser *p)
+{
+	static const char *const words[] = {
+		"module", "mainmodule", "mainchare", "chare", "group", "nodegroup", "array",
+		"message", "readonly", "include", NULL
+	};
+
+	for (const char *const *w = words; *w != NULL; w++) {
+		if (p->t->kind == TOK_NAME && p_is(p, *w))
+			return true;
+	}
+	return p_is(p, "extern") && p_next_is(p, "module");
+}
+
+static bool starts_line_with_word(const struct parser *p)
+{
+	return p->t->first && (p_is(p, "entry") || p_is(p, "initnode") || p_is_section_word(p));
+}
+
+void p_skip_statement(struct parser *p)
+{
+	while (p->t->kind != TOK_END && !p_is(p, "}") && !starts_line_with_word(p)) {
+		if (p_accept(p, ";"))
+			return;
+		if (p_is(p, "{")) {
+			p_skip_balanced(p);
+			p_accept(p, ";");
+			return;
+		}
+		p->t++;
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The run queue's order, and its randomised policy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../runtime/scheduler/csd_int.h"
+
+static struct cmi_msg pool[4096];
+
+static struct cmi_msg *msg(int i, int src_pe, int flags, int prio)
+{
+	memset(&pool[i], 0, sizeof pool[i]);
+	pool[i].size = (uint64_t)i;
+	pool[i].src_pe = src_pe;
+	pool[i].flags = (uint8_t)flags;
+	pool[i].prio = prio;
+	return &pool[i];
+}
+
+static void expect(struct msgq *q, const int *order, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct cmi_msg *m = msgq_pop(q);
+
+		assert_non_null(m);
+		assert_int_equal(m->size, order[i]);
+	}
+	assert_null(msgq_pop(q));
+}
+
+static void plain_messages_come_out_first_in_first_out(void **state)
+{
+	struct msgq q;
+
+	(void)state;
+	msgq_init(&q);
+	for (int i = 1; i <= 3; i++)
+		msgq_push(&q, msg(i, 0, 0, 0));
+	expect(&q, (int[]){ 1, 2, 3 }, 3);
+}
+
+static void lower_priorities_come_first_and_zero_is_plain(void **state)
+{
+	struct msgq q;
+
+	(void)state;
+	msgq_init(&q);
+	msgq_push(&q, msg(1, 0, CMI_F_PRIO, 5));
+	msgq_push(&q, msg(2, 0, 0, 0));
+	msgq_push(&q, msg(3, 0, CMI_F_PRIO, -5));
+	msgq_push(&q, msg(4, 0, CMI_F_PRIO, 5));
+	msgq_push(&q, msg(5, 0, CMI_F_EXPEDITED, 0));
+	msgq_push(&q, msg(6, 0, CMI_F_PRIO, INT32_MIN));
+	msgq_push(&q, msg(7, 0, CMI_F_PRIO, INT32_MAX));
+	msgq_push(&q, msg(8, 0, CMI_F_PRIO, 0));
+	expect(&q, (int[]){ 5, 6, 3, 2, 8, 1, 4, 7 }, 8);
+	free(q.heap);
+}
+
+static void lifo_stands_before_its_equals_only(void **state)
+{
+	struct msgq q;
+
+	(void)state;
+	msgq_init(&q);
+	msgq_push(&q, msg(1, 0, CMI_F_PRIO, 3));
+	msgq_push(&q, msg(2, 0, CMI_F_PRIO | CMI_F_LIFO, 3));
+	msgq_push(&q, msg(3, 0, CMI_F_PRIO | CMI_F_LIFO, 3));
+	msgq_push(&q, msg(4, 0, CMI_F_PRIO | CMI_F_LIFO, 2));
+	msgq_push(&q, msg(5, 0, 0, 0));
+	msgq_push(&q, msg(6, 0, CMI_F_LIFO, 0));
+	expect(&q, (int[]){ 6, 5, 4, 3, 2, 1 }, 6);
+	free(q.heap);
+}
+
+static void the_heap_keeps_equals_in_order(void **state)
+{
+	struct msgq q;
+	int last[8] = { 0 };
+
+	(void)state;
+	msgq_init(&q);
+	srand(1);
+	for (int i = 1; i < 4096; i++)
+		msgq_push(&q, msg(i, 0, CMI_F_PRIO, 1 + rand() % 8));
+	int prio = 1;
+
+	for (int i = 1; i < 4096; i++) {
+		struct cmi_msg *m = msgq_pop(&q);
+
+		assert_true(m->prio >= prio);
+		prio = m->prio;
+		assert_true((int)m->size > last[prio - 1]);
+		last[prio - 1] = (int)m->size;
+	}
+	assert_null(msgq_pop(&q));
+	free(q.heap);
+}
+
+/* Order of a run as a string of senders, to compare runs. */
+static void run_random(uint64_t seed, char *senders)
+{
+	struct msgq q;
+	int next[3] = { 0 };
+	int n = 0;
+
+	msgq_init(&q);
+	q.random = msgq_random_create(seed);
+	for (int i = 0; i < 300; i++)
+		msgq_push(&q, msg(i, i % 3, 0, 0));
+	for (struct cmi_msg *m; (m = msgq_pop(&q)); n++) {
+		assert_int_equal((int)m->size / 3, next[m->src_pe]++);
+		senders[n] = (char)('0' + m->src_pe);
+	}
+	assert_int_equal(n, 300);
+	msgq_random_destroy(q.random);
+}
+
+static void the_randomised_queue_keeps_one_senders_order_and_replays(void **state)
+{
+	char a[301] = "", b[301] = "", c[301] = "";
+
+	(void)state;
+	run_random(7, a);
+	run_random(7, b);
+	run_random(8, c);
+	assert_string_equal(a, b);
+	assert_string_not_equal(a, c);
+}
+
+static void size_classes_hold_what_they_promise(void **state)
+{
+	(void)state;
+	assert_int_equal(csd_size_class(32), 0);
+	assert_int_equal(csd_size_class(64), 0);
+	assert_int_equal(csd_size_class(65), 1);
+	assert_int_equal(csd_size_class(1024), MSG_FINE / 64 - 1);
+	assert_int_equal(csd_size_class(1025), MSG_FINE / 64);
+	assert_int_equal(csd_size_class(1 << 20), MSG_CLASSES - 1);
+	assert_int_equal(csd_size_class((1 << 20) + 1), MSG_HUGE);
+	for (size_t size = 32; size < 1 << 20; size += 37)
+		assert_true(csd_size_class(size) <= csd_size_class(size + 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_messages_come_out_first_in_first_out),
+		cmocka_unit_test(lower_priorities_come_first_and_zero_is_plain),
+		cmocka_unit_test(lifo_stands_before_its_equals_only),
+		cmocka_unit_test(the_heap_keeps_equals_in_order),
+		cmocka_unit_test(the_randomised_queue_keeps_one_senders_order_and_replays),
+		cmocka_unit_test(size_classes_hold_what_they_promise),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
