@@ -41,7 +41,6 @@ struct ci_param {
 	struct ci_param *next;
 	const struct ci_tok *tok;   /* where it starts */
 	const char *name;
-	const char *c_name;         /* check: its name inside generated functions */
 	struct ci_type type;
 	enum ci_param_kind kind;    /* parse: VALUE or ARRAY; the rest by check */
 	struct ci_expr length;

@@ -33,12 +33,18 @@ static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 	if (f->type.stars != 0) {
 		ci_error(c->ci, f->type.tok->at, in_message ?
 			 ci_fmt(c->ci, "write a variable array: %s %s[];", f->type.text, f->name) :
+			 f->type.class_ == CI_USER ?
+			 ci_fmt(c->ci, "write the struct itself: %s %s;", f->type.text, f->name) :
 			 ci_fmt(c->ci, "write a fixed array: %s %s[64];", f->type.text, f->name),
 			 "a pointer means nothing on another node: '%s' cannot be %s", f->name,
 			 in_message ? "in a message" : "readonly");
 		return;
 	}
-	if (check_variable_name(c, f->tok, f->name) && check_value_type(c, &f->type))
+	if (strcmp(f->name, f->type.text) == 0)
+		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write %s_, for example", f->name),
+			 "'%s' has the name of its type", f->name);
+	else if (check_variable_name(c, f->tok, f->name) &&
+		 check_value_type(c, &f->type))
 		check_dims(c, f);
 }
 
@@ -86,6 +92,8 @@ static void check_doubled(struct checker *c, const struct ci_chare *chare, struc
 	if (first == e)
 		return;
 	e->bad = true;
+	if (c->ci->had_directive)
+		return;
 	if (same_params(first, e))
 		ci_error(c->ci, e->tok->at, "take one of them out",
 			 "entry method '%s' is declared twice, first in line %d", e->name,

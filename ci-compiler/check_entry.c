@@ -92,6 +92,16 @@ static bool check_length(struct checker *c, const struct ci_entry *e, struct ci_
 	return true;
 }
 
+/* A name that is a type, too, would turn `sizeof(T)` into the size of the parameter. */
+static bool names_a_type(const struct ci_entry *e, const char *name)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->type.text != NULL && strcmp(q->type.text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* ---- one parameter -------------------------------------------------------------------------- */
 
 static bool check_param_name(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
@@ -104,6 +114,11 @@ static bool check_param_name(struct checker *c, const struct ci_entry *e, const 
 	if (find_param(e, q->name) != q) {
 		ci_error(c->ci, q->tok->at, "choose another name",
 			 "two parameters are named '%s'", q->name);
+		return false;
+	}
+	if (names_a_type(e, q->name)) {
+		ci_error(c->ci, q->tok->at, ci_fmt(c->ci, "write %s_, for example", q->name),
+			 "parameter '%s' has the name of a type", q->name);
 		return false;
 	}
 	return check_variable_name(c, q->tok, q->name);
@@ -140,21 +155,8 @@ static bool check_alone(struct checker *c, const struct ci_entry *e, const struc
 	return false;
 }
 
-/* A global of the same name would be shadowed inside generated functions. */
-static const char *inner_name(struct checker *c, const char *name)
-{
-	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
-		for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
-			if (strcmp(r->name, name) == 0)
-				return ci_fmt(c->ci, "ck_in_%s", name);
-		}
-	}
-	return name;
-}
-
 static bool check_param(struct checker *c, const struct ci_entry *e, struct ci_param *q)
 {
-	q->c_name = inner_name(c, q->name);
 	return check_param_name(c, e, q) && check_param_type(c, q) && check_alone(c, e, q);
 }
 
@@ -189,6 +191,14 @@ static void check_target_values(struct checker *c, struct ci_entry *e)
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		const char *want = q->kind == CI_PARAM_VALUE ? data_type(q->type.text) : NULL;
 
+		if (q->kind == CI_PARAM_ARRAY && data_type(q->type.text) != NULL) {
+			ci_error(c->ci, q->tok->at,
+				 ci_fmt(c->ci, "write just (int n, %s %s[n])", q->type.text, q->name),
+				 "a reduction delivers an array with its number of values, so '%s' "
+				 "needs that parameter alone as its length", q->name);
+			e->bad = true;
+			return;
+		}
 		if (want == NULL || (e->want != NULL && strcmp(e->want, want) != 0)) {
 			ci_error(c->ci, q->tok->at,
 				 "write values of one type of int, long, float, double; or "

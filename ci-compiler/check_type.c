@@ -108,6 +108,18 @@ static bool check_visible(struct checker *c, const struct ci_tok *at, const char
 	return false;
 }
 
+static const char *message_guess(const struct checker *c, const char *name)
+{
+	const char *guess = NULL;
+
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_message *x = m->messages; x != NULL && guess == NULL;
+		     x = x->next)
+			guess = ci_nearest(name, (const char *const[]){x->name, NULL});
+	}
+	return guess;
+}
+
 static const char *chare_guess(const struct checker *c, const char *name)
 {
 	const char *guess = NULL;
@@ -228,7 +240,10 @@ static bool check_other_pointer(struct checker *c, const struct ci_type *type, c
 				"value", t, name, t, name),
 			 "an address means nothing to another chare: '%s' cannot be sent", name);
 	} else if (!c->parse_failed) {
-		ci_error(c->ci, type->tok->at,
+		const char *guess = message_guess(c, plain_name(type));
+
+		ci_error(c->ci, type->tok->at, guess != NULL ?
+			 ci_fmt(c->ci, "did you mean '%s'?", guess) :
 			 ci_fmt(c->ci, "declare 'message %s { ... };'; or write '%s %s' for one "
 				"struct by value, 'int n, %s %s[n]' for several", plain_name(type),
 				t, name, t, name),

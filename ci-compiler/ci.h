@@ -21,6 +21,7 @@ struct ci {
 	struct ci_chunk *chunks;
 	struct ci_error *errors;    /* by position in the text */
 	int n_errors;
+	bool had_directive;         /* #if and the like: doubled names may be alternatives */
 };
 
 /* ---- memory (arena.c) ---------------------------------------------------------------- */

@@ -104,6 +104,8 @@ static int by_name(const void *a, const void *b)
 
 static void report(struct checker *c, const struct made *first, const struct made *second)
 {
+	if (first->direct && second->direct && c->ci->had_directive)
+		return;
 	if (first->direct && second->direct)
 		ci_error(c->ci, second->tok->at, "choose another name",
 			 "'%s' is declared twice, first in line %d", second->name,
@@ -153,6 +155,7 @@ static void check_modules(struct checker *c)
 void check_collisions(struct checker *c)
 {
 	struct made_list l = {.ci = c->ci};
+	size_t first = 0;       /* of those with the name at hand */
 
 	check_modules(c);
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)
@@ -162,7 +165,9 @@ void check_collisions(struct checker *c)
 	qsort(l.v, l.n, sizeof l.v[0], by_name);
 	for (size_t i = 0; i < l.n; i++) {
 		check_reserved(c, &l.v[i]);
-		if (i > 0 && strcmp(l.v[i].name, l.v[i - 1].name) == 0)
-			report(c, &l.v[i - 1], &l.v[i]);
+		if (strcmp(l.v[i].name, l.v[first].name) != 0)
+			first = i;
+		else if (l.v[i].tok->at != l.v[first].tok->at)
+			report(c, &l.v[first], &l.v[i]);
 	}
 }

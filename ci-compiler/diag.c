@@ -88,6 +88,8 @@ static void print_source(const char *start, const char *end, const char *at)
 		while (to > at && to < end && !starts_character(*to))
 			to--;
 	}
+	if (start == end)
+		return;
 	fputs("    ", stderr);
 	for (const char *s = from; s < to; s++)
 		fputc((unsigned char)*s < ' ' && *s != '\t' ? ' ' : *s, stderr);

@@ -51,7 +51,7 @@ static void includes(struct ci_out *o, const struct ci_module *m)
 
 static bool needs_line(const struct ci_field *f)
 {
-	return f->type.class_ == CI_USER || f->dims.from != f->dims.to;
+	return f->type.class_ == CI_USER || !gen_is_plain(&f->dims, NULL);
 }
 
 /* `T x[3]` or `T *x`, with #line around it where the C compiler has something to check. */
@@ -63,7 +63,7 @@ static void field(struct ci_out *o, const struct ci_field *f, const char *lead)
 		ci_put(o, "%s%s *%s;\n", lead, f->type.text, f->name);
 	} else {
 		ci_put(o, "%s%s %s", lead, f->type.text, f->name);
-		gen_expr(o, &f->dims, NULL, false);
+		gen_expr(o, &f->dims, false);
 		ci_put(o, ";\n");
 	}
 	if (needs_line(f))
@@ -78,20 +78,6 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		field(o, r, "extern ");
 	if (m->readonlies != NULL)
 		ci_put(o, "\n");
-}
-
-static void message_alloc(struct ci_out *o, const struct ci_message *x)
-{
-	const char *lead = "";
-
-	ci_put(o, "%s *%s_alloc(", x->name, x->name);
-	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
-		if (f->kind == CI_FIELD_VAR) {
-			ci_put(o, "%ssize_t n_%s", lead, f->name);
-			lead = ", ";
-		}
-	}
-	ci_put(o, "%s);\n", *lead == '\0' ? "void" : "");
 }
 
 /* The arrays lie behind the struct; pointers into them are made anew where it arrives. */
@@ -120,8 +106,9 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		field(o, f, "\t");
 	if (x->n_var != 0)
 		ci_put(o, "\tuint64_t ck_off_[%d]; /* private */\n", x->n_var);
-	ci_put(o, "};\n");
-	message_alloc(o, x);
+	ci_put(o, "};\n%s *%s_alloc(", x->name, x->name);
+	gen_message_params(o, x);
+	ci_put(o, ");\n");
 	message_fix(o, x);
 }
 
@@ -139,7 +126,7 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 			ci_put_line_back(o);
 		lines = gen_has_user_type(e);
 		ci_put(o, "void %s_on_%s(%s *self", c->name, e->name, c->name);
-		gen_params(o, e, ", ", false);
+		gen_params(o, e, ", ");
 		ci_put(o, ");\n");
 	}
 	if (lines)
@@ -163,14 +150,14 @@ static void creation(struct ci_out *o, const struct ci_chare *c)
 {
 	if (c->kind == CI_GROUP) {
 		ci_put(o, "CProxy_%s %s_ckNew(", c->name, c->name);
-		gen_params(o, c->ctor, "", false);
+		gen_params(o, c->ctor, "");
 		ci_put(o, "%s);\n", c->ctor->params == NULL ? "void" : "");
 		return;
 	}
 	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims dims", c->name, c->name);
-	gen_params(o, c->ctor, ", ", false);
+	gen_params(o, c->ctor, ", ");
 	ci_put(o, ");\nCProxy_%s %s_ckNew_opt(const CkArrayOptions *options", c->name, c->name);
-	gen_params(o, c->ctor, ", ", false);
+	gen_params(o, c->ctor, ", ");
 	ci_put(o, ");\n");
 }
 
@@ -194,9 +181,9 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 {
 	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name, all,
 	       to, c->name);
-	gen_params(o, e, ", ", false);
+	gen_params(o, e, ", ");
 	ci_put(o, ");\nstatic inline void %s_%s%s(%s%s ck_to", c->name, e->name, all, to, c->name);
-	gen_params(o, e, ", ", true);
+	gen_params(o, e, ", ");
 	ci_put(o, ")\n{\n\t%s_%s%s_opt(NULL, ck_to", c->name, e->name, all);
 	gen_args(o, e, ", ");
 	ci_put(o, ");\n}\n");
@@ -240,6 +227,7 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 	types(o, m);
 	includes(o, m);
 	ci_put(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+	gen_shadow_begin(o);
 	readonlies(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		message(o, x);
@@ -249,5 +237,6 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "void %s(void); /* you write: runs once per node, first of all */\n",
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
+	gen_shadow_end(o);
 	ci_put(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

@@ -24,25 +24,11 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 {
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
 		ci_put(o, "%s %s", r->type.text, r->name);
-		gen_expr(o, &r->dims, NULL, false);
+		gen_expr(o, &r->dims, false);
 		ci_put(o, ";\n");
 	}
 	if (m->readonlies != NULL)
 		ci_put(o, "\n");
-}
-
-static void message_params(struct ci_out *o, const struct ci_message *x)
-{
-	const char *lead = "";
-
-	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
-		if (f->kind == CI_FIELD_VAR) {
-			ci_put(o, "%ssize_t n_%s", lead, f->name);
-			lead = ", ";
-		}
-	}
-	if (*lead == '\0')
-		ci_put(o, "void");
 }
 
 static void message(struct ci_out *o, const struct ci_message *x)
@@ -50,7 +36,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	int i = 0;
 
 	ci_put(o, "%s *%s_alloc(", x->name, x->name);
-	message_params(o, x);
+	gen_message_params(o, x);
 	ci_put(o, ")\n{\n");
 	if (x->n_var != 0)
 		ci_put(o, "\tsize_t ck_end = sizeof(%s);\n\tsize_t ck_at[%d];\n", x->name, x->n_var);
@@ -93,7 +79,7 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 {
 	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name, all,
 	       to, c->name);
-	gen_params(o, e, ", ", true);
+	gen_params(o, e, ", ");
 	ci_put(o, ")\n{\n\t%s(&ck_chare_%s, %s, %d, ", send, c->name, target, e->number);
 	payload(o, c, e);
 	ci_put(o, ", ck_o);\n}\n\n");
@@ -129,13 +115,13 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 static void array_creation(struct ci_out *o, const struct ci_chare *c)
 {
 	ci_put(o, "CProxy_%s %s_ckNew_opt(const CkArrayOptions *ck_o", c->name, c->name);
-	gen_params(o, c->ctor, ", ", true);
+	gen_params(o, c->ctor, ", ");
 	ci_put(o, ")\n{\n\tCProxy_%s ck_p;\n\n\tck_p.ck = CkGen_newArray(&ck_chare_%s, ck_o, ",
 	       c->name, c->name);
 	payload(o, c, c->ctor);
 	ci_put(o, ");\n\treturn ck_p;\n}\n\n");
 	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims ck_dims", c->name, c->name);
-	gen_params(o, c->ctor, ", ", true);
+	gen_params(o, c->ctor, ", ");
 	ci_put(o, ")\n{\n\tconst CkArrayOptions ck_o = {ck_dims, NULL};\n\n");
 	ci_put(o, "\treturn %s_ckNew_opt(&ck_o", c->name);
 	gen_args(o, c->ctor, ", ");
@@ -145,7 +131,7 @@ static void array_creation(struct ci_out *o, const struct ci_chare *c)
 static void group_creation(struct ci_out *o, const struct ci_chare *c)
 {
 	ci_put(o, "CProxy_%s %s_ckNew(", c->name, c->name);
-	gen_params(o, c->ctor, "", true);
+	gen_params(o, c->ctor, "");
 	ci_put(o, "%s)\n{\n\tCProxy_%s ck_p;\n\n\tck_p.ck = CkGen_newGroup(&ck_chare_%s, ",
 	       c->ctor->params == NULL ? "void" : "", c->name, c->name);
 	payload(o, c, c->ctor);
@@ -336,7 +322,9 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "/* Made by ckci from module %s; do not edit. Include it in one C file, behind "
 	       "the\n * structs of the chares. */\n", m->name);
 	ci_put(o, "#ifndef CK_DEF_%s\n#define CK_DEF_%s\n\n#include <string.h>\n\n"
-	       "#include \"ckgen.h\"\n#include \"%s.decl.h\"\n\n", m->name, m->name, m->name);
+	       "#include \"%s.decl.h\"\n\n", m->name, m->name, m->name);
+	gen_shadow_begin(o);
+	ci_put(o, "#include \"ckgen.h\"\n\n");
 	readonlies(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		message(o, x);
@@ -346,5 +334,6 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	if (m->main)
 		ci_put(o, "\n#ifndef CK_NO_MAIN\nint main(int argc, char **argv)\n{\n"
 		       "\treturn CkMain(argc, argv, &ck_module_%s);\n}\n#endif\n", m->name);
+	gen_shadow_end(o);
 	ci_put(o, "#endif\n");
 }

@@ -82,15 +82,17 @@ static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct
 			const struct ci_param *q)
 {
 	if (q->kind == CI_PARAM_STRING) {
-		ci_put(o, "\tif (%s == NULL)\n\t\t%s = \"\";\n", q->c_name, q->c_name);
-		ci_put(o, "\tck_bytes_%s = strlen(%s) + 1;\n", q->name, q->c_name);
+		ci_put(o, "\tif (%s == NULL)\n\t\t%s = \"\";\n", q->name, q->name);
+		ci_put(o, "\tck_bytes_%s = strlen(%s) + 1;\n", q->name, q->name);
 		return;
 	}
-	ci_put_line(o, q->length.from);
+	if (!gen_is_plain(&q->length, e))
+		ci_put_line(o, q->length.from);
 	ci_put(o, "\tck_n_%s = ", q->name);
-	gen_expr(o, &q->length, e, true);
+	gen_expr(o, &q->length, true);
 	ci_put(o, ";\n");
-	ci_put_line_back(o);
+	if (!gen_is_plain(&q->length, e))
+		ci_put_line_back(o);
 	ci_put(o, "\tif (ck_n_%s < 0 || ck_n_%s > PTRDIFF_MAX / (long long)sizeof(%s))\n", q->name,
 	       q->name, element(q));
 	ci_put(o, "\t\tCkGen_badLength(&ck_chare_%s, %d, \"%s\", ck_n_%s);\n", c->name, e->number,
@@ -136,7 +138,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 	       ci_fmt(o->ci, "ck_off_%s", b->name));
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_VALUE)
-			ci_put(o, "\tck_a->%s = %s;\n", q->name, q->c_name);
+			ci_put(o, "\tck_a->%s = %s;\n", q->name, q->name);
 	}
 	while (b != NULL && (b = next_block(b)) != NULL)
 		ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
@@ -155,12 +157,12 @@ static void pack_block(struct ci_out *o, const struct ci_param *q, const struct 
 	/* memcpy may not be given NULL, even for no bytes; an array of length 0 may be. */
 	if (q->kind == CI_PARAM_ARRAY)
 		ci_put(o, "\tif (ck_bytes_%s != 0)\n\t", n);
-	ci_put(o, "\tmemcpy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->c_name, n);
+	ci_put(o, "\tmemcpy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->name, n);
 }
 
 static void pack_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	const char *m = e->params->c_name;
+	const char *m = e->params->name;
 
 	ci_put(o, "\tif (%s == NULL)\n\t\tCkAbort(\"%s_%s: the message is NULL\");\n", m, c->name,
 	       e->ctor ? "ckNew" : e->name);
@@ -174,7 +176,7 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 	if (!gen_packs(c, e))
 		return;
 	ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);
-	gen_params(o, e, "", true);
+	gen_params(o, e, "");
 	ci_put(o, ")\n{\n");
 	if (gen_takes_message(e)) {
 		pack_message(o, c, e);

@@ -36,12 +36,12 @@ void gen_param_type(struct ci_out *o, const struct ci_param *q)
 	}
 }
 
-void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead, bool inside)
+void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		ci_put(o, "%s", lead);
 		gen_param_type(o, q);
-		ci_put(o, "%s", inside ? q->c_name : q->name);
+		ci_put(o, "%s", q->name);
 		lead = ", ";
 	}
 }
@@ -49,7 +49,7 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead, bo
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		ci_put(o, "%s%s", lead, q->c_name);
+		ci_put(o, "%s%s", lead, q->name);
 		lead = ", ";
 	}
 }
@@ -63,16 +63,7 @@ bool gen_has_user_type(const struct ci_entry *e)
 	return false;
 }
 
-static const char *inner_name(const struct ci_entry *e, const char *name)
-{
-	for (const struct ci_param *q = e != NULL ? e->params : NULL; q != NULL; q = q->next) {
-		if (strcmp(q->name, name) == 0)
-			return q->c_name;
-	}
-	return name;
-}
-
-void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *e, bool wide)
+void gen_expr(struct ci_out *o, const struct ci_expr *x, bool wide)
 {
 	const char *space = "";
 
@@ -82,7 +73,7 @@ void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *
 		if (strcmp(t->s, ".") == 0 || member)
 			ci_put(o, "%s", t->s);
 		else if (t->kind == TOK_NAME && wide)
-			ci_put(o, "%s(long long)%s", space, inner_name(e, t->s));
+			ci_put(o, "%s(long long)%s", space, t->s);
 		else
 			ci_put(o, "%s%s", wide ? space : "", t->s);
 		space = strcmp(t->s, "(") == 0 ||
@@ -109,4 +100,42 @@ bool gen_has_cb(const struct ci_entry *e)
 {
 	return !e->ctor && (e->params == NULL || gen_takes_reduction(e) ||
 			    (e->attrs & CI_REDUCTION_TARGET) != 0);
+}
+
+bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e)
+{
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		const struct ci_param *q = e != NULL ? e->params : NULL;
+
+		while (q != NULL && strcmp(q->name, t->s) != 0)
+			q = q->next;
+		if (t->kind == TOK_NAME && (q == NULL || q->type.class_ != CI_INTEGER))
+			return false;
+	}
+	return true;
+}
+
+void gen_message_params(struct ci_out *o, const struct ci_message *x)
+{
+	const char *lead = "";
+
+	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
+		if (f->kind == CI_FIELD_VAR) {
+			ci_put(o, "%ssize_t n_%s", lead, f->name);
+			lead = ", ";
+		}
+	}
+	if (*lead == '\0')
+		ci_put(o, "void");
+}
+
+void gen_shadow_begin(struct ci_out *o)
+{
+	ci_put(o, "/* A parameter may have the name of a global of the program. */\n"
+	       "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Wshadow\"\n\n");
+}
+
+void gen_shadow_end(struct ci_out *o)
+{
+	ci_put(o, "\n#pragma GCC diagnostic pop\n");
 }

@@ -205,7 +205,7 @@ static void print_chare(struct ci *ci, const struct ci_chare *c)
 	printf("%s\n", c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
 		ci_put(&line, "    %d %s(", e->number, e->ctor ? c->name : e->name);
-		gen_params(&line, e, "", false);
+		gen_params(&line, e, "");
 		ci_put(&line, ")\n");
 	}
 	fputs(line.text, stdout);

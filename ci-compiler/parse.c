@@ -48,7 +48,7 @@ static bool field_dims(struct parser *p, struct ci_field *f, bool in_message)
 							     "dimension: write x[]");
 		}
 		if (p_is(p, "]"))
-			return p_unexpected(p, "the array's length", NULL);
+			return p_unexpected(p, "the array's length", "write a number");
 		if (!p_length(p, &one))
 			return false;
 		p->t++;
@@ -75,6 +75,11 @@ static bool field(struct parser *p, const struct ci_type *type, struct ci_field 
 	f->bad = true;
 	if (!field_dims(p, f, in_message))
 		return false;
+	if (p_is(p, "(")) {
+		ci_error(p->ci, p->t->at, "write the function in C", "%s cannot have functions",
+			 in_message ? "a message" : "a module");
+		return false;
+	}
 	if (p_is(p, "=")) {
 		ci_error(p->ci, p->t->at, in_message ? "set it after X_alloc" :
 			 "assign it in the main chare's constructor; all PEs get that value",
@@ -111,9 +116,11 @@ static void message_body(struct parser *p, struct ci_message *m)
 					 "this '{' of message '%s' is never closed", m->name);
 			return;
 		}
-		if (p_is(p, "conditional"))
+		if (p_is(p, "conditional")) {
 			p_later(p, p->t, "a conditional member",
 				"use a variable array: it may have length 0");
+			p->t++;
+		}
 		if (p->t->kind == TOK_DIRECTIVE) {
 			p_unexpected(p, "", NULL);
 			p->t++;
@@ -153,7 +160,7 @@ static bool message(struct parser *p)
 		return false;
 	}
 	if (!p_is(p, "{"))
-		return p_unexpected(p, "'{'", NULL);
+		return p_missing(p, "'{'", NULL);
 	message_body(p, m);
 	return true;
 }
@@ -324,6 +331,7 @@ static void sections(struct parser *p, const struct ci_tok *open)
 					"another module's chares write 'extern module foo;'",
 					p->module->name, open->line),
 				 "a module cannot stand inside a module");
+			p->nested = true;
 			return;
 		}
 		if (p->t->kind == TOK_DIRECTIVE) {
@@ -365,10 +373,15 @@ static bool module(struct parser *p, struct ci_module **list)
 
 static void outside_modules(struct parser *p, bool any)
 {
-	p_unexpected(p, "'module' or 'mainmodule'", any ?
-		     "is there a '}' too many above?" :
-		     "everything stands inside a module: mainmodule foo { ... }");
-	while (p->t->kind != TOK_END && !p_is(p, "module") && !p_is(p, "mainmodule"))
+	/* The '}' of a module around others was announced with them. */
+	if (!p->nested || !p_is(p, "}"))
+		p_unexpected(p, "'module' or 'mainmodule'", any ?
+			     "is there a '}' too many above?" :
+			     "everything stands inside a module: mainmodule foo { ... }");
+	p->nested = false;
+	/* `extern module foo;` does not start one. */
+	while (p->t->kind != TOK_END && !p_is(p, "mainmodule") &&
+	       !(p_is(p, "module") && strcmp(p->t[-1].s, "extern") != 0))
 		p->t++;
 }
 

@@ -107,7 +107,7 @@ static bool attributes(struct parser *p, struct ci_entry *e)
 		if (!attribute(p, e))
 			return false;
 	} while (p_accept(p, ","));
-	return p_accept(p, "]") || p_unexpected(p, "',' or ']'", NULL);
+	return p_accept(p, "]") || p_missing(p, "',' or ']'", NULL);
 }
 
 /* ---- entries ------------------------------------------------------------------------------ */
@@ -191,6 +191,11 @@ static void entry_add(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 
 	if (e->ctor && c->ctor == NULL) {
 		c->ctor = e;
+		return;
+	}
+	if (e->ctor && p_next_is(p, "CkMigrateMessage")) {
+		p_later(p, e->tok, "migration (this constructor)",
+			"take it out: elements stay where they were created");
 		return;
 	}
 	if (e->ctor) {
@@ -306,7 +311,7 @@ static bool array_dimensions(struct parser *p, struct ci_chare *c)
 		p_later(p, p->t, "an array with an index type of your own",
 			"use [1D], [2D] or [3D]");
 	else if (c->nd == 0)
-		return p_unexpected(p, "1D, 2D or 3D", "the D is a capital");
+		return p_unexpected(p, "1D, 2D or 3D", "an array has 1 to 3 dimensions: [2D]");
 	if (c->nd < 1 || c->nd > 3)
 		c->kind = CI_LATER;
 	p->t++;

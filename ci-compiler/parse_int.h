@@ -16,7 +16,7 @@ struct parser {
 	const struct ci_tok *toks;
 	const struct ci_tok *t;         /* the next token */
 	bool cut;                       /* the text ends in an open comment: say no more there */
-	bool directive_reported;        /* one #if says it for all */
+	bool nested;                    /* a module inside a module was reported */
 	struct ci_module *module;
 };
 
@@ -29,7 +29,11 @@ bool p_accept(struct parser *p, const char *word);
 /** "expected X, found Y" at the next token. Always false, for `return`. */
 bool p_unexpected(struct parser *p, const char *wanted, const char *help);
 
-/** Take `word` or report it missing, just behind the token before it. */
+/** The same for what should have followed the last token: when the next one is on another
+ * line, the end of this line is where to look. */
+bool p_missing(struct parser *p, const char *wanted, const char *help);
+
+/** Take `word` or report it missing. */
 bool p_expect(struct parser *p, const char *word);
 
 /** "X is not supported yet" / "X needs C++"; with what to write instead. */
@@ -52,6 +56,7 @@ bool p_is_section_word(const struct parser *p);   /* starts something at module 
 /* ---- parse_type.c: types, parameters, lengths ----------------------------------------- */
 
 bool p_type(struct parser *p, struct ci_type *type);
+bool p_is_basic_type(const struct parser *p);
 
 /** The expression up to a `]`. */
 bool p_length(struct parser *p, struct ci_expr *e);

@@ -49,6 +49,13 @@ static int *basic_word(struct basic *b, const char *s)
 	return NULL;
 }
 
+bool p_is_basic_type(const struct parser *p)
+{
+	struct basic none;
+
+	return basic_word(&none, p->t->s) != NULL;
+}
+
 static bool basic_valid(const struct basic *b)
 {
 	int sign = b->signed_ + b->unsigned_;
@@ -157,16 +164,20 @@ static bool named_type(struct parser *p, struct ci_type *type)
 
 bool p_type(struct parser *p, struct ci_type *type)
 {
-	struct basic none;
 	bool ok;
 
 	*type = (struct ci_type){0};
 	while (p_accept(p, "const"))
 		;
 	type->tok = p->t;
-	ok = basic_word(&none, p->t->s) != NULL ? basic_type(p, type) : named_type(p, type);
+	ok = p_is_basic_type(p) ? basic_type(p, type) : named_type(p, type);
 	if (!ok)
 		return false;
+	if (type->class_ == CI_USER && p_is_basic_type(p)) {
+		ci_error(p->ci, type->tok->at, "take it out", "'%s' cannot stand before '%s'",
+			 type->text, p->t->s);
+		return false;
+	}
 	if (p_is(p, "::") || (p_is(p, "<") && type->class_ == CI_USER))
 		return cpp_type(p, type);
 	while (p_is(p, "*") || p_is(p, "const")) {
@@ -382,5 +393,5 @@ bool p_params(struct parser *p, struct ci_param **list)
 	} while (p_accept(p, ","));
 	if (p_accept(p, ")"))
 		return true;
-	return good && p_unexpected(p, "',' or ')'", NULL);
+	return good && p_missing(p, "',' or ')'", NULL);
 }

@@ -26,12 +26,12 @@ bool p_accept(struct parser *p, const char *word)
 
 static void directive_error(struct parser *p)
 {
-	if (!p->directive_reported)
+	if (!p->ci->had_directive)      /* one #if says it for all */
 		ci_error(p->ci, p->t->at,
 			 "take it out, or run the file through cpp -P first; a C header is "
 			 "named by: include \"header.h\";",
 			 "preprocessor lines are not read in a .ci file");
-	p->directive_reported = true;
+	p->ci->had_directive = true;
 }
 
 static void bad_text_error(struct parser *p)
@@ -62,20 +62,22 @@ bool p_unexpected(struct parser *p, const char *wanted, const char *help)
 	return false;
 }
 
+bool p_missing(struct parser *p, const char *wanted, const char *help)
+{
+	const struct ci_tok *before = p->t - 1;
+
+	if (p->t == p->toks || !p->t->first || p->t->kind == TOK_BAD)
+		return p_unexpected(p, wanted, help);
+	/* The line ended too early: point there, not at the innocent next line. */
+	if (p->t->kind != TOK_END || !p->cut)
+		ci_error(p->ci, before->at + before->len, help, "expected %s after '%.40s'",
+			 wanted, before->s);
+	return false;
+}
+
 bool p_expect(struct parser *p, const char *word)
 {
-	const struct ci_tok *before;
-
-	if (p_accept(p, word))
-		return true;
-	if (p->t == p->toks || p->t->line == p->t[-1].line || p->t->kind == TOK_BAD)
-		return p_unexpected(p, ci_fmt(p->ci, "'%s'", word), NULL);
-	/* The line ended too early: point there, not at the innocent next line. */
-	before = p->t - 1;
-	if (p->t->kind != TOK_END || !p->cut)
-		ci_error(p->ci, before->at + before->len, NULL, "expected '%s' after '%.40s'",
-			 word, before->s);
-	return false;
+	return p_accept(p, word) || p_missing(p, ci_fmt(p->ci, "'%s'", word), NULL);
 }
 
 void p_later(struct parser *p, const struct ci_tok *at, const char *what, const char *instead)

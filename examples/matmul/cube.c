@@ -14,7 +14,7 @@
  *  (3) Q sends for k + 2, whatever the kind, after its iteration k + 1 has ended.
  *  So Q's slice for k + 2 is sent after M has released the slot it goes to, k % 2: no slot
  *  holds two slices, and Q is at most one iteration ahead.
- *  (4) Visibility: M's CkDirect_ready stores the out-of-band value before M's put or
+ *  (4) Visibility: M's CkDirect_readyMark stores the out-of-band value before M's put or
  *      message for k + 1 in program order; that is a release, Q's noticing it an acquire,
  *      and Q's put for k + 2 comes after it. So the out-of-band value happens before Q's
  *      data, and cannot overwrite it.
@@ -181,12 +181,11 @@ void limit_blas_threads(void)
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
-void Cube_on_new(Cube *m, int mode)
+void Cube_on_new(Cube *m)
 {
 	CkIndex3D i = Cube_thisIndex(m);
 	size_t block;
 
-	m->mode = mode;
 	m->me[KIND_A] = i.z;
 	m->me[KIND_B] = i.x;
 	m->me[KIND_C] = i.y;
@@ -202,9 +201,9 @@ void Cube_on_new(Cube *m, int mode)
 			for (int q = 0; q < opt.p; q++)
 				*link_of(m, kind, s, q) =
 					(struct link){.cube = m, .kind = kind, .slot = s};
-		m->ab[KIND_A][s] = alloc_doubles(block, mode == MODE_DIRECT);
-		m->ab[KIND_B][s] = alloc_doubles(block, mode == MODE_DIRECT);
-		if (mode == MODE_DIRECT)
+		m->ab[KIND_A][s] = alloc_doubles(block, true);
+		m->ab[KIND_B][s] = alloc_doubles(block, true);
+		if (opt.modes[MODE_DIRECT])
 			m->area[s] = alloc_doubles(
 				(size_t)opt.p * (size_t)slice_doubles(m, i.y), true);
 		link_of(m, KIND_C, s, i.y)->part = slice_of(m, m->partial, i.y);
@@ -255,13 +254,14 @@ void Cube_on_channel(Cube *m, int kind, int slot, int from, CkDirectHandle h)
 	count_connection(m);
 }
 
-/* The own slices as they are in iteration 0; nothing is summed yet. What peers' slices hold is
- * of no interest, and not to be touched: the channels are armed. */
-void Cube_on_prepare(Cube *m)
+/* The own slices as they are in iteration 0; nothing is summed yet. The peers' slices are not to
+ * be touched: channels may be armed. */
+void Cube_on_prepare(Cube *m, int mode)
 {
 	CkIndex3D i = Cube_thisIndex(m);
 	int nb = m->nb, za = first_row(nb, i.z), xb = first_row(nb, i.x);
 
+	m->mode = mode;
 	for (int s = 0; s < n_slots(); s++) {
 		fill(slice_of(m, m->ab[KIND_A][s], i.z), KIND_A, i.x * nb + za,
 		     slice_rows(nb, i.z), i.y * nb, nb);
@@ -335,18 +335,30 @@ static void on_put(void *link)
 static void release(Cube *m, int kind, int slot)
 {
 	m->arrived[kind][slot] = 0;
+	m->marked[kind][slot] = m->mode == MODE_DIRECT;
 	for (int q = 0; q < opt.p; q++) {
 		struct link *l = link_of(m, kind, slot, q);
 
 		if (q == m->me[kind])
 			continue;
 		if (m->mode == MODE_DIRECT) {
-			CkDirect_ready(&l->in);
+			CkDirect_readyMark(&l->in);
 		} else {
 			CkFreeMsg(l->kept);
 			l->kept = NULL;
 		}
 	}
+}
+
+/* From here on slices are expected in this exchange; until now polling would be in vain. */
+static void poll_slices(Cube *m, int kind, int slot)
+{
+	if (!m->marked[kind][slot])
+		return;
+	m->marked[kind][slot] = false;
+	for (int q = 0; q < opt.p; q++)
+		if (q != m->me[kind])
+			CkDirect_readyPollQ(&link_of(m, kind, slot, q)->in);
 }
 
 /* Bring the own slice of A from the factor that it has to that of this iteration. */
@@ -367,6 +379,8 @@ static bool send_inputs(Cube *m, int slot)
 	scale_a(m, slot);
 	send_slices(m, KIND_A, slot);
 	send_slices(m, KIND_B, slot);
+	poll_slices(m, KIND_A, slot);
+	poll_slices(m, KIND_B, slot);
 	return true;
 }
 
@@ -378,6 +392,7 @@ static bool multiply_blocks(Cube *m, int slot)
 	release(m, KIND_A, slot);
 	release(m, KIND_B, slot);
 	send_slices(m, KIND_C, slot);
+	poll_slices(m, KIND_C, slot);
 	return true;
 }
 
@@ -500,24 +515,28 @@ void Cube_on_check(Cube *m)
 
 /* Nothing is on its way: every slice sent in a run was used in it, and advance() did not end
  * the run before the puts were locally complete. */
+void Cube_on_disconnect(Cube *m)
+{
+	for (int kind = 0; kind < N_KINDS; kind++)
+		for (int s = 0; s < n_slots(); s++) {
+			for (int q = 0; q < opt.p; q++)
+				if (q != m->me[kind]) {
+					CkDirect_destroyHandle(&link_of(m, kind, s, q)->in);
+					CkDirect_destroyHandle(&link_of(m, kind, s, q)->out);
+				}
+			m->marked[kind][s] = false;
+		}
+	m->n_connected = 0;
+	memset(m->paths, 0, sizeof m->paths);
+	CkContributeBarrier(m, Main_cb_disconnected(mainProxy));
+}
+
 void Cube_on_finish(Cube *m)
 {
-	bool direct = m->mode == MODE_DIRECT;
-
 	for (int s = 0; s < n_slots(); s++) {
-		for (int kind = 0; direct && kind < N_KINDS; kind++)
-			for (int q = 0; q < opt.p; q++) {
-				struct link *l = link_of(m, kind, s, q);
-
-				if (q == m->me[kind])
-					continue;
-				CkDirect_destroyHandle(&l->in);
-				CkDirect_destroyHandle(&l->out);
-			}
-		free_doubles(m->ab[KIND_A][s], direct);
-		free_doubles(m->ab[KIND_B][s], direct);
-		if (direct)
-			free_doubles(m->area[s], true);
+		free_doubles(m->ab[KIND_A][s], true);
+		free_doubles(m->ab[KIND_B][s], true);
+		free_doubles(m->area[s], true);
 	}
 	free(m->partial);
 	free(m->c);

@@ -30,7 +30,7 @@ enum { SUM_WRONG, SUM_FIXED, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 /* Makes integers of the elements of C: steps of 1/8 times steps of 1/8. */
 #define FIXED_SCALE 64.0
 
-/* The paths of channels that the reduction of Cube::connect counts. */
+/* The paths of channels, which the reduction of Cube::connect counts. */
 enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
 
 /** One peer in one exchange and slot. */
@@ -45,7 +45,6 @@ struct link {
 };
 
 struct Cube {
-	int mode;
 	int me[N_KINDS];        /* place among those it exchanges a kind with: z, x, y */
 	int nb;                 /* rows and columns of a block */
 	double *ab[KIND_C][N_SLOTS]; /* the blocks of A and B: own slice and received ones */
@@ -54,15 +53,17 @@ struct Cube {
 	double *c;              /* this chare's slice of C */
 	int factor_in[N_SLOTS]; /* what the own slice of A is multiplied by now, see cube.c */
 	struct link *links;     /* [kind][slot][peer] */
-	int n_connected;        /* links whose out is bound */
+	int n_connected;        /* links whose out is bound, and 1 for the own handles */
 	long paths[N_PATHS];    /* out channels by path */
 
 	/* Of the current run. */
+	int mode;
 	int iter, iters;        /* iter == iters between two runs */
 	bool go;                /* this iteration may begin */
 	enum stage stage;
 	int unsent;             /* puts that are not yet locally complete */
-	int arrived[N_KINDS][N_SLOTS];
+	int arrived[N_KINDS][N_SLOTS]; /* slices that are there */
+	bool marked[N_KINDS][N_SLOTS]; /* direct: free for the next put, but not polled yet */
 };
 
 /** What A is multiplied by in a run, over all its iterations: C is so many times A B. */

@@ -4,10 +4,12 @@
  *
  *	ckrun -n 2 ./matmul --n 1024 --p 2 --repeat 5
  *
- * The chares are a p x p x p array (cube.h tells who holds what), one array for each mode. The
- * main chare here drives the runs, msg and direct in turn:
+ * The chares are a p x p x p array (cube.h tells who holds what). The main chare here drives the
+ * runs, msg and direct in turn:
  *
- *	prepare -> run (warm-up) -> prepare -> run (timed) -> check
+ *	[connect ->] prepare -> run (warm-up) -> prepare -> run (timed) -> check [-> disconnect]
+ *
+ * Channels exist during direct runs only, so that messages do not pay for polling them.
  *
  * It prints the median time per iteration of each mode, and ends with 0 only when all results
  * agree bit for bit: with each other, and with one dgemm unless --no-verify. The checksum (the
@@ -24,10 +26,10 @@
 static const char *const mode_names[N_MODES] = {"msg", "direct"};
 
 struct Main {
-	CProxy_Cube cubes[N_MODES];
-	int n_finished;             /* arrays that have been told to finish, and have */
+	CProxy_Cube cubes;
 	int run;                    /* of all timed runs, the modes taking turns */
 	bool warming;
+	bool paths_printed;
 	double started;
 	double *iter_us[N_MODES];   /* of each repeat */
 	bool wrong;                 /* some run disagreed */
@@ -50,7 +52,15 @@ static int mode_of(int run)
 static void prepare(Main *self, bool warming)
 {
 	self->warming = warming;
-	Cube_prepare_all(self->cubes[mode_of(self->run)]);
+	Cube_prepare_all(self->cubes, mode_of(self->run));
+}
+
+static void begin_run(Main *self)
+{
+	if (mode_of(self->run) == MODE_DIRECT)
+		Cube_connect_all(self->cubes);
+	else
+		prepare(self, opt.warmup > 0);
 }
 
 static void print_header(void)
@@ -76,29 +86,24 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	}
 	print_header();
 	mainProxy = Main_thisProxy(self);
-	for (int mode = 0; mode < N_MODES; mode++)
-		if (opt.modes[mode])
-			self->cubes[mode] = Cube_ckNew(CkDims(opt.p, opt.p, opt.p), mode);
-	if (opt.modes[MODE_DIRECT])
-		Cube_connect_all(self->cubes[MODE_DIRECT]);
-	else
-		prepare(self, opt.warmup > 0);
+	self->cubes = Cube_ckNew(CkDims(opt.p, opt.p, opt.p));
+	begin_run(self);
 }
 
 void Main_on_connected(Main *self, int n, const long *paths)
 {
 	(void)n;
-	if (!opt.quiet)
+	if (!opt.quiet && !self->paths_printed)
 		CkPrintf("matmul channels memory %ld rma %ld message %ld\n", paths[PATH_MEMORY],
 			 paths[PATH_RMA], paths[PATH_MESSAGE]);
+	self->paths_printed = true;
 	prepare(self, opt.warmup > 0);
 }
 
 void Main_on_prepared(Main *self)
 {
 	self->started = CkWallTimer();
-	Cube_run_all(self->cubes[mode_of(self->run)],
-		     self->warming ? opt.warmup : opt.iters);
+	Cube_run_all(self->cubes, self->warming ? opt.warmup : opt.iters);
 }
 
 void Main_on_ran(Main *self)
@@ -110,7 +115,7 @@ void Main_on_ran(Main *self)
 		return;
 	}
 	self->iter_us[mode_of(self->run)][self->run / n_modes()] = seconds * 1e6 / opt.iters;
-	Cube_check_all(self->cubes[mode_of(self->run)]);
+	Cube_check_all(self->cubes);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -143,6 +148,16 @@ static void report(Main *self)
 	CkPrintf("matmul verified %s\n", self->wrong ? "no" : opt.verify ? "yes" : "skipped");
 }
 
+static void end_run(Main *self)
+{
+	if (++self->run < opt.repeat * n_modes()) {
+		begin_run(self);
+		return;
+	}
+	report(self);
+	Cube_finish_all(self->cubes);
+}
+
 /* What one run's C adds up to. Sums of halves of the hash make the hash again. */
 void Main_on_checked(Main *self, int n, const long *sums)
 {
@@ -161,20 +176,19 @@ void Main_on_checked(Main *self, int n, const long *sums)
 		CkError("matmul: run %d (%s): C differs from the first run's\n",
 			self->run, mode);
 	self->wrong |= sums[SUM_WRONG] > 0 || hash != self->hash;
-	if (++self->run < opt.repeat * n_modes()) {
-		prepare(self, opt.warmup > 0);
-		return;
-	}
-	report(self);
-	for (int i = 0; i < N_MODES; i++)
-		if (opt.modes[i])
-			Cube_finish_all(self->cubes[i]);
+	if (mode_of(self->run) == MODE_DIRECT)
+		Cube_disconnect_all(self->cubes);
+	else
+		end_run(self);
+}
+
+void Main_on_disconnected(Main *self)
+{
+	end_run(self);
 }
 
 void Main_on_finished(Main *self)
 {
-	if (++self->n_finished < n_modes())
-		return;
 	for (int i = 0; i < N_MODES; i++)
 		free(self->iter_us[i]);
 	CkExit(self->wrong ? 1 : 0);

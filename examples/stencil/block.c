@@ -12,7 +12,7 @@
  *      k % 2 (update() ends with that), so N's side for k has been used.
  *  By (1) and (2), when N sends into slot (k + 2) % 2 = k % 2, M has released it. So a slot
  *  never holds two sides, and N is never more than one iteration ahead of M.
- *  (3) Visibility: CkDirect_ready stores the out-of-band value into M's buffer before M's
+ *  (3) Visibility: CkDirect_readyMark stores the out-of-band value into M's buffer before M's
  *      put or message for k + 1, in program order; that put is a release (of whatever
  *      kind its path has), N's noticing it an acquire, and N's put for k + 2 comes after
  *      that in program order. So the out-of-band value happens before N's data, and cannot
@@ -147,6 +147,7 @@ void Block_on_connect(Block *b)
 
 			if (b->wall[side])
 				continue;
+			l->ghost = l->recv;
 			l->in = CkDirect_createHandle(l->recv, bytes, OUT_OF_BAND, on_put, l);
 			Block_channel(b->neighbour[side], side ^ 1, s, l->in);
 		}
@@ -228,8 +229,20 @@ static void release_side(Block *b, int side, int slot)
 		CkFreeMsg(l->kept);
 		l->kept = NULL;
 	} else {
-		CkDirect_ready(&l->in);
+		CkDirect_readyMark(&l->in);
 	}
+}
+
+/* From here on data is expected in this slot. A scan of all armed channels would look at twice
+ * as many if both slots were polled all the time. */
+static void poll_sides(Block *b, int slot)
+{
+	if (!b->marked[slot])
+		return;
+	b->marked[slot] = false;
+	for (int side = 0; side < N_SIDES; side++)
+		if (!b->wall[side])
+			CkDirect_readyPollQ(&b->link[slot][side].in);
 }
 
 /* Compute, then release the slot: not before (see (2) above). */
@@ -244,6 +257,7 @@ static void update(Block *b, int slot)
 	b->u = b->next;
 	b->next = old;
 	b->arrived[slot] = 0;
+	b->marked[slot] = b->mode == MODE_DIRECT;
 	for (int side = 0; side < N_SIDES; side++)
 		if (!b->wall[side])
 			release_side(b, side, slot);
@@ -257,6 +271,7 @@ static bool send_sides(Block *b, int slot)
 	for (int side = 0; side < N_SIDES; side++)
 		if (!b->wall[side])
 			send_side(b, side, slot);
+	poll_sides(b, slot);
 	b->sent = true;
 	return true;
 }
@@ -304,11 +319,6 @@ void Block_on_prepare(Block *b, int mode)
 {
 	b->mode = mode;
 	memset(b->u, 0, box_cells(b->box) * sizeof *b->u);
-	if (mode == MODE_DIRECT)
-		for (int s = 0; s < n_slots(); s++)
-			for (int side = 0; side < N_SIDES; side++)
-				if (!b->wall[side])
-					b->link[s][side].ghost = b->link[s][side].recv;
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
 }
 
@@ -368,26 +378,33 @@ void Block_on_check(Block *b)
 
 /* Nothing is on its way: every side sent in a run was used in it, and advance() did not end
  * the run before the puts were locally complete. */
+void Block_on_disconnect(Block *b)
+{
+	for (int s = 0; s < n_slots(); s++) {
+		for (int side = 0; side < N_SIDES; side++)
+			if (!b->wall[side]) {
+				CkDirect_destroyHandle(&b->link[s][side].in);
+				CkDirect_destroyHandle(&b->link[s][side].out);
+			}
+		b->marked[s] = false;
+	}
+	b->n_connected = 0;
+	memset(b->paths, 0, sizeof b->paths);
+	CkContributeBarrier(b, Main_cb_disconnected(mainProxy));
+}
+
 void Block_on_finish(Block *b)
 {
-	for (int s = 0; s < n_slots(); s++)
-		for (int side = 0; side < N_SIDES; side++) {
-			struct link *l = &b->link[s][side];
-
-			if (!l->recv)
-				continue;
-			CkDirect_destroyHandle(&l->in);
-			CkDirect_destroyHandle(&l->out);
-			if (opt.malloc_recv)
-				free(l->recv);
-			else
-				CkDirect_free(l->recv);
-		}
 	for (int side = 0; side < N_SIDES; side++) {
+		for (int s = 0; s < n_slots(); s++)
+			if (opt.malloc_recv)
+				free(b->link[s][side].recv);
+			else
+				CkDirect_free(b->link[s][side].recv);
 		free(b->wall[side]);
 		free(b->send[side]);
 	}
 	free(b->u);
 	free(b->next);
-	CkContributeBarrier(b, Main_cb_finished(mainProxy));
+	CkContributeBarrier(b, Main_cb_blocks_finished(mainProxy));
 }

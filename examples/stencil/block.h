@@ -17,7 +17,7 @@ enum { N_SLOTS = 2 };
  * depend on the order. */
 enum { SUM_WRONG, SUM_FIXED, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 
-/* The paths of channels that the reduction of Block::connect counts. */
+/* The paths of channels, which the reduction of Block::connect counts. */
 enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
 
 /** One side of a block in one slot: what comes in there and, in direct mode, goes out. */
@@ -41,7 +41,7 @@ struct Block {
 	CProxyElement_Block neighbour[N_SIDES];
 	int n_neighbours;
 	struct link link[N_SLOTS][N_SIDES];
-	int n_connected;        /* links whose out is bound */
+	int n_connected;        /* links whose out is bound, and 1 for the own handles */
 	long paths[N_PATHS];    /* out channels by path */
 
 	/* Of the current run. */
@@ -51,6 +51,7 @@ struct Block {
 	bool sent;              /* its sides are on their way */
 	int unsent;             /* puts that are not yet locally complete */
 	int arrived[N_SLOTS];   /* ghost sides that are there */
+	bool marked[N_SLOTS];   /* direct: free for the next put, but not polled yet */
 };
 
 /** The serial solution of this PE, made when first asked for. */

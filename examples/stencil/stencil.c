@@ -7,11 +7,13 @@
  * The domain is cut into blocks, one per chare of a 3-D array (block.c). The main chare here
  * drives the runs, msg and direct in turn, each from the same initial field:
  *
- *	prepare -> run (warm-up) -> prepare -> run (timed) -> check
+ *	[connect ->] prepare -> run (warm-up) -> prepare -> run (timed) -> check [-> disconnect]
+ *
+ * Channels exist during direct runs only, so that messages do not pay for polling them.
  *
  * It prints the median time per iteration of each mode, and ends with 0 only when all fields
- * agree: with each other, and with the serial solution unless --no-verify. The checksum and
- * the hash of the field depend neither on the number of PEs nor on how the domain is cut.
+ * agree bit for bit: with each other, and with the serial solution unless --no-verify. The
+ * checksum and the hash of the field depend neither on the number of PEs nor on the cut.
  *
  * Source: Bohm et al., "CkDirect: Unsynchronized One-Sided Communication in a Message-Driven
  * Paradigm", P2S2 2009, section 4.1.
@@ -26,6 +28,7 @@ struct Main {
 	CProxy_Block blocks;
 	int run;                    /* of all timed runs, the modes taking turns */
 	bool warming;
+	bool paths_printed;
 	double started;
 	double *iter_us[N_MODES];   /* of each repeat */
 	bool wrong;                 /* some run disagreed */
@@ -49,6 +52,14 @@ static void prepare(Main *self, bool warming)
 {
 	self->warming = warming;
 	Block_prepare_all(self->blocks, mode_of(self->run));
+}
+
+static void begin_run(Main *self)
+{
+	if (mode_of(self->run) == MODE_DIRECT)
+		Block_connect_all(self->blocks);
+	else
+		prepare(self, opt.warmup > 0);
 }
 
 static void print_header(void)
@@ -79,18 +90,16 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	serial = Serial_ckNew();
 	self->blocks = Block_ckNew(CkDims(opt.chares.nx, opt.chares.ny, opt.chares.nz));
-	if (opt.modes[MODE_DIRECT])
-		Block_connect_all(self->blocks);
-	else
-		prepare(self, opt.warmup > 0);
+	begin_run(self);
 }
 
 void Main_on_connected(Main *self, int n, const long *paths)
 {
 	(void)n;
-	if (!opt.quiet)
+	if (!opt.quiet && !self->paths_printed)
 		CkPrintf("stencil channels memory %ld rma %ld message %ld\n", paths[PATH_MEMORY],
 			 paths[PATH_RMA], paths[PATH_MESSAGE]);
+	self->paths_printed = true;
 	prepare(self, opt.warmup > 0);
 }
 
@@ -142,6 +151,16 @@ static void report(Main *self)
 	CkPrintf("stencil verified %s\n", self->wrong ? "no" : opt.verify ? "yes" : "skipped");
 }
 
+static void end_run(Main *self)
+{
+	if (++self->run < opt.repeat * n_modes()) {
+		begin_run(self);
+		return;
+	}
+	report(self);
+	Block_finish_all(self->blocks);
+}
+
 /* What one run's field adds up to. Sums of halves of the hash make the hash again. */
 void Main_on_checked(Main *self, int n, const long *sums)
 {
@@ -160,21 +179,24 @@ void Main_on_checked(Main *self, int n, const long *sums)
 		CkError("stencil: run %d (%s): the field differs from the first run's\n",
 			self->run, mode);
 	self->wrong |= sums[SUM_WRONG] > 0 || hash != self->hash;
-	if (++self->run < opt.repeat * n_modes()) {
-		prepare(self, opt.warmup > 0);
-		return;
-	}
-	report(self);
-	Block_finish_all(self->blocks);
+	if (mode_of(self->run) == MODE_DIRECT)
+		Block_disconnect_all(self->blocks);
+	else
+		end_run(self);
 }
 
-void Main_on_finished(Main *self)
+void Main_on_disconnected(Main *self)
+{
+	end_run(self);
+}
+
+void Main_on_blocks_finished(Main *self)
 {
 	(void)self;
 	Serial_finish_all(serial);
 }
 
-void Main_on_ended(Main *self)
+void Main_on_serial_finished(Main *self)
 {
 	for (int i = 0; i < N_MODES; i++)
 		free(self->iter_us[i]);
@@ -189,7 +211,7 @@ void Serial_on_new(Serial *self)
 void Serial_on_finish(Serial *self)
 {
 	free(self->field);
-	CkContributeBarrier(self, Main_cb_ended(mainProxy));
+	CkContributeBarrier(self, Main_cb_serial_finished(mainProxy));
 }
 
 #include "stencil.def.h"

@@ -27,16 +27,16 @@ struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 }
 
 /* A message parameter that its handler sends on is not freed after the handler; one that goes
- * to several elements cannot be given away, so the copy that each got is. */
+ * to several elements cannot be given away, so the copy that each got is. The flags are those
+ * of its last journey, also in a message that was kept and is sent later. */
 static struct ck_env *take(struct pe *pe, void *payload)
 {
 	struct ck_env *env = env_of(payload);
 
-	if (CSD_UNLIKELY(env == pe->ck->current)) {
+	if (CSD_UNLIKELY(env == pe->ck->current))
 		pe->ck->current = NULL;
-		env->flags = 0;
-		env->head.flags = 0;
-	}
+	env->flags = 0;
+	env->head.flags = 0;
 	return env;
 }
 

@@ -216,13 +216,13 @@ static void set_up(struct pe *pe, struct direct_channel *ch)
 {
 	ch->iteration = 0;
 	ch->marks = 0;
-	ch->sender = -1;
 	ch->poll.slot = POLLSET_OUT;
 	ch->poll.word = arrival_word(ch);
 	/* relaxed: the handle travels to the sender in a message, which orders all of these
 	 * before anything that the sender does. */
 	atomic_store_explicit(&ch->line->generation, ch->generation, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
+	atomic_store_explicit(&ch->line->binder, 0, memory_order_relaxed);
 	if (ch->mode == DIRECT_SEQ) {
 		ch->poll.idle = direct_seq(ch->generation, 0);
 		atomic_store_explicit(&ch->line->seq, ch->poll.idle, memory_order_relaxed);

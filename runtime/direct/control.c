@@ -3,7 +3,7 @@
  * control.c: the few messages between the two ends of a channel, all beside the data path.
  *
  *   BOUND  sender -> receiver   who has bound the channel: to name it in errors, and to catch a
- *                               second one. Once per channel.
+ *                               second one. Once, where the control line is not mapped.
  *   ASK    sender -> receiver   checked mode on the rma path: may put number i be written?
  *   GO     receiver -> sender   it may. (If it may not, the job has ended.)
  *
@@ -69,12 +69,7 @@ static void bound_arrived(struct pe *pe, const struct control_msg *c)
 
 	if (!ch)
 		return; /* destroyed meanwhile, which is the receiver's right */
-	if (ch->sender >= 0)
-		direct_broken(pe, "CkDirect_assocLocal", direct_id_of_channel(pe, ch),
-			      "bind each channel once, then use copies of that handle",
-			      "the channel is bound already, and PE %d binds it again",
-			      c->head.src_pe);
-	ch->sender = c->head.src_pe;
+	direct_claim(pe, direct_id_of_channel(pe, ch), ch->line, c->head.src_pe);
 }
 
 static void ask_arrived(struct pe *pe, const struct control_msg *c)

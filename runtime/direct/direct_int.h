@@ -41,14 +41,14 @@ enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
 
 /** One per channel number, in shared memory, valid for the life of the node.
  *
- * The receiver writes all of it but `seq`. Without checked mode only `seq` is used, and that in
- * sequence mode only. */
+ * `seq` counts in sequence mode only; the four after it are kept in checked mode only. */
 struct direct_line {
 	_Alignas(64) _Atomic uint64_t seq; /* direct_seq() of the last put: the sender's word */
 	_Atomic uint64_t marks;            /* readyMarks so far; creation is the first */
 	_Atomic uint64_t consumed;         /* puts whose function has been called */
 	_Atomic uint64_t checksum;         /* of the receive buffer at the last readyMark */
 	_Atomic uint64_t generation;       /* of the channel that has the number now */
+	_Atomic uint64_t binder;           /* 1 + PE that bound the channel, 0: nobody yet */
 };
 _Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by other processes");
 
@@ -116,7 +116,6 @@ struct direct_channel {
 	uint64_t iteration;           /* puts whose function has been called */
 	uint64_t marks;
 	uint32_t number, generation;
-	int32_t sender;               /* PE that bound the channel, -1 while not known */
 	uint8_t mode, state;
 	bool running;                 /* fn is on the stack: the record cannot be reused yet */
 	struct direct_channel *next_free;
@@ -137,7 +136,7 @@ struct direct_sender {
 	uint64_t iteration;           /* puts so far */
 	unsigned char *dst;           /* receive buffer as mapped here: memory path */
 	_Atomic uint64_t *word;       /* arrival word as mapped here: memory path */
-	struct direct_line *line;     /* as mapped here: checked mode, memory path */
+	struct direct_line *line;     /* as mapped here, or NULL where nothing needs it */
 
 	/* The channel at the other end. */
 	int32_t receiver;
@@ -208,6 +207,9 @@ _Noreturn void direct_broken(struct pe *pe, const char *call, struct direct_id i
 			     const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6), cold));
 
+/** Note in the line that `binder` has bound channel `id`; a second binding ends the job. */
+void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, int binder);
+
 /** The running PE; a thread that is none cannot use channels. */
 struct pe *direct_self(const char *call);
 
@@ -259,7 +261,7 @@ void direct_senders_stop(struct pe *pe);
 
 /* ---- words between the two ends (control.c) ---------------------------------------- */
 
-/** Tell the receiver which PE has bound its channel. */
+/** Claim the receiver's channel where its line cannot be written from here. */
 void direct_send_bound(struct pe *pe, const struct direct_sender *s);
 
 /** Path 2 in checked mode: ask the receiver whether put s->iteration may be written now. */

@@ -23,7 +23,9 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 	return (struct direct_id){
 		.channel = ch->number,
 		.receiver = pe->id,
-		.sender = ch->sender,
+		/* relaxed: a name in a message; the same in direct_claim. */
+		.sender = (int32_t)atomic_load_explicit(&ch->line->binder,
+							memory_order_relaxed) - 1,
 		/* The put that is being waited for, or the last one when none is. */
 		.iteration = ch->iteration + (ch->marks > ch->iteration),
 	};
@@ -53,6 +55,19 @@ void direct_broken(struct pe *pe, const char *call, struct direct_id id, const c
 	csd_abort(pe, "%s: channel %u (receiver PE %d, sender PE %s, iteration %llu): %s; %s",
 		  call, id.channel, id.receiver, sender, (unsigned long long)id.iteration, rule,
 		  fix);
+}
+
+void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, int binder)
+{
+	uint64_t first = 0;
+
+	if (atomic_compare_exchange_strong_explicit(&line->binder, &first, (uint64_t)binder + 1,
+						    memory_order_relaxed, memory_order_relaxed))
+		return;
+	id.sender = (int32_t)first - 1;
+	direct_broken(pe, "CkDirect_assocLocal", id,
+		      "bind each channel once, then use copies of that handle",
+		      "the channel is bound already, and PE %d binds it again", binder);
 }
 
 struct pe *direct_self(const char *call)

@@ -194,13 +194,17 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 	s->op.done = put_done;
 	s->op.arg = s;
 	s->fn = NULL;
+	s->line = NULL;
 	why = choose_path(pe, s, h);
 	if (pe->node->verbose)
 		say_path(pe, s, why);
 	h->sender = s;
 	h->sender_pe = pe->id;
 	h->sender_generation = s->generation;
-	direct_send_bound(pe, s);
+	if (s->line)
+		direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
+	else
+		direct_send_bound(pe, s);
 }
 
 const char *CkDirect_path(const CkDirectHandle *handle)

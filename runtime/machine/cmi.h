@@ -104,7 +104,8 @@ struct cmi_client {
 	struct cmi_msg *(*msg_alloc)(void *owner, size_t size);
 	/** A message that cmi_send has finished with: put the memory back. */
 	void (*msg_free)(void *owner, struct cmi_msg *m);
-	/** A message has arrived; ownership passes to the callee. It must only queue it. */
+	/** A message has arrived; ownership passes to the callee. It must only queue it: not
+	 * even cmi_release may be called on it before msg_arrived has returned. */
 	void (*msg_arrived)(void *owner, struct cmi_msg *m);
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
 	void (*put_arrived)(void *owner, int src_pe, const struct cmi_put_head *h,

@@ -70,14 +70,6 @@ static void backtrace_print(unw_context_t *context, int flags)
 	}
 }
 
-/** Of all threads that fail at the same time one reports; the others wait for its _exit. */
-static void be_the_one(struct cmi *m)
-{
-	if (m && atomic_flag_test_and_set_explicit(&m->ending, memory_order_relaxed))
-		for (;;)
-			pause();
-}
-
 static _Noreturn void end_job(struct cmi *m, int code)
 {
 	if (m && m->boot)
@@ -85,11 +77,27 @@ static _Noreturn void end_job(struct cmi *m, int code)
 	_exit(code);
 }
 
+/** Of all threads that fail at the same time one reports; the others wait for its _exit.
+ * When reporting itself fails (a smashed stack, say), it just ends. */
+static void be_the_one(struct cmi *m, int code)
+{
+	int me = gettid(), ender = 0;
+
+	if (!m || atomic_compare_exchange_strong_explicit(&m->ender, &ender, me,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+		return;
+	if (ender == me)
+		end_job(m, code);
+	for (;;)
+		pause();
+}
+
 void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 {
 	unw_context_t context;
 
-	be_the_one(m);
+	be_the_one(m, code);
 	say(why);
 	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
 		say("\n");
@@ -120,7 +128,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	char who[160] = "", line[320];
 
-	be_the_one(fault_machine);
+	be_the_one(fault_machine, 128 + sig);
 	if (fault_whoami)
 		fault_whoami(who, sizeof who);
 	if (info->si_code <= 0) /* sent by kill, raise or abort: no address */

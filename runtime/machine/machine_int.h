@@ -105,9 +105,9 @@ struct cmi {
 	struct mem_arena arena;
 	struct place place;
 	int boot_timeout_ms;
-	/* Set once by the first thread that ends the job; exchange, relaxed: it decides
+	/* Thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides
 	 * who prints and carries no data. */
-	atomic_flag ending;
+	atomic_int ender;
 };
 
 extern const struct cmi_ops ucx_ops, loop_ops;

@@ -273,11 +273,18 @@ static int ucx_poll_period(const struct cmi_pe *base)
 static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 {
 	struct ucx_pe *w = ucx_pe(base);
+	const struct cmi_job *j = &base->m->job;
 
 	*fd_p = base->network ? w->event_fd : -1;
+	if (!base->network)
+		return true;
+	/* A transport that no endpoint uses is watched by UCX's own thread, and a wake-up can
+	 * get lost there (1 start of a 2-node job in 13 hung). So have one before sleeping. */
+	if (!w->ep)
+		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes]);
 	/* BUSY: events have come since the last progress. Any other failure also means
 	 * that a sleep might not end, so it is answered by another round. */
-	return !base->network || ucp_worker_arm(w->worker) == UCS_OK;
+	return ucp_worker_arm(w->worker) == UCS_OK;
 }
 
 /* ---- endpoints --------------------------------------------------------------------- */

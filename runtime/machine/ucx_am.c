@@ -62,8 +62,10 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	const struct cmi_pe *w = &e->w->base;
 
 	ucp_request_free(request);
-	if (status != UCS_OK)
+	if (status != UCS_OK) {
 		ucx_failed(e->w, e->pe, "cannot send to", status);
+		return; /* closing: there is no scheduler left to give it back to */
+	}
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -96,9 +98,10 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 	struct cmi_op *op = arg;
 
 	ucp_request_free(request);
-	if (status != UCS_OK)
+	if (status == UCS_OK)
+		op->done(op);
+	else
 		ucx_failed(ucx_pe(op->w), op->pe, "cannot put to", status);
-	op->done(op);
 }
 
 bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, const void *src,

@@ -68,7 +68,8 @@ static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 	return ucx_ep_open(w, pe);
 }
 
-/** End the job over a failed operation, unless the machine is closing anyway. */
+/** End the job over a failed operation. Returns only when the machine is closing, where
+ * failures mean nothing and nobody above may be called any more. */
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
 
 /* ucx_am.c */

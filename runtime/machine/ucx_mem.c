@@ -291,7 +291,7 @@ static void put_stepped(void *request, ucs_status_t status, void *arg)
 	ucp_request_free(request);
 	if (status != UCS_OK)
 		ucx_failed(ucx_pe(op->w), op->pe, "cannot write to", status);
-	if (put_advance(op))
+	else if (put_advance(op))
 		op->done(op);
 }
 

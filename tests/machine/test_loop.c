@@ -18,6 +18,12 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_THREAD__
+enum { THREAD_SANITIZER = 1 }; /* runs handlers later, from elsewhere */
+#else
+enum { THREAD_SANITIZER = 0 };
+#endif
+
 enum { NODES = 3, PES = 2, ALL = NODES * PES, MESSAGES = 3000 };
 
 struct pe {
@@ -565,7 +571,8 @@ static void a_fault_names_place_and_reason(void **state)
 	assert_non_null(strstr(text, "#0 fault_segv+"));
 	assert_int_equal(run(fault_abort, text, sizeof text), 128 + SIGABRT);
 	assert_non_null(strstr(text, "chard: node 7 PE 3 in Cell::ghost: Aborted"));
-	assert_non_null(strstr(text, " fault_abort+"));
+	if (!THREAD_SANITIZER)
+		assert_non_null(strstr(text, " fault_abort+"));
 }
 
 static void an_abort_says_why_and_where(void **state)

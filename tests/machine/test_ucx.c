@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ucx.c: the machine layer over UCX. Runs under a launcher, on two nodes or any even
- * number: `ckrun -n 2 test_ucx` or `ckrun -n 4 --ppn 2 test_ucx 2` (argument: PEs per node).
- * PE i of a node plays with PE i of the neighbour node (node ^ 1); the order test is all to
- * all. Node 0 prints one line per fact. UCX_TLS and UCX_PROTO_ENABLE vary the transport.
+ * test_ucx.c: the machine layer over UCX, between processes. Started alone it runs itself
+ * under ckrun in several variants (protocols, tcp, rendezvous, two PEs per node); under a
+ * launcher it is one node, and two nodes or any even number of them make the job:
+ * `ckrun -n 4 --ppn 2 test_ucx 2 1000`. PE i of a node plays with PE i of the neighbour node
+ * (node ^ 1); the order test is all to all. Node 0 prints one line per fact.
  */
 #include "../../runtime/machine/cmi.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@ struct node {
 	const struct cmi_job *job;
 	struct pe *pes;
 	int n;
+	size_t n_storm; /* messages of each PE pair's order test, all PEs of a node together */
 	pthread_barrier_t barrier;
 	atomic_int n_arrived, stage;
 };
@@ -258,7 +261,7 @@ static void test_order(struct pe *p)
 	const struct cmi_job *j = p->node->job;
 	int n_others = j->n_pes - j->my_n_pes;
 	uint64_t s = 88172645463325252u + (uint64_t)p->me, sent[PES_MAX] = {0};
-	size_t n = STORM_MESSAGES / (size_t)j->my_n_pes;
+	size_t n = p->node->n_storm / (size_t)j->my_n_pes;
 
 	for (size_t i = 0; i < n; i++) {
 		for (int pe = 0; pe < j->n_pes; pe++)
@@ -412,6 +415,25 @@ static void test_put(struct pe *p, size_t words, int n)
 	free(src);
 }
 
+static void test_naive(struct pe *p)
+{
+	uint64_t *mine = cmi_mem_alloc(p->node->m, 128), src[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct offer o = swap_offers(p, mine, 128);
+	struct cmi_remote *r = cmi_attach(p->wire, p->peer, &o.key, o.addr);
+	struct cmi_op naive = {.done = op_done, .arg = p}, after = naive;
+
+	p->n_done = 0;
+	p->n_done += cmi_put_naive(p->wire, r, o.addr, src, sizeof src, &naive);
+	p->n_done += cmi_put(p->wire, r, o.addr, src, 0, r, o.addr + 120, 99, &after);
+	await_word(p, &mine[15], 99);
+	CHECK(memcmp(mine, src, sizeof src) == 0);
+	while (p->n_done < 2)
+		progress(p);
+	cmi_detach(p->wire, r);
+	meet(p, "a naive put arrives too, before the word of a later ordered put");
+	cmi_mem_free(p->node->m, mine);
+}
+
 static void test_puts(struct pe *p)
 {
 	test_put(p, 1, 500);
@@ -523,6 +545,7 @@ static void *pe_main(void *arg)
 	test_holding(p);
 	test_mapped(p);
 	test_puts(p);
+	test_naive(p);
 	test_foreign(p);
 	test_sleep(p);
 	measure(p);
@@ -544,18 +567,18 @@ static void lead(struct node *n, int n_meetings)
 	}
 }
 
-int main(int argc, char **argv)
+/** One node of the job: argv is n_pes, messages of the order test, "v" for verbose. */
+static int node_main(int argc, char **argv)
 {
-	struct node n = {.n = argc > 1 ? atoi(argv[1]) : 1};
-	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 2};
+	struct node n = {.n = argc > 1 ? atoi(argv[1]) : 1,
+			 .n_storm = argc > 2 ? (size_t)atoi(argv[2]) : STORM_MESSAGES};
+	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 3};
 	pthread_t thread[PES_MAX];
 
-	/* meetings: start, sizes, order, put_am 2, holding, mapped, puts 7, foreign, sleep 3,
-	 * measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 7 + 1 + 3 + 2 + 1 };
+	/* meetings: start, sizes, order, put_am 2, holding, mapped, puts 7, naive,
+	 * foreign, sleep 3, measure 2, end */
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 7 + 1 + 1 + 3 + 2 + 1 };
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	alarm(240);
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);
 	pthread_barrier_init(&n.barrier, NULL, (unsigned)n.n + 1);
@@ -578,4 +601,62 @@ int main(int argc, char **argv)
 	pthread_barrier_destroy(&n.barrier);
 	free(n.pes);
 	return 0;
+}
+
+/** A way to run the job: what to set, nodes' arguments for the launcher, and our own. */
+struct variant {
+	const char *name, *value, *nodes, *ppn, *pes, *messages;
+};
+
+static const struct variant VARIANTS[] = {
+	{"UCX_PROTO_ENABLE", "n", "2", "1", "1", "20000"},
+	{"UCX_PROTO_ENABLE", "y", "2", "1", "1", "8000"},
+	{"UCX_TLS", "tcp,self", "2", "1", "1", "4000"},
+	{"UCX_RNDV_THRESH", "2000", "2", "1", "1", "4000"},
+	{"UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
+};
+
+/** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
+static void find_ckrun(const char *self, char *path, size_t cap)
+{
+	const char *given = getenv("CKRUN"), *slash = strrchr(self, '/');
+	int dir = slash ? (int)(slash - self) : 1;
+
+	if (given)
+		snprintf(path, cap, "%s", given);
+	else
+		snprintf(path, cap, "%.*s/../../bin/ckrun", dir, slash ? self : ".");
+}
+
+static bool run_variant(const struct variant *v, char *self)
+{
+	char ckrun[4096];
+	pid_t pid;
+	int status;
+
+	find_ckrun(self, ckrun, sizeof ckrun);
+	printf("-- %s nodes of %s PEs, %s=%s\n", v->pes[0] == '1' ? v->nodes : "2", v->pes,
+	       v->name, v->value);
+	pid = fork();
+	if (pid == 0) {
+		setenv(v->name, v->value, 1);
+		execl(ckrun, ckrun, "-n", v->nodes, "--ppn", v->ppn, self, v->pes, v->messages,
+		      (char *)NULL);
+		perror(ckrun);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool good = true;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	alarm(300);
+	if (getenv("PMI_FD"))
+		return node_main(argc, argv);
+	for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS && good; i++)
+		good = run_variant(&VARIANTS[i], argv[0]);
+	return good ? 0 : 1;
 }

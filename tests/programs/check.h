@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check.h: what the test programs share. A program checks its own answer: a wrong one aborts
+ * the job with the place; a right one is one line and exit code 0.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <string.h>
+
+#include "ck.h"
+
+#define CHECK(what) \
+	((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
+/* The same for whole numbers, showing both. */
+#define CHECK_EQ(is, should) \
+	check_eq((long long)(is), (long long)(should), #is, __FILE__, __LINE__)
+
+static inline void check_eq(long long is, long long should, const char *what, const char *file,
+			    int line)
+{
+	if (is != should)
+		CkAbort("%s:%d: %s is %lld, not %lld", file, line, what, is, should);
+}
+
+/* Replayable and equal everywhere: splitmix64. */
+static inline uint64_t check_mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15u;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* The PE that the default map gives element `linear` of `total`: row-major order, cut into
+ * pieces that differ by at most one, the longer ones first. */
+static inline int check_block_home(int linear, int total, int n_pes)
+{
+	int pe = 0;
+
+	for (int first = 0;; pe++) {
+		first += total / n_pes + (pe < total % n_pes);
+		if (linear < first)
+			return pe;
+	}
+}
+
+#endif
