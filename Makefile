@@ -37,9 +37,15 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/test_*.c))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci))
-BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c,$(wildcard bench/*.c)))
+BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c bench/floor.c,$(wildcard bench/*.c)))
+# The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
+FLOOR    := $(B)/bench/floor
+MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
+MPI_BINS := $(foreach m,$(MPIS),$(patsubst bench/mpi/%.c,$(B)/bench/mpi/%.$(m),$(wildcard bench/mpi/*.c)))
+BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
+BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench install clean
+.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -47,7 +53,7 @@ lib: $(LIB) $(B)/libchard.so
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
-bench-bins: $(BENCH_BINS)
+bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c
 	$(say) CC $<
@@ -83,14 +89,48 @@ endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o: OPT := -O3 -g
-$(B)/examples/matmul/%.o: CFLAGS += $(shell pkg-config --cflags openblas 2>/dev/null)
-$(B)/examples/matmul/matmul: LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) $(LIBS) -lm
+$(B)/examples/matmul/%.o: CFLAGS += $(BLAS_CFLAGS)
+$(B)/examples/matmul/matmul: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
+
+$(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
+
+define mpi_rule
+$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c bench/bench.h
+	$$(say) MPICC $$@
+	@mkdir -p $$(@D)
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
+endef
+$(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
+
+# Headers lie flat where they are installed, so their includes lose the folder.
+INST     := $(DESTDIR)$(PREFIX)
+HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h machine/cmi.h)
+MANPAGES := $(wildcard docs/man/*.1)
+install: lib tools
+	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
+	install $(CKCI) $(CKRUN) $(INST)/bin
+	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
+		install -m 644 /dev/stdin $(INST)/include/chard/$${h##*/} || exit; done
+	install -m 644 $(LIB) $(INST)/lib
+	install $(B)/libchard.so $(INST)/lib/libchard.so.$(VERSION)
+	ln -sf libchard.so.$(VERSION) $(INST)/lib/libchard.so.0
+	ln -sf libchard.so.0 $(INST)/lib/libchard.so
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' chard.pc.in | \
+		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
+	install -m 644 chard.mk $(INST)/share/chard
+	install -m 644 $(MANPAGES) $(INST)/share/man/man1
+uninstall:
+	rm -f $(addprefix $(INST)/bin/,ckci ckrun) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
+	rm -f $(addprefix $(INST)/share/man/man1/,$(notdir $(MANPAGES)))
+	rm -rf $(INST)/include/chard $(INST)/share/chard
 
 clean:
 	rm -rf build build-address build-thread

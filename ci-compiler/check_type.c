@@ -225,6 +225,7 @@ bool check_value_type(struct checker *c, struct ci_type *type)
 static bool check_other_pointer(struct checker *c, const struct ci_type *type, const char *name)
 {
 	const char *t = type->text;
+	const char *length = strcmp(name, "n") == 0 ? "len" : "n";
 	const char *advice = foreign_advice(plain_name(type));
 	bool known = type->class_ != CI_USER || is_integer_name(t) || is_runtime_name(t) ||
 		     strncmp(t, "CProxy", 6) == 0;
@@ -236,8 +237,8 @@ static bool check_other_pointer(struct checker *c, const struct ci_type *type, c
 			 "an address means nothing to another chare: '%s' cannot be sent", name);
 	} else if (known) {
 		ci_error(c->ci, type->tok->at,
-			 ci_fmt(c->ci, "write 'int n, %s %s[n]' for an array, '%s %s' for one "
-				"value", t, name, t, name),
+			 ci_fmt(c->ci, "write 'int %s, %s %s[%s]' for an array, '%s %s' for one "
+				"value", length, t, name, length, t, name),
 			 "an address means nothing to another chare: '%s' cannot be sent", name);
 	} else if (!c->parse_failed) {
 		const char *guess = message_guess(c, plain_name(type));
@@ -245,8 +246,8 @@ static bool check_other_pointer(struct checker *c, const struct ci_type *type, c
 		ci_error(c->ci, type->tok->at, guess != NULL ?
 			 ci_fmt(c->ci, "did you mean '%s'?", guess) :
 			 ci_fmt(c->ci, "declare 'message %s { ... };'; or write '%s %s' for one "
-				"struct by value, 'int n, %s %s[n]' for several", plain_name(type),
-				t, name, t, name),
+				"struct by value, 'int %s, %s %s[%s]' for several",
+				plain_name(type), t, name, length, t, name, length),
 			 "'%s' is no message, so '%s *%s' cannot be sent", t, t, name);
 	}
 	return false;

@@ -106,8 +106,9 @@ static bool fields(struct parser *p, struct ci_field **list, bool in_message)
 
 static void message_body(struct parser *p, struct ci_message *m)
 {
-	const struct ci_tok *open = p->t++;
+	const struct ci_tok *open = p->t;
 
+	p_accept(p, "{");
 	while (!p_is(p, "}")) {
 		if (p->t->kind == TOK_END || (p->t->first && p_is_section_word(p)) ||
 		    p_is(p, "entry")) {
@@ -125,7 +126,8 @@ static void message_body(struct parser *p, struct ci_message *m)
 			p_unexpected(p, "", NULL);
 			p->t++;
 		} else if (!p_accept(p, ";") && !fields(p, &m->fields, true)) {
-			if (!p_is(p, ";") && !p_is(p, "}"))
+			/* Past a word at which the skipping would stop: the loop must end. */
+			if (p->t->kind == TOK_NAME)
 				p->t++;
 			p_skip_statement(p);
 		}
@@ -159,8 +161,8 @@ static bool message(struct parser *p)
 			 "struct is made", m->name);
 		return false;
 	}
-	if (!p_is(p, "{"))
-		return p_missing(p, "'{'", NULL);
+	if (!p_is(p, "{") && !p_missing(p, "'{'", NULL) && !p_is_basic_type(p))
+		return false;
 	message_body(p, m);
 	return true;
 }
@@ -365,7 +367,7 @@ static bool module(struct parser *p, struct ci_module **list)
 	if (p_accept(p, ";"))
 		return true;
 	open = p->t;
-	if (!p_expect(p, "{"))
+	if (!p_expect(p, "{") && !p_is_section_word(p))
 		return false;
 	sections(p, open);
 	return true;

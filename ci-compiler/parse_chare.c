@@ -370,7 +370,7 @@ static bool chare_rest(struct parser *p, struct ci_chare *c)
 	if (p_accept(p, ";"))
 		return true;
 	open = p->t;
-	if (!p_expect(p, "{"))
+	if (!p_expect(p, "{") && !p_is(p, "entry"))
 		return false;
 	members(p, c, open);
 	return true;

@@ -118,7 +118,8 @@ static bool cpp_type(struct parser *p, const struct ci_type *type)
 	}
 	while (strcmp(t->s, "::") == 0 && t[1].kind == TOK_NAME)
 		t += 2;
-	p_cpp(p, type->tok, ci_fmt(p->ci, "the type '%s::%s'", name, t[-1].s),
+	p_cpp(p, type->tok, ci_fmt(p->ci, "the type '%.*s'",
+				   (int)(t[-1].at + t[-1].len - type->tok->at), type->tok->at),
 	      cpp_advice(t[-1].s));
 	return false;
 }
@@ -352,21 +353,23 @@ static bool param(struct parser *p, struct ci_param *param, int n)
 	return param_rest(p, param, n);
 }
 
-/* On to the `,` or `)` behind a parameter with an error. */
-static void skip_param(struct parser *p)
+/* From the start of a parameter with an error to the `,` or `)` behind it. Angle brackets
+ * count as brackets outside of the others: there they are a template's, inside they compare. */
+static void skip_param(struct parser *p, const struct ci_tok *start)
 {
+	int depth = 0;
 	int angle = 0;
 
-	while (p->t->kind != TOK_END && !p_is(p, ";") && !p_is(p, "{") && !p_is(p, "}") &&
-	       !(p->t->first && (p_is(p, "entry") || p_is_section_word(p)))) {
-		if (angle == 0 && (p_is(p, ",") || p_is(p, ")")))
+	for (p->t = start; p->t->kind != TOK_END; p->t++) {
+		if (p_is(p, ";") || p_is(p, "{") || p_is(p, "}") ||
+		    (p->t->first && (p_is(p, "entry") || p_is_section_word(p))))
 			return;
-		if (p_is(p, "<") || p_is(p, ">"))
+		if (depth == 0 && (p_is(p, ")") || (angle == 0 && p_is(p, ","))))
+			return;
+		if (depth == 0 && (p_is(p, "<") || p_is(p, ">")))
 			angle += p_is(p, "<") ? 1 : angle > 0 ? -1 : 0;
-		if (p_is(p, "(") || p_is(p, "["))
-			p_skip_balanced(p);
-		else
-			p->t++;
+		depth += p_is(p, "(") || p_is(p, "[");
+		depth -= p_is(p, ")") || p_is(p, "]");
 	}
 }
 
@@ -383,13 +386,14 @@ bool p_params(struct parser *p, struct ci_param **list)
 		return true;
 	do {
 		struct ci_param *one = ci_alloc(p->ci, sizeof *one);
+		const struct ci_tok *start = p->t;
 
 		*list = one;
 		list = &one->next;
 		one->bad = !param(p, one, ++n);
 		good = !one->bad;
 		if (!good)
-			skip_param(p);
+			skip_param(p, start);
 	} while (p_accept(p, ","));
 	if (p_accept(p, ")"))
 		return true;

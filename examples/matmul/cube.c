@@ -504,7 +504,7 @@ void Cube_on_check(Cube *m)
 			uint64_t place = (uint64_t)(row0 + r) * (uint64_t)opt.n +
 					 (uint64_t)(col0 + j);
 
-			sums[SUM_FIXED] += (long)(*c * FIXED_SCALE);
+			sums[SUM_C] += (long)(*c * C_UNITS);
 			hash += hash_element(place, *c);
 		}
 	sums[SUM_WRONG] = opt.verify ? count_wrong_rows(m, row0, rows, col0) : 0;

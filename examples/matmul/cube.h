@@ -25,23 +25,23 @@ enum kind { KIND_A, KIND_B, KIND_C, N_KINDS };
 enum stage { SEND_INPUTS, MULTIPLY, ADD_UP };
 
 /* What the reduction of Cube::check adds up: integers, so the order is of no importance. */
-enum { SUM_WRONG, SUM_FIXED, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
+enum { SUM_WRONG, SUM_C, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 
 /* Makes integers of the elements of C: steps of 1/8 times steps of 1/8. */
-#define FIXED_SCALE 64.0
+#define C_UNITS 64.0
 
 /* The paths of channels, which the reduction of Cube::connect counts. */
 enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
 
 /** One peer in one exchange and slot. */
 struct link {
-	CkDirectHandle in;      /* made here */
-	CkDirectHandle out;     /* made by the peer, bound here */
-	bool at_once;           /* a put on `out` is locally complete when it returns */
 	const double *part;     /* kind C: where the slice to add is */
 	void *kept;             /* kind C, msg: the message that part points into */
 	Cube *cube;             /* for the arrival function: whose link this is, */
 	int kind, slot;         /* and which */
+	bool at_once;           /* a put on `out` is locally complete when it returns */
+	CkDirectHandle in;      /* made here */
+	CkDirectHandle out;     /* made by the peer, bound here */
 };
 
 struct Cube {

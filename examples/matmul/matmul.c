@@ -167,7 +167,7 @@ void Main_on_checked(Main *self, int n, const long *sums)
 	(void)n;
 	if (self->run == 0) {
 		self->hash = hash;
-		self->checksum = (double)sums[SUM_FIXED] / FIXED_SCALE / (double)factor_sum();
+		self->checksum = (double)sums[SUM_C] / C_UNITS / (double)factor_sum();
 	}
 	if (sums[SUM_WRONG] > 0)
 		CkError("matmul: run %d (%s): %ld rows differ from the serial dgemm\n",

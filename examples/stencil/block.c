@@ -17,9 +17,9 @@
  *      kind its path has), N's noticing it an acquire, and N's put for k + 2 comes after
  *      that in program order. So the out-of-band value happens before N's data, and cannot
  *      overwrite it.
- *  (4) The sender's buffer, one per side for both slots, is packed again only when every put
- *      of the iteration before is locally complete (b->unsent); to know that the data has
- *      arrived there would not be enough.
+ *  (4) What is sent from, a packed side or the field itself, is written again only when
+ *      every put of the iteration before is locally complete (b->unsent); to know that the
+ *      data has arrived there would not be enough.
  *
  * With --sync barrier, (1) and (2) are replaced by the reduction: no block begins k + 1
  * before all have released k. One slot is enough, as in the paper.
@@ -110,8 +110,10 @@ void Block_on_new(Block *b)
 	CkIndex3D i = Block_thisIndex(b), there;
 
 	place(b, i);
-	b->u = alloc_doubles(box_cells(b->box));
-	b->next = alloc_doubles(box_cells(b->box));
+	for (int f = 0; f < 2; f++)
+		b->field[f] = alloc_doubles(box_cells(b->box));
+	b->u = b->field[0];
+	b->next = b->field[1];
 	for (int side = 0; side < N_SIDES; side++)
 		if (beyond(i, side, &there)) {
 			b->neighbour[side] =
@@ -154,13 +156,23 @@ void Block_on_connect(Block *b)
 	count_connection(b);
 }
 
+/* An x side is contiguous: with two slots, whose iterations start from the same half of the
+ * field each time, it is sent from where it stands, without packing. */
+static const double *in_place(const Block *b, int side, int slot)
+{
+	if (side / 2 != 0 || opt.barrier)
+		return NULL;
+	return b->field[slot] + (side == XM ? 0 : box_cells(b->box) - side_cells(b->box, side));
+}
+
 void Block_on_channel(Block *b, int side, int slot, CkDirectHandle h)
 {
 	struct link *l = &b->link[slot][side];
+	const double *there = in_place(b, side, slot);
 	const char *path;
 
 	l->out = h;
-	CkDirect_assocLocal(&l->out, b->send[side]);
+	CkDirect_assocLocal(&l->out, there ? there : b->send[side]);
 	path = CkDirect_path(&l->out);
 	l->at_once = !strcmp(path, "memory");
 	b->paths[l->at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
@@ -192,7 +204,8 @@ static void send_side(Block *b, int side, int slot)
 		Block_ghost(b->neighbour[side], m);
 		return;
 	}
-	pack_side(b->send[side], b->u, b->box, side);
+	if (!in_place(b, side, slot))
+		pack_side(b->send[side], b->u, b->box, side);
 	if (l->at_once) {
 		CkDirect_put(&l->out);
 	} else {
@@ -318,6 +331,8 @@ void Block_on_run(Block *b, int iters)
 void Block_on_prepare(Block *b, int mode)
 {
 	b->mode = mode;
+	b->u = b->field[0];
+	b->next = b->field[1];
 	memset(b->u, 0, box_cells(b->box) * sizeof *b->u);
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
 }
@@ -352,7 +367,10 @@ static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint
 
 	sums[SUM_WRONG] += memcmp(row, serial_row, (size_t)n * sizeof *row) != 0;
 	for (int z = 0; z < n; z++) {
-		sums[SUM_FIXED] += (long)(row[z] * 0x1p32);
+		long units = (long)(row[z] * 0x1p32);
+
+		sums[SUM_FIELD] += units;
+		sums[SUM_FIELD_REST] += (long)((row[z] * 0x1p32 - (double)units) * 0x1p30);
 		*hash += hash_cell(place + (uint64_t)z, row[z]);
 	}
 }
@@ -404,7 +422,7 @@ void Block_on_finish(Block *b)
 		free(b->wall[side]);
 		free(b->send[side]);
 	}
-	free(b->u);
-	free(b->next);
+	free(b->field[0]);
+	free(b->field[1]);
 	CkContributeBarrier(b, Main_cb_blocks_finished(mainProxy));
 }

@@ -14,8 +14,9 @@
 enum { N_SLOTS = 2 };
 
 /* What the reduction of Block::check adds up, all of it integers, so that the sums do not
- * depend on the order. */
-enum { SUM_WRONG, SUM_FIXED, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
+ * depend on the order. The sum of the field is in units of 2^-32, what is left of it in units
+ * of 2^-62: 2^30 cells of at most 1.0 fit. */
+enum { SUM_WRONG, SUM_FIELD, SUM_FIELD_REST, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 
 /* The paths of channels, which the reduction of Block::connect counts. */
 enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
@@ -25,16 +26,17 @@ struct link {
 	const double *ghost;    /* where the kernel reads */
 	Side *kept;             /* msg: the message that ghost points into */
 	double *recv;           /* direct: the channel's receive buffer */
-	CkDirectHandle in;      /* made here */
-	CkDirectHandle out;     /* made by the neighbour, bound here */
-	bool at_once;           /* a put on `out` is locally complete when it returns */
 	Block *block;           /* for the arrival function: whose link this is, */
 	int slot;               /* and which */
+	bool at_once;           /* a put on `out` is locally complete when it returns */
+	CkDirectHandle in;      /* made here */
+	CkDirectHandle out;     /* made by the neighbour, bound here */
 };
 
 struct Block {
 	struct box box;         /* cells of this block, */
 	int x0, y0, z0;         /* and where in the domain they begin */
+	double *field[2];       /* what iterations 0, 2, ... and 1, 3, ... start from */
 	double *u, *next;       /* the field before and after the iteration */
 	double *wall[N_SIDES];  /* what a side without a neighbour sees, else NULL */
 	double *send[N_SIDES];  /* direct: the packed side; the runtime's while unsent > 0 */

@@ -170,7 +170,8 @@ void Main_on_checked(Main *self, int n, const long *sums)
 	(void)n;
 	if (self->run == 0) {
 		self->hash = hash;
-		self->checksum = (double)sums[SUM_FIXED] / 0x1p32;
+		self->checksum = (double)sums[SUM_FIELD] / 0x1p32 +
+				 (double)sums[SUM_FIELD_REST] / 0x1p62;
 	}
 	if (sums[SUM_WRONG] > 0)
 		CkError("stencil: run %d (%s): %ld rows differ from the serial solution\n",

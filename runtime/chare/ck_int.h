@@ -137,6 +137,7 @@ void coll_wait(struct collection *c, struct cmi_msg *m);
 struct ck_obj *coll_find(struct collection *c, CkIndex index);
 uint64_t coll_linear(const struct collection *c, CkIndex index); /* UINT64_MAX: outside */
 int coll_home(struct pe *pe, struct collection *c, uint64_t linear);
+bool coll_lives_here(struct pe *pe, struct collection *c, CkIndex index);
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 void coll_fini(struct pe *pe);
 

@@ -132,6 +132,16 @@ int coll_home(struct pe *pe, struct collection *c, uint64_t linear)
 	return block_home(c->total, (uint64_t)pe->node->job->n_pes, linear);
 }
 
+/* Also false for an index outside. */
+bool coll_lives_here(struct pe *pe, struct collection *c, CkIndex index)
+{
+	if (c->type->kind != CKGEN_ARRAY)
+		return true;
+	uint64_t linear = coll_linear(c, index);
+
+	return linear != UINT64_MAX && coll_home(pe, c, linear) == pe->id;
+}
+
 /* has[p]: whether PE p has elements of the collection. */
 void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 {

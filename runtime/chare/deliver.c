@@ -121,12 +121,13 @@ static void check_entry(struct pe *pe, const struct collection *c, struct ck_env
 		check_reduced(pe, c->type, env->entry, payload_of(env));
 }
 
-/* A proxy that reached this PE before its collection's creation: send on when it is known. */
-static void route(struct pe *pe, struct collection *c, struct ck_env *env)
+_Noreturn static void not_here(struct pe *pe, const struct collection *c, const struct ck_env *env)
 {
-	CkElement e = { env->coll, env->index, 0 };
+	char name[128];
 
-	send_element(pe, c->type, &e, env);
+	describe_entry(c->type, env->entry, name, sizeof name);
+	csd_abort(pe, "PE %d called %s on an element that is not on this PE; a map must give the "
+		  "same PE everywhere and every time", env->head.src_pe, name);
 }
 
 void element_arrived(struct pe *pe, struct cmi_msg *m)
@@ -140,10 +141,8 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	struct ck_obj *obj = coll_find(c, env->index);
 
-	if (CSD_UNLIKELY(!obj)) {
-		route(pe, c, env);
-		return;
-	}
+	if (CSD_UNLIKELY(!obj))
+		not_here(pe, c, env);
 	check_entry(pe, c, env);
 	deliver(pe, obj, env, false);
 }
@@ -178,6 +177,27 @@ void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
+/* Calls made here with a proxy that came before its collection's creation: now their homes
+ * are known. They leave before the constructors run, so that no later call overtakes them. */
+static void route_early(struct pe *pe, struct collection *c)
+{
+	struct cmi_msg *m = c->waiting.head, *next;
+
+	c->waiting.head = NULL;
+	c->waiting.tail = &c->waiting.head;
+	for (; m; m = next) {
+		struct ck_env *env = (struct ck_env *)m;
+		CkElement e = { env->coll, env->index, 0 };
+
+		next = m->next;
+		if (m->handler == pe->node->ck->h_element && m->src_pe == pe->id &&
+		    !coll_lives_here(pe, c, env->index))
+			send_element(pe, c->type, &e, env);
+		else
+			coll_wait(c, m);
+	}
+}
+
 void create_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -192,6 +212,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 	CkArrayDims dims = { type->nd, { env->index.v[0], env->index.v[1], env->index.v[2] } };
 
 	coll_type(pe, c, type, dims, map_by_number(ck, env->spare));
+	route_early(pe, c);
 	coll_construct(pe, c, payload_of(env));
 	env_unref(pe, env);
 }

@@ -45,8 +45,10 @@ static void hash(const CkGenReadonly *r, void *arg)
 
 static void seal(struct node *node)
 {
-	if (node->check)
-		for_each(node->ck, hash, &node->ck->readonly_hash);
+	if (!node->check)
+		return;
+	node->ck->readonly_hash = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
+	for_each(node->ck, hash, &node->ck->readonly_hash);
 }
 
 void readonly_send(struct pe *pe)
@@ -86,7 +88,6 @@ void readonly_check(struct node *node)
 
 	if (!node->check || !was)
 		return;
-	node->ck->readonly_hash = 0;
 	seal(node);
 	if (node->ck->readonly_hash != was)
 		csd_abort(NULL, "node %d: a readonly variable was written after the main chare's "

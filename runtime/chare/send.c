@@ -59,7 +59,7 @@ _Noreturn static void bad_index(struct pe *pe, const struct collection *c, const
 	const int32_t *i = env->index.v, *n = c->dims.n;
 
 	describe_entry(c->type, env->entry, name, sizeof name);
-	const char *fmt = c->type->nd == 1 ? "%d" : c->type->nd == 2 ? "%d, %d" : "%d, %d, %d";
+	const char *fmt = c->type->nd <= 1 ? "%d" : c->type->nd == 2 ? "%d, %d" : "%d, %d, %d";
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -100,8 +100,9 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 	struct collection *c = coll_get(pe, e->id);
 
 	if (CSD_UNLIKELY(!c->type)) {
-		/* The proxy came before the creation did: to ourselves, where it waits. */
-		csd_send(pe, pe->id, &env->head);
+		/* The proxy came before the creation did: wait for that (deliver.c). */
+		env->head.src_pe = pe->id;
+		coll_wait(c, &env->head);
 		return;
 	}
 	csd_send(pe, home_of(pe, c, env), &env->head);

@@ -75,15 +75,6 @@ static void free_record(struct direct_pe *d, struct direct_channel *ch)
 	d->free_channels = ch;
 }
 
-struct direct_channel *direct_channel_find(const struct pe *pe, uint32_t number,
-					   uint32_t generation)
-{
-	const struct direct_pe *d = pe->direct;
-	struct direct_channel *ch = number < d->n_channels ? d->channels[number] : NULL;
-
-	return ch && ch->generation == generation && ch->state != CHANNEL_FREE ? ch : NULL;
-}
-
 /* ---- arming ------------------------------------------------------------------------ */
 
 static _Atomic uint64_t *last_word(const struct direct_channel *ch)
@@ -97,8 +88,17 @@ static _Atomic uint64_t *arrival_word(const struct direct_channel *ch)
 	return ch->mode == DIRECT_SEQ ? &ch->line->seq : last_word(ch);
 }
 
+/** Checked mode: publish the mark and what the buffer holds now. */
+static __attribute__((noinline)) void publish_mark(struct direct_channel *ch)
+{
+	/* relaxed, then release: whoever sees the mark (direct_check_put) sees its checksum. */
+	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
+			      memory_order_relaxed);
+	atomic_store_explicit(&ch->line->marks, ch->marks, memory_order_release);
+}
+
 /** The buffer is the sender's from now on. */
-static void mark(struct pe *pe, struct direct_channel *ch)
+static inline void mark(struct pe *pe, struct direct_channel *ch)
 {
 	/* relaxed: the sender's next put comes after some message that this PE sends later, and
 	 * that message orders the store before it. */
@@ -106,15 +106,11 @@ static void mark(struct pe *pe, struct direct_channel *ch)
 		atomic_store_explicit(last_word(ch), ch->poll.idle, memory_order_relaxed);
 	ch->marks++;
 	ch->state = CHANNEL_MARKED;
-	if (!pe->node->check)
-		return;
-	/* relaxed, then release: whoever sees the mark (direct_check_put) sees its checksum. */
-	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
-			      memory_order_relaxed);
-	atomic_store_explicit(&ch->line->marks, ch->marks, memory_order_release);
+	if (CSD_UNLIKELY(pe->node->check))
+		publish_mark(ch);
 }
 
-static void watch(struct pe *pe, struct direct_channel *ch)
+static inline void watch(struct pe *pe, struct direct_channel *ch)
 {
 	pollset_add(&pe->direct->set, &ch->poll);
 	ch->state = CHANNEL_ARMED;
@@ -123,7 +119,8 @@ static void watch(struct pe *pe, struct direct_channel *ch)
 
 /** Checked mode ends the job; otherwise arming twice does nothing, because writing the idle
  * pattern again could wipe out data that has just arrived. */
-static void armed_already(struct pe *pe, const char *call, const struct direct_channel *ch)
+static __attribute__((noinline)) void armed_already(struct pe *pe, const char *call,
+						    const struct direct_channel *ch)
 {
 	if (pe->node->check)
 		direct_broken(pe, call, direct_id_of_channel(pe, ch),
@@ -132,7 +129,8 @@ static void armed_already(struct pe *pe, const char *call, const struct direct_c
 }
 
 /** Sequence mode: nobody has put since the last arrival. */
-static void check_not_overrun(struct pe *pe, const char *call, const struct direct_channel *ch)
+static inline void check_not_overrun(struct pe *pe, const char *call,
+				     const struct direct_channel *ch)
 {
 	/* relaxed: only the value counts, nothing is read on the strength of it. */
 	uint64_t seq = atomic_load_explicit(&ch->line->seq, memory_order_relaxed);
@@ -143,7 +141,7 @@ static void check_not_overrun(struct pe *pe, const char *call, const struct dire
 			      "a put came before the last one was consumed");
 }
 
-static bool try_mark(struct pe *pe, const char *call, struct direct_channel *ch)
+static inline bool try_mark(struct pe *pe, const char *call, struct direct_channel *ch)
 {
 	if (CSD_UNLIKELY(ch->state != CHANNEL_CONSUMED)) {
 		armed_already(pe, call, ch);
@@ -310,7 +308,7 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 /* ---- arrival ----------------------------------------------------------------------- */
 
 /** Sequence mode: the put that has come must be the next one, of this channel. */
-static void take_sequence(struct pe *pe, struct direct_channel *ch)
+static inline void take_sequence(struct pe *pe, struct direct_channel *ch)
 {
 	static const char call[] = "CkDirect_put";
 	/* relaxed: the scan has acquired this word already; a later value would be an error. */
@@ -328,7 +326,7 @@ static void take_sequence(struct pe *pe, struct direct_channel *ch)
 	ch->poll.idle = seq;
 }
 
-static void run_function(struct pe *pe, struct direct_channel *ch)
+static inline void run_function(struct pe *pe, struct direct_channel *ch)
 {
 	if (ch->mode == DIRECT_SEQ)
 		take_sequence(pe, ch);

@@ -210,12 +210,21 @@ _Noreturn void direct_broken(struct pe *pe, const char *call, struct direct_id i
 /** Note in the line that `binder` has bound channel `id`; a second binding ends the job. */
 void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, int binder);
 
-/** The running PE; a thread that is none cannot use channels. */
-struct pe *direct_self(const char *call);
+_Noreturn void direct_no_pe(const char *call) __attribute__((cold));
 
-/** The receiving end that `h` names, which must live on this PE. */
-struct direct_channel *direct_receiver(struct pe *pe, const char *call,
-				       const struct direct_handle *h);
+/** The running PE; a thread that is none cannot use channels. */
+static inline struct pe *direct_self(const char *call)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		direct_no_pe(call);
+	return pe;
+}
+
+/** End the job saying why `h` does not name a receiving end of this PE. */
+_Noreturn void direct_not_a_receiver(struct pe *pe, const char *call,
+				     const struct direct_handle *h) __attribute__((cold));
 
 /** End the job saying why `h` does not name a sending end of this PE. */
 _Noreturn void direct_not_a_sender(struct pe *pe, const char *call,
@@ -234,8 +243,29 @@ void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
 /* ---- receiving (channel.c) --------------------------------------------------------- */
 
 /** The live channel with this number and generation on `pe`, or NULL. */
-struct direct_channel *direct_channel_find(const struct pe *pe, uint32_t number,
-					   uint32_t generation);
+static inline struct direct_channel *direct_channel_find(const struct pe *pe, uint32_t number,
+							 uint32_t generation)
+{
+	const struct direct_pe *d = pe->direct;
+
+	/* Destroying a channel changes the record's generation to one that no handle has. */
+	return number < d->n_channels && d->channels[number]->generation == generation
+		       ? d->channels[number]
+		       : NULL;
+}
+
+/** The receiving end that `h` names, which must live on this PE. */
+static inline struct direct_channel *direct_receiver(struct pe *pe, const char *call,
+						     const struct direct_handle *h)
+{
+	struct direct_channel *ch = NULL;
+
+	if (CSD_LIKELY(h->magic == DIRECT_MAGIC && h->receiver == pe->id))
+		ch = direct_channel_find(pe, h->channel, h->generation);
+	if (CSD_UNLIKELY(!ch))
+		direct_not_a_receiver(pe, call, h);
+	return ch;
+}
 
 /** Run the functions of what has arrived, a bounded number; returns how many. */
 int direct_run_arrivals(struct pe *pe);

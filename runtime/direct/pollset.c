@@ -2,7 +2,6 @@
 /* pollset.c: see pollset.h. The scan is the only loop that matters here. */
 #include "pollset.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,30 +38,8 @@ bool pollset_reserve(struct pollset *set, uint32_t n)
 	return true;
 }
 
-void pollset_add(struct pollset *set, struct poll_item *item)
-{
-	uint32_t i = set->n++;
-
-	assert(i < set->cap && item->slot == POLLSET_OUT);
-	set->entry[i].word = item->word;
-	set->entry[i].idle = item->idle;
-	set->item[i] = item;
-	item->slot = i;
-}
-
-void pollset_remove(struct pollset *set, struct poll_item *item)
-{
-	uint32_t i = item->slot, last = --set->n;
-
-	assert(i <= last && set->item[i] == item);
-	set->entry[i] = set->entry[last];
-	set->item[i] = set->item[last];
-	set->item[i]->slot = i;
-	item->slot = POLLSET_OUT;
-}
-
 /** The first entry in [i, end) that is no longer idle, or end. */
-static uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_t end)
+static inline uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_t end)
 {
 	/* relaxed: almost every load finds nothing, and ordering is paid for where something
 	 * was found (pollset_scan), which matters where acquire is a stronger instruction. */
@@ -72,24 +49,13 @@ static uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_
 	return i;
 }
 
+/* A scan that `max` cuts off is continued by the next one, from there to the end. */
 uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max)
 {
 	uint32_t found = 0;
-	uint32_t first = set->next < set->n ? set->next : 0;
-	uint32_t i = first;
-	bool wrapped = false;
+	uint32_t i = scan_span(set->entry, set->next, set->n);
 
-	while (found < max) {
-		uint32_t end = !wrapped ? set->n : first < set->n ? first : set->n;
-
-		i = scan_span(set->entry, i, end);
-		if (i >= end) {
-			if (wrapped)
-				break;
-			wrapped = true;
-			i = 0;
-			continue;
-		}
+	while (i < set->n && found < max) {
 		struct poll_item *item = set->item[i];
 
 		/* acquire: pairs with the sender's release store of the word. The word changes
@@ -100,9 +66,9 @@ uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t ma
 		fired[found++] = item;
 		/* The entry that has moved into the gap waits for the next scan: it may have
 		 * been added last, and looking at it now would let items that fire again and
-		 * again keep the rest from its turn. */
-		i++;
+		 * again keep the rest from their turn. */
+		i = scan_span(set->entry, i + 1, set->n);
 	}
-	set->next = i;
+	set->next = i < set->n ? i : 0;
 	return found;
 }

@@ -10,6 +10,7 @@
 #ifndef POLLSET_H
 #define POLLSET_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +33,7 @@ struct pollset {
 	struct pollset_entry *entry;  /* [n]: what a scan reads, 16 bytes each */
 	struct poll_item **item;      /* [n]: whose it is */
 	uint32_t n, cap;
-	uint32_t next;                /* where the next scan begins, so that all get their turn */
+	uint32_t next;                /* where a scan begins: not 0 after one that was cut off */
 };
 
 void pollset_init(struct pollset *set);
@@ -42,11 +43,31 @@ void pollset_fini(struct pollset *set);
 bool pollset_reserve(struct pollset *set, uint32_t n) __attribute__((warn_unused_result));
 
 /** Watch `item` (word and idle set, not watched yet); there must be room. */
-void pollset_add(struct pollset *set, struct poll_item *item);
-void pollset_remove(struct pollset *set, struct poll_item *item);
+static inline void pollset_add(struct pollset *set, struct poll_item *item)
+{
+	uint32_t i = set->n++;
+
+	assert(i < set->cap && item->slot == POLLSET_OUT);
+	set->entry[i].word = item->word;
+	set->entry[i].idle = item->idle;
+	set->item[i] = item;
+	item->slot = i;
+}
+
+static inline void pollset_remove(struct pollset *set, struct poll_item *item)
+{
+	uint32_t i = item->slot, last = --set->n;
+
+	assert(i <= last);
+	set->entry[i] = set->entry[last];
+	set->item[i] = set->item[last];
+	set->item[i]->slot = i;
+	item->slot = POLLSET_OUT;
+}
 
 /** Take out up to `max` items whose word is no longer idle; returns how many. What the writer
- * stored before its release of the word can be read afterwards. */
+ * stored before its release of the word can be read afterwards. One scan may miss some; a
+ * later one finds them. */
 uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max);
 
 #endif

@@ -70,35 +70,26 @@ void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, 
 		      "the channel is bound already, and PE %d binds it again", binder);
 }
 
-struct pe *direct_self(const char *call)
+void direct_no_pe(const char *call)
 {
-	struct pe *pe = csd_self();
-
-	if (CSD_UNLIKELY(!pe))
-		csd_abort(NULL, "%s: called on a thread that runs no PE; "
-			  "call it from an entry method or a callback", call);
-	return pe;
+	csd_abort(NULL, "%s: called on a thread that runs no PE; "
+		  "call it from an entry method or a callback", call);
 }
 
-struct direct_channel *direct_receiver(struct pe *pe, const char *call,
-				       const struct direct_handle *h)
+void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	struct direct_channel *ch;
+	struct direct_id id = direct_id_of_handle(h);
 
-	if (CSD_UNLIKELY(h->magic == DIRECT_DEAD))
-		direct_broken(pe, call, direct_id_of_handle(h), "create a new one",
+	if (h->magic == DIRECT_DEAD)
+		direct_broken(pe, call, id, "create a new one",
 			      "the channel was destroyed through this handle");
-	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC))
+	if (h->magic != DIRECT_MAGIC)
 		csd_abort(pe, "%s: the handle names no channel; "
 			  "it must come from CkDirect_createHandle", call);
-	if (CSD_UNLIKELY(h->receiver != pe->id))
-		direct_broken(pe, call, direct_id_of_handle(h), "call it on the receiving PE",
-			      "called on PE %d", pe->id);
-	ch = direct_channel_find(pe, h->channel, h->generation);
-	if (CSD_UNLIKELY(!ch))
-		direct_broken(pe, call, direct_id_of_handle(h), "create a new one",
-			      "the channel was destroyed");
-	return ch;
+	if (h->receiver != pe->id)
+		direct_broken(pe, call, id, "call it on the receiving PE", "called on PE %d",
+			      pe->id);
+	direct_broken(pe, call, id, "create a new one", "the channel was destroyed");
 }
 
 void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_handle *h)

@@ -297,15 +297,16 @@ enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
-	if (w->network && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
-		timeout_us = NETWORK_NAP_US;
 	struct pollfd fds[2] = {{.fd = w->wake_fd, .events = POLLIN}, {.events = POLLIN}};
-	struct timespec t = {.tv_sec = timeout_us / 1000000,
-			     .tv_nsec = timeout_us % 1000000 * 1000};
+	struct timespec t;
 	uint64_t count;
 
 	if (!w->ops->arm(w, &fds[1].fd))
 		return;
+	if (fds[1].fd >= 0 && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
+		timeout_us = NETWORK_NAP_US;
+	t.tv_sec = timeout_us / 1000000;
+	t.tv_nsec = timeout_us % 1000000 * 1000;
 	if (ppoll(fds, 2, timeout_us < 0 ? NULL : &t, NULL) <= 0 || !fds[0].revents)
 		return;
 	if (read(w->wake_fd, &count, sizeof count) < 0)

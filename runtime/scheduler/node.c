@@ -339,7 +339,8 @@ int csd_run(struct csd_config *cfg)
 	csd_self_ = node.pes[0];
 	if (layers_start(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
-	cmi_catch_faults(node.machine, whoami);
+	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
+		cmi_catch_faults(node.machine, whoami);
 	pes_run(&node, o.machine.n_pes);
 	node_destroy(&node, o.machine.n_pes);
 	if (start.failed)

@@ -16,15 +16,15 @@ void msgq_init(struct msgq *q)
 	q->expedited.tail = &q->expedited.head;
 }
 
-/* Lower first. The stamp grows with arrival for FIFO and falls for LIFO; it is compared as
- * part of one 64-bit key, so 2^31 queued equals keep their order. */
+/* Lower first: the priority above, and below it, unsigned, a stamp that grows with arrival from
+ * the middle for FIFO and falls for LIFO, so that 2^31 queued equals keep their order. */
 static int64_t heap_key(struct msgq *q, const struct cmi_msg *m)
 {
 	int32_t stamp = (int32_t)(++q->stamp & INT32_MAX);
 
 	if (m->flags & CMI_F_LIFO)
 		stamp = -stamp;
-	return (int64_t)((uint64_t)(uint32_t)m->prio << 32) + stamp;
+	return (int64_t)((uint64_t)(uint32_t)m->prio << 32 | ((uint32_t)stamp ^ 0x80000000u));
 }
 
 static void heap_push(struct msgq *q, struct cmi_msg *m)

@@ -362,7 +362,7 @@ static void memory_of_the_user_works_too(void **state)
 	run(f, 1, "memory");
 }
 
-/* ---- a function may do anything to channels ----------------------------------------------- */
+/* ---- a function may do anything to channels ---------------------------------------- */
 
 /* One PE, channels to itself. */
 struct chain {

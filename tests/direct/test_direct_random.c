@@ -80,7 +80,7 @@ static void one_less(void)
 		csd_exit(csd_self(), 0);
 }
 
-/* ---- receiving ------------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------- */
 
 static void arrival(void *data);
 
@@ -142,7 +142,7 @@ static void arrival(void *data)
 	one_less();
 }
 
-/* ---- sending ---------------------------------------------------------------------------------- */
+/* ---- sending ----------------------------------------------------------------------- */
 
 static void completed(void *data)
 {
@@ -179,7 +179,7 @@ static void bind(struct pe *pe, struct link *l, int channel, const CkDirectHandl
 	world_send(pe, pe->id, PUT, channel, NULL);
 }
 
-/* ---- the world --------------------------------------------------------------------------------- */
+/* ---- the world --------------------------------------------------------------------- */
 
 static void chaos_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
 {

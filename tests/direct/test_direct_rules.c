@@ -59,7 +59,7 @@ static void nothing(void *data)
 	(void)data;
 }
 
-/* ---- the stage ------------------------------------------------------------------------------ */
+/* ---- the stage --------------------------------------------------------------------- */
 
 static void arrived(void *data)
 {
@@ -154,7 +154,7 @@ static void expect(struct rule_case base)
 
 static const char *const paths[] = {"memory", "rma", "message"};
 
-/* ---- creating and binding ------------------------------------------------------------------- */
+/* ---- creating and binding ---------------------------------------------------------- */
 
 static void create_misaligned(struct stage *s)
 {
@@ -276,7 +276,7 @@ static void a_channel_has_one_sender(void **state)
 				  .bound = ask_to_bind_elsewhere, .step = bind_own});
 }
 
-/* ---- putting --------------------------------------------------------------------------------- */
+/* ---- putting ----------------------------------------------------------------------- */
 
 static void put_idle_pattern(struct stage *s)
 {
@@ -364,8 +364,9 @@ static void a_put_waits_for_local_completion(void **state)
 {
 	(void)state;
 	for (int p = 0; p < 3; p++)
-		expect((struct rule_case){.says = "iteration 1): the last put is not locally complete",
-					  .path = paths[p], .bound = put_twice_with_data});
+		expect((struct rule_case){
+			.says = "iteration 1): the last put is not locally complete",
+			.path = paths[p], .bound = put_twice_with_data});
 }
 
 static void destroy_in_flight(struct stage *s)
@@ -382,7 +383,7 @@ static void a_sender_is_not_destroyed_with_a_put_in_flight(void **state)
 				  .bound = destroy_in_flight});
 }
 
-/* ---- arming ------------------------------------------------------------------------------------ */
+/* ---- arming ------------------------------------------------------------------------ */
 
 static void poll_unmarked(struct stage *s)
 {
@@ -454,7 +455,7 @@ static void otherwise_ready_while_armed_does_nothing(void **state)
 				  .arrival = ready_armed_then_leave});
 }
 
-/* ---- putting too early --------------------------------------------------------------------------- */
+/* ---- putting too early ------------------------------------------------------------- */
 
 static void put_twice(struct stage *s)
 {
@@ -468,8 +469,7 @@ static void sequence_mode_finds_an_overrun(void **state)
 	/* The receiver may see the two puts together, or the second at its next ready. */
 	for (int p = 0; p < 3; p++)
 		expect((struct rule_case){.says = "before the first was consumed", .seq = true,
-					  .path = paths[p], .nodes = 2, .bound = put_twice,
-					  .arrival = NULL});
+					  .path = paths[p], .nodes = 2, .bound = put_twice});
 }
 
 static void answer(struct stage *s)
@@ -553,7 +553,8 @@ static void checked_mode_finds_a_buffer_that_changed(void **state)
 	(void)state;
 	for (int p = 0; p < 3; p++)
 		expect((struct rule_case){
-			.says = "iteration 2): the receive buffer changed while it was the sender's",
+			.says = "iteration 2): the receive buffer changed while it was the "
+				"sender's",
 			.check = true, .path = paths[p], .bound = put,
 			.arrival = spoil_and_answer, .step = put_third});
 }
@@ -611,7 +612,7 @@ static void sequence_mode_finds_a_put_for_an_earlier_channel(void **state)
 				  .arrival = destroy_and_go_on, .step = create_then_put});
 }
 
-/* ---- start ---------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------- */
 
 static void an_unknown_path_is_refused(void **state)
 {

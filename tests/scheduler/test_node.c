@@ -8,7 +8,7 @@
 
 #include "check_run.h"
 
-static int h_token, h_tree;
+static atomic_int h_token, h_tree; /* every node of a net writes the same numbers */
 
 /* ---- trees ------------------------------------------------------------------------------- */
 

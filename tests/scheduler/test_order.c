@@ -27,7 +27,7 @@ static struct seen {
 	uint64_t wrong;
 } seen[MOST_PES];
 
-static int handler;
+static atomic_int handler; /* every node of the net writes the same number */
 static int n_pes_total;
 
 static uint64_t random_of(uint64_t *state)
@@ -39,7 +39,8 @@ static uint64_t random_of(uint64_t *state)
 }
 
 /* PE 0 ends the job when all PEs have seen everything. */
-static int ready_handler, n_ready;
+static atomic_int ready_handler;
+static int n_ready;
 
 static void all_ready(struct pe *pe, struct cmi_msg *m)
 {

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# chard.mk: builds Chard programs with GNU make, for programs outside Chard's own tree.
+#
+#	include $(shell pkg-config --variable=makefragment chard)
+#
+#	hello: hello.o
+#		$(CC) -o $@ $^ $(CHARD_LIBS)
+#	hello.o: hello.decl.h
+#
+# The last line makes ckci run before the first compilation; give one for each file that
+# includes the header. x.ci must hold one module named x, because ckci names its output by
+# module; for other cases `ckci -M x.ci` prints the rule that is right.
+#
+# Set before the include, where needed:
+#	CHARD_STATIC=1          link libchard.a instead of libchard.so
+#	PKG_CONFIG=...          another pkg-config, or one with options (--define-prefix)
+# Sets:
+#	CKCI CKRUN              the two programs
+#	CHARD_CFLAGS CHARD_LIBS added to CPPFLAGS; to stand last in the link command
+PKG_CONFIG ?= pkg-config
+CKCI       ?= $(shell $(PKG_CONFIG) --variable=ckci chard)
+CKRUN      ?= $(shell $(PKG_CONFIG) --variable=ckrun chard)
+
+CHARD_CFLAGS := $(shell $(PKG_CONFIG) --cflags chard)
+ifeq ($(CHARD_STATIC),1)
+CHARD_LIBS := $(patsubst -lchard,-l:libchard.a,$(shell $(PKG_CONFIG) --static --libs chard))
+else
+CHARD_LIBS := $(shell $(PKG_CONFIG) --libs chard)
+endif
+CPPFLAGS += $(CHARD_CFLAGS)
+
+# Both files come from one run of ckci.
+%.decl.h %.def.h: %.ci
+	$(CKCI) -o $(@D) $<

@@ -1,0 +1,81 @@
+/* Made by ckci from module Hello; do not edit. Include it first; include Hello.def.h
+ * at the end of one C file that has the structs of the chares. */
+#ifndef CK_DECL_Hello
+#define CK_DECL_Hello
+
+#include "ck.h"
+
+typedef struct HelloMain HelloMain;
+typedef struct CProxy_HelloMain { CkProxy ck; } CProxy_HelloMain;
+typedef struct HelloArray HelloArray;
+typedef struct CProxy_HelloArray { CkProxy ck; } CProxy_HelloArray;
+typedef struct CProxyElement_HelloArray { CkElement ck; } CProxyElement_HelloArray;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A parameter may have the name of a global of the program. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
+/* Set in the main chare's constructor, the same on all PEs after it. */
+extern CProxy_HelloMain mainProxy;
+extern CProxy_HelloArray a;
+extern int num;
+
+/* ---- Main chare HelloMain ---- */
+
+/* you write */
+void HelloMain_on_new(HelloMain *self);
+void HelloMain_on_Finished(HelloMain *self);
+
+/* you call */
+CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self);
+void HelloMain_Finished_opt(const CkEntryOptions *ck_o, CProxy_HelloMain ck_to);
+static inline void HelloMain_Finished(CProxy_HelloMain ck_to)
+{
+	HelloMain_Finished_opt(NULL, ck_to);
+}
+CkCallback HelloMain_cb_Finished(CProxy_HelloMain to);
+
+/* ---- Array HelloArray ---- */
+
+/* you write */
+void HelloArray_on_new(HelloArray *self);
+void HelloArray_on_PrintHello(HelloArray *self);
+
+/* you call */
+CProxy_HelloArray HelloArray_ckNew(CkArrayDims dims);
+CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *options);
+static inline CProxyElement_HelloArray HelloArray_at(CProxy_HelloArray p, int x)
+{
+	CProxyElement_HelloArray e = {{p.ck.id, {{x, 0, 0}}, 0}};
+
+	return e;
+}
+CProxy_HelloArray HelloArray_thisProxy(const HelloArray *self);
+CProxyElement_HelloArray HelloArray_thisElement(const HelloArray *self);
+int HelloArray_thisIndex(const HelloArray *self);
+HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray element);
+void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to);
+static inline void HelloArray_PrintHello(CProxyElement_HelloArray ck_to)
+{
+	HelloArray_PrintHello_opt(NULL, ck_to);
+}
+void HelloArray_PrintHello_all_opt(const CkEntryOptions *ck_o, CProxy_HelloArray ck_to);
+static inline void HelloArray_PrintHello_all(CProxy_HelloArray ck_to)
+{
+	HelloArray_PrintHello_all_opt(NULL, ck_to);
+}
+CkCallback HelloArray_cb_PrintHello(CProxyElement_HelloArray to);
+CkCallback HelloArray_cb_PrintHello_all(CProxy_HelloArray to);
+
+extern const struct CkGenModule ck_module_Hello;
+
+#pragma GCC diagnostic pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

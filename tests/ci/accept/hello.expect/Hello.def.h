@@ -1,0 +1,187 @@
+/* Made by ckci from module Hello; do not edit. Include it in one C file, behind the
+ * structs of the chares. */
+#ifndef CK_DEF_Hello
+#define CK_DEF_Hello
+
+#include <string.h>
+
+#include "Hello.decl.h"
+
+/* A parameter may have the name of a global of the program. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
+#include "ckgen.h"
+
+CProxy_HelloMain mainProxy;
+CProxy_HelloArray a;
+int num;
+
+/* ---- HelloMain ---- */
+
+static void ck_call_HelloMain_new(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloMain_on_new((HelloMain *)ck_self);
+}
+
+static void ck_call_HelloMain_Finished(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloMain_on_Finished((HelloMain *)ck_self);
+}
+
+static void ck_reduced_HelloMain_Finished(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloMain_on_Finished((HelloMain *)ck_self);
+}
+
+static const CkGenEntry ck_entries_HelloMain[] = {
+	{"HelloMain", ck_call_HelloMain_new, NULL, 0, 0, 0, 0},
+	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0},
+};
+static const CkGenChare ck_chare_HelloMain = {
+	"HelloMain", CKGEN_MAINCHARE, 0,
+#line 10 "accept/hello.ci"
+	sizeof(HelloMain),
+#line 50 "/tmp/tmp.atWG1moe61/out/Hello.def.h"
+	ck_entries_HelloMain, 2
+};
+
+CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self)
+{
+	const CProxy_HelloMain ck_p = {CkGen_thisProxy(self)};
+
+	return ck_p;
+}
+
+void HelloMain_Finished_opt(const CkEntryOptions *ck_o, CProxy_HelloMain ck_to)
+{
+	CkGen_sendMain(&ck_chare_HelloMain, ck_to.ck, 1, CkGen_alloc(0), ck_o);
+}
+
+CkCallback HelloMain_cb_Finished(CProxy_HelloMain ck_to)
+{
+	return CkGen_cbMain(&ck_chare_HelloMain, ck_to.ck, 1);
+}
+
+/* ---- HelloArray ---- */
+
+static void ck_call_HelloArray_new(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloArray_on_new((HelloArray *)ck_self);
+}
+
+static void ck_call_HelloArray_PrintHello(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloArray_on_PrintHello((HelloArray *)ck_self);
+}
+
+static void ck_reduced_HelloArray_PrintHello(void *ck_self, void *ck_m)
+{
+	(void)ck_m;
+	HelloArray_on_PrintHello((HelloArray *)ck_self);
+}
+
+static const CkGenEntry ck_entries_HelloArray[] = {
+	{"HelloArray", ck_call_HelloArray_new, NULL, 0, 0, 0, 0},
+	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0},
+};
+static const CkGenChare ck_chare_HelloArray = {
+	"HelloArray", CKGEN_ARRAY, 1,
+#line 16 "accept/hello.ci"
+	sizeof(HelloArray),
+#line 100 "/tmp/tmp.atWG1moe61/out/Hello.def.h"
+	ck_entries_HelloArray, 2
+};
+
+CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *ck_o)
+{
+	CProxy_HelloArray ck_p;
+
+	ck_p.ck = CkGen_newArray(&ck_chare_HelloArray, ck_o, CkGen_alloc(0));
+	return ck_p;
+}
+
+CProxy_HelloArray HelloArray_ckNew(CkArrayDims ck_dims)
+{
+	const CkArrayOptions ck_o = {ck_dims, NULL};
+
+	return HelloArray_ckNew_opt(&ck_o);
+}
+
+CProxy_HelloArray HelloArray_thisProxy(const HelloArray *self)
+{
+	const CProxy_HelloArray ck_p = {CkGen_thisProxy(self)};
+
+	return ck_p;
+}
+
+CProxyElement_HelloArray HelloArray_thisElement(const HelloArray *self)
+{
+	const CProxyElement_HelloArray ck_e = {{CkGen_thisProxy(self).id, CkGen_thisIndex(self), 0}};
+
+	return ck_e;
+}
+
+int HelloArray_thisIndex(const HelloArray *self)
+{
+	return CkGen_thisIndex(self).v[0];
+}
+
+HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray ck_e)
+{
+	return (HelloArray *)CkGen_ckLocal(&ck_chare_HelloArray, &ck_e.ck);
+}
+
+void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to)
+{
+	CkGen_send(&ck_chare_HelloArray, &ck_to.ck, 1, CkGen_alloc(0), ck_o);
+}
+
+void HelloArray_PrintHello_all_opt(const CkEntryOptions *ck_o, CProxy_HelloArray ck_to)
+{
+	CkGen_sendAll(&ck_chare_HelloArray, ck_to.ck, 1, CkGen_alloc(0), ck_o);
+}
+
+CkCallback HelloArray_cb_PrintHello(CProxyElement_HelloArray ck_to)
+{
+	return CkGen_cb(&ck_chare_HelloArray, &ck_to.ck, 1);
+}
+
+CkCallback HelloArray_cb_PrintHello_all(CProxy_HelloArray ck_to)
+{
+	return CkGen_cbAll(&ck_chare_HelloArray, ck_to.ck, 1);
+}
+
+static const CkGenChare *const ck_chares_Hello[] = {
+	&ck_chare_HelloMain,
+	&ck_chare_HelloArray,
+};
+static const CkGenReadonly ck_readonlies_Hello[] = {
+	{"mainProxy", &mainProxy, sizeof mainProxy},
+	{"a", &a, sizeof a},
+	{"num", &num, sizeof num},
+};
+const CkGenModule ck_module_Hello = {
+	"Hello",
+	ck_chares_Hello, 2, /* chares */
+	ck_readonlies_Hello, 3, /* readonlies */
+	NULL, 0, /* initnodes */
+	NULL, 0, /* externs */
+};
+
+#ifndef CK_NO_MAIN
+int main(int argc, char **argv)
+{
+	return CkMain(argc, argv, &ck_module_Hello);
+}
+#endif
+
+#pragma GCC diagnostic pop
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ends: the ways in which a job ends. `ends WHAT PE` makes one mistake, or ends the job
+ * properly, on one PE; the others are kept busy meanwhile. What must come out stands in
+ * run.sh. A mistake that is not caught ends in exit code 99.
+ */
+#include "check.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ends.decl.h"
+
+struct Main { int unused; };
+struct Cell { int unused; };
+struct Member { int unused; };
+
+static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
+
+/* ---- mistakes with collections and callbacks -------------------------------------------- */
+
+static void act_bad_call(const char *what)
+{
+	int three[3] = { 1, 2, 3 };
+	CkCallback never;
+
+	if (is(what, "index"))
+		Cell_run(Cell_at(cells, 1, 9));
+	else if (is(what, "negative"))
+		Cell_run(Cell_at(cells, -1, 0));
+	else if (is(what, "pe"))
+		Member_spin(Member_at(members, CkNumPes()));
+	else if (is(what, "unset"))
+		Cell_run(Cell_at(unset, 0, 0));
+	else if (is(what, "unset-all"))
+		Cell_run_all(unset);
+	else if (is(what, "length"))
+		Cell_take(Cell_at(cells, 0, 0), -5, NULL);
+	else if (is(what, "dims"))
+		Cell_ckNew(CkDims(4));
+	else if (is(what, "extent"))
+		Cell_ckNew(CkDims(4, 0));
+	else if (is(what, "map"))
+		Cell_ckNew_opt(&(CkArrayOptions){ CkDims(2, 2), "nowhere" });
+	else if (is(what, "callback-type"))
+		CkCallbackSendTyped(Main_cb_oneInt(mainProxy), CK_DOUBLE, (double[]){ 1 }, 1);
+	else if (is(what, "callback-count"))
+		CkCallbackSendTyped(Main_cb_twoInts(mainProxy), CK_INT, three, 3);
+	else if (is(what, "callback-bytes"))
+		CkCallbackSend(Main_cb_ints(mainProxy), three, 7);
+	else if (is(what, "callback-unset"))
+		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
+}
+
+/* Elements disagree about one reduction: in its operation, its size, its target. */
+static void contribute(void *self, const char *what, int odd)
+{
+	int v[2] = { 1, 1 };
+	CkReduction op = odd && is(what, "reduce-op") ? CkReduction_max_int : CkReduction_sum_int;
+
+	CkContribute(self, v, odd && is(what, "reduce-count") ? 2 : 1, op,
+		     odd && is(what, "reduce-target") ? CkCallbackIgnore()
+						      : Main_cb_oneInt(mainProxy));
+}
+
+static void act(const char *what)
+{
+	if (is(what, "exit")) {
+		CkExit(number);
+		CkPrintf("after CkExit\n");
+	} else if (is(what, "twice")) {
+		CkExit(0);
+		CkExit(number);
+	} else if (is(what, "abort")) {
+		CkAbort("this is the end, %d", number);
+	} else if (is(what, "crash")) {
+		raise(SIGSEGV);
+	} else if (is(what, "libc-exit")) {
+		exit(0);
+	} else if (is(what, "readonly")) {
+		number++;
+		CkExit(0);
+	} else if (is(what, "keep-twice")) {
+		CkKeepMsg();
+		CkKeepMsg();
+	} else {
+		act_bad_call(what);
+	}
+}
+
+void Member_on_new(Member *self) { (void)self; }
+void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
+
+/* Work of our own keeps the PE busy until the end. */
+void Member_on_act(Member *self, const char *what)
+{
+	Member_spin(Member_thisElement(self));
+	act(what);
+}
+
+void Cell_on_new(Cell *self) { (void)self; }
+void Cell_on_run(Cell *self) { (void)self; }
+
+void Cell_on_take(Cell *self, int n, const double *v)
+{
+	(void)self, (void)n, (void)v;
+}
+
+void Cell_on_act(Cell *self, const char *what)
+{
+	contribute(self, what, Cell_thisIndex(self).y == 1);
+}
+
+/* ---- what must not be reached --------------------------------------------------------------- */
+
+static void reached(void) { CkExit(99); }
+void Main_on_oneInt(Main *self, int x) { (void)self, (void)x; reached(); }
+void Main_on_twoInts(Main *self, int x, int y) { (void)self, (void)x, (void)y; reached(); }
+void Main_on_ints(Main *self, int n, const int *v) { (void)self, (void)n, (void)v; reached(); }
+void Main_on_plain(Main *self, int x) { (void)self, (void)x; reached(); }
+
+/* ---- main -------------------------------------------------------------------------------------- */
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	const char *what = m->argc > 1 ? m->argv[1] : "exit";
+	int pe = m->argc > 2 ? atoi(m->argv[2]) : 0;
+
+	mainProxy = Main_thisProxy(self);
+	number = m->argc > 3 ? atoi(m->argv[3]) : 7;
+	if (is(what, "main-exit")) {
+		CkExit(number);
+		return;
+	}
+	if (is(what, "main-abort"))
+		CkAbort("in the main chare's constructor");
+	if (is(what, "main-reduce"))
+		CkContributeBarrier(self, CkCallbackExit());
+	members = Member_ckNew();
+	cells = Cell_ckNew(CkDims(2, 2));
+	if (strncmp(what, "reduce-", 7) == 0)
+		Cell_act_all(cells, what);
+	else if (is(what, "sleep"))
+		CkPrintf("pid of node 0: %d\n", (int)getpid());
+	else
+		Member_act(Member_at(members, pe), what);
+}
+
+#include "ends.def.h"
