@@ -35,7 +35,7 @@ CKRUN    := $(B)/bin/ckrun
 EXAMPLES := hello stencil matmul
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
-UNIT_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/test_*.c))
+UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci))
 BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c bench/floor.c,$(wildcard bench/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
@@ -131,6 +131,15 @@ uninstall:
 	rm -f $(addprefix $(INST)/bin/,ckci ckrun) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
 	rm -f $(addprefix $(INST)/share/man/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(INST)/include/chard $(INST)/share/chard
+
+# ---- tests -------------------------------------------------------------------------------
+# FIND=pattern runs only the groups of tests whose name contains it.
+check: tests
+	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
+check-layers:
+	@tests/layers.sh --self-test
+deps:
+	@./deps.sh
 
 clean:
 	rm -rf build build-address build-thread

@@ -29,7 +29,7 @@
 
 enum torn_message { ACK_HANDLE, CASE_HANDLE };
 enum torn_way { WAY_CHANNEL, WAY_NAIVE, WAY_MEMCPY };
-enum { DEFAULT_PUTS = 2000000, LINE = 64 };
+enum { DEFAULT_PUTS = 2000000, LINE = 64, PATIENCE_MS = 20000 };
 
 /* Bytes, and where in its cache line the buffer begins; the end is 8-aligned as channels ask. */
 static const struct torn_case {
@@ -71,7 +71,7 @@ struct torn {
 	unsigned char *buf;
 	CkDirectHandle from, ack;
 	uint64_t ack_value;
-	long torn, torn_here, puts_here, seen;
+	long torn, torn_here, puts_here, seen, seen_before;
 };
 
 struct torn_msg {
@@ -179,6 +179,9 @@ static void acknowledged(void *arg)
 {
 	struct torn *t = arg;
 
+	if (*t->ack_word != t->stamp)
+		csd_abort(t->pe, "torn: after put %llu, put %llu is acknowledged",
+			  (unsigned long long)t->stamp, (unsigned long long)*t->ack_word);
 	CkDirect_ready(&t->ack_from);
 	put_next(t);
 }
@@ -265,6 +268,30 @@ static void close_case(struct torn *t)
 		report(t);
 }
 
+/* A channel that has failed once has lost its step: nothing that follows would mean anything. */
+static void give_up(struct torn *t)
+{
+	const struct torn_case *c = &cases[t->at];
+	uint64_t last;
+
+	memcpy(&last, t->buf + c->bytes - 8, sizeof(last));
+	fprintf(stderr, "torn: %zu bytes at offset %zu: put %llu came with the last word of %llu\n",
+		c->bytes, c->offset, (unsigned long long)t->stamp, (unsigned long long)last);
+	report(t);
+}
+
+static void watch(void *arg)
+{
+	struct torn *t = arg;
+
+	if (t->seen == t->seen_before)
+		csd_abort(t->pe, "torn: put %llu of %zu bytes did not come in %d s",
+			  (unsigned long long)t->stamp + 1, cases[t->at].bytes,
+			  PATIENCE_MS / 1000);
+	t->seen_before = t->seen;
+	CcdCallFnAfter(watch, t, PATIENCE_MS);
+}
+
 /* A torn body is completed by stores that are still on their way, and a copy may even store its
  * last word twice, the second time into a buffer that is armed again: then this arrival is counted
  * as torn, and the put that it was taken for will come, because its acknowledgement is out. */
@@ -281,6 +308,10 @@ static void arrived(void *arg)
 	if (!is_whole(t->buf, cases[t->at].bytes, ++t->stamp)) {
 		t->torn++;
 		t->torn_here++;
+		if (t->way == WAY_CHANNEL) {
+			give_up(t);
+			return;
+		}
 		await_rest(t);
 	}
 	t->seen++;
@@ -298,6 +329,7 @@ static void bind_ack(struct torn *t, const CkDirectHandle *h)
 	t->buf = CkDirect_alloc(LINE + cases[CASES - 1].bytes);
 	t->ack = *h;
 	CkDirect_assocLocal(&t->ack, &t->ack_value);
+	CcdCallFnAfter(watch, t, PATIENCE_MS);
 	open_case(t);
 }
 

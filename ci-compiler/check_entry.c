@@ -193,7 +193,8 @@ static void check_target_values(struct checker *c, struct ci_entry *e)
 
 		if (q->kind == CI_PARAM_ARRAY && data_type(q->type.text) != NULL) {
 			ci_error(c->ci, q->tok->at,
-				 ci_fmt(c->ci, "write just (int n, %s %s[n])", q->type.text, q->name),
+				 ci_fmt(c->ci, "write just (int n, %s %s[n])", q->type.text,
+					q->name),
 				 "a reduction delivers an array with its number of values, so '%s' "
 				 "needs that parameter alone as its length", q->name);
 			e->bad = true;
@@ -247,6 +248,11 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 		ci_error(c->ci, q->tok->at,
 			 "send what it needs as parameters: 'int n', 'const char *name'",
 			 "CkArgMsg is for the constructor of a main chare only");
+	else if (e->ctor && q != NULL && q->kind == CI_PARAM_MESSAGE)
+		/* All elements are made from one payload, and each might change or send it. */
+		ci_error(c->ci, q->tok->at,
+			 "write the message's members as parameters: 'int n, double v[n]'",
+			 "a message as the parameter of a constructor is not supported yet");
 	else if (e->ctor && q != NULL && q->kind == CI_PARAM_REDUCTION)
 		ci_error(c->ci, q->tok->at, "write an entry method for the reduction's result",
 			 "a constructor cannot be the target of a reduction");

@@ -73,7 +73,7 @@ static void field(struct ci_out *o, const struct ci_field *f, const char *lead)
 static void readonlies(struct ci_out *o, const struct ci_module *m)
 {
 	if (m->readonlies != NULL)
-		ci_put(o, "/* Set in the main chare's constructor, the same on all PEs after it. */\n");
+		ci_put(o, "/* Set in the main chare's constructor, then the same on all PEs. */\n");
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
 		field(o, r, "extern ");
 	if (m->readonlies != NULL)
@@ -91,8 +91,8 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 		ci_put(o, "\t(void)ck_m;\n");
 	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
 		if (f->kind == CI_FIELD_VAR)
-			ci_put(o, "\tck_m->%s = (%s *)(void *)((char *)ck_m + ck_m->ck_off_[%d]);\n",
-			       f->name, f->type.text, i++);
+			ci_put(o, "\tck_m->%s = (%s *)(void *)((char *)ck_m + "
+			       "ck_m->ck_off_[%d]);\n", f->name, f->type.text, i++);
 	}
 	ci_put(o, "}\n\n");
 }

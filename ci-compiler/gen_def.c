@@ -39,7 +39,8 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	gen_message_params(o, x);
 	ci_put(o, ")\n{\n");
 	if (x->n_var != 0)
-		ci_put(o, "\tsize_t ck_end = sizeof(%s);\n\tsize_t ck_at[%d];\n", x->name, x->n_var);
+		ci_put(o, "\tsize_t ck_end = sizeof(%s);\n\tsize_t ck_at[%d];\n", x->name,
+		       x->n_var);
 	ci_put(o, "\t%s *ck_m;\n\n", x->name);
 	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
 		if (f->kind != CI_FIELD_VAR)

@@ -165,7 +165,7 @@ static void pack_message(struct ci_out *o, const struct ci_chare *c, const struc
 	const char *m = e->params->name;
 
 	ci_put(o, "\tif (%s == NULL)\n\t\tCkAbort(\"%s_%s: the message is NULL\");\n", m, c->name,
-	       e->ctor ? "ckNew" : e->name);
+	       e->name);
 	ci_put(o, "\treturn %s;\n}\n\n", m);
 }
 
@@ -197,7 +197,8 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 static void trampoline_head(struct ci_out *o, const char *what, const struct ci_chare *c,
 			    const struct ci_entry *e)
 {
-	ci_put(o, "static void ck_%s_%s_%s(void *ck_self, void *ck_m)\n{\n", what, c->name, e->name);
+	ci_put(o, "static void ck_%s_%s_%s(void *ck_self, void *ck_m)\n{\n", what, c->name,
+	       e->name);
 }
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

@@ -125,11 +125,12 @@ static void message_body(struct parser *p, struct ci_message *m)
 		if (p->t->kind == TOK_DIRECTIVE) {
 			p_unexpected(p, "", NULL);
 			p->t++;
-		} else if (!p_accept(p, ";") && !fields(p, &m->fields, true)) {
-			/* Past a word at which the skipping would stop: the loop must end. */
-			if (p->t->kind == TOK_NAME)
-				p->t++;
-			p_skip_statement(p);
+		} else if (!p_accept(p, ";")) {
+			const struct ci_tok *start = p->t;
+
+			/* When only a ; is missing, the next line is a member again. */
+			if (!fields(p, &m->fields, true) && (p->t == start || !p->t->first))
+				p_skip_statement(p);
 		}
 	}
 	p->t++;
@@ -329,8 +330,8 @@ static void sections(struct parser *p, const struct ci_tok *open)
 		}
 		if (p_is(p, "module") || p_is(p, "mainmodule")) {
 			ci_error(p->ci, p->t->at,
-				 ci_fmt(p->ci, "close '%s', opened in line %d, with '}' first; to use "
-					"another module's chares write 'extern module foo;'",
+				 ci_fmt(p->ci, "close '%s', opened in line %d, with '}' first; to "
+					"use another module's chares write 'extern module foo;'",
 					p->module->name, open->line),
 				 "a module cannot stand inside a module");
 			p->nested = true;

@@ -258,6 +258,23 @@ static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
 	return !UCS_PTR_IS_PTR(request);
 }
 
+/** Write the word that the reader trusts: one store, exactly once. Where the memory is mapped here,
+ * UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice; a writer that
+ * is preempted between the two brings the word back after the reader has re-armed it. A network
+ * adapter, and the target's own progress where UCX emulates, write it once as the reader sees it. */
+static bool put_word(struct cmi_op *op, const struct ucx_remote *tail)
+{
+	const ucp_request_param_t param = put_param(op);
+	void *p;
+
+	if (ucp_rkey_ptr(tail->rkey, op->tail_addr, &p) != UCS_OK)
+		return step_over(op, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
+						 op->tail_addr, tail->rkey, &param));
+	/* release: pairs with the reader's acquire. The body is there, by the flush. */
+	atomic_store_explicit((_Atomic uint64_t *)p, op->word, memory_order_release);
+	return true;
+}
+
 /** Go on until a step does not complete at once (false) or all are complete (true). It is
  * the flush that orders body and tail. ucp_worker_fence does not: with UCX's newer protocols
  * the two take different routes by size, and nearly every tail overtakes its body. */
@@ -274,8 +291,7 @@ static bool put_advance(struct cmi_op *op)
 		/* fall through */
 	case PUT_FLUSH:
 		op->state = PUT_TAIL;
-		if (!step_over(op, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
-					       op->tail_addr, tail->rkey, &param)))
+		if (!put_word(op, tail))
 			return false;
 		/* fall through */
 	default:

@@ -101,8 +101,8 @@ int main(int argc, char **argv)
 
 		alarm(SECONDS_PER_FILE);
 		damage(&count, text, len);
-		printf("ok     damaged: %s (%ld variants, %ld still accepted)\n", argv[i], count.runs,
-		       count.accepted);
+		printf("ok     damaged: %s (%ld variants, %ld still accepted)\n", argv[i],
+		       count.runs, count.accepted);
 		free(text);
 	}
 	fclose(stderr);

@@ -379,7 +379,7 @@ void G_on_put(G *self, size_t n, const uint64_t *v)
 
 void Line_on_new(Line *self) { self->calls = 1; }
 void Line_on_go(Line *self) { self->calls++; }
-void Cube_on_new(Cube *self, Block *b) { self->row = b->row + b->idx[0]; }
+void Cube_on_new(Cube *self, int row, const char *name) { self->row = row + name[0]; }
 void Cube_on_go(Cube *self) { self->row++; }
 
 /* ---- tests ------------------------------------------------------------------------------ */
@@ -415,7 +415,8 @@ static void values_arrive(void)
 	u.d = 2.5;
 	Cell_nothing(to);
 	GOT("nothing");
-	Cell_integers(to, true, 'A', -1, 255, -300, 60000, -70000, 4000000000u, -5L, 6UL, -7LL, 8ULL);
+	Cell_integers(to, true, 'A', -1, 255, -300, 60000, -70000, 4000000000u, -5L, 6UL, -7LL,
+		      8ULL);
 	GOT("1 65 -1 255 -300 60000 -70000 4000000000 -5 6 -7 8");
 	Cell_widths(to, -1, 2, -3, 4, -5, 6, -7, 8, 9, -10);
 	GOT("-1 2 -3 4 -5 6 -7 8 9 -10");
@@ -598,7 +599,6 @@ static void creation_passes_parameters_and_options(void)
 {
 	const double v[] = {1, 2};
 	const CkArrayOptions o = {CkDims(4, 5), "diag"};
-	Block *b = Block_alloc(0, 1);
 	Cube cube;
 	G g;
 
@@ -613,9 +613,7 @@ static void creation_passes_parameters_and_options(void)
 	G_put_all((CProxy_G){{78}}, 3, w);
 	CHECK(g.total == 6);
 	mock.self = &cube;
-	b->row = 10;
-	b->idx[0] = 1;
-	Cube_ckNew(CkDims(1, 2, 3), b);
+	Cube_ckNew(CkDims(1, 2, 3), 10, "\001");
 	CHECK(cube.row == 11 && mock.array.dims.nd == 3);
 	CHECK(mock.open == 0);
 }

@@ -8,8 +8,11 @@
 #   3. Every CK_* variable that the code reads or sets is in docs/GUIDE.md, and no other one is in
 #      its table.
 #   4. Every relative link in the documents leads to a file.
+#   5. Every Ck... name in the other documents is in the sources.
+#   6. The C blocks of README.md are examples/hello, whole and in order.
 #
 # Fenced blocks are not looked at. Run it from anywhere; it needs a POSIX shell, grep and awk.
+# shellcheck disable=SC2013 # the loops are over words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 SRC="runtime ci-compiler launcher examples tests bench Makefile chard.mk chard.pc.in"
@@ -93,6 +96,20 @@ for doc in README.md docs/*.md; do
 		[ -e "$(dirname "$doc")/$link" ] || fail "$doc: the link to $link leads nowhere"
 	done
 done
+
+for doc in README.md docs/*.md; do
+	for word in $(LC_ALL=C grep -ohE '\b(Ck|CK|Cmi|Csd|Ccd)[A-Za-z0-9_]+' "$doc" | sort -u); do
+		# CkNcpyBuffer is Charm++'s; the text says so.
+		[ "$word" = CkNcpyBuffer ] || LC_ALL=C grep -qx -- "$word" "$tmp/words" ||
+			fail "$doc: '$word' is nowhere in the sources"
+	done
+done
+
+# Without the comments at their heads, and empty lines.
+awk '/^```/ { fence = $0 == "```c"; next } fence && NF' README.md >"$tmp/readme"
+cat examples/hello/hello.ci examples/hello/hello.c | grep -vE '^(/\*| \*|$)' >"$tmp/hello"
+diff "$tmp/hello" "$tmp/readme" >"$tmp/diff" ||
+	fail "README.md: the program differs from examples/hello: $(sed -n 2p "$tmp/diff")"
 
 cat "$tmp/failures"
 [ ! -s "$tmp/failures" ]

@@ -85,13 +85,18 @@ static CProxyElement_Ring neighbour(Ring *self, int side)
 	return Ring_at(ring, i % elements);
 }
 
-void Ring_on_new(Ring *self) { (void)self; }
-
-void Ring_on_connect(Ring *self)
+/* A neighbour's channels may come before our own call of connect. */
+void Ring_on_new(Ring *self)
 {
 	FOR_ALL(k, s) {
 		self->send[k][s] = malloc(sizes[s]);
 		CHECK(self->send[k][s]);
+	}
+}
+
+void Ring_on_connect(Ring *self)
+{
+	FOR_ALL(k, s) {
 		for (int side = 0; side < SIDES; side++) {
 			create(self, side, k, s);
 			Ring_channel(neighbour(self, side), side != LEFT, k, s,

@@ -39,7 +39,7 @@ void Watcher_on_new(Watcher *self, int late_pe)
 	(void)self;
 	check_all();
 	if (CkMyPe() == late_pe)
-		zero = 1;
+		untouched = 1;
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)

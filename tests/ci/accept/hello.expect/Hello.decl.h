@@ -19,7 +19,7 @@ extern "C" {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 
-/* Set in the main chare's constructor, the same on all PEs after it. */
+/* Set in the main chare's constructor, then the same on all PEs. */
 extern CProxy_HelloMain mainProxy;
 extern CProxy_HelloArray a;
 extern int num;

@@ -46,7 +46,7 @@ static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 50 "/tmp/tmp.atWG1moe61/out/Hello.def.h"
+#line 50 "Hello.def.h"
 	ck_entries_HelloMain, 2
 };
 
@@ -96,7 +96,7 @@ static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 100 "/tmp/tmp.atWG1moe61/out/Hello.def.h"
+#line 100 "Hello.def.h"
 	ck_entries_HelloArray, 2
 };
 

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian (or Ubuntu) packages that Chard is built, tested and measured with; says
+# which, and does nothing when all are there. As root, or through sudo.
+#
+#	deps.sh [--list]      --list: only print what is missing
+
+packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libcmocka-dev
+	libopenblas-dev ucx-utils openmpi-bin libopenmpi-dev mpich libmpich-dev procps)
+
+missing() {
+	local p
+	for p in "${packages[@]}"; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
+			echo "$p"
+	done
+}
+fail() { echo "deps: $*" >&2; exit 1; }
+
+command -v dpkg-query >/dev/null || fail "this is not Debian or Ubuntu; install the equivalents" \
+	"of: ${packages[*]}"
+mapfile -t need < <(missing)
+if [ "$1" = --list ]; then
+	[ ${#need[@]} = 0 ] || printf '%s\n' "${need[@]}"
+	exit 0
+fi
+[ ${#need[@]} -gt 0 ] || exit 0
+
+root=()
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null || fail "missing: ${need[*]}. Only root can install them and" \
+		"there is no sudo: run this script as root"
+	# Without a terminal sudo could not ask for a password: better a clear line than a hang.
+	root=(sudo)
+	[ -t 0 ] || root=(sudo -n)
+	"${root[@]}" true || fail "missing: ${need[*]}. sudo does not let us: run this as root"
+fi
+echo "deps: installing ${need[*]}"
+apt() {
+	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 \
+		-o DPkg::Lock::Timeout=300 "$@" </dev/null >"$log" 2>&1
+}
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+apt update || { tail -5 "$log" >&2; fail "apt-get update failed"; }
+apt install -y --no-install-recommends "${need[@]}" ||
+	{ tail -15 "$log" >&2; fail "apt-get install failed"; }

@@ -1,0 +1,411 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs every test there is, two at a time, each with a time limit. One line per group; for a
+# failure one line and the end of its log. The last line is "N passed, N failed".
+#
+#	tests/run.sh [-b build folder] [-s address|thread] [group pattern]
+#
+# Tests that were built are in the build folder; `make check` builds them and calls this.
+
+cd "$(dirname "$0")/.." || exit 1
+while getopts b:s: opt; do
+	case $opt in
+	b) B=$OPTARG ;;
+	s) SAN=$OPTARG ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+B=${B:-build${SAN:+-$SAN}} only=${1:-}
+dir=$(mktemp -d) || exit 1
+mkdir "$dir/tmp"
+ckrun=$B/bin/ckrun
+P=$B/tests/programs
+X=$B/examples
+unset "${!CK_@}" "${!UCX_@}" "${!PMI@}"
+# Every process that comes from here can be known by this, and nothing else is touched.
+export CHARD_TEST=$$-$RANDOM TMPDIR=$dir/tmp OPENBLAS_NUM_THREADS=1
+limit=60
+if [ "$SAN" ]; then
+	limit=180
+	# Each suppression has its reason in its file. UCX, hwloc and libc are not instrumented.
+	supp=$PWD/tests/$SAN.supp
+	export ASAN_OPTIONS=abort_on_error=0:exitcode=86:detect_stack_use_after_return=0
+	export LSAN_OPTIONS=suppressions=$PWD/tests/leak.supp:print_suppressions=0
+	export UBSAN_OPTIONS=print_stacktrace=1
+	export TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=$supp:exitcode=86
+fi
+
+# ---- running ----------------------------------------------------------------------------
+
+passed=0 failed=0 jobs=0
+group= names=() checks=() commands=() start=0
+
+# `CHECK` is a command that looks at $rc, $out and $err (files) after the test's command.
+t() { # name, check, command...
+	names+=("$1")
+	checks+=("$2")
+	shift 2
+	commands+=("${*@Q}")
+}
+
+run_one() { # number within the group
+	local base=$dir/$1 rc out=$dir/$1.out err=$dir/$1.err took=${EPOCHREALTIME/./}
+	eval "timeout -k 3 $limit ${commands[$1]}" </dev/null >"$out" 2>"$err"
+	rc=$?
+	took=$(((${EPOCHREALTIME/./} - took) / 1000))
+	if eval "${checks[$1]}"; then
+		echo ok >"$base.result"
+	else
+		echo "FAIL  $group: ${names[$1]} (exit code $rc, $took ms)" >"$base.result"
+		echo "      ${commands[$1]}" | cut -c1-300 >>"$base.result"
+		tail -n 25 "$out" "$err" | cut -c1-250 | sed 's/^/      /' >>"$base.result"
+	fi
+	# Tests that consist of many say so line by line.
+	cat "$out" "$err" | grep -cE '^(ok +[^ ]|\[       OK )' >"$base.count"
+}
+
+# Run what has been collected since the last group, and start a new one.
+group() {
+	local i n=${#names[@]} bad=0 more
+	if [ "$n" -gt 0 ] && [[ $group == *$only* ]]; then
+		start=$SECONDS
+		for ((i = 0; i < n; i++)); do
+			[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+			run_one $i &
+		done
+		wait
+		for ((i = 0; i < n; i++)); do
+			more=$(cat "$dir/$i.count")
+			if [ "$(cat "$dir/$i.result")" = ok ]; then
+				passed=$((passed + (more > 1 ? more : 1)))
+			else
+				bad=$((bad + 1))
+				cat "$dir/$i.result"
+			fi
+		done
+		failed=$((failed + bad))
+		rm -f "$dir"/*.{out,err,result,count}
+		[ $bad -gt 0 ] || printf 'ok    %-50s %4d tests %4d s\n' "$group" "$n" $((SECONDS - start))
+	fi
+	group=${1:-} names=() checks=() commands=()
+}
+
+# ---- what is ours, and what is left of it --------------------------------------------------
+
+# Zombies do not count: not every pid 1 reaps at once.
+ours() { # mark
+	local p
+	for p in $(grep -lsz "^CHARD_TEST=$1" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3); do
+		[ "$p" = $$ ] || [ "$p" = "$BASHPID" ] && continue
+		grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$p/status" && echo "$p"
+	done
+}
+
+# Shared memory that nobody alive uses, and files in /tmp that a runtime could have made.
+litter() {
+	local f
+	for f in /dev/shm/*; do
+		[ -e "$f" ] && ! grep -qsF "$f" /proc/[0-9]*/maps && echo "$f"
+	done
+	awk 'NR > 1 && $7 == 0 { print "System V segment " $2 }' /proc/sysvipc/shm
+	ls -d /tmp/{ucx,chard,ck,pmi,ompi}* "$dir"/tmp/* 2>/dev/null
+}
+
+finish() {
+	local p
+	for p in $(ours "$CHARD_TEST"); do
+		kill -9 "$p" 2>/dev/null
+	done
+	rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# ---- checks ----------------------------------------------------------------------------------
+
+ok='[ $rc = 0 ]'
+# Exit code, and a pattern that exactly one line of stderr has; no program line says FAIL.
+ends() { # code, pattern
+	[ "$rc" = "$1" ] && [ "$(grep -Ec -- "$2" "$err")" = 1 ]
+}
+# "<letter of the PE> <n> <the letter n times>.", from 4 PEs, on both streams.
+whole_lines() {
+	[ "$rc" = 0 ] && awk '
+		{
+			text = $3
+			if (NF != 3 || gsub($1, "", text) != $2 || text != ".")
+				bad = 1
+			if (!n[$1]++)
+				pes++
+		}
+		END { exit bad || pes != 4 || NR < 4 * 40 * 5 }' "$out" "$err"
+}
+
+# ---- the matrix --------------------------------------------------------------------------------
+
+programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
+# Nodes x PEs per node.
+shapes=(1x1 2x1 1x2 2x2 4x1)
+[ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
+run_at() { # shape, check, program and its arguments
+	local n=${1%x*} k=${1#*x} check=$2 name
+	shift 2
+	name=${1##*/}
+	t "$name ${n}x$k" "$check" "${with[@]}" $ckrun -n $((n * k)) --ppn "$k" "$@"
+}
+with=() # a prefix: env NAME=value ...
+programs_at() { # shape; programs
+	local shape=$1 p
+	shift
+	for p; do
+		run_at "$shape" "$ok" $P/$p
+	done
+}
+stencil=("$X/stencil/stencil" --domain 18x16x17 --chares 2x3x2 --iters 20 --warmup 2 --verify)
+matmul=("$X/matmul/matmul" --n 72 --p 3 --iters 4 --warmup 1 --verify)
+examples_at() { # shape; more arguments
+	local shape=$1
+	shift
+	run_at "$shape" "$ok" "${stencil[@]}" "$@"
+	run_at "$shape" "$ok" "${matmul[@]}" "$@"
+}
+
+group "build rules: layers"
+t "who includes what" "$ok" tests/layers.sh --self-test
+[ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
+
+group "unit tests"
+for u in "$B"/tests/*/test_*; do
+	[ -x "$u" ] && [[ $u != *.[od] ]] && t "${u#"$B"/tests/}" "$ok" "$u"
+done
+
+group "compiler"
+t ckci "$ok" env CKCI="$PWD/$B/bin/ckci" tests/ci/run.sh
+
+group "launcher"
+case $SAN in
+address) san=-fsanitize=address,undefined ;;
+thread) san=-fsanitize=thread ;;
+esac
+# ckrun's own tests are about time and processes: once, with the plain build.
+[ "$SAN" ] || t ckrun "$ok" env CKRUN="$PWD/$ckrun" tests/launcher/run.sh
+
+for shape in "${shapes[@]}"; do
+	group "programs and examples, $shape"
+	programs_at "$shape" "${programs[@]}"
+	run_at "$shape" '[ $rc = 0 ] && [ $(grep -c "^Hello World" "$out") = 8 ]' $X/hello/hello 8
+	examples_at "$shape"
+done
+
+group "without a launcher"
+for p in "${programs[@]}"; do
+	t "$p +p 2" "$ok" $P/$p +p 2
+done
+t "hello +p4" "$ok" $X/hello/hello +p4 5
+t "stdin closed" "$ok" bash -c '"$@" <&-' - $ckrun -n 2 $X/hello/hello 4
+t "stdin, stdout, stderr closed" "$ok" bash -c '"$@" <&- >&- 2>&-' - $ckrun -n 2 $X/hello/hello 4
+t "no terminal, no session" "$ok" setsid -w $ckrun -n 2 $X/hello/hello 4
+t "without a launcher, no terminal" "$ok" setsid -w $X/hello/hello 4
+
+group "receive buffers from malloc"
+for shape in 2x1 2x2; do
+	run_at $shape "$ok" $P/channels 10 4 malloc
+	examples_at $shape --recv malloc
+done
+
+for path in memory rma message; do
+	group "CK_DIRECT_PATH=$path"
+	with=(env CK_DIRECT_PATH=$path)
+	# Forced where possible: at two nodes of one PE each, for channels between them.
+	case $path in
+	memory) check='[ $rc = 0 ]' ;;
+	*) check="[ \$rc = 0 ] && ! grep -q ' 0 $path' \"\$out\"" ;;
+	esac
+	run_at 2x1 "$check" $P/channels
+	run_at 2x2 "$check" $P/channels
+	run_at 2x1 "$ok" $P/channels 10 4 malloc
+	run_at 2x2 "$ok" $P/channels 3 7 malloc
+	run_at 1x2 "$ok" $P/channels
+	programs_at 2x2 qd
+	examples_at 2x1
+	examples_at 2x2 --recv malloc
+done
+
+group "tcp"
+with=(env UCX_TLS=tcp,self)
+programs_at 2x1 "${programs[@]}"
+run_at 2x2 "$ok" $P/channels
+run_at 2x1 "$ok" $P/channels 10 4 malloc
+examples_at 2x1
+examples_at 2x2 --recv malloc
+
+for proto in y n; do
+	group "UCX_PROTO_ENABLE=$proto"
+	with=(env UCX_PROTO_ENABLE=$proto)
+	programs_at 2x2 params messages broadcast channels
+	run_at 2x1 "$ok" $P/channels 10 4 malloc
+	with+=(CK_DIRECT_PATH=rma)
+	run_at 2x1 "$ok" $P/channels
+	examples_at 2x1
+done
+
+group "checked mode"
+with=(env CK_CHECK=1)
+programs_at 2x2 "${programs[@]}"
+programs_at 1x2 "${programs[@]}"
+examples_at 2x2
+examples_at 2x1 --recv malloc
+
+group "little memory for messages under way"
+with=(env CK_FLOW_BYTES=20000)
+programs_at 2x1 params messages broadcast qd
+programs_at 2x2 params messages broadcast qd
+examples_at 2x1
+
+seed=${CHECK_SEED:-$RANDOM}
+group "random order of delivery, CK_RANDOM_QUEUE=$seed"
+for shape in 2x2 1x2 4x1; do
+	for p in "${programs[@]}"; do
+		[ $p = prio ] && continue # whose order it changes
+		with=(env CK_RANDOM_QUEUE=$((seed++)))
+		programs_at $shape $p
+	done
+	examples_at $shape
+done
+with=()
+
+# ---- ends ------------------------------------------------------------------------------------
+
+group "ends of jobs"
+bad() { # what, pattern; at two shapes
+	local pattern="^chard: (PE $3|node [0-9]+).*$2"
+	run_at 2x2 "ends 1 ${pattern@Q}" $P/ends "$1" 3
+}
+run_at 2x2 'ends 7 "^ckrun: .*exit code 7" && grep -qx "after CkExit" "$out"' $P/ends exit 3
+run_at 2x2 '[ $rc = 0 ] && [ ! -s "$err" ]' $P/ends exit 2 0
+for pe in 0 1; do
+	run_at 4x1 'ends 7 "^ckrun: .*exit code 7"' $P/ends exit $pe
+	run_at 1x2 'ends 7 "^ckrun: .*exit code 7"' $P/ends exit $pe
+	run_at 1x2 "ends 1 '^chard: PE $pe .node 0. in Member::act: this is the end, 7\$'" \
+		$P/ends abort $pe
+done
+t "exit without launcher" '[ $rc = 7 ] && [ ! -s "$err" ]' $P/ends exit 1 7 +p 2
+t "abort without launcher" 'ends 1 "^chard: PE 1 .node 0. in Member::act: this is the end, 7$"' \
+	$P/ends abort 1 7 +p 2
+run_at 2x2 'ends 7 "^ckrun: .*exit code 7"' $P/ends twice 3
+run_at 2x2 'ends 7 "^ckrun: .*exit code 7"' $P/ends main-exit
+bad main-abort 'in Main::Main: in the main chare' 0
+bad main-reduce 'Main is a main chare; only elements of arrays and groups' 0
+bad abort 'in Member::act: this is the end, 7$' 3
+run_at 2x2 'ends 139 "^chard: PE 3 .node 1. in Member::act: Segmentation fault"' $P/ends crash 3
+run_at 2x2 'ends 1 "^ckrun: node 1 .*exit code 0 before"' $P/ends libc-exit 3
+bad keep-twice 'in Member::act: CkKeepMsg: no message is being delivered' 3
+bad index 'call of Cell::run on element .1, 9.: the array has 2, 2 elements' 3
+bad negative 'call of Cell::run on element .-1, 0.' 3
+bad pe 'call of Member::spin on element .4.' 3
+bad unset 'in Member::act: a proxy was used before it was set' 3
+bad unset-all 'in Member::act: a proxy was used before it was set' 3
+bad length 'in Member::act: call of Cell::take: the length of v is -5' 3
+bad dims 'in Member::act: Cell_ckNew: 1 extents given, the array has 2 dimensions' 3
+bad extent 'in Member::act: Cell_ckNew: extent 1 is 0' 3
+bad map 'in Member::act: Cell_ckNew: no map is called "nowhere"' 3
+bad callback-type 'Main::oneInt takes 1 of int; the callback brought 1 of double' 0
+bad callback-count 'Main::twoInts takes 2 of int; the callback brought 3 of int' 0
+bad callback-bytes 'Main::ints takes an array of int; the callback brought 7 of bytes' 0
+bad callback-unset 'in Member::act: a callback was fired that was never set' 3
+for what in op count target; do
+	# More than one PE may see it.
+	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: PE .*elements of Cell disagree in reduction 0: 1 x sum_int to Main::oneInt, and" "$err"' $P/ends reduce-$what
+done
+with=(env CK_CHECK=1)
+run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/ends readonly 3
+for pe in 0 1 2; do
+	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: node .*a readonly variable was written" "$err"' \
+		$P/readonlies late $pe
+done
+with=()
+run_at 2x2 whole_lines $P/print
+run_at 4x1 whole_lines $P/print
+
+group "equal runs, equal bits"
+sums() { # shape
+	local n=${1%x*} k=${1#*x} i
+	for i in 1 2 3; do
+		CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/reductions || return
+	done | sort -u | wc -l | grep -qx 1
+}
+export -f sums
+export ckrun P
+for shape in 2x1 2x2; do
+	t "floating-point sums $shape" "$ok" bash -c "sums $shape"
+done
+
+# ---- failures --------------------------------------------------------------------------------
+
+# Kill one node of a running job: the job must end at once, with one line, and leave nothing.
+kill_node() { # node; command
+	local victim=$1 log=$dir/tmp/kill.$BASHPID mark=$CHARD_TEST-kill$1-$BASHPID pid=
+	local launched took rc
+	shift
+	CHARD_TEST=$mark $ckrun -n 4 --ppn 2 --verbose "$@" >"$log.out" 2>"$log.err" &
+	launched=$!
+	for _ in $(seq 500); do
+		[ -s "$log.out" ] && break
+		sleep 0.02
+	done
+	pid=$(sed -n "s/^ckrun: node $victim (.*pid \([0-9]*\)) started.*/\1/p" "$log.err")
+	sleep 0.3
+	took=${EPOCHREALTIME/./}
+	kill -9 "$pid" || return
+	{ wait $launched; } 2>/dev/null
+	rc=$?
+	took=$(((${EPOCHREALTIME/./} - took) / 1000))
+	echo "took $took ms, exit code $rc, left: $(ours "$mark" | tr '\n' ' ')"
+	grep -v ' started\|^ *#\|^chard' "$log.err" >&2
+	[ $rc = 137 ] && [ $took -lt 5000 ] && [ -z "$(ours "$mark")" ] &&
+		[ "$(grep -Ec "^ckrun: node $victim .*killed by signal 9" "$log.err")" = 1 ]
+	rc=$?
+	rm -f "$log".*
+	echo $took >>"$dir/took"
+	return $rc
+}
+export -f kill_node ours
+export dir
+before=$(litter)
+group "killed nodes"
+for node in 0 1; do
+	t "node $node of an idle job" "$ok" bash -c "kill_node $node $P/ends sleep"
+	t "node $node of a busy job" "$ok" \
+		bash -c "kill_node $node $X/stencil/stencil --iters 100000000 --no-verify"
+	t "node $node of a job with channels only" "$ok" \
+		bash -c "kill_node $node $P/channels 100000000"
+done
+group "nothing is left"
+if [ -s "$dir/took" ]; then
+	echo "      a killed node ended its job within $(sort -n "$dir/took" | tail -1) ms"
+fi
+nothing_left() {
+	local left
+	for _ in 1 2 3 4 5; do
+		left=$(comm -13 <(sort <<<"$before") <(litter | sort))
+		[ -z "$left" ] && return
+		sleep 1
+	done
+	echo "left: $left"
+	return 1
+}
+export -f nothing_left litter
+export before
+t "in /dev/shm, in System V memory, in /tmp" "$ok" bash -c nothing_left
+group
+
+left=$(ours "$CHARD_TEST")
+if [ "$left" ]; then
+	failed=$((failed + 1))
+	echo "FAIL  processes are left: $(tr '\n' ' ' <<<"$left")"
+	ps -o pid,args -p "$(tr '\n' ',' <<<"$left" | sed 's/,$//')"
+fi
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
