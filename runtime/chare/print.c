@@ -29,6 +29,8 @@ static void write_all(int fd, const char *text, size_t len)
 
 static void write_lines(struct pe *pe, struct line_buffer *b, int fd, size_t len)
 {
+	if (!len)
+		return;
 	pthread_mutex_lock(&pe->node->ck->print_lock);
 	write_all(fd, b->text, len);
 	pthread_mutex_unlock(&pe->node->ck->print_lock);

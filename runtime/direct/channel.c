@@ -65,13 +65,16 @@ static struct direct_channel *take_record(struct pe *pe, struct direct_pe *d)
 
 	if (!ch)
 		return new_record(pe, d);
-	d->free_channels = ch->next_free;
+	d->free_channels = ch->next;
 	return ch;
 }
 
+/** Unless something still points to it: then whoever lets go of it last calls again. */
 static void free_record(struct direct_pe *d, struct direct_channel *ch)
 {
-	ch->next_free = d->free_channels;
+	if (ch->running || ch->rung)
+		return;
+	ch->next = d->free_channels;
 	d->free_channels = ch;
 }
 
@@ -110,8 +113,25 @@ static inline void mark(struct pe *pe, struct direct_channel *ch)
 		publish_mark(ch);
 }
 
+/** It has arrived: its function runs in this pass or the next. */
+static void ring(struct direct_pe *d, struct direct_channel *ch)
+{
+	ch->state = CHANNEL_FIRED;
+	ch->rung = true;
+	ch->next = NULL;
+	*d->rung_tail = ch;
+	d->rung_tail = &ch->next;
+}
+
 static inline void watch(struct pe *pe, struct direct_channel *ch)
 {
+	if (ch->here) {
+		ch->state = CHANNEL_ARMED;
+		/* relaxed: this PE itself has put. */
+		if (atomic_load_explicit(ch->poll.word, memory_order_relaxed) != ch->poll.idle)
+			ring(pe->direct, ch);
+		return;
+	}
 	pollset_add(&pe->direct->set, &ch->poll);
 	ch->state = CHANNEL_ARMED;
 	pe->armed = pe->direct->set.n;
@@ -214,6 +234,7 @@ static void set_up(struct pe *pe, struct direct_channel *ch)
 {
 	ch->iteration = 0;
 	ch->marks = 0;
+	ch->here = false;
 	ch->poll.slot = POLLSET_OUT;
 	ch->poll.word = arrival_word(ch);
 	/* relaxed: the handle travels to the sender in a message, which orders all of these
@@ -343,7 +364,51 @@ static inline void run_function(struct pe *pe, struct direct_channel *ch)
 		free_record(pe->direct, ch);
 }
 
-int direct_run_arrivals(struct pe *pe)
+void direct_bound_here(struct pe *pe, struct direct_channel *ch)
+{
+	bool armed = ch->state == CHANNEL_ARMED;
+
+	if (armed)
+		pollset_remove(&pe->direct->set, &ch->poll);
+	ch->here = true;
+	if (armed)
+		watch(pe, ch);
+	pe->armed = pe->direct->set.n;
+}
+
+void direct_landed_here(struct direct_sender *s)
+{
+	/* Marked only: readyPollQ will look. Of another generation: nobody's any more. */
+	if (s->here->state == CHANNEL_ARMED && s->here->generation == s->channel_generation)
+		ring(s->pe->direct, s->here);
+}
+
+/** Those that are in the list now, at most DIRECT_ARRIVALS_MAX. */
+static int run_rung(struct pe *pe)
+{
+	struct direct_pe *d = pe->direct;
+	struct direct_channel **end = d->rung_tail;
+	int n = 0;
+	bool last = !d->rung;
+
+	while (!last && n < DIRECT_ARRIVALS_MAX) {
+		struct direct_channel *ch = d->rung;
+
+		last = &ch->next == end;
+		d->rung = ch->next;
+		if (!d->rung)
+			d->rung_tail = &d->rung;
+		ch->rung = false;
+		n++;
+		if (ch->state == CHANNEL_FIRED)
+			run_function(pe, ch);
+		else
+			free_record(d, ch); /* destroyed while it waited here */
+	}
+	return n;
+}
+
+static int run_polled(struct pe *pe)
 {
 	struct poll_item *fired[DIRECT_ARRIVALS_MAX];
 	uint32_t n = pollset_scan(&pe->direct->set, fired, DIRECT_ARRIVALS_MAX);
@@ -362,6 +427,11 @@ int direct_run_arrivals(struct pe *pe)
 			run_function(pe, ch);
 	}
 	return (int)n;
+}
+
+int direct_run_arrivals(struct pe *pe)
+{
+	return run_rung(pe) + (pe->direct->set.n ? run_polled(pe) : 0);
 }
 
 void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
@@ -401,7 +471,7 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_channel *ch = direct_receiver(pe, "CkDirect_destroyHandle", h);
 
-	if (ch->state == CHANNEL_ARMED)
+	if (ch->state == CHANNEL_ARMED && !ch->here)
 		pollset_remove(&pe->direct->set, &ch->poll);
 	pe->armed = pe->direct->set.n;
 	if (unseen_put(ch))
@@ -411,6 +481,5 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	/* relaxed: a sender that reads it has no right to put any more; seeing it late only
 	 * makes the check miss, as without checked mode. */
 	atomic_store_explicit(&ch->line->generation, ch->generation, memory_order_relaxed);
-	if (!ch->running)
-		free_record(pe->direct, ch);
+	free_record(pe->direct, ch);
 }

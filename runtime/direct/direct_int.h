@@ -63,29 +63,30 @@ static inline uint64_t direct_seq(uint32_t generation, uint64_t iteration)
 
 /** What is inside a CkDirectHandle.
  *
- *   0       16                  48               136              224             256
- *   +-------+-------------------+----------------+----------------+---------------+
- *   | names | shape, addresses  | key of buffer  | key of line    | sending end   |
- *   +-------+-------------------+----------------+----------------+---------------+
- *     written by createHandle                                       by assocLocal
+ *   0       16             32                  72               160             248 256
+ *   +-------+--------------+-------------------+----------------+----------------+---+
+ *   | names | sending end  | shape, addresses  | key of buffer  | key of line    |   |
+ *   +-------+--------------+-------------------+----------------+----------------+---+
+ *             by assocLocal    the rest is written by createHandle
  *
- * Pointers in the last part mean something on sender_pe only, and are looked at only there. */
+ * The pointer means something on sender_pe only, and is looked at only there. What a put and
+ * a ready read stands in front, on one cache line. */
 struct direct_handle {
 	uint32_t magic;
 	int32_t receiver;             /* PE */
 	uint32_t channel;             /* number on that PE */
 	uint32_t generation;
+	struct direct_sender *sender; /* NULL: not bound, or the receiver's copy */
+	int32_t sender_pe;
+	uint32_t sender_generation;
 	uint64_t bytes;
 	uint64_t oob;
 	uint64_t recv_addr;           /* in the receiver's address space, as line_addr */
 	uint64_t line_addr;
+	uint64_t mode;                /* enum direct_mode */
 	struct cmi_key recv_key;
 	struct cmi_key line_key;      /* empty unless another process may need the line */
-	struct direct_sender *sender; /* NULL: not bound, or the receiver's copy */
-	int32_t sender_pe;
-	uint32_t sender_generation;
-	uint8_t mode;                 /* enum direct_mode */
-	uint8_t spare[15];
+	uint64_t spare;
 } __attribute__((may_alias));     /* lies in the uint64_t array of CkDirectHandle */
 _Static_assert(sizeof(struct direct_handle) == sizeof(CkDirectHandle), "wire format");
 
@@ -118,15 +119,17 @@ struct direct_channel {
 	uint32_t number, generation;
 	uint8_t mode, state;
 	bool running;                 /* fn is on the stack: the record cannot be reused yet */
-	struct direct_channel *next_free;
+	bool here;                    /* bound on this PE: a put says so itself, nobody polls */
+	bool rung;                    /* in the list of direct_pe.rung: not to be reused yet */
+	struct direct_channel *next;  /* in that list, or of free records */
 	_Alignas(16) unsigned char copy[DIRECT_DATA_MAX];
 };
 
 /* ---- the sending end --------------------------------------------------------------- */
 
 struct direct_sender {
-	/* What a put on the memory path reads. */
-	uint32_t generation;
+	/* What a put on the memory path reads: one cache line. */
+	_Alignas(64) uint32_t generation;
 	uint8_t path, mode;
 	bool busy;                    /* a put is not yet locally complete */
 	bool check;
@@ -136,6 +139,8 @@ struct direct_sender {
 	uint64_t iteration;           /* puts so far */
 	unsigned char *dst;           /* receive buffer as mapped here: memory path */
 	_Atomic uint64_t *word;       /* arrival word as mapped here: memory path */
+	struct direct_channel *here;  /* the receiving end when it is on this PE, else NULL */
+
 	struct direct_line *line;     /* as mapped here, or NULL where nothing needs it */
 
 	/* The channel at the other end. */
@@ -165,7 +170,8 @@ struct direct_line_block {
 
 /** A PE's channels. Only this PE touches it, except the lines. */
 struct direct_pe {
-	struct pollset set;           /* the armed channels */
+	struct pollset set;           /* the armed channels that another PE puts into */
+	struct direct_channel *rung, **rung_tail; /* arrived by a put of this PE */
 
 	/* Locally complete puts whose function has not run yet. */
 	struct direct_sender *done, **done_tail;
@@ -266,6 +272,12 @@ static inline struct direct_channel *direct_receiver(struct pe *pe, const char *
 		direct_not_a_receiver(pe, call, h);
 	return ch;
 }
+
+/** A put of this PE has landed in a channel of this PE: no need to poll for it. */
+void direct_landed_here(struct direct_sender *s);
+
+/** A sender of this PE has bound channel `ch`. */
+void direct_bound_here(struct pe *pe, struct direct_channel *ch);
 
 /** Run the functions of what has arrived, a bounded number; returns how many. */
 int direct_run_arrivals(struct pe *pe);

@@ -25,7 +25,7 @@ static int poll_channels(struct pe *pe)
 
 	if (CSD_UNLIKELY(pe->direct->done != NULL))
 		n += direct_run_completions(pe);
-	if (pe->direct->set.n)
+	if (pe->direct->set.n || pe->direct->rung)
 		n += direct_run_arrivals(pe);
 	return n;
 }
@@ -87,6 +87,7 @@ static void pe_start(struct pe *pe)
 		csd_abort(pe, "no memory to start channels");
 	pollset_init(&d->set);
 	d->done_tail = &d->done;
+	d->rung_tail = &d->rung;
 	pe->direct = d;
 	pe->poll_channels = poll_channels;
 }

@@ -30,11 +30,13 @@ static struct direct_sender *take_record(struct pe *pe, struct direct_pe *d)
 
 	if (!s) {
 		struct direct_sender **blocks;
-		struct direct_sender *block = calloc(DIRECT_SENDER_BLOCK, sizeof(*block));
+		struct direct_sender *block = aligned_alloc(_Alignof(struct direct_sender),
+							    DIRECT_SENDER_BLOCK * sizeof(*block));
 
 		blocks = realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
 		if (!block || !blocks)
 			csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+		memset(block, 0, DIRECT_SENDER_BLOCK * sizeof(*block));
 		d->sender_blocks = blocks;
 		blocks[d->n_sender_blocks++] = block;
 		for (int i = DIRECT_SENDER_BLOCK - 1; i >= 0; i--) {
@@ -166,6 +168,16 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 
 static void put_done(struct cmi_op *op);
 
+/** Both ends are on this PE: the receiving end need not poll for our puts. */
+static void bind_here(struct pe *pe, const char *call, struct direct_sender *s)
+{
+	s->here = direct_channel_find(pe, s->channel, s->channel_generation);
+	if (!s->here)
+		direct_broken(pe, call, direct_id_of_sender(s), "create a new channel",
+			      "the receiver has destroyed this channel");
+	direct_bound_here(pe, s->here);
+}
+
 void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 {
 	static const char call[] = "CkDirect_assocLocal";
@@ -176,7 +188,7 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 
 	check_bindable(pe, call, h, send_buf);
 	s = take_record(pe, pe->direct);
-	s->mode = h->mode;
+	s->mode = (uint8_t)h->mode;
 	s->check = pe->node->check;
 	s->busy = false;
 	s->src = send_buf;
@@ -195,12 +207,15 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 	s->op.arg = s;
 	s->fn = NULL;
 	s->line = NULL;
+	s->here = NULL;
 	why = choose_path(pe, s, h);
 	if (pe->node->verbose)
 		say_path(pe, s, why);
 	h->sender = s;
 	h->sender_pe = pe->id;
 	h->sender_generation = s->generation;
+	if (h->receiver == pe->id)
+		bind_here(pe, call, s);
 	if (s->line)
 		direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
 	else
@@ -315,13 +330,15 @@ static inline uint64_t begin(struct pe *pe, const char *call, struct direct_send
 	return word;
 }
 
-static inline void put_memory(const struct direct_sender *s, uint64_t word)
+static inline void put_memory(struct direct_sender *s, uint64_t word)
 {
 	if (CSD_LIKELY(s->body))
 		memcpy(s->dst, s->src, s->body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
 	atomic_store_explicit(s->word, word, memory_order_release);
+	if (s->here)
+		direct_landed_here(s);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)

@@ -42,15 +42,6 @@ void timers_init(struct pe *pe)
 		csd_abort(pe, "no memory for timers");
 }
 
-void timers_fini(struct pe *pe)
-{
-	for (int c = 0; c < CCD_N_CONDITIONS; c++)
-		free(pe->hooks->on[c].v);
-	free(pe->hooks);
-	free(pe->timers->heap);
-	free(pe->timers);
-}
-
 static bool before(const struct timer *a, const struct timer *b)
 {
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->stamp < b->stamp;
@@ -143,6 +134,19 @@ static void period_over(void *arg)
 
 	free(arg);
 	hooks_raise(p.pe, p.condition);
+}
+
+/* The periods that are still set are ours; what a user's timer points to is the user's. */
+void timers_fini(struct pe *pe)
+{
+	for (size_t i = 0; i < pe->timers->n; i++)
+		if (pe->timers->heap[i].fn == period_over)
+			free(pe->timers->heap[i].arg);
+	for (int c = 0; c < CCD_N_CONDITIONS; c++)
+		free(pe->hooks->on[c].v);
+	free(pe->hooks);
+	free(pe->timers->heap);
+	free(pe->timers);
 }
 
 static void period_start(struct pe *pe, int condition)

@@ -504,6 +504,7 @@ static void whoami(char *buf, size_t len)
 
 static volatile int *volatile nowhere;
 
+__attribute__((no_sanitize("undefined"))) /* on purpose */
 static void fault_segv(struct cmi *m)
 {
 	cmi_catch_faults(m, whoami);
