@@ -60,6 +60,7 @@ enum {
 enum cmi_origin {
 	CMI_ORIGIN_POOL = 1,  /* the scheduler's pool of PE `home` */
 	CMI_ORIGIN_WIRE = 2,  /* a receive buffer of wire `home`, back through cmi_release */
+	CMI_ORIGIN_SHARED = 3, /* another node's pool, back through cmi_give_back; home is its PE */
 };
 
 enum { CMI_MSG_ALIGN = 16, CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
@@ -171,6 +172,14 @@ bool cmi_has_network(const struct cmi_pe *w);
 
 /** Give back a message of CMI_ORIGIN_WIRE; only on the wire that received it. */
 void cmi_release(struct cmi_pe *w, struct cmi_msg *m);
+
+/** Give back a message of CMI_ORIGIN_SHARED; any PE of the node. */
+void cmi_give_back(struct cmi *m, struct cmi_msg *msg);
+
+/** Memory for messages: 64-byte aligned, untouched pages cost nothing, lives until cmi_close.
+ * The other nodes of the host can read it, so that messages need not be copied to get
+ * there. NULL when there is no more. Any thread, after cmi_open. */
+void *cmi_message_memory(struct cmi *m, size_t bytes);
 
 /** Sleep until cmi_wake, a network event, or timeout_us (< 0: no limit). May return early
  * at any time. The caller has published that it sleeps and re-checked its queues. */

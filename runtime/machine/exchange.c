@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raise when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 1 };
+enum { PROTOCOL_VERSION = 2 };
 
 static const char MAGIC[8] = "chard";
 
@@ -28,6 +28,7 @@ struct host_blob {
 	uint32_t n_pes;
 	uint64_t host_id;
 	char host_name[HOST_NAME_CAP];
+	struct share_name share;
 };
 
 /** Second meeting, published as "wires": this, then n_pes times a uint32_t length and that
@@ -132,6 +133,7 @@ static void describe_self(const struct cmi *m, struct host_blob *b)
 	memcpy(b->magic, MAGIC, sizeof b->magic);
 	b->version = PROTOCOL_VERSION;
 	b->n_pes = (uint32_t)m->o.n_pes;
+	b->share = *share_name(m->share);
 	if (gethostname(b->host_name, sizeof b->host_name - 1))
 		strcpy(b->host_name, "?");
 	b->host_id = host_id(b->host_name);
@@ -155,7 +157,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 }
 
 /** Take in what `node` published. Each node checks all others against itself. */
-static int take_host(struct cmi *m, int node)
+static int take_host(struct cmi *m, int node, struct share_name *share_p)
 {
 	struct host_blob b = {.version = 0};
 	size_t len = 0;
@@ -171,6 +173,7 @@ static int take_host(struct cmi *m, int node)
 	}
 	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
 	m->job.host_id[node] = b.host_id;
+	*share_p = b.share;
 	memcpy(m->host_name[node], b.host_name, HOST_NAME_CAP);
 	m->host_name[node][HOST_NAME_CAP - 1] = 0;
 	return 0;
@@ -204,6 +207,7 @@ static int finish_job(struct cmi *m)
 
 int exchange_hosts(struct cmi *m)
 {
+	struct share_name *shares;
 	struct host_blob b;
 	int rc;
 
@@ -216,9 +220,17 @@ int exchange_hosts(struct cmi *m)
 	rc = meet_put(m, "host", &b, sizeof b);
 	if (!rc)
 		rc = exchange_fence(m);
+	shares = calloc((size_t)m->job.n_nodes, sizeof *shares);
+	if (!rc && !shares)
+		rc = -ENOMEM;
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
-		rc = take_host(m, node);
-	return rc ? rc : finish_job(m);
+		rc = take_host(m, node, &shares[node]);
+	if (!rc)
+		rc = finish_job(m);
+	if (!rc)
+		rc = share_map(m, shares);
+	free(shares);
+	return rc;
 }
 
 /* ---- second meeting ---------------------------------------------------------------- */

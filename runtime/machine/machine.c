@@ -121,9 +121,18 @@ static void machine_free(struct cmi *m)
 {
 	exchange_free(m);
 	place_close(&m->place);
+	share_close(m);
 	free(m->wire);
 	free((char *)m->o.bind);
 	free(m);
+}
+
+/** CK_SHARE=0 leaves messages between nodes of one host to UCX. */
+static bool share_wanted(void)
+{
+	const char *text = getenv("CK_SHARE");
+
+	return !text || strcmp(text, "0") != 0;
 }
 
 /** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
@@ -134,12 +143,15 @@ static int join(struct cmi *m)
 
 	if (m->o.net) {
 		m->ops = &loop_ops;
-		return loop_net_join(m->o.net, m->o.loop_rank, m);
+		rc = share_open(m, false);
+		return rc ? rc : loop_net_join(m->o.net, m->o.loop_rank, m);
 	}
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
 	rc = choose_ops(m);
+	if (!rc)
+		rc = share_open(m, m->ops == &ucx_ops && share_wanted());
 	if (rc)
 		return rc;
 	rc = exchange_hosts(m);
@@ -191,6 +203,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->pe = m->job_known ? m->job.my_first_pe + local : -1;
 	w->network = m->job_known && m->job.n_nodes > 1;
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	w->wake_socket = m->job_known ? share_pe_open(m, local) : -1;
 	m->wire[local] = w; /* the back end's close() frees it */
 	if (w->wake_fd < 0) {
 		rc = -errno;
@@ -217,7 +230,10 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 			m->wire[i]->network = m->job.n_nodes > 1;
 		}
 	}
-	return exchange_wires(m, fingerprint);
+	rc = exchange_wires(m, fingerprint);
+	if (!rc)
+		share_agree(m);
+	return rc;
 }
 
 void cmi_bind(struct cmi *m, int local)
@@ -240,8 +256,11 @@ void cmi_pe_close(struct cmi_pe *w)
 void cmi_close(struct cmi *m)
 {
 	for (int i = 0; i < m->o.n_pes; i++)
-		if (m->wire[i])
+		if (m->wire[i]) {
 			close(m->wire[i]->wake_fd);
+			if (m->wire[i]->wake_socket >= 0)
+				close(m->wire[i]->wake_socket);
+		}
 	m->ops->close(m);
 	if (m->boot)
 		boot_finish(m->boot);
@@ -263,7 +282,10 @@ const char *cmi_name(const struct cmi *m)
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
 	m->src_pe = w->pe;
-	w->ops->send(w, dst_pe, m);
+	if (share_reaches(w->m->share, w->m->job.node_of[dst_pe]))
+		share_send(w, dst_pe, m);
+	else
+		w->ops->send(w, dst_pe, m);
 }
 
 void cmi_flush(struct cmi_pe *w)
@@ -273,7 +295,7 @@ void cmi_flush(struct cmi_pe *w)
 
 int cmi_progress(struct cmi_pe *w)
 {
-	return w->ops->progress(w);
+	return share_progress(w) + w->ops->progress(w);
 }
 
 int cmi_poll_period(const struct cmi_pe *w)
@@ -284,6 +306,16 @@ int cmi_poll_period(const struct cmi_pe *w)
 bool cmi_has_network(const struct cmi_pe *w)
 {
 	return w->network;
+}
+
+void cmi_give_back(struct cmi *m, struct cmi_msg *msg)
+{
+	share_give_back(m, msg);
+}
+
+void *cmi_message_memory(struct cmi *m, size_t bytes)
+{
+	return share_alloc(m->share, bytes);
 }
 
 void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
@@ -297,19 +329,22 @@ enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
-	struct pollfd fds[2] = {{.fd = w->wake_fd, .events = POLLIN}, {.events = POLLIN}};
+	struct pollfd fds[3] = {{.fd = w->wake_fd, .events = POLLIN},
+				{.events = POLLIN},
+				{.fd = w->wake_socket, .events = POLLIN}};
 	struct timespec t;
 	uint64_t count;
 
-	if (!w->ops->arm(w, &fds[1].fd))
+	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
 		return;
 	if (fds[1].fd >= 0 && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
 		timeout_us = NETWORK_NAP_US;
 	t.tv_sec = timeout_us / 1000000;
 	t.tv_nsec = timeout_us % 1000000 * 1000;
-	if (ppoll(fds, 2, timeout_us < 0 ? NULL : &t, NULL) <= 0 || !fds[0].revents)
-		return;
-	if (read(w->wake_fd, &count, sizeof count) < 0)
+	if (ppoll(fds, 3, timeout_us < 0 ? NULL : &t, NULL) < 0)
+		fds[0].revents = 0;
+	share_sleep_end(w);
+	if (fds[0].revents && read(w->wake_fd, &count, sizeof count) < 0)
 		return; /* EAGAIN: nothing to take back */
 }
 
@@ -370,5 +405,7 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 {
 	op->w = w;
 	op->pe = dst_pe;
+	if (share_reaches(w->m->share, w->m->job.node_of[dst_pe]))
+		return share_put_am(w, dst_pe, h, src, bytes);
 	return w->ops->put_am(w, dst_pe, h, src, bytes, op);
 }

@@ -14,6 +14,7 @@
 #include "cmi.h"
 #include "mem.h"
 #include "place.h"
+#include "share.h"
 
 enum { HOST_NAME_CAP = 64 };
 
@@ -87,6 +88,7 @@ struct cmi_pe {
 	int local;
 	int pe;          /* global number; -1 until the job is known */
 	int wake_fd;     /* eventfd, written by cmi_wake from any thread */
+	int wake_socket; /* written by the other nodes of the host; -1: none */
 	bool network;    /* another node exists */
 	void *alt_stack; /* the fault handlers' stack of this thread, or NULL */
 };
@@ -99,6 +101,7 @@ struct cmi {
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;
+	struct share *share;  /* message memory, and the way to the host's other nodes */
 	char (*host_name)[HOST_NAME_CAP]; /* [n_nodes] */
 	struct wire_address *address;     /* [n_pes], from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */

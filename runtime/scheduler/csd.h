@@ -78,15 +78,12 @@ int CmiRegisterHandler(const char *name, CmiHandler fn);
 
 enum {
 	MSG_FINE = 1024,                   /* up to here one class per 64 bytes */
-	MSG_CLASSES = MSG_FINE / 64 + 20,  /* above: two per doubling, to 1 MiB */
-	MSG_HUGE = 255,                    /* above 1 MiB: malloc and free */
+	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
 };
 
 struct msg_pool {
 	struct cmi_msg *free[MSG_CLASSES];
-	void **slabs;                      /* what to give back to libc at the end */
-	size_t n_slabs, cap_slabs;
-	uint64_t out;                      /* blocks of this PE that are in use, checked mode */
+	uint64_t n_slabs;                  /* pieces taken from the machine's message memory */
 };
 
 /* ---- the run queue ----------------------------------------------------------------------- */
@@ -206,8 +203,6 @@ static inline unsigned csd_size_class(size_t size)
 {
 	if (CSD_LIKELY(size <= MSG_FINE))
 		return (unsigned)((size - 1) >> 6);
-	if (size > 1u << 20)
-		return MSG_HUGE;
 	unsigned lg = 63u - (unsigned)__builtin_clzll(size - 1);
 	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
 }
@@ -219,7 +214,7 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 	unsigned cls = csd_size_class(size);
 	struct cmi_msg *m;
 
-	if (CSD_UNLIKELY(cls >= MSG_CLASSES || !pe->pool.free[cls])) {
+	if (CSD_UNLIKELY(!pe->pool.free[cls])) {
 		m = csd_msg_alloc_slow(pe, size, cls);
 	} else {
 		m = pe->pool.free[cls];
@@ -238,8 +233,7 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 /** Give a message's memory back; on any PE of the node that owns it. */
 static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 {
-	if (CSD_LIKELY(m->origin == CMI_ORIGIN_POOL && m->home == pe->local &&
-		       m->size_class != MSG_HUGE)) {
+	if (CSD_LIKELY(m->origin == CMI_ORIGIN_POOL && m->home == pe->local)) {
 		m->next = pe->pool.free[m->size_class];
 		pe->pool.free[m->size_class] = m;
 		return;

@@ -7,7 +7,6 @@
 
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool);
-void msg_pool_fini(struct pe *pe);
 void msg_pool_take_returns(struct pe *pe);
 
 /* queue.c, queue_random.c */

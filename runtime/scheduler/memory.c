@@ -4,12 +4,14 @@
  * on the owner are a pop and a push, inlined in csd.h. What is freed on another PE of the
  * node goes home through the owner's `returns` stack, because a pool has one writer.
  *
+ * The blocks are cut from the machine's message memory and stay in their class: a message to
+ * another node of the host is handed over where it lies, and comes back here.
+ *
  * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
  * first cache line and the payload starts on the second.
  */
 #include "csd_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SLAB_BYTES = 64 * 1024 };
@@ -30,22 +32,11 @@ void msg_pool_init(struct msg_pool *pool)
 
 static void *slab_alloc(struct pe *pe, size_t bytes)
 {
-	struct msg_pool *pool = &pe->pool;
-
-	if (pool->n_slabs == pool->cap_slabs) {
-		size_t cap = pool->cap_slabs ? pool->cap_slabs * 2 : 64;
-		void **slabs = realloc(pool->slabs, cap * sizeof *slabs);
-
-		if (!slabs)
-			csd_abort(pe, "no memory for messages (%zu bytes)", bytes);
-		pool->slabs = slabs;
-		pool->cap_slabs = cap;
-	}
-	void *slab = aligned_alloc(CSD_CACHE_LINE, bytes);
+	void *slab = cmi_message_memory(pe->node->machine, bytes);
 
 	if (!slab)
 		csd_abort(pe, "no memory for messages (%zu bytes)", bytes);
-	pool->slabs[pool->n_slabs++] = slab;
+	pe->pool.n_slabs++;
 	return slab;
 }
 
@@ -67,14 +58,8 @@ static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 {
-	if (cls == MSG_HUGE) {
-		size_t bytes = (size + CSD_CACHE_LINE - 1) & ~(size_t)(CSD_CACHE_LINE - 1);
-		struct cmi_msg *m = aligned_alloc(CSD_CACHE_LINE, bytes);
-
-		if (!m)
-			csd_abort(pe, "no memory for a message of %zu bytes", size);
-		return m;
-	}
+	if (cls >= MSG_CLASSES)
+		csd_abort(pe, "a message of %zu bytes cannot be", size);
 	msg_pool_take_returns(pe);
 	struct cmi_msg *m = pe->pool.free[cls];
 
@@ -99,8 +84,8 @@ static void return_to(struct pe *home, struct cmi_msg *m)
 
 void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 {
-	if (m->origin == CMI_ORIGIN_POOL && m->size_class == MSG_HUGE)
-		free(m);
+	if (m->origin == CMI_ORIGIN_SHARED)
+		cmi_give_back(pe->node->machine, m);
 	else if (m->home != pe->local)
 		return_to(pe->node->pes[m->home], m);
 	else if (m->origin == CMI_ORIGIN_WIRE)
@@ -133,12 +118,4 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m)
 	copy->prio = m->prio;
 	memcpy(copy + 1, m + 1, m->size - sizeof *m);
 	return copy;
-}
-
-void msg_pool_fini(struct pe *pe)
-{
-	msg_pool_take_returns(pe);
-	for (size_t i = 0; i < pe->pool.n_slabs; i++)
-		free(pe->pool.slabs[i]);
-	free(pe->pool.slabs);
 }

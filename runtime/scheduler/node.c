@@ -126,7 +126,6 @@ static struct pe *pe_create(struct node *node, int local)
 static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
-	msg_pool_fini(pe);
 	free(pe);
 }
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * share.h: messages between the nodes of one host, handed over by reference.
+ *
+ * All message memory of a node lies in one segment, which the other nodes of its host map. A
+ * message to one of them is not copied: a reference to it is pushed onto the target PE's
+ * inbox, a stack in the target's segment that any process pushes to with one
+ * compare-and-swap (scheduler/send.c does the same within a process). When the receiver is done,
+ * it pushes the block onto its owner's stack of returns.
+ *
+ * A process that dies leaves every stack whole: a push is one atomic step, before which
+ * nothing is visible. So a killed node cannot wedge the others, as it can in UCX's shared FIFO.
+ */
+#ifndef SHARE_H
+#define SHARE_H
+
+#include "cmi.h"
+
+struct share;
+
+/** What other nodes need to map our segment; travels in the first meeting. pid 0: none. */
+struct share_name {
+	int32_t pid;
+	int32_t fd;
+	uint64_t bytes;
+};
+
+/** Main. Make the node's segment of message memory; shared when `offer`, else private. */
+int share_open(struct cmi *m, bool offer);
+const struct share_name *share_name(const struct share *s);
+
+/** Main, when the job is known: map the segments of this host. names: [n_nodes]. */
+int share_map(struct cmi *m, const struct share_name *names);
+void share_close(struct cmi *m);
+
+/** Main, after the fence that follows share_map: who can be reached. Both sides must have
+ * mapped each other. */
+void share_agree(struct cmi *m);
+/** Any thread. Whether messages to that node go this way; fixed by share_agree. */
+bool share_reaches(const struct share *s, int node);
+
+/** Any thread. Message memory, 64-byte aligned, until share_close; NULL when there is no more. */
+void *share_alloc(struct share *s, size_t bytes);
+
+/** PE. The socket through which this PE is woken; -1 when nothing is shared. */
+int share_pe_open(struct cmi *m, int local);
+
+/* PE, as their namesakes in cmi.h. */
+void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
+bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
+		  size_t bytes);
+int share_progress(struct cmi_pe *w);
+/** Any PE of the node. Back to the owner of a message of CMI_ORIGIN_SHARED. */
+void share_give_back(struct cmi *m, struct cmi_msg *msg);
+
+/** PE. Publish that this PE sleeps; false when something has come already. */
+bool share_sleep_begin(struct cmi_pe *w);
+void share_sleep_end(struct cmi_pe *w);
+
+#endif
