@@ -101,7 +101,8 @@ struct cmi_put_head {
 /** What the machine calls in the layer above. `owner` is what cmi_pe_open was given.
  * All three run on the wire's own PE, inside cmi_progress. */
 struct cmi_client {
-	/** Memory for an arriving message of `size` bytes (head included). Never NULL. */
+	/** Message memory for an arriving message of `size` bytes (head included). Never NULL.
+	 * The machine also sends from it (cmi_put_am). */
 	struct cmi_msg *(*msg_alloc)(void *owner, size_t size);
 	/** A message that cmi_send has finished with: put the memory back. */
 	void (*msg_free)(void *owner, struct cmi_msg *m);
@@ -150,8 +151,9 @@ const char *cmi_name(const struct cmi *m);
 
 /* ---- sending ---------------------------------------------------------------------- */
 
-/** Send `m` to a PE of another node. Takes ownership; frees through client->msg_free when
- * done, perhaps before returning. Never blocks. FIFO per (wire, dst_pe). */
+/** Send `m`, which lies in message memory (cmi_message_memory), to a PE of another node.
+ * Takes ownership; frees through client->msg_free when done, perhaps before returning.
+ * Never blocks. FIFO per (wire, dst_pe). */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 
 /** Progress until everything sent before is locally complete. The targets must be making

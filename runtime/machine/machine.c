@@ -127,12 +127,13 @@ static void machine_free(struct cmi *m)
 	free(m);
 }
 
-/** CK_SHARE=0 leaves messages between nodes of one host to UCX. */
+/** CK_SHARE=0 leaves messages between nodes of one host to UCX, and so does a user who names
+ * UCX's transports: he wants those. */
 static bool share_wanted(void)
 {
 	const char *text = getenv("CK_SHARE");
 
-	return !text || strcmp(text, "0") != 0;
+	return text && *text ? strcmp(text, "0") != 0 : !getenv("UCX_TLS");
 }
 
 /** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that

@@ -34,6 +34,7 @@ struct pe {
 	struct cmi_msg *held[HELD_MAX];
 	size_t n_held, n_wire;   /* of the held: still in receive buffers */
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
+	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
 	size_t n_done;
 };
@@ -48,7 +49,7 @@ struct node {
 	atomic_int n_arrived, stage;
 };
 
-/* The message pool of this test: malloc, and a mark to see who allocated. */
+/* The message pool of this test: powers of two, and a mark to see who allocated. */
 
 #define CHECK(x) \
 	do { \
@@ -61,8 +62,13 @@ struct node {
 static struct cmi_msg *msg_alloc(void *owner, size_t size)
 {
 	struct pe *p = owner;
-	struct cmi_msg *m = aligned_alloc(CMI_MSG_ALIGN, (size + 15) / 16 * 16);
+	int k = 64 - __builtin_clzll(size);
+	struct cmi_msg *m = p->free[k];
 
+	if (m)
+		p->free[k] = m->next;
+	else
+		m = cmi_message_memory(p->node->m, (size_t)1 << k);
 	CHECK(m);
 	memset(m, 0, sizeof *m);
 	m->size = size;
@@ -81,9 +87,16 @@ static void msg_free(void *owner, struct cmi_msg *m)
 		cmi_release(p->wire, m);
 		return;
 	}
+	if (m->origin == CMI_ORIGIN_SHARED) {
+		cmi_give_back(p->node->m, m);
+		return;
+	}
 	CHECK(m->origin == CMI_ORIGIN_POOL && m->size_class == 77 && m->home == p->local);
+	int k = 64 - __builtin_clzll(m->size);
+
 	p->n_alive--;
-	free(m);
+	m->next = p->free[k];
+	p->free[k] = m;
 }
 
 /* ---- content ------------------------------------------------------------------------ */
@@ -602,15 +615,18 @@ static int node_main(int argc, char **argv)
 
 /** A way to run the job: what to set, nodes' arguments for the launcher, and our own. */
 struct variant {
+	const char *share; /* CK_SHARE: whether messages go past UCX, by reference */
 	const char *name, *value, *nodes, *ppn, *pes, *messages;
 };
 
 static const struct variant VARIANTS[] = {
-	{"UCX_PROTO_ENABLE", "n", "2", "1", "1", "20000"},
-	{"UCX_PROTO_ENABLE", "y", "2", "1", "1", "8000"},
-	{"UCX_TLS", "tcp,self", "2", "1", "1", "4000"},
-	{"UCX_RNDV_THRESH", "2000", "2", "1", "1", "4000"},
-	{"UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
+	{"0", "UCX_PROTO_ENABLE", "n", "2", "1", "1", "20000"},
+	{"0", "UCX_PROTO_ENABLE", "y", "2", "1", "1", "8000"},
+	{"0", "UCX_TLS", "tcp,self", "2", "1", "1", "4000"},
+	{"0", "UCX_RNDV_THRESH", "2000", "2", "1", "1", "4000"},
+	{"0", "UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
+	{"1", "UCX_PROTO_ENABLE", "n", "2", "1", "1", "20000"},
+	{"1", "UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
 };
 
 /** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
@@ -632,10 +648,11 @@ static bool run_variant(const struct variant *v, char *self)
 	int status;
 
 	find_ckrun(self, ckrun, sizeof ckrun);
-	printf("-- %s nodes of %s PEs, %s=%s\n", v->pes[0] == '1' ? v->nodes : "2", v->pes,
-	       v->name, v->value);
+	printf("-- %s nodes of %s PEs, CK_SHARE=%s %s=%s\n", v->pes[0] == '1' ? v->nodes : "2",
+	       v->pes, v->share, v->name, v->value);
 	pid = fork();
 	if (pid == 0) {
+		setenv("CK_SHARE", v->share, 1);
 		setenv(v->name, v->value, 1);
 		execl(ckrun, ckrun, "-n", v->nodes, "--ppn", v->ppn, self, v->pes, v->messages,
 		      (char *)NULL);

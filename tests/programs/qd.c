@@ -22,7 +22,7 @@ struct Node {
 	long n_calls, n_puts;
 	int timer_left;
 	double *in, *out;
-	CkDirectHandle to;
+	CkDirectHandle from, to;
 };
 
 /* ---- the cascade ------------------------------------------------------------------------ */
@@ -91,12 +91,9 @@ void Node_on_connect(Node *self)
 	int next = (CkMyPe() + 1) % CkNumPes();
 
 	self->in = malloc(BYTES);
-	self->out = malloc(BYTES);
-	CHECK(self->in && self->out);
-	for (int i = 0; i < BYTES / 8; i++)
-		self->out[i] = 1;
-	Node_channel(Node_at(nodes, next),
-		     CkDirect_createHandle(self->in, BYTES, 0x7ff8123412341234u, put_arrived, self));
+	CHECK(self->in);
+	self->from = CkDirect_createHandle(self->in, BYTES, 0x7ff8123412341234u, put_arrived, self);
+	Node_channel(Node_at(nodes, next), self->from);
 }
 
 void Node_on_channel(Node *self, CkDirectHandle h)
@@ -106,15 +103,34 @@ void Node_on_channel(Node *self, CkDirectHandle h)
 	CkDirect_put(&self->to);
 }
 
+/* All is quiet: no put is on its way. */
+static void disconnect(Node *self)
+{
+	CkDirect_destroyHandle(&self->to);
+	CkDirect_destroyHandle(&self->from);
+	free(self->in);
+	free(self->out);
+	self->in = self->out = NULL;
+}
+
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-void Node_on_new(Node *self) { (void)self; }
+/* A neighbour's channel may come before our own call of connect. */
+void Node_on_new(Node *self)
+{
+	self->out = malloc(BYTES);
+	CHECK(self->out);
+	for (int i = 0; i < BYTES / 8; i++)
+		self->out[i] = 1;
+}
 
 void Node_on_count(Node *self)
 {
 	long v[2] = { self->n_calls, self->n_puts };
 
 	self->n_calls = self->n_puts = 0;
+	if (self->in)
+		disconnect(self);
 	CkContribute(self, v, 2, CkReduction_sum_long, Main_cb_counted(mainProxy));
 }
 
