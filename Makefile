@@ -20,7 +20,9 @@ SAN_thread  := -fsanitize=thread
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
-LIB_CFLAGS := -fPIC -fno-semantic-interposition -DCHARD_VERSION='"$(VERSION)"'
+# Only what the public headers declare leaves the library, so that a program may call its own
+# functions as it likes.
+LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"'
 LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
 
@@ -29,6 +31,7 @@ LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 LIB      := $(B)/libchard.a
+LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
 CKRUN    := $(B)/bin/ckrun
 
@@ -55,12 +58,17 @@ examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ld -r -o $(B)/chard.o $^ && objcopy --localize-hidden $(B)/chard.o && \
+		ar rcs $@ $(B)/chard.o
+# With everything in it, for unit tests and benchmarks of the layers.
+$(LIB_ALL): $(LIB_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(B)/libchard.so: $(LIB_OBJ)
@@ -83,7 +91,7 @@ $(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI)
 
 # Programs: all objects of an example's folder; one file elsewhere.
 define example_rule
-$(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c)) $(LIB)
+$(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
 $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
@@ -94,9 +102,11 @@ $(B)/examples/matmul/matmul: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
-$(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o $(LIB)
+$(EXAMPLE_BINS) $(PROG_BINS): $(LIB)
+$(UNIT_BINS) $(BENCH_BINS): $(LIB_ALL)
+$(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
@@ -134,12 +144,22 @@ uninstall:
 
 # ---- tests -------------------------------------------------------------------------------
 # FIND=pattern runs only the groups of tests whose name contains it.
-check: tests
+check: deps
+	@$(MAKE) --no-print-directory tests
 	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
 check-layers:
 	@tests/layers.sh --self-test
 deps:
 	@./deps.sh
+
+# ---- what to show ------------------------------------------------------------------------
+demo: deps
+	@$(MAKE) --no-print-directory tools examples
+	@sh examples/demo.sh $(B)
+# The round trips against bare shared memory and MPI, and what stays on a PE.
+bench: deps
+	@$(MAKE) --no-print-directory tools bench-bins
+	@sh bench/all.sh $(B)
 
 clean:
 	rm -rf build build-address build-thread

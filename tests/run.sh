@@ -29,12 +29,11 @@ export CHARD_TEST=$$-$RANDOM TMPDIR=$dir/tmp OPENBLAS_NUM_THREADS=1
 limit=60
 if [ "$SAN" ]; then
 	limit=180
-	# Each suppression has its reason in its file. UCX, hwloc and libc are not instrumented.
-	supp=$PWD/tests/$SAN.supp
-	export ASAN_OPTIONS=abort_on_error=0:exitcode=86:detect_stack_use_after_return=0
-	export LSAN_OPTIONS=suppressions=$PWD/tests/leak.supp:print_suppressions=0
-	export UBSAN_OPTIONS=print_stacktrace=1
-	export TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=$supp:exitcode=86
+	# UCX, hwloc and libc are not instrumented: TSan cannot see how they synchronise. UCX's hook
+	# in munmap and madvise runs when a thread has ended for TSan, and crashes there.
+	export ASAN_OPTIONS=exitcode=86 UBSAN_OPTIONS=print_stacktrace=1
+	export TSAN_OPTIONS=exitcode=86:ignore_noninstrumented_modules=1
+	[ "$SAN" = address ] || export UCX_MEM_MMAP_HOOK_MODE=none
 fi
 
 # ---- running ----------------------------------------------------------------------------
@@ -185,10 +184,6 @@ group "compiler"
 t ckci "$ok" env CKCI="$PWD/$B/bin/ckci" tests/ci/run.sh
 
 group "launcher"
-case $SAN in
-address) san=-fsanitize=address,undefined ;;
-thread) san=-fsanitize=thread ;;
-esac
 # ckrun's own tests are about time and processes: once, with the plain build.
 [ "$SAN" ] || t ckrun "$ok" env CKRUN="$PWD/$ckrun" tests/launcher/run.sh
 
@@ -299,8 +294,14 @@ run_at 2x2 'ends 7 "^ckrun: .*exit code 7"' $P/ends main-exit
 bad main-abort 'in Main::Main: in the main chare' 0
 bad main-reduce 'Main is a main chare; only elements of arrays and groups' 0
 bad abort 'in Member::act: this is the end, 7$' 3
-run_at 2x2 'ends 139 "^chard: PE 3 .node 1. in Member::act: Segmentation fault"' $P/ends crash 3
-run_at 2x2 'ends 1 "^ckrun: node 1 .*exit code 0 before"' $P/ends libc-exit 3
+if [ "$SAN" ]; then
+	# The sanitizer catches the fault, and would call it a leak that UCX was not closed.
+	run_at 2x2 'ends 86 "^ckrun: node 1 .*exit code 86"' $P/ends crash 3
+else
+	run_at 2x2 'ends 139 "^chard: PE 3 .node 1. in Member::act: Segmentation fault"' \
+		$P/ends crash 3
+	run_at 2x2 'ends 1 "^ckrun: node 1 .*exit code 0 before"' $P/ends libc-exit 3
+fi
 bad keep-twice 'in Member::act: CkKeepMsg: no message is being delivered' 3
 bad index 'call of Cell::run on element .1, 9.: the array has 2, 2 elements' 3
 bad negative 'call of Cell::run on element .-1, 0.' 3

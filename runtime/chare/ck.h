@@ -17,6 +17,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- the machine as the program sees it ------------------------------------------- */
 
@@ -207,6 +208,7 @@ static inline void CkContributeBarrier(void *self, CkCallback cb)
  * put has been noticed. One detection at a time; later requests share the next. */
 void CkStartQD(CkCallback cb);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /** Calls the user's handler. `self` is the user's struct; `payload` is what the stub packed
  * (16-byte aligned), the message struct of a message entry, or a CkReductionMsg. */
@@ -106,6 +107,7 @@ static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 __attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry, const char *param,
 			       long long n);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

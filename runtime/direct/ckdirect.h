@@ -26,6 +26,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /** A channel's name: a POD of 256 bytes that may be copied, stored and sent inside messages.
  *
@@ -130,6 +131,7 @@ void CkDirect_free(void *p);
  * before CkDirect_assocLocal. CK_DIRECT_PATH=memory|rma|message forces one where possible. */
 const char *CkDirect_path(const CkDirectHandle *h);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

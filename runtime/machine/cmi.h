@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default) /* what programs may use */
+
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
 
@@ -276,5 +278,7 @@ void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len));
  * deliveries at random, replayably, never breaking the order of one pair. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
+
+#pragma GCC visibility pop
 
 #endif

@@ -21,6 +21,8 @@
 
 #include "../machine/cmi.h"
 
+#pragma GCC visibility push(default) /* what programs may use */
+
 struct pe;
 struct node;
 
@@ -326,5 +328,7 @@ uint64_t csd_now_ns(void); /* monotonic */
 
 /** Mix bytes into the node's fingerprint. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
+
+#pragma GCC visibility pop
 
 #endif
