@@ -145,7 +145,7 @@ uninstall:
 # ---- tests -------------------------------------------------------------------------------
 # FIND=pattern runs only the groups of tests whose name contains it.
 check: deps
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) -s tests
 	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
 check-layers:
 	@tests/layers.sh --self-test
@@ -154,11 +154,11 @@ deps:
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
-	@$(MAKE) --no-print-directory tools examples
+	@$(MAKE) -s tools examples
 	@sh examples/demo.sh $(B)
 # The round trips against bare shared memory and MPI, and what stays on a PE.
 bench: deps
-	@$(MAKE) --no-print-directory tools bench-bins
+	@$(MAKE) -s tools bench-bins
 	@sh bench/all.sh $(B)
 
 clean:

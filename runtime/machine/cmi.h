@@ -123,7 +123,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	__attribute__((warn_unused_result));
 
 /** Open local PE `local`'s wire; called on that PE's thread, once, before cmi_connect.
- * Also binds the calling thread once the job is known (see cmi_bind). */
+ * Also binds the calling thread as --bind asks; not in a loopback net. */
 int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	__attribute__((warn_unused_result));
 
@@ -132,9 +132,6 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
  * `fingerprint` (hash of registration tables and type sizes) must be equal on all nodes:
  * a difference names both nodes and fails. Bounded in time. */
 int cmi_connect(struct cmi *m, uint64_t fingerprint) __attribute__((warn_unused_result));
-
-/** Bind the calling thread (local PE `local`) as asked by --bind; after cmi_connect. */
-void cmi_bind(struct cmi *m, int local);
 
 /** Wait until all nodes have come here (bootstrap fence, not a hot path). Main thread. */
 int cmi_fence(struct cmi *m) __attribute__((warn_unused_result));

@@ -237,11 +237,6 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-void cmi_bind(struct cmi *m, int local)
-{
-	place_bind(m, local);
-}
-
 int cmi_fence(struct cmi *m)
 {
 	return exchange_fence(m);

@@ -138,10 +138,11 @@ static void pe_know_job(struct pe *pe)
 	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
 	if (!pe->peers)
 		csd_abort(pe, "no memory for %d peers", job->n_pes);
+	if (seed && pe->id == 0)
+		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", seed);
 	if (seed)
 		pe->queue.random = msgq_random_create(strtoull(seed, NULL, 0) + (uint64_t)pe->id);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
-	cmi_bind(pe->node->machine, pe->local);
 }
 
 static bool stage_ok(struct node *node, int err)

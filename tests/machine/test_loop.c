@@ -269,7 +269,6 @@ static void alone_it_is_one_node_without_a_network(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(cmi_pe_open(m, i, &pe[i], &pe[i].wire), 0);
 	assert_int_equal(cmi_connect(m, 1), 0);
-	cmi_bind(m, 0);
 	assert_string_equal(cmi_name(m), "loopback");
 	assert_int_equal(cmi_job(m)->n_nodes, 1);
 	assert_int_equal(cmi_job(m)->n_pes, 2);
