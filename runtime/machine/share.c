@@ -291,6 +291,18 @@ void *share_alloc(struct share *s, size_t bytes)
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
 
+/* A block goes from one of our threads to another by way of another process, which the thread
+ * sanitizer does not see: what we push happens before what is taken at the same address. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_release(void *addr);
+void __tsan_acquire(void *addr);
+static void tell_pushed(struct cmi_msg *m) { __tsan_release(m); }
+static void tell_taken(struct cmi_msg *m) { __tsan_acquire(m); }
+#else
+static inline void tell_pushed(struct cmi_msg *m) { (void)m; }
+static inline void tell_taken(struct cmi_msg *m) { (void)m; }
+#endif
+
 /* The message's bytes, its link among them, were written before; the exchange is seq_cst: as a
  * release it makes them visible to the acquire in take(), and with the load of `sleeping`
  * after it, it is one half of the handshake in share_sleep_begin. */
@@ -300,6 +312,7 @@ static void push(_Atomic uint64_t *stack, struct cmi_msg *m, uint64_t ref)
 
 	do {
 		m->next = (struct cmi_msg *)(uintptr_t)top;
+		tell_pushed(m);
 	} while (!atomic_compare_exchange_weak_explicit(stack, &top, ref, memory_order_seq_cst,
 							memory_order_relaxed));
 }
@@ -446,6 +459,7 @@ static int deliver(struct cmi_pe *w, uint64_t ref)
 	while (ref) {
 		struct cmi_msg *m = msg_of(s, ref);
 
+		tell_taken(m);
 		ref = (uint64_t)(uintptr_t)m->next;
 		m->next = in_order;
 		in_order = m;
@@ -462,6 +476,7 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 	while (ref) {
 		struct cmi_msg *m = msg_of(w->m->share, ref);
 
+		tell_taken(m);
 		ref = (uint64_t)(uintptr_t)m->next;
 		m->origin = CMI_ORIGIN_POOL;
 		w->m->client.msg_free(w->owner, m);

@@ -121,7 +121,7 @@ void Main_on_twoInts(Main *self, int x, int y) { (void)self, (void)x, (void)y; r
 void Main_on_ints(Main *self, int n, const int *v) { (void)self, (void)n, (void)v; reached(); }
 void Main_on_plain(Main *self, int x) { (void)self, (void)x; reached(); }
 
-/* ---- main -------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------ */
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {

@@ -231,9 +231,10 @@ void Main_on_doubles(Main *self, int n, const double *v)
 		CHECK(fabs(v[j] - s) <= (n == CkReduction_sum_double ? 1e-10 : 0));
 	}
 	if (n == CkReduction_sum_double) {
-		memcpy(self->sums[self->rounds_in], v, (size_t)n * sizeof *v);
-		CHECK(memcmp(self->sums[self->rounds_in], self->sums[0], (size_t)n * sizeof *v) == 0);
-		self->rounds_in++;
+		double *sums = self->sums[self->rounds_in++];
+
+		memcpy(sums, v, (size_t)n * sizeof *v);
+		CHECK(memcmp(sums, self->sums[0], (size_t)n * sizeof *v) == 0);
 		self->shown += v[0] / 3;
 	}
 	got(self);
