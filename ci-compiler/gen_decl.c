@@ -154,7 +154,7 @@ static void creation(struct ci_out *o, const struct ci_chare *c)
 		ci_put(o, "%s);\n", c->ctor->params == NULL ? "void" : "");
 		return;
 	}
-	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims dims", c->name, c->name);
+	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims ck_dims", c->name, c->name);
 	gen_params(o, c->ctor, ", ");
 	ci_put(o, ");\nCProxy_%s %s_ckNew_opt(const CkArrayOptions *options", c->name, c->name);
 	gen_params(o, c->ctor, ", ");

@@ -67,6 +67,8 @@ static void set_job_environment(const struct launch_job *job)
 		setenv("CK_BIND", job->o.bind, 1);
 	if (job->o.verbose)
 		setenv("CK_VERBOSE", "1", 1);
+	/* UCX reads this when it is loaded, and would else report errors among the output. */
+	setenv("UCX_LOG_FILE", "stderr", 0);
 }
 
 static void set_number(const char *name, int value)

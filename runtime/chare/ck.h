@@ -194,8 +194,8 @@ typedef enum CkReduction {
  *          both.
  * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier).
  * Owner    data is copied.
- * Order    floating-point sums combine in an order that depends on the number of PEs, not
- *          on time: equal runs give equal bits.
+ * Order    floating-point sums combine in an order that depends on the number of PEs and
+ *          how they are spread over nodes, not on time: equal runs give equal bits.
  * Done     the callback gets the result on its PE.
  * Source   Charm++ contribute(). `self` is an array element or a group member. */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);

@@ -46,7 +46,7 @@ void HelloArray_on_new(HelloArray *self);
 void HelloArray_on_PrintHello(HelloArray *self);
 
 /* you call */
-CProxy_HelloArray HelloArray_ckNew(CkArrayDims dims);
+CProxy_HelloArray HelloArray_ckNew(CkArrayDims ck_dims);
 CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *options);
 static inline CProxyElement_HelloArray HelloArray_at(CProxy_HelloArray p, int x)
 {
