@@ -45,8 +45,8 @@ static void send_from(struct pe *pe, const struct direct_sender *s, enum control
 		.kind = kind,
 		.channel = s->channel,
 		.generation = s->channel_generation,
-		.sender_generation = s->generation,
-		.iteration = s->iteration,
+		.sender_generation = direct_hot(s)->generation,
+		.iteration = direct_hot(s)->iteration,
 		.sender = (uintptr_t)s,
 	};
 
@@ -65,23 +65,25 @@ void direct_send_ask(struct pe *pe, const struct direct_sender *s)
 
 static void bound_arrived(struct pe *pe, const struct control_msg *c)
 {
-	struct direct_channel *ch = direct_channel_find(pe, c->channel, c->generation);
+	struct direct_channel_hot *hot = direct_channel_find(pe, c->channel, c->generation);
 
-	if (!ch)
+	if (!hot)
 		return; /* destroyed meanwhile, which is the receiver's right */
-	direct_claim(pe, direct_id_of_channel(pe, ch), ch->line, c->head.src_pe);
+	direct_claim(pe, direct_id_of_channel(pe, hot), direct_rest(hot)->line, c->head.src_pe);
 }
 
 static void ask_arrived(struct pe *pe, const struct control_msg *c)
 {
 	static const char call[] = "CkDirect_put";
-	struct direct_channel *ch = direct_channel_find(pe, c->channel, c->generation);
+	const struct direct_channel_hot *hot = direct_channel_find(pe, c->channel, c->generation);
+	const struct direct_channel *ch;
 	struct direct_id id = {c->channel, pe->id, c->head.src_pe, c->iteration};
 	struct control_msg answer = *c;
 
-	if (!ch)
+	if (!hot)
 		direct_broken(pe, call, id, "let the receiver tell the sender before it destroys",
 			      "the receiver has destroyed this channel");
+	ch = direct_rest(hot);
 	direct_check_put(pe, call, id, ch->line, c->generation, ch->buf, ch->bytes);
 	answer.kind = CONTROL_GO;
 	send(pe, c->head.src_pe, &answer);
@@ -90,8 +92,9 @@ static void ask_arrived(struct pe *pe, const struct control_msg *c)
 static void go_arrived(const struct control_msg *c)
 {
 	struct direct_sender *s = (struct direct_sender *)(uintptr_t)c->sender;
+	const struct direct_sender_hot *hot = direct_hot(s);
 
-	if (s->generation == c->sender_generation && s->iteration == c->iteration)
+	if (hot->generation == c->sender_generation && hot->iteration == c->iteration)
 		direct_sender_go(s);
 }
 

@@ -25,7 +25,7 @@ static int poll_channels(struct pe *pe)
 
 	if (CSD_UNLIKELY(pe->direct->done != NULL))
 		n += direct_run_completions(pe);
-	if (pe->direct->set.n || pe->direct->rung)
+	if (pe->direct->set.n || pe->direct->rung.head != pe->direct->rung.tail)
 		n += direct_run_arrivals(pe);
 	return n;
 }
@@ -87,7 +87,6 @@ static void pe_start(struct pe *pe)
 		csd_abort(pe, "no memory to start channels");
 	pollset_init(&d->set);
 	d->done_tail = &d->done;
-	d->rung_tail = &d->rung;
 	pe->direct = d;
 	pe->poll_channels = poll_channels;
 }
@@ -103,15 +102,16 @@ static void pe_stop(struct pe *pe)
 
 static void free_pe(struct node *node, struct direct_pe *d)
 {
-	for (uint32_t i = 0; i < d->n_channels; i++)
-		free(d->channels[i]);
-	for (uint32_t i = 0; i < d->n_line_blocks; i++)
-		cmi_mem_free(node->machine, d->line_blocks[i].lines);
+	for (uint32_t i = 0; i < d->n_channels; i += DIRECT_BLOCK) {
+		cmi_mem_free(node->machine, d->channel_blocks[i / DIRECT_BLOCK]->lines);
+		free(d->channel_blocks[i / DIRECT_BLOCK]);
+	}
 	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
 		free(d->sender_blocks[i]);
-	free(d->channels);
-	free(d->line_blocks);
+	free(d->channel_blocks);
 	free(d->sender_blocks);
+	free(d->senders);
+	free(d->rung.item);
 	pollset_fini(&d->set);
 	free(d);
 }
@@ -145,7 +145,7 @@ void CkDirect_destroyHandle(CkDirectHandle *handle)
 	struct pe *pe = direct_self("CkDirect_destroyHandle");
 	struct direct_handle *h = direct_open(handle);
 
-	if (h->magic == DIRECT_MAGIC && h->sender && h->sender_pe == pe->id)
+	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id)
 		direct_sender_destroy(pe, h);
 	else
 		direct_channel_destroy(pe, h);

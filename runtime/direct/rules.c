@@ -14,12 +14,14 @@ struct direct_id direct_id_of_handle(const struct direct_handle *h)
 	return (struct direct_id){
 		.channel = h->channel,
 		.receiver = h->receiver,
-		.sender = h->sender ? h->sender_pe : -1,
+		.sender = h->sender_pe,
 	};
 }
 
-struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel *ch)
+struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot)
 {
+	const struct direct_channel *ch = direct_rest(hot);
+
 	return (struct direct_id){
 		.channel = ch->number,
 		.receiver = pe->id,
@@ -27,7 +29,7 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 		.sender = (int32_t)atomic_load_explicit(&ch->line->binder,
 							memory_order_relaxed) - 1,
 		/* The put that is being waited for, or the last one when none is. */
-		.iteration = ch->iteration + (ch->marks > ch->iteration),
+		.iteration = direct_marks(hot),
 	};
 }
 
@@ -37,7 +39,7 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s)
 		.channel = s->channel,
 		.receiver = s->receiver,
 		.sender = s->pe->id,
-		.iteration = s->iteration,
+		.iteration = direct_hot(s)->iteration,
 	};
 }
 
@@ -102,7 +104,7 @@ void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_ha
 	if (h->magic != DIRECT_MAGIC)
 		csd_abort(pe, "%s: the handle names no channel; "
 			  "it must come from CkDirect_createHandle", call);
-	if (!h->sender)
+	if (!direct_is_bound(h))
 		direct_broken(pe, call, id, "call CkDirect_assocLocal on this handle first",
 			      "this handle has no send buffer");
 	if (h->sender_pe != pe->id)

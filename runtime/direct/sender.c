@@ -24,31 +24,55 @@ static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
 
 /* ---- records ----------------------------------------------------------------------- */
 
+/** DIRECT_BLOCK free records more. */
+static void grow(struct pe *pe, struct direct_pe *d)
+{
+	uint32_t first = d->n_sender_blocks * DIRECT_BLOCK;
+	struct direct_sender *block = calloc(DIRECT_BLOCK, sizeof(*block));
+	struct direct_sender_hot *hot =
+		realloc(d->senders, (first + DIRECT_BLOCK) * sizeof(*hot));
+	struct direct_sender **blocks =
+		realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
+
+	if (!block || !hot || !blocks)
+		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+	d->senders = hot;
+	d->sender_blocks = blocks;
+	blocks[d->n_sender_blocks++] = block;
+	for (uint32_t i = DIRECT_BLOCK; i-- > 0;) {
+		hot[first + i] = (struct direct_sender_hot){.generation = 1};
+		block[i].number = first + i;
+		block[i].pe = pe;
+		block[i].next = d->free_senders;
+		d->free_senders = &block[i];
+	}
+}
+
 static struct direct_sender *take_record(struct pe *pe, struct direct_pe *d)
 {
-	struct direct_sender *s = d->free_senders;
+	struct direct_sender *s;
 
-	if (!s) {
-		struct direct_sender **blocks;
-		struct direct_sender *block = aligned_alloc(_Alignof(struct direct_sender),
-							    DIRECT_SENDER_BLOCK * sizeof(*block));
-
-		blocks = realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
-		if (!block || !blocks)
-			csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
-		memset(block, 0, DIRECT_SENDER_BLOCK * sizeof(*block));
-		d->sender_blocks = blocks;
-		blocks[d->n_sender_blocks++] = block;
-		for (int i = DIRECT_SENDER_BLOCK - 1; i >= 0; i--) {
-			block[i].generation = 1;
-			block[i].pe = pe;
-			block[i].next = s;
-			s = &block[i];
-		}
-	}
+	if (!d->free_senders)
+		grow(pe, d);
+	s = d->free_senders;
 	d->free_senders = s->next;
 	s->next = NULL;
 	return s;
+}
+
+static struct direct_sender *sender_at(const struct direct_pe *d, uint32_t number)
+{
+	return &d->sender_blocks[number / DIRECT_BLOCK][number % DIRECT_BLOCK];
+}
+
+static inline bool is_busy(const struct direct_sender *s)
+{
+	return direct_hot(s)->not_plain & DIRECT_BUSY;
+}
+
+static inline bool is_checked(const struct direct_sender *s)
+{
+	return direct_hot(s)->not_plain & DIRECT_CHECK;
 }
 
 /* ---- choosing the path ------------------------------------------------------------- */
@@ -57,7 +81,7 @@ static struct direct_sender *take_record(struct pe *pe, struct direct_pe *d)
 static void attach(struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
 {
 	s->recv_mem = cmi_attach(pe->wire, h->receiver, &h->recv_key, h->recv_addr);
-	if (s->recv_mem && (s->mode == DIRECT_SEQ || s->check))
+	if (s->recv_mem && (s->mode == DIRECT_SEQ || is_checked(s)))
 		s->line_mem = cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
 }
 
@@ -73,7 +97,7 @@ static void detach(struct pe *pe, struct direct_sender *s)
 /** The receiver's buffer and line are at these addresses here. False if one is NULL. */
 static bool map(struct direct_sender *s, unsigned char *dst, struct direct_line *line)
 {
-	if (!dst || (!line && (s->mode == DIRECT_SEQ || s->check)))
+	if (!dst || (!line && (s->mode == DIRECT_SEQ || is_checked(s))))
 		return false;
 	s->dst = dst;
 	s->line = line;
@@ -152,7 +176,7 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 			  h->magic == DIRECT_DEAD
 				  ? " any more: it was destroyed; create a new one"
 				  : "; it must come from CkDirect_createHandle");
-	if (h->sender)
+	if (direct_is_bound(h))
 		direct_broken(pe, call, id, "bind each channel once",
 			      "the channel is bound already");
 	id.sender = pe->id;
@@ -169,13 +193,45 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 static void put_done(struct cmi_op *op);
 
 /** Both ends are on this PE: the receiving end need not poll for our puts. */
-static void bind_here(struct pe *pe, const char *call, struct direct_sender *s)
+static void bind_here(struct pe *pe, const char *call, const struct direct_sender *s)
 {
-	s->here = direct_channel_find(pe, s->channel, s->channel_generation);
-	if (!s->here)
+	struct direct_channel_hot *hot =
+		direct_channel_find(pe, s->channel, s->channel_generation);
+
+	if (!hot)
 		direct_broken(pe, call, direct_id_of_sender(s), "create a new channel",
 			      "the receiver has destroyed this channel");
-	direct_bound_here(pe, s->here);
+	direct_bound_here(pe, hot);
+}
+
+/** What of the channel the sending end keeps for itself. */
+static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
+		       const void *send_buf)
+{
+	s->mode = h->mode;
+	s->src = send_buf;
+	s->bytes = h->bytes;
+	s->body = h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
+	s->receiver = h->receiver;
+	s->channel = h->channel;
+	s->channel_generation = h->generation;
+	s->recv_addr = h->recv_addr;
+	s->word_addr = h->mode == DIRECT_PATTERN
+			       ? h->recv_addr + s->body
+			       : h->line_addr + offsetof(struct direct_line, seq);
+}
+
+/** What a put reads. */
+static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s)
+{
+	h->sender_pe = pe->id;
+	h->sender = s->number;
+	h->sender_generation = direct_hot(s)->generation;
+	h->here = h->receiver == pe->id;
+	h->src = (uintptr_t)s->src;
+	h->dst = (uintptr_t)s->dst;
+	if (h->mode == DIRECT_SEQ)
+		h->seq_addr = (uintptr_t)s->word;
 }
 
 void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
@@ -188,33 +244,21 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 
 	check_bindable(pe, call, h, send_buf);
 	s = take_record(pe, pe->direct);
-	s->mode = (uint8_t)h->mode;
-	s->check = pe->node->check;
-	s->busy = false;
-	s->src = send_buf;
-	s->bytes = h->bytes;
-	s->body = h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
-	s->oob = h->oob;
-	s->iteration = 0;
-	s->receiver = h->receiver;
-	s->channel = h->channel;
-	s->channel_generation = h->generation;
-	s->recv_addr = h->recv_addr;
-	s->word_addr = h->mode == DIRECT_PATTERN
-			       ? h->recv_addr + s->body
-			       : h->line_addr + offsetof(struct direct_line, seq);
+	copy_shape(s, h, send_buf);
 	s->op.done = put_done;
 	s->op.arg = s;
 	s->fn = NULL;
+	s->dst = NULL;
 	s->line = NULL;
-	s->here = NULL;
+	direct_hot(s)->iteration = 0;
+	direct_hot(s)->not_plain = pe->node->check ? DIRECT_CHECK : 0;
 	why = choose_path(pe, s, h);
+	if (s->path != DIRECT_MEMORY)
+		direct_hot(s)->not_plain |= DIRECT_FAR;
 	if (pe->node->verbose)
 		say_path(pe, s, why);
-	h->sender = s;
-	h->sender_pe = pe->id;
-	h->sender_generation = s->generation;
-	if (h->receiver == pe->id)
+	name_sender(pe, h, s);
+	if (h->here)
 		bind_here(pe, call, s);
 	if (s->line)
 		direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
@@ -227,10 +271,10 @@ const char *CkDirect_path(const CkDirectHandle *handle)
 	const struct direct_handle *h = direct_open((CkDirectHandle *)(uintptr_t)handle);
 	const struct pe *pe = csd_self();
 
-	if (h->magic != DIRECT_MAGIC || !h->sender || !pe || h->sender_pe != pe->id ||
-	    h->sender->generation != h->sender_generation)
+	if (h->magic != DIRECT_MAGIC || !pe || h->sender_pe != pe->id ||
+	    pe->direct->senders[h->sender].generation != h->sender_generation)
 		return path_names[DIRECT_UNBOUND];
-	return path_names[h->sender->path];
+	return path_names[sender_at(pe->direct, h->sender)->path];
 }
 
 /* ---- local completion -------------------------------------------------------------- */
@@ -251,7 +295,7 @@ static void put_done(struct cmi_op *op)
 	if (s->fn)
 		push_done(s->pe->direct, s);
 	else
-		s->busy = false;
+		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
 int direct_run_completions(struct pe *pe)
@@ -272,7 +316,7 @@ int direct_run_completions(struct pe *pe)
 		memcpy(data, s->copy, sizeof(data));
 		s->fn = NULL;
 		s->next = NULL;
-		s->busy = false;
+		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 		fn(data);
 		pe->n_processed++;
 		n++;
@@ -287,58 +331,63 @@ int direct_run_completions(struct pe *pe)
  * news of its completion, so look at the network before calling it the program's mistake. A put
  * with a function is complete when that has run, which only the loop can do. */
 static __attribute__((noinline, cold)) void settle(struct pe *pe, const char *call,
-						   struct direct_sender *s)
+						   const struct direct_sender *s)
 {
-	for (int i = 0; i < SETTLE_POLLS && s->busy && !s->fn; i++)
+	for (int i = 0; i < SETTLE_POLLS && is_busy(s) && !s->fn; i++)
 		cmi_progress(pe->wire);
-	if (s->busy)
+	if (is_busy(s))
 		direct_broken(pe, call, direct_id_of_sender(s),
 			      "wait for the completion that CkDirect_putData reports",
 			      "the last put is not locally complete yet");
 }
 
-/** The sending end that may put now. */
-static inline struct direct_sender *idle_sender(struct pe *pe, const char *call,
-						const struct direct_handle *h)
+/** The sending end that `h` names, which must live on this PE. */
+static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *call,
+						   const struct direct_handle *h)
 {
-	struct direct_sender *s = h->sender;
+	struct direct_sender_hot *hot;
 
-	/* In this order: the record may be looked at only on the PE that made it. */
-	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || !s || h->sender_pe != pe->id ||
-			 s->generation != h->sender_generation))
+	/* In this order: the number means something on the PE that gave it. */
+	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->sender_pe != pe->id))
 		direct_not_a_sender(pe, call, h);
-	if (CSD_UNLIKELY(s->busy))
-		settle(pe, call, s);
-	return s;
+	hot = &pe->direct->senders[h->sender];
+	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
+		direct_not_a_sender(pe, call, h);
+	return hot;
 }
 
-/** Count this put, and return the word that tells its arrival. */
-static inline uint64_t begin(struct pe *pe, const char *call, struct direct_sender *s)
+static _Noreturn __attribute__((noinline, cold)) void
+ends_in_oob(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	direct_broken(pe, call, direct_id_of_sender(sender_at(pe->direct, h->sender)),
+		      "choose a value that the data never has",
+		      "the last 8 bytes of the data are the out-of-band value %#llx",
+		      (unsigned long long)h->oob);
+}
+
+/** Pattern mode: the last word of the data tells its arrival. */
+static inline uint64_t last_word(struct pe *pe, const char *call, const struct direct_handle *h)
 {
 	uint64_t word;
 
-	s->iteration++;
-	pe->n_created++;
-	if (s->mode == DIRECT_SEQ)
-		return direct_seq(s->channel_generation, s->iteration);
-	memcpy(&word, s->src + s->body, 8);
-	if (CSD_UNLIKELY(word == s->oob))
-		direct_broken(pe, call, direct_id_of_sender(s),
-			      "choose a value that the data never has",
-			      "the last 8 bytes of the data are the out-of-band value %#llx",
-			      (unsigned long long)word);
+	memcpy(&word, (const unsigned char *)(uintptr_t)h->src + h->bytes - 8, 8);
+	if (CSD_UNLIKELY(word == h->oob))
+		ends_in_oob(pe, call, h);
 	return word;
 }
 
-static inline void put_memory(struct direct_sender *s, uint64_t word)
+/** `h` is the handle through which `s` was bound: a copy of the body, then the word. */
+static inline void put_memory(struct pe *pe, const struct direct_handle *h, size_t body,
+			      uint64_t word_addr, uint64_t word)
 {
-	if (CSD_LIKELY(s->body))
-		memcpy(s->dst, s->src, s->body);
+	if (CSD_LIKELY(body))
+		memcpy((void *)(uintptr_t)h->dst, (const void *)(uintptr_t)h->src, body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
-	atomic_store_explicit(s->word, word, memory_order_release);
-	if (s->here)
-		direct_landed_here(s);
+	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
+			      memory_order_release);
+	if (h->here)
+		direct_landed_here(pe->direct, h->channel, h->generation);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -354,24 +403,25 @@ static bool put_message(struct direct_sender *s, uint64_t word)
 	s->head = (struct cmi_put_head){
 		.channel = s->channel,
 		.generation = s->channel_generation,
-		.iteration = s->iteration,
+		.iteration = direct_hot(s)->iteration,
 		.word = word,
 	};
 	return cmi_put_am(s->pe->wire, s->receiver, &s->head, s->src, s->body, &s->op);
 }
 
 /** Everything but the plain memory path. Returns true when locally complete already. */
-static bool put_general(struct pe *pe, const char *call, struct direct_sender *s, uint64_t word)
+static bool put_word(struct pe *pe, const char *call, const struct direct_handle *h,
+		     struct direct_sender *s, uint64_t word)
 {
 	switch ((enum direct_path)s->path) {
 	case DIRECT_MEMORY:
-		if (s->check)
+		if (is_checked(s))
 			direct_check_put(pe, call, direct_id_of_sender(s), s->line,
 					 s->channel_generation, s->dst, s->bytes);
-		put_memory(s, word);
+		put_memory(pe, h, s->body, (uintptr_t)s->word, word);
 		return true;
 	case DIRECT_RMA:
-		if (!s->check)
+		if (!is_checked(s))
 			return put_rma(s, word);
 		/* Nothing here can see the receiver's state: ask first. */
 		s->head.word = word;
@@ -382,40 +432,69 @@ static bool put_general(struct pe *pe, const char *call, struct direct_sender *s
 	}
 }
 
+/** Count this put, and return the word that tells its arrival. */
+static uint64_t begin(struct pe *pe, const char *call, const struct direct_handle *h,
+		      struct direct_sender *s)
+{
+	if (CSD_UNLIKELY(is_busy(s)))
+		settle(pe, call, s);
+	direct_hot(s)->iteration++;
+	pe->n_created++;
+	return s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration)
+				     : last_word(pe, call, h);
+}
+
 void direct_sender_go(struct direct_sender *s)
 {
 	if (put_rma(s, s->head.word))
 		put_done(&s->op);
 }
 
-static __attribute__((noinline)) void put_slow(struct pe *pe, const char *call,
-					       struct direct_sender *s, uint64_t word)
+static __attribute__((noinline)) void put_general(struct pe *pe, const char *call,
+						  const struct direct_handle *h)
 {
-	s->busy = true;
-	if (put_general(pe, call, s, word))
-		s->busy = false;
+	struct direct_sender *s = sender_at(pe->direct, h->sender);
+	uint64_t word = begin(pe, call, h, s);
+
+	direct_hot(s)->not_plain |= DIRECT_BUSY;
+	if (put_word(pe, call, h, s, word))
+		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
-void CkDirect_put(CkDirectHandle *h)
+/* A plain put touches, beside the two buffers, the front of the handle, the small part of the sending
+ * end, and that of the receiving end when it is here: once the handle has come, nothing waits for
+ * anything else, and the other misses overlap. */
+void CkDirect_put(CkDirectHandle *handle)
 {
 	static const char call[] = "CkDirect_put";
 	struct pe *pe = direct_self(call);
-	struct direct_sender *s = idle_sender(pe, call, direct_open(h));
-	uint64_t word = begin(pe, call, s);
+	const struct direct_handle *h = direct_open(handle);
+	struct direct_sender_hot *hot = own_sender(pe, call, h);
 
-	if (CSD_LIKELY(s->path == DIRECT_MEMORY && !s->check))
-		put_memory(s, word);
+	if (CSD_UNLIKELY(hot->not_plain)) {
+		put_general(pe, call, h);
+		return;
+	}
+	hot->iteration++;
+	pe->n_created++;
+	if (h->mode == DIRECT_PATTERN)
+		put_memory(pe, h, h->bytes - 8, h->dst + h->bytes - 8, last_word(pe, call, h));
 	else
-		put_slow(pe, call, s, word);
+		put_memory(pe, h, h->bytes, h->seq_addr,
+			   direct_seq(h->generation, hot->iteration));
 }
 
-void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t data_bytes)
+void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, size_t data_bytes)
 {
 	static const char call[] = "CkDirect_putData";
 	struct pe *pe = direct_self(call);
-	struct direct_sender *s = idle_sender(pe, call, direct_open(h));
-	uint64_t word = begin(pe, call, s);
+	const struct direct_handle *h = direct_open(handle);
+	struct direct_sender *s;
+	uint64_t word;
 
+	own_sender(pe, call, h);
+	s = sender_at(pe->direct, h->sender);
+	word = begin(pe, call, h, s);
 	if (CSD_UNLIKELY(!fn || data_bytes > DIRECT_DATA_MAX))
 		direct_broken(pe, call, direct_id_of_sender(s), "pass a function and a pointer",
 			      "%zu bytes of data (at most %d) for %s function", data_bytes,
@@ -424,8 +503,8 @@ void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t
 	if (data_bytes)
 		memcpy(s->copy, data, data_bytes);
 	pe->n_created++; /* the completion: quiescence waits for its function, too */
-	s->busy = true;
-	if (put_general(pe, call, s, word))
+	direct_hot(s)->not_plain |= DIRECT_BUSY;
+	if (put_word(pe, call, h, s, word))
 		push_done(pe->direct, s);
 }
 
@@ -434,14 +513,14 @@ void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t
 void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 {
 	static const char call[] = "CkDirect_destroyHandle";
-	struct direct_sender *s = h->sender;
+	struct direct_sender *s;
 
-	if (s->generation != h->sender_generation)
-		direct_not_a_sender(pe, call, h);
-	if (s->busy)
+	own_sender(pe, call, h);
+	s = sender_at(pe->direct, h->sender);
+	if (is_busy(s))
 		settle(pe, call, s);
 	detach(pe, s);
-	s->generation++;
+	direct_hot(s)->generation++;
 	s->path = DIRECT_UNBOUND;
 	s->next = pe->direct->free_senders;
 	pe->direct->free_senders = s;
@@ -451,9 +530,8 @@ void direct_senders_stop(struct pe *pe)
 {
 	struct direct_pe *d = pe->direct;
 
-	for (uint32_t b = 0; b < d->n_sender_blocks; b++)
-		for (int i = 0; i < DIRECT_SENDER_BLOCK; i++)
-			/* A put in flight still uses its attachment; closing the wire ends both. */
-			if (!d->sender_blocks[b][i].busy)
-				detach(pe, &d->sender_blocks[b][i]);
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
+		/* A put in flight still uses its attachment; closing the wire ends both. */
+		if (!is_busy(sender_at(d, i)))
+			detach(pe, sender_at(d, i));
 }

@@ -496,6 +496,64 @@ static void a_destroyed_channel_is_not_called_any_more(void **state)
 	assert_int_equal(p.calls, 1);
 }
 
+/* ---- many channels within one PE --------------------------------------------------- */
+
+enum { OWN = 150, OWN_PUTS = 3 };
+
+/* Each channel's data is its number plus how often it was put. */
+struct own {
+	struct world w;
+	CkDirectHandle from[OWN], to[OWN];
+	uint64_t buf[OWN], src[OWN];
+	int calls[OWN], total, bad;
+};
+
+static void own_put(struct own *o, int i)
+{
+	o->src[i] = (uint64_t)(1000 * (o->calls[i] + 1) + i);
+	CkDirect_put(&o->to[i]);
+}
+
+static void own_arrival(void *data)
+{
+	struct own *o = (struct own *)(uintptr_t)csd_self()->node->program;
+	int i = *(int *)data;
+
+	o->bad += i != o->total++ % OWN;
+	o->bad += o->buf[i] != (uint64_t)(1000 * ++o->calls[i] + i);
+	if (o->calls[i] < OWN_PUTS) {
+		CkDirect_readyMark(&o->from[i]);
+		own_put(o, i);
+		CkDirect_readyPollQ(&o->from[i]);
+	} else if (o->total == OWN * OWN_PUTS) {
+		csd_exit(csd_self(), 0);
+	}
+}
+
+/* Nothing is called in between, so those that have arrived wait while the records grow. */
+static void own_start(struct pe *pe)
+{
+	struct own *o = (struct own *)(uintptr_t)pe->node->program;
+
+	for (int i = 0; i < OWN; i++) {
+		o->from[i] = CkDirect_createHandleData(&o->buf[i], 8, 0, own_arrival, &i,
+						       sizeof(i));
+		o->to[i] = o->from[i];
+		CkDirect_assocLocal(&o->to[i], &o->src[i]);
+		own_put(o, i);
+	}
+}
+
+static void puts_within_a_pe_arrive_in_their_order(void **state)
+{
+	struct own o = {.w = {.start = own_start, .nodes = 1, .pes = 1}};
+
+	(void)state;
+	assert_int_equal(world_run(&o.w), 0);
+	assert_int_equal(o.total, OWN * OWN_PUTS);
+	assert_int_equal(o.bad, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +569,7 @@ int main(void)
 		cmocka_unit_test(memory_of_the_user_works_too),
 		cmocka_unit_test(a_function_may_arm_put_destroy_and_create),
 		cmocka_unit_test(a_destroyed_channel_is_not_called_any_more),
+		cmocka_unit_test(puts_within_a_pe_arrive_in_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
