@@ -3,7 +3,7 @@
 #   make demo    install what is missing, build, run the three examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
-#   make bench   the benchmarks                      make install PREFIX=... DESTDIR=...
+#   make bench   the benchmarks (QUICK=1: shorter)   make install PREFIX=... DESTDIR=...
 
 SANITIZE ?=
 B        ?= build$(if $(SANITIZE),-$(SANITIZE))
@@ -48,7 +48,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst bench/mpi/%.c,$(B)/bench/mpi/%.$(m),$
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -97,8 +97,8 @@ endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o: OPT := -O3 -g
-$(B)/examples/matmul/%.o: CFLAGS += $(BLAS_CFLAGS)
-$(B)/examples/matmul/matmul: LIBS := $(BLAS_LIBS) $(LIBS)
+$(B)/examples/matmul/%.o $(B)/bench/paircalc.o: CFLAGS += $(BLAS_CFLAGS)
+$(B)/examples/matmul/matmul $(B)/bench/paircalc: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
@@ -156,10 +156,14 @@ deps:
 demo: deps
 	@$(MAKE) -s tools examples
 	@sh examples/demo.sh $(B)
-# The round trips against bare shared memory and MPI, and what stays on a PE.
+# All benchmarks, each figure with its reference; QUICK=1 for a short run.
 bench: deps
-	@$(MAKE) -s tools bench-bins
-	@sh bench/all.sh $(B)
+	@$(MAKE) -s tools bench-bins examples
+	@bash bench/suite.sh $(B)
+# Whether they still run: under a minute, no word about speed.
+bench-smoke: deps
+	@$(MAKE) -s tools bench-bins examples
+	@bash bench/suite.sh --smoke $(B)
 
 clean:
 	rm -rf build build-address build-thread

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the MPI reference programs share beyond bench.h: pinning by rank, and refusing bad
- * arguments. */
+/* What the MPI reference programs share beyond bench.h: pinning by rank, the library's name, and
+ * refusing bad arguments. */
 #ifndef CHARD_BENCH_MPI_H
 #define CHARD_BENCH_MPI_H
 
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Pin this rank to a CPU of its own where there are enough. A launcher that has bound the rank
  * already left it one CPU to choose from. */
@@ -19,6 +20,18 @@ static inline void bench_mpi_pin(int rank)
 
 	bench_cpus_get(&cpus);
 	bench_pin(&cpus, rank);
+}
+
+/* What the lines call this library. */
+static inline const char *bench_mpi_library(void)
+{
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int len;
+
+	MPI_Get_library_version(version, &len);
+	if (strstr(version, "Open MPI"))
+		return "openmpi";
+	return strstr(version, "MPICH") ? "mpich" : "mpi";
 }
 
 /* Called by all ranks, which agree that they cannot go on: rank 0 says why and ends the job,

@@ -37,6 +37,7 @@ enum {
 /* Address space per segment: as much as the machine has memory, so that memory ends first;
  * and all segments of a host together must fit into the 47 bits of a process. */
 static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
+static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
 
 struct share_head {
 	_Atomic uint64_t used;      /* bump pointer; relaxed: it hands out ranges, no data */
@@ -172,7 +173,7 @@ static int map_own(struct cmi *m)
 	int flags = s->name.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 	size_t all;
 
-	while ((uint64_t)s->n_local * s->segment > HOST_MOST)
+	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
 		return -E2BIG;
 	all = (size_t)((uint64_t)s->n_local * s->segment);
 	s->base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -181,6 +182,24 @@ static int map_own(struct cmi *m)
 	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
 		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
 	return s->own == MAP_FAILED ? -errno : 0;
+}
+
+/* Little address space (a limit, valgrind): a small private segment, and the network for all. */
+static int map_alone(struct cmi *m)
+{
+	struct share *s = m->share;
+
+	if (s->base && s->base != MAP_FAILED)
+		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	if (s->name.fd >= 0)
+		close(s->name.fd);
+	s->name = (struct share_name){ .fd = -1 };
+	for (int node = 0; node < m->job.n_nodes; node++)
+		s->number[node] = node == m->job.node ? 0 : -1;
+	s->n_local = 1;
+	s->me = 0;
+	s->segment = SEGMENT_LEAST;
+	return map_own(m);
 }
 
 /* Map another node's segment. What does not work (a container that hides /proc, say) leaves the
@@ -213,8 +232,8 @@ int share_map(struct cmi *m, const struct share_name *names)
 		return -ENOMEM;
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
 	rc = number_nodes(m);
-	if (!rc)
-		rc = map_own(m);
+	if (!rc && map_own(m))
+		rc = map_alone(m);
 	if (rc) {
 		machine_say("node %d has no address space for its messages: %s", j->node,
 			    strerror(-rc));

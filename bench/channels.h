@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench/channels sends about: its plan, and what the receiving end has measured. */
+#ifndef CHARD_BENCH_CHANNELS_H
+#define CHARD_BENCH_CHANNELS_H
+
+enum { STEPS_MAX = 8 };
+
+/** Set by the command line. */
+struct plan {
+	int repeats;
+	int n_steps;
+	int armed[STEPS_MAX]; /* channels in each step; the first is 0, then growing */
+	double enough_us;     /* of repeating one measurement */
+};
+
+/** What one burst cost its receiver: nanoseconds per pass or per call, 0 where not measured. */
+struct receipt {
+	double armed_pass, marked_pass;
+	double ready, mark, poll;
+};
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reference of bench/collectives.c: the same through MPI's collectives.
+ *
+ *     mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 \
+ *         build/bench/mpi/collectives_mpi.openmpi
+ *     mpiexec.hydra -n 2 build/bench/mpi/collectives_mpi.mpich
+ *
+ * Options: --reps n, --per-rank n (default 100), --no-pin, --smoke.
+ * Prints `name n microseconds us`, medians; n counts doubles. A name ends with the library's:
+ *     barrier-group       MPI_Barrier
+ *     allreduce-group     MPI_Allreduce of n doubles, all written before and read after
+ *     bcast-group         MPI_Bcast of n doubles: from the call on rank 0 until the last rank has
+ *                         read them, by the clock of the one host
+ *     bcast-acked-group   the same, and an MPI_Reduce of one double back to rank 0
+ *     ...-array           every rank stands for 100 objects: each writes its own n values, the
+ *                         rank adds them up and goes into MPI_Allreduce once; each object reads
+ *                         the result. A barrier of 100 objects is one MPI_Barrier.
+ * There is no line for quiescence, which MPI has not.
+ */
+#include "bench_mpi.h"
+
+enum op { BARRIER, ALLREDUCE, BCAST };
+
+enum { ROUNDS_PROBE = 8, ROUNDS_LEAST = 4, ROUNDS_MOST = 20000, SERIES_MAX = 16 };
+static const double RUN_US = 20000, SMOKE_RUN_US = 200; /* of one timed run */
+enum { N_MOST = 10000 };
+
+struct series {
+	enum op op;
+	int objects; /* of this rank: 1 or --per-rank */
+	int n;
+	int rounds;
+	double us[BENCH_REPEATS_MAX];
+	double latency[BENCH_REPEATS_MAX];
+};
+
+struct collectives {
+	struct bench_options opt;
+	int rank, ranks, per_rank;
+	double run_us;
+	double *values; /* [per_rank][N_MOST] */
+	double *mine, *result;
+};
+
+static void wrong(const char *what, int n)
+{
+	fprintf(stderr, "collectives_mpi: %d values of %s are wrong\n", n, what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Values whose sum over all objects is exact in a double and differs from round to round. */
+static void write_values(double *v, int n, double first)
+{
+	for (int i = 0; i < n; i++)
+		v[i] = first + i;
+}
+
+static void check_sum(const struct collectives *c, const struct series *s, int round)
+{
+	double objects = (double)c->ranks * s->objects;
+	double first = objects * (objects - 1) / 2 + objects * round;
+	int bad = 0;
+
+	for (int i = 0; i < s->n; i++)
+		bad += c->result[i] != first + objects * i;
+	if (bad)
+		wrong("a sum", bad);
+}
+
+static void allreduce(struct collectives *c, const struct series *s, int round)
+{
+	double *sum = s->objects == 1 ? c->values : c->mine;
+
+	for (int o = 0; o < s->objects; o++) {
+		double *v = c->values + (size_t)o * N_MOST;
+
+		write_values(v, s->n, c->rank * s->objects + o + round);
+		for (int i = 0; s->objects > 1 && i < s->n; i++)
+			sum[i] = o ? sum[i] + v[i] : v[i];
+	}
+	MPI_Allreduce(sum, c->result, s->n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	for (int o = 0; o < s->objects; o++)
+		check_sum(c, s, round);
+}
+
+/* v[0] is the time, the others are the round's. Returns the last rank's latency at rank 0. */
+static double bcast(struct collectives *c, const struct series *s, int round)
+{
+	double *v = c->result, latency = 0, last = 0;
+
+	if (c->rank == 0) {
+		write_values(v, s->n, round);
+		v[0] = bench_now_us();
+	}
+	MPI_Bcast(v, s->n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	for (int o = 0; o < s->objects; o++) {
+		int bad = 0;
+
+		for (int i = 2; i < s->n; i++)
+			bad += v[i] != v[1] + (i - 1);
+		if (bad)
+			wrong("a broadcast", bad);
+		latency = bench_now_us() - v[0];
+	}
+	MPI_Reduce(&latency, &last, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	return last;
+}
+
+/* The round before the first is not timed: it brings all together. */
+static double run(struct collectives *c, const struct series *s, int rounds, double *latency_p)
+{
+	double t0 = 0, latency = 0;
+
+	for (int round = 0; round <= rounds; round++) {
+		double l = 0;
+
+		if (s->op == BARRIER)
+			MPI_Barrier(MPI_COMM_WORLD);
+		else if (s->op == ALLREDUCE)
+			allreduce(c, s, round);
+		else
+			l = bcast(c, s, round);
+		if (round == 0)
+			t0 = bench_now_us();
+		else
+			latency += l;
+	}
+	*latency_p = latency / rounds;
+	return (bench_now_us() - t0) / rounds;
+}
+
+/* Rank 0 finds how many rounds fill a run, and all do as many. */
+static void probe(struct collectives *c, struct series *s)
+{
+	double latency, rounds = c->run_us / run(c, s, ROUNDS_PROBE, &latency);
+
+	s->rounds = rounds < ROUNDS_LEAST  ? ROUNDS_LEAST
+		    : rounds > ROUNDS_MOST ? ROUNDS_MOST
+					   : (int)rounds;
+	MPI_Bcast(&s->rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void report(const struct collectives *c, struct series *s)
+{
+	static const char *const op[] = {"barrier", "allreduce", "bcast"};
+	const char *whom = s->objects > 1 ? "array" : "group", *library = bench_mpi_library();
+	double us = bench_median(s->us, c->opt.repeats);
+	double latency = bench_median(s->latency, c->opt.repeats);
+
+	printf("%s-%s-%s %d %.3f us\n", op[s->op], whom, library, s->n,
+	       s->op == BCAST ? latency : us);
+	if (s->op == BCAST)
+		printf("bcast-acked-%s-%s %d %.3f us\n", whom, library, s->n, us);
+}
+
+static int plan(const struct collectives *c, struct series *series)
+{
+	static const int sizes[] = {1, 100, N_MOST};
+	int k = 0;
+
+	for (int kind = 0; kind < 2; kind++) {
+		int objects = kind ? c->per_rank : 1;
+
+		series[k++] = (struct series){.op = BARRIER, .objects = objects};
+		for (int op = ALLREDUCE; op <= BCAST; op++)
+			for (int i = 0; i < 3; i++)
+				series[k++] = (struct series){
+					.op = (enum op)op, .objects = objects, .n = sizes[i]};
+	}
+	return k;
+}
+
+static void parse(struct collectives *c, int argc, char **argv)
+{
+	bench_options_init(&c->opt);
+	c->per_rank = 100;
+	c->run_us = RUN_US;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--smoke")) {
+			c->run_us = SMOKE_RUN_US;
+			c->opt.repeats = 1;
+		} else if (!strcmp(argv[i], "--per-rank")) {
+			i++;
+			c->per_rank = (int)bench_number(argv[0], "--per-rank", argv[i], 2, 100000);
+		} else if (!bench_option(&c->opt, argc, argv, &i)) {
+			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--no-pin] "
+					 "[--smoke]\n",
+					 argv[0]);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct series series[SERIES_MAX];
+	struct collectives c;
+	int n;
+
+	MPI_Init(&argc, &argv);
+	parse(&c, argc, argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
+	if (c.opt.pin)
+		bench_mpi_pin(c.rank);
+	c.values = bench_alloc((size_t)c.per_rank * N_MOST * sizeof *c.values);
+	c.mine = bench_alloc(N_MOST * sizeof *c.mine);
+	c.result = bench_alloc(N_MOST * sizeof *c.result);
+	n = plan(&c, series);
+	for (int k = 0; k < n; k++)
+		probe(&c, &series[k]);
+	for (int r = 0; r < c.opt.repeats; r++)
+		for (int k = 0; k < n; k++)
+			series[k].us[r] = run(&c, &series[k], series[k].rounds,
+					      &series[k].latency[r]);
+	for (int k = 0; c.rank == 0 && k < n; k++)
+		report(&c, &series[k]);
+	free(c.values);
+	free(c.mine);
+	free(c.result);
+	MPI_Finalize();
+	return 0;
+}

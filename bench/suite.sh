@@ -1,0 +1,448 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# suite.sh [--smoke] [-g GROUP]... BUILD: all benchmarks on 2 PEs, each figure with its reference of
+# the same run. `make bench` calls it; `make bench-smoke` with --smoke: everything once and as
+# short as can be, results thrown away, no word about speed.
+#
+#	QUICK=1 make bench              2 rounds instead of 5, smaller machines
+#	ROUNDS=9 make bench
+#	bash bench/suite.sh -g roundtrip -g channels build      only these groups
+#
+# A group is a set of programs that are compared with each other. They run in turn, ROUNDS times,
+# with one repeat each; a ratio is taken within each round, and the median of these is shown.
+# What disturbs the machine for seconds then hits both sides of a division.
+#
+# Writes to BUILD/bench/results
+#	GROUP.csv      round,program,name,parameter,value,unit: every line of every program
+#	summary.csv    group,name,parameter,median,unit,rounds
+#	ratios.csv     name,parameter,reference,ratio: the pairs of pairs()
+#	targets.csv    the table that is printed at the end, with every parameter
+#	*.svg, *.png   plots, where gnuplot is installed
+# Exit code: 0 when all programs ran and their data was right, whatever their speed.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export LC_ALL=C OPENBLAS_NUM_THREADS=1
+smoke= only=()
+while [ $# -gt 1 ]; do
+	case $1 in
+	--smoke) smoke=1 ;;
+	-g) only+=("$2") && shift ;;
+	*) break ;;
+	esac
+	shift
+done
+[ $# = 1 ] && [ -x "$1/bin/ckrun" ] || { echo "usage: $0 [--smoke] [-g GROUP]... BUILD" >&2; exit 2; }
+B=$1 quick=${QUICK:-}
+[ "$smoke" ] && quick=1
+rounds=${ROUNDS:-$([ "$smoke" ] && echo 1 || { [ "$quick" ] && echo 2 || echo 5; })}
+R=$B/bench/results
+if [ "$smoke" ]; then
+	R=$(mktemp -d) || exit 1
+	trap 'rm -rf "$R"' EXIT
+fi
+mkdir -p "$R" && : >"$R/failed" || exit 1
+trap 'exit 130' INT TERM
+limit=$([ "$smoke" ] && echo 30 || echo 300) # seconds, of one program
+started=$SECONDS
+
+# ---- running ------------------------------------------------------------------------------
+
+group= programs=() parameters=() suffixes=() commands=()
+
+# Begin a group; the jobs that follow belong to it.
+group() {
+	group=$1 programs=() parameters=() suffixes=() commands=()
+}
+
+# job [-p PARAMETER] [-a SUFFIX] PROGRAM COMMAND...: PROGRAM must have been built. PARAMETER is for
+# programs that print none; SUFFIX is put behind their names.
+job() {
+	local parameter=0 suffix=
+	while [ "${1#-}" != "$1" ]; do
+		case $1 in
+		-p) parameter=$2 ;;
+		-a) suffix=$2 ;;
+		esac
+		shift 2
+	done
+	[ -x "$B/$1" ] || return 0
+	programs+=("$1") parameters+=("$parameter") suffixes+=("$suffix")
+	shift
+	commands+=("${*@Q}")
+}
+
+# What a program printed, as lines of the CSV. Three words are a name, bytes and microseconds;
+# the examples name the figure instead of a parameter.
+lines() { # round, number of the job
+	awk -v round="$1" -v program="${programs[$2]##*/}" -v parameter="${parameters[$2]}" \
+		-v suffix="${suffixes[$2]}" '
+	function line(name, at, value, unit) {
+		printf "%d,%s,%s%s,%s,%s,%s\n", round, program, name, suffix, at, value, unit
+	}
+	function number(s) { return s ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ }
+	$1 !~ /^[a-z]/ { next }
+	NF == 4 && number($2) && number($3) { line($1, $2, $3, $4) }
+	NF == 3 && number($2) && number($3) { line($1, $2, $3, "us") }
+	NF == 3 && $2 == "iter_us" { line($1, parameter, $3, "us") }
+	NF == 4 && $3 == "iter_us" { line($1 "-" $2, parameter, $4, "us") }
+	NF == 3 && $2 == "gain_percent" { line($1 "-gain", parameter, $3, "%") }'
+}
+
+say() { [ -t 2 ] && printf '\r\033[K%s' "$*" >&2; }
+
+# Run the jobs of the group in turn, $1 times (default: all rounds).
+run_group() {
+	local n=${1:-$rounds} round i begin=$SECONDS out
+	[ ${#programs[@]} -gt 0 ] || return 0
+	[ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $group "* ]] || return 0
+	out=$R/$group.csv
+	echo "round,program,name,parameter,value,unit" >"$out"
+	for ((round = 1; round <= n; round++)); do
+		for ((i = 0; i < ${#programs[@]}; i++)); do
+			say "$group: round $round of $n, ${programs[i]##*/}"
+			if ! eval "timeout -k 3 $limit ${commands[i]}" </dev/null \
+				>"$R/out" 2>"$R/err"; then
+				say ""
+				echo "FAILED ${commands[i]}" | tee -a "$R/failed"
+				tail -n 5 "$R/out" "$R/err"
+			fi
+			lines "$round" "$i" <"$R/out" >>"$out"
+		done
+	done
+	say ""
+	printf '%-12s %2d programs, %d rounds, %4d figures, %3d s\n' "$group" ${#programs[@]} "$n" \
+		$(($(wc -l <"$out") - 1)) $((SECONDS - begin))
+}
+
+ck() { # PROGRAM arguments...: as two processes
+	job "bench/$1" "$B/bin/ckrun" -n 2 "$B/bench/$1" "${@:2}"
+}
+ck_both() { # and as two PEs of one
+	ck "$@"
+	job "bench/$1" "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/$1" "${@:2}"
+}
+# mpi RANKS [-p PARAMETER] PROGRAM arguments...: by each MPI that is installed. A program that does
+# not say which it is gets the suffix.
+mpi() {
+	local ranks=$1 options=() suffix m
+	shift
+	[ "$1" = -p ] && options=(-p "$2") && shift 2
+	for m in openmpi mpich; do
+		suffix=
+		[ ${#options[@]} -gt 0 ] && suffix=-$m
+		job "${options[@]}" -a "$suffix" "bench/mpi/$1_mpi.$m" $(launcher $m) -n "$ranks" \
+			"$B/bench/mpi/$1_mpi.$m" "${@:2}"
+	done
+}
+launcher() {
+	case $1 in
+	openmpi) echo mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none ;;
+	mpich) echo mpiexec.hydra ;;
+	esac
+}
+
+# ---- the groups ------------------------------------------------------------------------------
+
+once=(--reps 1) few=(--reps 1)
+if [ "$smoke" ]; then
+	once=(--smoke) few=(--reps 1 --sizes 8,1000)
+fi
+
+# What a ball costs there and back, by size; touched, and as the peers' published figures are.
+group roundtrip
+job bench/floor "$B/bench/floor" "${few[@]}"
+job bench/floor "$B/bench/floor" --threads "${few[@]}"
+ck_both pingpong "${few[@]}"
+mpi 2 pingpong "${few[@]}"
+run_group
+
+group untouched
+peers=(--no-touch --reps 1 --sizes 100,1000,10000,100000,500000)
+[ "$smoke" ] && peers=(--no-touch --reps 1 --sizes 100)
+job bench/floor "$B/bench/floor" "${peers[@]}"
+job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 "$B/bench/pingpong" "${peers[@]}"
+job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/pingpong" "${peers[@]}"
+run_group
+
+# Each layer's share: handlers, entry methods, MPI.
+group rate
+ck_both machine "${once[@]}"
+ck_both rate "${once[@]}"
+mpi 2 rate "${once[@]}"
+run_group
+
+# What a PE spends.
+group overhead
+job bench/local "$B/bench/local" $([ "$smoke" ] && echo 1000 || echo 20000)
+ck_both logp "${once[@]}"
+ck_both kpings "${once[@]}"
+mpi 2 kpings "${once[@]}"
+run_group
+
+# Instructions of one entry call to an element of the same PE, from its send to the end of its
+# handler: valgrind counts those of one series of hops, and the hops.
+instructions() { # program
+	local out=$R/callgrind
+	valgrind --tool=callgrind --callgrind-out-file="$out" --zero-before=start_hops \
+		--dump-before=start_passes "$1" 1000 >/dev/null 2>&1
+	awk '/^c?fn=/ { id = $1; sub(/^c?fn=/, "", id); if (NF > 1) name[id] = $2; to = name[id] }
+		/^calls=/ { calls[to] += substr($1, 7) }
+		/^summary:/ { total = $2 }
+		END { n = calls["Hopper_on_hop"]
+			if (n < 1000) exit 1
+			printf "local-instructions 0 %.1f instructions\n", total / n }' "$out.1"
+}
+export -f instructions
+export R
+group instructions
+command -v valgrind >/dev/null && job bench/local bash -c "instructions $(realpath "$B")/bench/local"
+run_group 1
+
+group collectives
+ck_both collectives "${once[@]}"
+mpi 2 collectives "${once[@]}"
+run_group
+
+group exchange
+ck_both pingack "${once[@]}"
+ck_both neighbours "${once[@]}"
+mpi 2 neighbours "${once[@]}"
+run_group
+
+group many
+ck many "${once[@]}"
+run_group 1
+
+group channels
+ck channels "${once[@]}"
+job -a -threads bench/channels "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/channels" "${once[@]}"
+ck paircalc "${once[@]}"
+ck paircalc "${once[@]}" --hops 0
+run_group
+
+# Whole programs, by messages and by channels, over the virtualisation ratio (chares per PE).
+iterations=$([ "$smoke" ] && echo 2 || echo 100)
+stencil() { # chares per PE, chares as AxBxC
+	job -p "$1" examples/stencil/stencil "$B/bin/ckrun" -n 2 "$B/examples/stencil/stencil" \
+		--mode both --domain 64x64x64 --chares "$2" --iters "$iterations" --no-verify
+	mpi 2 -p "$1" stencil 64 64 64 "$iterations"
+}
+group stencil
+stencil 1 2x1x1
+stencil 8 4x2x2
+[ "$smoke" ] || stencil 64 8x4x4
+[ "$quick" ] || stencil 512 16x8x8
+run_group
+
+# The MPI program wants 8 ranks: as many PEs beside it, on the same cores.
+matmul() { # chares per PE, PEs, P
+	job -p "$1" -a "$4" examples/matmul/matmul "$B/bin/ckrun" -n "$2" \
+		"$B/examples/matmul/matmul" --mode both --n 256 --p "$3" \
+		--iters $((iterations / 10 + 1)) --no-verify
+}
+group matmul
+matmul 4 2 2 ""
+[ "$smoke" ] || matmul 32 2 4 ""
+[ "$quick" ] || matmul 256 2 8 ""
+matmul 1 8 2 -8pes
+mpi 8 -p 1 matmul 256 $((iterations / 10 + 1)) --no-verify
+run_group
+
+group crowd
+job bench/crowd sh bench/crowd.sh "$B" ${smoke:+--smoke}
+run_group 1
+
+group growth
+case $smoke$quick in
+11) sizes=(-r 4 -s 16 -n 1) ;;
+1) sizes=(-r 32 -s 128 -n 2) ;;
+*) sizes=(-r 64 -s 512) ;;
+esac
+job bench/growth sh bench/growth.sh "${sizes[@]}" "$B"
+run_group 1
+
+# No speed: naive and memcpy must be caught, the others must not tear.
+group torn
+for path in memory rma message naive memcpy; do
+	ck torn --path $path --puts $([ "$smoke" ] && echo 10000 || echo 1000000)
+done
+[ "$smoke" ] && programs=("${programs[@]:0:3}") # too few puts to catch the wrong ones
+run_group 1
+
+# ---- what it says ----------------------------------------------------------------------------
+
+# All figures, medians. Charm++ 8.0 was not measured here: round trips between two processes over
+# UCX and between two threads, data not touched, on another machine of this kind (2 cores).
+cat >"$R/charm.csv" <<'CSV'
+round,program,name,parameter,value,unit
+1,charm,charm-ucx,100,1.78,us
+1,charm,charm-ucx,1000,2.08,us
+1,charm,charm-ucx,10000,8.2,us
+1,charm,charm-ucx,100000,36.8,us
+1,charm,charm-ucx,500000,104,us
+1,charm,charm-threads,100,1.30,us
+1,charm,charm-threads,1000,1.38,us
+1,charm,charm-threads,10000,1.27,us
+1,charm,charm-threads,100000,1.30,us
+1,charm,charm-threads,500000,0.7,us
+CSV
+
+# Which figure is divided by which, for ratios.csv.
+pairs() {
+	cat <<'PAIRS'
+channel-nodes floor
+message-nodes floor
+channel-threads floor-threads
+message-threads floor-threads
+message-nodes mpi-openmpi
+message-nodes mpi-mpich
+channel-nodes mpi-openmpi
+channel-nodes mpi-mpich
+message-nodes-notouch charm-ucx
+message-threads-notouch charm-threads
+chare-rtt-nodes cmi-rtt-nodes
+chare-rtt-threads cmi-rtt-threads
+cmi-rtt-nodes rtt-openmpi
+cmi-rtt-nodes rtt-mpich
+chare-rate-nodes rate-openmpi
+chare-rate-nodes rate-mpich
+channel-rate-nodes rate-openmpi
+channel-rate-nodes rate-mpich
+chare-bandwidth-nodes bandwidth-openmpi
+chare-bandwidth-nodes bandwidth-mpich
+channel-bandwidth-nodes bandwidth-openmpi
+channel-bandwidth-nodes bandwidth-mpich
+local-hop call-pointer
+kpings-each-nodes kpings-each-openmpi
+kpings-each-nodes kpings-each-mpich
+barrier-group-nodes barrier-group-openmpi
+barrier-group-nodes barrier-group-mpich
+allreduce-group-nodes allreduce-group-openmpi
+allreduce-group-nodes allreduce-group-mpich
+bcast-group-nodes bcast-group-openmpi
+bcast-group-nodes bcast-group-mpich
+barrier-array-nodes barrier-array-openmpi
+allreduce-array-nodes allreduce-array-openmpi
+neighbours-k2-nodes neighbours-k2-openmpi
+neighbours-k4-nodes neighbours-k4-openmpi
+neighbours-k8-nodes neighbours-k8-openmpi
+neighbours-k16-nodes neighbours-k16-openmpi
+neighbours-k2-nodes neighbours-k2-mpich
+neighbours-k4-nodes neighbours-k4-mpich
+neighbours-k8-nodes neighbours-k8-mpich
+neighbours-k16-nodes neighbours-k16-mpich
+paircalc-ready paircalc-message
+paircalc-split paircalc-message
+paircalc-only-split paircalc-only-message
+stencil-direct stencil-msg
+stencil-msg stencil-mpi-openmpi
+stencil-direct stencil-mpi-openmpi
+stencil-msg stencil-mpi-mpich
+stencil-direct stencil-mpi-mpich
+matmul-direct matmul-msg
+matmul-msg-8pes matmul-mpi-openmpi
+matmul-direct-8pes matmul-mpi-openmpi
+PAIRS
+}
+
+# title | name | parameters: one, from-to, last or all; n/m: the figure at n over that at m |
+# comparison | limit | references, of which the fastest counts; none: the figure itself is compared.
+targets() {
+	cat <<'TARGETS'
+channel round trip, up to 20 kB, over bare shared memory | channel-nodes | 8-20000 | <= | 1.25 | floor
+channel round trip, above 20 kB, over plain memcpy | channel-nodes | 20001-1000000000 | <= | 1.0 | floor
+channel round trip in a node, over bare shared memory | channel-threads | 8-20000 | <= | 1.25 | floor-threads
+message round trip between processes, over the faster MPI | message-nodes | all | <= | 1.0 | mpi-openmpi mpi-mpich
+the same, over Charm++ on UCX (published here, data untouched) | message-nodes-notouch | all | <= | 0.5 | charm-ucx
+message round trip in a node, over Charm++ on threads | message-threads-notouch | all | <= | 0.5 | charm-threads
+entry call on the same PE, ns | local-hop | 0 | <= | 50 |
+the same, instructions | local-instructions | 0 | <= | 150 |
+message rate between nodes at 32 bytes, Mmsg/s | chare-rate-nodes | 32 | >= | 5 |
+barrier, over the faster MPI | barrier-group-nodes | all | <= | 1.0 | barrier-group-openmpi barrier-group-mpich
+allreduce, over the faster MPI | allreduce-group-nodes | all | <= | 1.0 | allreduce-group-openmpi allreduce-group-mpich
+1000 armed idle channels, ns per pass | idle-armed | 1000 | <= | 1000 |
+message round trip beside 100000 armed channels, over none | message-slow | 100000 | <= | 1.05 |
+stencil: gain by channels at the finest grain, % | stencil-gain | last | >= | 12 |
+matmul: gain by channels at the finest grain, % | matmul-gain | last | >= | 40 |
+stencil by messages, over the faster MPI program | stencil-msg | 1-8 | <= | 1.0 | stencil-mpi-openmpi stencil-mpi-mpich
+stencil by channels, over the faster MPI program | stencil-direct | 1-8 | <= | 1.0 | stencil-mpi-openmpi stencil-mpi-mpich
+matmul by messages, 8 PEs, over the faster MPI program | matmul-msg-8pes | 1 | <= | 1.0 | matmul-mpi-openmpi matmul-mpi-mpich
+matmul by channels, 8 PEs, over the faster MPI program | matmul-direct-8pes | 1 | <= | 1.0 | matmul-mpi-openmpi matmul-mpi-mpich
+the same work on 16 PEs, over 2 PEs (2 cores) | crowd-processes | 16/2 | <= | 1.5 |
+hello on 2 PEs from launch to exit, ms | launch | 2 | <= | 100 |
+TARGETS
+}
+
+tables() {
+	pairs >"$R/pairs"
+	targets >"$R/targets"
+	awk -F, -v R="$R" -f bench/suite.awk "$R/pairs" "$R/targets" "$R"/*.csv
+	rm -f "$R"/{pairs,targets,out,err,charm.csv} "$R"/callgrind*
+}
+rm -f "$R"/{summary,ratios,targets}.csv
+if [ "$smoke" ]; then
+	tables >/dev/null
+else
+	tables
+fi
+
+# ---- plots ------------------------------------------------------------------------------------
+
+# plot FILE TITLE X-LABEL Y-LABEL NAME...: the names for which there are figures.
+plot() {
+	local file=$R/$1 title=$2 x=$3 y=$4 name list= terminal
+	shift 4
+	for name; do
+		awk -F, -v name="$name" '$2 == name { print $3, $4 }' "$R/summary.csv" |
+			sort -n >"$file.$name.dat"
+		[ "$(wc -l <"$file.$name.dat")" -gt 1 ] || continue
+		list+="${list:+, }'$file.$name.dat' with linespoints title '${name//_/\\_}'"
+	done
+	[ "$list" ] && for terminal in "svg size 800,560 background 'white'" "pngcairo size 800,560"; do
+		gnuplot <<PLOT || echo "no plot $file" >>"$R/failed"
+set terminal $terminal
+set output '$file.$([[ $terminal == svg* ]] && echo svg || echo png)'
+set title '$title'
+set xlabel '$x'
+set ylabel '$y'
+set logscale xy
+set format x '10^{%L}'
+set grid
+set key left top
+plot $list
+PLOT
+	done
+	rm -f "$file".*.dat
+}
+
+if command -v gnuplot >/dev/null; then
+	plot roundtrip "Round trip, 2 PEs" bytes microseconds floor channel-nodes message-nodes \
+		channel-threads message-threads mpi-openmpi mpi-mpich
+	plot layers "Round trip by layer" bytes microseconds cmi-rtt-nodes chare-rtt-nodes \
+		cmi-rtt-threads chare-rtt-threads rtt-openmpi rtt-mpich
+	plot rate "Message rate between two PEs" bytes "million messages per second" \
+		cmi-rate-nodes chare-rate-nodes channel-rate-nodes chare-rate-threads \
+		channel-rate-threads rate-openmpi rate-mpich
+	plot bandwidth "Bandwidth between two PEs" bytes "MB/s" chare-bandwidth-nodes \
+		channel-bandwidth-nodes bandwidth-openmpi bandwidth-mpich
+	plot overhead "What a PE spends on a message (LogP)" bytes microseconds \
+		logp-message-o_send-nodes logp-message-o_recv-nodes logp-message-g-nodes \
+		logp-channel-o_send-nodes logp-channel-o_recv-nodes logp-channel-g-nodes
+	plot kpings "k calls, one answer" k "nanoseconds per call" kpings-each-nodes \
+		kpings-each-threads kpings-each-openmpi kpings-each-mpich
+	plot channels "Armed channels" "armed channels" microseconds message-trip channel-trip
+	plot stencil "Stencil 64x64x64, 2 PEs" "chares per PE" "microseconds per iteration" \
+		stencil-msg stencil-direct stencil-mpi-openmpi stencil-mpi-mpich
+	plot crowd "The same work on 2 cores" "PEs" "milliseconds" crowd-processes \
+		crowd-threads crowd-openmpi crowd-mpich
+	plot scaling "Start of a job" nodes "ms" launch start tcp-start-all sim-start
+	plot memory "Memory of a node" nodes "kB" memory tcp-memory-all sim-memory
+else
+	echo "no plots: gnuplot is not installed (deps.sh does that)"
+fi
+
+[ "$smoke" ] || echo "results: $R"
+echo "bench: $((SECONDS - started)) s, $(wc -l <"$R/failed") failed"
+[ ! -s "$R/failed" ]
