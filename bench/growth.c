@@ -30,7 +30,6 @@
 
 #include "bench.h"
 #include "csd.h"
-#include "ucx_int.h" /* the only way to count endpoints without asking UCX for a text */
 
 enum { STACK_BYTES = 256 << 10, NODES_MAX = 16384 };
 
@@ -102,14 +101,7 @@ static double count_files(void)
 
 static double count_endpoints(const struct pe *pe)
 {
-	struct ucx_pe *w = (struct ucx_pe *)pe->wire;
-	int n = 0;
-
-	if (strcmp(cmi_name(pe->node->machine), "ucx") != 0 || !w->ep)
-		return 0;
-	for (int i = 0; i < pe->node->job->n_pes; i++)
-		n += w->ep[i] != NULL && i != pe->id;
-	return n;
+	return strcmp(cmi_name(pe->node->machine), "ucx") ? 0 : cmi_n_connections(pe->wire);
 }
 
 static double count_peers(const struct pe *pe)

@@ -7,7 +7,8 @@
 #
 #	QUICK=1 make bench              2 rounds instead of 5, smaller machines
 #	ROUNDS=9 make bench
-#	bash bench/suite.sh -g roundtrip -g channels build      only these groups
+#	bash bench/suite.sh -g roundtrip -g channels build      only these groups; the others keep
+#	                                                        the results that they have
 #
 # A group is a set of programs that are compared with each other. They run in turn, ROUNDS times,
 # with one repeat each; a ratio is taken within each round, and the median of these is shown.

@@ -168,6 +168,9 @@ int cmi_progress(struct cmi_pe *w);
  * running; an idle PE polls on every pass. */
 int cmi_poll_period(const struct cmi_pe *w);
 
+/** Connections that this wire has opened to other PEs so far (for measurements). */
+int cmi_n_connections(const struct cmi_pe *w);
+
 /** Whether there is a network at all: false lets the loop skip cmi_progress. */
 bool cmi_has_network(const struct cmi_pe *w);
 

@@ -493,6 +493,12 @@ static void loop_flush(struct cmi_pe *w)
 	(void)w;
 }
 
+/* A net joins all its nodes from the start. */
+static int loop_n_connections(const struct cmi_pe *w)
+{
+	return w->m->job.n_pes - w->m->job.my_n_pes;
+}
+
 static int loop_poll_period(const struct cmi_pe *base)
 {
 	(void)base;
@@ -607,6 +613,7 @@ const struct cmi_ops loop_ops = {
 	.flush = loop_flush,
 	.progress = loop_progress,
 	.poll_period = loop_poll_period,
+	.n_connections = loop_n_connections,
 	.release = loop_release,
 	.put_am = loop_put_am,
 	.arm = loop_arm,

@@ -299,6 +299,11 @@ int cmi_poll_period(const struct cmi_pe *w)
 	return w->ops->poll_period(w);
 }
 
+int cmi_n_connections(const struct cmi_pe *w)
+{
+	return w->ops->n_connections(w);
+}
+
 bool cmi_has_network(const struct cmi_pe *w)
 {
 	return w->network;

@@ -45,6 +45,7 @@ struct cmi_ops {
 	void (*flush)(struct cmi_pe *w);
 	int (*progress)(struct cmi_pe *w);
 	int (*poll_period)(const struct cmi_pe *w);
+	int (*n_connections)(const struct cmi_pe *w);
 	void (*release)(struct cmi_pe *w, struct cmi_msg *m);
 	bool (*put_am)(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
 		       const void *src, size_t bytes, struct cmi_op *op);

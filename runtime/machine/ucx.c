@@ -271,6 +271,16 @@ static int ucx_poll_period(const struct cmi_pe *base)
 	return ((const struct ucx_pe *)base)->poll_period;
 }
 
+static int ucx_n_connections(const struct cmi_pe *base)
+{
+	const struct ucx_pe *w = (const struct ucx_pe *)base;
+	int n = 0;
+
+	for (int pe = 0; w->ep && pe < base->m->job.n_pes; pe++)
+		n += w->ep[pe] != NULL;
+	return n;
+}
+
 static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 {
 	struct ucx_pe *w = ucx_pe(base);
@@ -452,6 +462,7 @@ const struct cmi_ops ucx_ops = {
 	.flush = ucx_flush,
 	.progress = ucx_progress,
 	.poll_period = ucx_poll_period,
+	.n_connections = ucx_n_connections,
 	.release = ucx_release,
 	.put_am = ucx_put_am,
 	.arm = ucx_arm,
