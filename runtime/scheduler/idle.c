@@ -11,7 +11,13 @@
 
 enum {
 	IDLE_SPINS = 50,           /* polls before the first yield */
-	IDLE_YIELD_NS = 50 * 1000, /* of yielding before the first sleep */
+	/* Yielding before the first sleep. With a core for each PE it may last longer: to wake
+	 * costs 30 us, and nobody else of the job wants the core. */
+	YIELD_CROWDED_NS = 50 * 1000,
+	YIELD_NS = 200 * 1000,
+	/* A put wakes nobody: while channels are armed a nap costs all of its length. At 500 kB
+	 * (75 us one way) napping after 50 us doubled the round trip, 160 us instead of 80. */
+	YIELD_ARMED_NS = 2000 * 1000,
 	/* A put into an armed channel rings no bell: then naps are short and grow, so that a
 	 * program that waits long does not burn a core. */
 	ARMED_NAP_MIN_US = 20,
@@ -61,6 +67,13 @@ static void nap(struct pe *pe, uint64_t now)
 	pe->idle.sleeps++;
 }
 
+static uint64_t yield_ns(const struct pe *pe)
+{
+	if (pe->idle.oversubscribed)
+		return YIELD_CROWDED_NS;
+	return pe->armed ? YIELD_ARMED_NS : YIELD_NS;
+}
+
 void idle_step(struct pe *pe)
 {
 	struct csd_idle *idle = &pe->idle;
@@ -77,7 +90,7 @@ void idle_step(struct pe *pe)
 		idle->since_ns = now;
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
-	if (now - idle->since_ns < IDLE_YIELD_NS)
+	if (now - idle->since_ns < yield_ns(pe))
 		sched_yield();
 	else
 		nap(pe, now);
