@@ -90,6 +90,8 @@ struct cmi_pe {
 	int pe;          /* global number; -1 until the job is known */
 	int wake_fd;     /* eventfd, written by cmi_wake from any thread */
 	int wake_socket; /* written by the other nodes of the host; -1: none */
+	unsigned n_late_returns; /* share.c: polls that left blocks to be taken back */
+	unsigned n_skipped;      /* polls that left the back end out */
 	bool network;    /* another node exists */
 	void *alt_stack; /* the fault handlers' stack of this thread, or NULL */
 };

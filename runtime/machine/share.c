@@ -30,6 +30,8 @@ enum {
 	LINE = 64,
 	PAGE = 4096,
 	OFFSET_BITS = 48,
+	/* Polls that find messages for one that also takes blocks back. */
+	RETURNS_PERIOD = 16,
 	/* Handler number of a put by message: the machine's own, no scheduler has so many. */
 	PUT_HANDLER = UINT16_MAX,
 };
@@ -514,6 +516,10 @@ int share_progress(struct cmi_pe *w)
 	line = line_of(s, s->me, w->local);
 	if ((ref = take(&line->inbox)))
 		n = deliver(w, ref);
+	/* To take a block back touches lines that another core holds: not while a message that
+	 * has just come waits for its handler, except now and then. */
+	if (n && ++w->n_late_returns % RETURNS_PERIOD)
+		return n;
 	if ((ref = take(&line->returns)))
 		take_back(w, ref);
 	return n;
