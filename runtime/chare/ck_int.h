@@ -127,19 +127,59 @@ static inline struct pe *ck_self(void)
 }
 
 /* collection.c */
-struct collection *coll_get(struct pe *pe, uint64_t id);
 struct collection *coll_get_slow(struct pe *pe, uint64_t id);
 uint64_t coll_new_id(struct pe *pe);
 void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
 	       CkMapFn map);
 void coll_construct(struct pe *pe, struct collection *c, void *payload);
 void coll_wait(struct collection *c, struct cmi_msg *m);
-struct ck_obj *coll_find(struct collection *c, CkIndex index);
-uint64_t coll_linear(const struct collection *c, CkIndex index); /* UINT64_MAX: outside */
-int coll_home(struct pe *pe, struct collection *c, uint64_t linear);
+struct ck_obj *coll_find_mapped(struct collection *c, uint64_t linear);
+int coll_home_away(struct pe *pe, struct collection *c, uint64_t linear);
 bool coll_lives_here(struct pe *pe, struct collection *c, CkIndex index);
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 void coll_fini(struct pe *pe);
+
+/* On the path of every call, therefore inline. */
+
+static inline struct collection *coll_get(struct pe *pe, uint64_t id)
+{
+	struct collection *c = pe->ck->last;
+
+	return CSD_LIKELY(c && c->id == id) ? c : coll_get_slow(pe, id);
+}
+
+/* Place of an index in row-major order; UINT64_MAX: outside. */
+static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
+{
+	const int32_t *n = c->dims.n;
+
+	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
+			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||
+			 (uint32_t)i.v[2] >= (uint32_t)n[2]))
+		return UINT64_MAX;
+	return ((uint64_t)i.v[0] * (uint64_t)n[1] + (uint64_t)i.v[1]) * (uint64_t)n[2] +
+	       (uint64_t)i.v[2];
+}
+
+static inline int coll_home(struct pe *pe, struct collection *c, uint64_t linear)
+{
+	/* With a map, first and n_local say nothing about places. */
+	if (CSD_LIKELY(!c->map && linear - c->first < c->n_local))
+		return pe->id;
+	return coll_home_away(pe, c, linear);
+}
+
+/* The element of this PE, or NULL. */
+static inline struct ck_obj *coll_find(struct collection *c, CkIndex index)
+{
+	if (CSD_UNLIKELY(c->type->kind != CKGEN_ARRAY))
+		return c->elems[0];
+	uint64_t linear = coll_linear(c, index);
+
+	if (CSD_UNLIKELY(c->map != NULL))
+		return linear == UINT64_MAX ? NULL : coll_find_mapped(c, linear);
+	return linear - c->first < c->n_local ? c->elems[linear - c->first] : NULL;
+}
 
 /* deliver.c */
 void deliver(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);

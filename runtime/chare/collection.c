@@ -62,31 +62,12 @@ struct collection *coll_get_slow(struct pe *pe, uint64_t id)
 	return ck->last = c;
 }
 
-struct collection *coll_get(struct pe *pe, uint64_t id)
-{
-	struct collection *c = pe->ck->last;
-
-	return CSD_LIKELY(c && c->id == id) ? c : coll_get_slow(pe, id);
-}
-
 uint64_t coll_new_id(struct pe *pe)
 {
 	return (uint64_t)(uint32_t)pe->id << 32 | ++pe->ck->n_created;
 }
 
 /* ---- by index --------------------------------------------------------------------------- */
-
-uint64_t coll_linear(const struct collection *c, CkIndex i)
-{
-	const int32_t *n = c->dims.n;
-
-	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
-			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||
-			 (uint32_t)i.v[2] >= (uint32_t)n[2]))
-		return UINT64_MAX;
-	return ((uint64_t)i.v[0] * (uint64_t)n[1] + (uint64_t)i.v[1]) * (uint64_t)n[2] +
-	       (uint64_t)i.v[2];
-}
 
 static CkIndex from_linear(const struct collection *c, uint64_t linear)
 {
@@ -123,12 +104,10 @@ static int user_home(struct pe *pe, struct collection *c, uint64_t linear)
 	return home;
 }
 
-int coll_home(struct pe *pe, struct collection *c, uint64_t linear)
+int coll_home_away(struct pe *pe, struct collection *c, uint64_t linear)
 {
 	if (c->map)
 		return user_home(pe, c, linear);
-	if (linear - c->first < c->n_local)
-		return pe->id;
 	return block_home(c->total, (uint64_t)pe->node->job->n_pes, linear);
 }
 
@@ -162,7 +141,7 @@ static size_t hash_linear(uint64_t linear)
 	return (size_t)(linear * 0x9e3779b97f4a7c15ull >> 24);
 }
 
-static struct ck_obj *slot_find(struct collection *c, uint64_t linear)
+struct ck_obj *coll_find_mapped(struct collection *c, uint64_t linear)
 {
 	for (size_t h = hash_linear(linear);; h++) {
 		struct elem_slot *s = &c->slots[h & c->slot_mask];
@@ -179,17 +158,6 @@ static void slot_add(struct collection *c, uint64_t linear, struct ck_obj *obj)
 	while (c->slots[h & c->slot_mask].obj)
 		h++;
 	c->slots[h & c->slot_mask] = (struct elem_slot){ linear, obj };
-}
-
-struct ck_obj *coll_find(struct collection *c, CkIndex index)
-{
-	if (c->type->kind != CKGEN_ARRAY)
-		return c->elems[0];
-	uint64_t linear = coll_linear(c, index);
-
-	if (c->map)
-		return linear == UINT64_MAX ? NULL : slot_find(c, linear);
-	return linear - c->first < c->n_local ? c->elems[linear - c->first] : NULL;
 }
 
 /* ---- creation --------------------------------------------------------------------------- */

@@ -71,13 +71,20 @@ _Noreturn static void bad_index(struct pe *pe, const struct collection *c, const
 		  dims);
 }
 
-static int home_of(struct pe *pe, struct collection *c, const struct ck_env *env)
+/* A group's shape is known without its creation. */
+static __attribute__((noinline)) int home_in_group(struct pe *pe, const CkGenChare *type,
+						   const struct ck_env *env)
 {
-	if (c->type->kind == CKGEN_GROUP) {
-		if ((uint32_t)env->index.v[0] >= (uint32_t)pe->node->job->n_pes)
-			bad_index(pe, c, env);
-		return env->index.v[0];
-	}
+	struct collection shape = { .type = type };
+
+	shape.dims = CkDims1(pe->node->job->n_pes);
+	if ((uint32_t)env->index.v[0] >= (uint32_t)pe->node->job->n_pes)
+		bad_index(pe, &shape, env);
+	return env->index.v[0];
+}
+
+static inline int home_of(struct pe *pe, struct collection *c, const struct ck_env *env)
+{
 	uint64_t linear = coll_linear(c, env->index);
 
 	if (CSD_UNLIKELY(linear == UINT64_MAX))
@@ -90,11 +97,8 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 	env->coll = e->id;
 	env->index = e->index;
 	env->head.handler = (uint16_t)pe->node->ck->h_element;
-	if (type->kind == CKGEN_GROUP) {
-		struct collection shape = { .type = type };
-
-		shape.dims.n[0] = pe->node->job->n_pes;
-		csd_send(pe, home_of(pe, &shape, env), &env->head);
+	if (CSD_UNLIKELY(type->kind == CKGEN_GROUP)) {
+		csd_send(pe, home_in_group(pe, type, env), &env->head);
 		return;
 	}
 	struct collection *c = coll_get(pe, e->id);
