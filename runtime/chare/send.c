@@ -7,23 +7,21 @@
 
 #include <stdio.h>
 
-void *CkGen_alloc(size_t bytes)
-{
-	struct ck_env *env =
-		(struct ck_env *)csd_msg_alloc(ck_self(), sizeof(struct ck_env) + bytes);
-
-	env->flags = 0;
-	atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* nobody else knows it */
-	return payload_of(env);
-}
-
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 {
-	(void)pe;
-	struct ck_env *env = env_of(CkGen_alloc(payload_bytes));
+	struct ck_env *env =
+		(struct ck_env *)csd_msg_alloc(pe, sizeof(struct ck_env) + payload_bytes);
 
 	env->head.handler = (uint16_t)handler;
+	env->flags = 0;
+	atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* nobody else knows it */
 	return env;
+}
+
+/* The handler is set when it is known where the payload goes. */
+void *CkGen_alloc(size_t bytes)
+{
+	return payload_of(env_new(ck_self(), 0, bytes));
 }
 
 /* A message parameter that its handler sends on is not freed after the handler; one that goes
