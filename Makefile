@@ -24,6 +24,9 @@ CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
 # functions as it likes.
 LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"'
 LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
+# Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
+CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
+CONTEXT_SYMS := jump_fcontext make_fcontext
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -65,15 +68,17 @@ $(B)/%.o: %.c Makefile
 
 $(LIB): $(LIB_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ld -r -o $(B)/chard.o $^ && objcopy --localize-hidden $(B)/chard.o && \
-		ar rcs $@ $(B)/chard.o
+	$(Q)rm -f $@ && ld -r -o $(B)/chard.o $^ $(CONTEXT) && objcopy --localize-hidden \
+		$(CONTEXT_SYMS:%=--localize-symbol=%) $(B)/chard.o && ar rcs $@ $(B)/chard.o
 # With everything in it, for unit tests and benchmarks of the layers.
 $(LIB_ALL): $(LIB_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ld -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(CONTEXT) && \
+		ar rcs $@ $^ $(B)/context.o
 $(B)/libchard.so: $(LIB_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(CONTEXT) \
+		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS)
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -122,7 +127,7 @@ $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h machine/cmi.h)
+HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi.h)
 MANPAGES := $(wildcard docs/man/*.1)
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)

@@ -6,7 +6,7 @@
 #
 #	deps.sh [--list]      --list: only print what is missing
 
-packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libcmocka-dev
+packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libcmocka-dev libboost-context-dev
 	libopenblas-dev ucx-utils openmpi-bin libopenmpi-dev mpich libmpich-dev procps gnuplot-nox)
 
 missing() {

@@ -11,16 +11,16 @@ folders="runtime ci-compiler launcher examples bench tests"
 table='
 runtime/machine:
 runtime/scheduler:  cmi.h
-runtime/chare:      csd.h cmi.h
+runtime/chare:      csd.h cth.h cmi.h
 runtime/direct:     csd.h cmi.h
 runtime:            chare_layer.h ckgen.h direct_layer.h csd.h
 ci-compiler:
 launcher:
 examples/*:         ck.h ckdirect.h
-bench:              ck.h ckdirect.h csd.h cmi.h direct_layer.h
+bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
 bench/mpi:          bench.h plan.h stream.h crowd.h
 tests:              csd.h cmi.h
-tests/programs:     ck.h ckdirect.h csd.h
+tests/programs:     ck.h ckdirect.h csd.h cth.h
 tests/ci:           ck.h ckgen.h ckdirect.h ci-compiler/*
 tests/launcher:     boot.h
 tests/machine:      check_run.h runtime/machine/*

@@ -128,6 +128,7 @@ struct node {
 	struct pe **pes;                   /* [job->my_n_pes] */
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
+	int h_thread;                      /* thread.c's: an awakened thread */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
 	bool verbose;
@@ -174,6 +175,7 @@ struct pe {
 	const void *where;                 /* what the chare layer runs now */
 	uint64_t passes;
 	struct csd_timers *timers;
+	struct pe_threads *threads;
 	struct csd_hooks *hooks;
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_idle {

@@ -46,6 +46,11 @@ void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 void idle_step(struct pe *pe);
 void idle_end(struct pe *pe);
 
+/* thread.c */
+void thread_register(struct node *node);
+void threads_init(struct pe *pe);
+void threads_fini(struct pe *pe);
+
 /* exit.c */
 void exit_register(struct node *node);
 void exit_drain(struct pe *pe);

@@ -119,6 +119,7 @@ static struct pe *pe_create(struct node *node, int local)
 	msg_pool_init(&pe->pool);
 	msgq_init(&pe->queue);
 	timers_init(pe);
+	threads_init(pe);
 	return pe;
 }
 
@@ -126,6 +127,7 @@ static struct pe *pe_create(struct node *node, int local)
 static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
+	threads_fini(pe);
 	free(pe);
 }
 
@@ -265,6 +267,7 @@ static int layers_start(struct node *node)
 
 	flow_register(node);
 	exit_register(node);
+	thread_register(node);
 	for (int i = 0; i < node->cfg->n_layers && !err; i++)
 		if (node->cfg->layers[i]->node_start)
 			err = node->cfg->layers[i]->node_start(node);

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.c: Cth threads. Switching stacks is Boost.Context's (two functions in assembly for many
+ * processors); what is ours is the life of a thread, its place in the queue, and its memory.
+ *
+ *   CthCreate       CthAwaken          dispatch           CthSuspend
+ *   ---------> NEW -----------> QUEUED ---------> RUNNING -----------> SUSPENDED
+ *                                  ^                 | fn ends             |
+ *                                  |                 v                     |
+ *                                  |               free list     CthAwaken |
+ *                                  +---------------------------------------+
+ *
+ * An awakened thread is an ordinary message in the queue of its PE, so priorities, order,
+ * quiescence and the randomised policy hold for threads without a line of their own.
+ */
+#include "csd_int.h"
+#include "cth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+/* Boost.Context's C functions (boost/context/detail/fcontext.hpp, which is C++). A context is a
+ * stack pointer: what a jump leaves behind, and where the next jump there goes on. */
+struct transfer {
+	void *from;
+	void *data;
+};
+struct transfer jump_fcontext(void *to, void *data);
+void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
+
+enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
+
+/** At the upper end of its own stack's mapping, which is all a thread consists of. */
+struct csd_thread {
+	void *context;               /* where it goes on; while it runs: garbage */
+	void *resumer;               /* while it runs: who gets the PE back */
+	CthThread outer;             /* ... and which thread that is, or NULL */
+	CthVoidFn fn;
+	void *arg;
+	struct pe *pe;
+	const void *where;           /* the chare layer's, while the thread does not run */
+	CthThread next, *link;       /* live list, or free list (next only) */
+	void *mapping;
+	size_t bytes;                /* of the mapping, guard page included */
+	uint8_t state;
+	uint8_t size_class;
+#if defined(__SANITIZE_ADDRESS__)
+	void *fake;                  /* its fake stack, while it does not run */
+	void *resumer_fake;
+	const void *resumer_bottom;
+	size_t resumer_bytes;
+#endif
+#if defined(__SANITIZE_THREAD__)
+	void *fiber, *resumer_fiber;
+#endif
+};
+
+enum {
+	STACK_CLASSES = 32,          /* powers of two of pages */
+	KEPT_PER_CLASS = 256,        /* free stacks; more are unmapped */
+};
+
+struct pe_threads {
+	CthThread running;
+	CthThread live;
+	CthThread free[STACK_CLASSES];
+	unsigned n_free[STACK_CLASSES];
+	size_t page, stack_bytes;
+};
+
+struct wake_msg {
+	struct cmi_msg head;
+	CthThread thread;
+};
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static unsigned class_of(const struct pe_threads *ts, size_t bytes)
+{
+	unsigned cls = 0;
+
+	while (cls + 1 < STACK_CLASSES && ts->page << cls < bytes)
+		cls++;
+	return cls;
+}
+
+static CthThread stack_map(struct pe *pe, unsigned cls)
+{
+	size_t page = pe->threads->page, bytes = (page << cls) + page;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+	if (p == MAP_FAILED || mprotect(p, page, PROT_NONE))
+		csd_abort(pe, "no memory for a thread's stack of %zu KiB (%s); use fewer threads at a "
+			  "time, smaller stacks (CK_STACK, [stacksize]) or raise vm.max_map_count",
+			  bytes >> 10, strerror(errno));
+	CthThread t = (CthThread)(void *)(p + bytes) - 1;
+
+	t = (CthThread)((uintptr_t)t & ~(uintptr_t)63);
+	t->mapping = p;
+	t->bytes = bytes;
+	t->size_class = (uint8_t)cls;
+	return t;
+}
+
+static CthThread stack_take(struct pe *pe, size_t bytes)
+{
+	struct pe_threads *ts = pe->threads;
+	unsigned cls = class_of(ts, bytes);
+	CthThread t = ts->free[cls];
+
+	if (!t)
+		return stack_map(pe, cls);
+	ts->free[cls] = t->next;
+	ts->n_free[cls]--;
+	return t;
+}
+
+static void stack_give(struct pe_threads *ts, CthThread t)
+{
+	unsigned cls = t->size_class;
+
+#if defined(__SANITIZE_ADDRESS__)
+	/* What the dead frames poisoned would frighten the next thread. */
+	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->page, t->bytes - ts->page);
+#endif
+	if (ts->n_free[cls] == KEPT_PER_CLASS) {
+		munmap(t->mapping, t->bytes);
+		return;
+	}
+	t->next = ts->free[cls];
+	ts->free[cls] = t;
+	ts->n_free[cls]++;
+}
+
+/* ---- switching ------------------------------------------------------------------------------- */
+
+/* What a sanitizer must hear before and after a jump into `t`, and back out of it. */
+
+static void before_in(CthThread t, void **fake)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	char *bottom = (char *)t->mapping + t->pe->threads->page;
+
+	__sanitizer_start_switch_fiber(fake, bottom, (size_t)((char *)t - bottom));
+#endif
+#if defined(__SANITIZE_THREAD__)
+	t->resumer_fiber = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(t->fiber, 0);
+#endif
+	(void)t, (void)fake;
+}
+
+static void after_in(CthThread t, void *fake)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_finish_switch_fiber(fake, &t->resumer_bottom, &t->resumer_bytes);
+#endif
+	(void)t, (void)fake;
+}
+
+static void before_out(CthThread t, void **fake)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_start_switch_fiber(fake, t->resumer_bottom, t->resumer_bytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+	__tsan_switch_to_fiber(t->resumer_fiber, 0);
+#endif
+	(void)t, (void)fake;
+}
+
+static void after_out(void *fake)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
+#endif
+	(void)fake;
+}
+
+/* Out of `t`, to whoever resumed it. */
+static void switch_out(CthThread t, bool for_ever)
+{
+	void *fake = NULL;
+
+	before_out(t, for_ever ? NULL : &fake);
+	t->resumer = jump_fcontext(t->resumer, t).from;
+	after_in(t, fake);
+}
+
+static void thread_main(struct transfer in)
+{
+	CthThread t = in.data;
+
+	t->resumer = in.from;
+	after_in(t, NULL);
+	t->fn(t->arg);
+	t->state = THREAD_ENDED;
+	switch_out(t, true);
+	__builtin_unreachable();
+}
+
+static void thread_end(struct pe_threads *ts, CthThread t)
+{
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+#if defined(__SANITIZE_THREAD__)
+	__tsan_destroy_fiber(t->fiber);
+#endif
+	stack_give(ts, t);
+}
+
+static void thread_run(struct pe *pe, CthThread t)
+{
+	struct pe_threads *ts = pe->threads;
+	const void *where = pe->where;
+	void *fake = NULL;
+
+	t->state = THREAD_RUNNING;
+	t->outer = ts->running;
+	ts->running = t;
+	pe->where = t->where;
+	before_in(t, &fake);
+	t->context = jump_fcontext(t->context, t).from;
+	after_out(fake);
+	t->where = pe->where;
+	pe->where = where;
+	ts->running = t->outer;
+	if (t->state == THREAD_ENDED)
+		thread_end(ts, t);
+}
+
+/* ---- what programs call ----------------------------------------------------------------------- */
+
+static struct pe *thread_pe(const char *what)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "%s was called on a thread that is no PE", what);
+	return pe;
+}
+
+CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
+{
+	struct pe *pe = thread_pe("CthCreate");
+	struct pe_threads *ts = pe->threads;
+
+	if (!stack_bytes)
+		stack_bytes = ts->stack_bytes;
+	CthThread t = stack_take(pe, stack_bytes < CTH_STACK_MIN ? CTH_STACK_MIN : stack_bytes);
+
+	t->fn = fn;
+	t->arg = arg;
+	t->pe = pe;
+	t->where = NULL;
+	t->state = THREAD_NEW;
+	t->context = make_fcontext(t, (size_t)((char *)t - (char *)t->mapping) - ts->page,
+				   thread_main);
+	t->next = ts->live;
+	t->link = &ts->live;
+	if (ts->live)
+		ts->live->link = &t->next;
+	ts->live = t;
+#if defined(__SANITIZE_THREAD__)
+	t->fiber = __tsan_create_fiber(0);
+#endif
+	return t;
+}
+
+CthThread CthSelf(void)
+{
+	return thread_pe("CthSelf")->threads->running;
+}
+
+static struct pe *check_waiting(const char *what, CthThread t)
+{
+	struct pe *pe = thread_pe(what);
+
+	if (CSD_UNLIKELY(t->pe != pe))
+		csd_abort(pe, "%s of a thread of PE %d; only its own PE may do that", what, t->pe->id);
+	if (CSD_UNLIKELY(t->state != THREAD_NEW && t->state != THREAD_SUSPENDED))
+		csd_abort(pe, "%s of a thread that is %s", what,
+			  t->state == THREAD_QUEUED ? "awakened already" :
+			  t->state == THREAD_RUNNING ? "running" : "over");
+	return pe;
+}
+
+static void awaken(CthThread t, int prio, uint8_t flags)
+{
+	struct pe *pe = check_waiting("CthAwaken", t);
+	struct wake_msg *m = (struct wake_msg *)csd_msg_alloc(pe, sizeof *m);
+
+	t->state = THREAD_QUEUED;
+	m->head.handler = (uint16_t)pe->node->h_thread;
+	m->head.flags = flags;
+	m->head.prio = prio;
+	m->thread = t;
+	csd_send(pe, pe->id, &m->head);
+}
+
+void CthAwaken(CthThread t)
+{
+	awaken(t, 0, 0);
+}
+
+void CthAwakenPrio(CthThread t, int prio)
+{
+	awaken(t, prio, CMI_F_PRIO);
+}
+
+void CthResume(CthThread t)
+{
+	thread_run(check_waiting("CthResume", t), t);
+}
+
+void CthSuspend(void)
+{
+	struct pe *pe = thread_pe("CthSuspend");
+	CthThread t = pe->threads->running;
+
+	if (CSD_UNLIKELY(!t))
+		csd_abort(pe, "CthSuspend: no thread runs here; a handler that waits must be "
+			  "[threaded]");
+	t->state = THREAD_SUSPENDED;
+	switch_out(t, false);
+}
+
+void CthYield(void)
+{
+	struct pe *pe = thread_pe("CthYield");
+	CthThread t = pe->threads->running;
+
+	if (CSD_UNLIKELY(!t))
+		csd_abort(pe, "CthYield: no thread runs here; a handler that waits must be [threaded]");
+	t->state = THREAD_SUSPENDED;
+	CthAwaken(t);
+	switch_out(t, false);
+}
+
+/* ---- the scheduler's side ------------------------------------------------------------------------ */
+
+static void thread_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	CthThread t = ((struct wake_msg *)m)->thread;
+
+	csd_msg_free(pe, m);
+	thread_run(pe, t);
+}
+
+void thread_register(struct node *node)
+{
+	node->h_thread = csd_register(node, "thread", thread_arrived);
+}
+
+void threads_init(struct pe *pe)
+{
+	const char *kib = getenv("CK_STACK");
+	long n = kib ? atol(kib) : 0;
+
+	pe->threads = calloc(1, sizeof *pe->threads);
+	if (!pe->threads)
+		csd_abort(NULL, "no memory for the threads of a PE");
+	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
+	pe->threads->stack_bytes = n > 0 ? (size_t)n << 10 : CTH_STACK_DEFAULT;
+}
+
+/* Threads that still wait when the job ends are dropped, as queued messages are. */
+void threads_fini(struct pe *pe)
+{
+	struct pe_threads *ts = pe->threads;
+
+	while (ts->live)
+		thread_end(ts, ts->live);
+	for (int i = 0; i < STACK_CLASSES; i++) {
+		for (CthThread t = ts->free[i], next; t; t = next) {
+			next = t->next;
+			munmap(t->mapping, t->bytes);
+		}
+	}
+	free(ts);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads within a PE: order, priorities, values across switches, many at a time, the end of
+ * a job in which some still wait. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "check_run.h"
+#include "cth.h"
+
+static int h_start;
+
+/* Runs `fn` in a handler of PE 0, the scheduler being up. */
+static void start_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	CthVoidFn fn = (CthVoidFn)pe->node->program;
+
+	csd_msg_free(pe, m);
+	fn(NULL);
+}
+
+static int node_start(struct node *node)
+{
+	h_start = csd_register(node, "start", start_arrived);
+	return 0;
+}
+
+static void pe_start(struct pe *pe)
+{
+	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m);
+
+	m->handler = (uint16_t)h_start;
+	csd_send(pe, pe->id, m);
+}
+
+static const struct csd_layer layer = { "test", node_start, pe_start, NULL, NULL };
+
+static int run(CthVoidFn fn)
+{
+	return check_run(&layer, (const void *)fn, 1, 1, 0);
+}
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+static char trace[64];
+static int n_over;
+
+static void note(char c)
+{
+	size_t n = strlen(trace);
+
+	if (n + 1 < sizeof trace)
+		trace[n] = c;
+}
+
+static void yielding(void *arg)
+{
+	const char *name = arg;
+
+	for (int i = 0; i < 3; i++) {
+		note(*name);
+		CthYield();
+	}
+	if (++n_over == 3)
+		csd_exit(csd_self(), 0);
+}
+
+static void start_three(void *arg)
+{
+	(void)arg;
+	CthAwaken(CthCreate(yielding, (void *)"a", 0));
+	CthAwaken(CthCreate(yielding, (void *)"b", 0));
+	CthAwaken(CthCreate(yielding, (void *)"c", 64 << 10));
+}
+
+static void threads_take_turns(void **state)
+{
+	(void)state;
+	memset(trace, 0, sizeof trace);
+	n_over = 0;
+	assert_int_equal(run(start_three), 0);
+	assert_string_equal(trace, "abcabcabc");
+}
+
+static void noting(void *arg)
+{
+	note(*(const char *)arg);
+	if (strlen(trace) == 3)
+		csd_exit(csd_self(), 0);
+}
+
+static void start_with_priorities(void *arg)
+{
+	(void)arg;
+	CthAwaken(CthCreate(noting, (void *)"b", 0));
+	CthAwakenPrio(CthCreate(noting, (void *)"c", 0), 5);
+	CthAwakenPrio(CthCreate(noting, (void *)"a", 0), -5);
+}
+
+static void priorities_count(void **state)
+{
+	(void)state;
+	memset(trace, 0, sizeof trace);
+	assert_int_equal(run(start_with_priorities), 0);
+	assert_string_equal(trace, "abc");
+}
+
+/* ---- resuming at once --------------------------------------------------------------------- */
+
+static CthThread inner;
+
+static void inner_main(void *arg)
+{
+	(void)arg;
+	note('2');
+	assert_ptr_equal(CthSelf(), inner);
+	CthSuspend();
+	note('5');
+}
+
+static void outer_main(void *arg)
+{
+	CthThread self = CthSelf();
+
+	(void)arg;
+	note('1');
+	inner = CthCreate(inner_main, NULL, 0);
+	CthResume(inner);
+	assert_ptr_equal(CthSelf(), self);
+	note('3');
+	CthSuspend();
+	note('6');
+}
+
+static void start_nested(void *arg)
+{
+	CthThread outer = CthCreate(outer_main, NULL, 0);
+
+	(void)arg;
+	CthResume(outer);
+	note('4');
+	CthResume(inner);
+	CthResume(outer);
+	assert_null(CthSelf());
+	csd_exit(csd_self(), 0);
+}
+
+static void a_thread_resumes_another(void **state)
+{
+	(void)state;
+	memset(trace, 0, sizeof trace);
+	assert_int_equal(run(start_nested), 0);
+	assert_string_equal(trace, "123456");
+}
+
+/* ---- many, in random order ----------------------------------------------------------------- */
+
+enum { MANY = 2000, ROUNDS = 5 };
+static CthThread many[MANY];
+static int waiting[MANY], n_waiting, n_ended;
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return seed >> 33;
+}
+
+/* Values in registers, on the stack and in the floating-point unit live across a switch. */
+static void keeps_values(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	double x = me, y = 1.0 / (me + 1);
+	char pad[300];
+	long sum = me;
+
+	memset(pad, me & 0x7f, sizeof pad);
+	for (int i = 0; i < ROUNDS; i++) {
+		waiting[n_waiting++] = me;
+		CthSuspend();
+		x += y;
+		sum += i;
+		for (size_t k = 0; k < sizeof pad; k += 37)
+			assert_int_equal(pad[k], me & 0x7f);
+	}
+	double want = me;
+
+	for (int i = 0; i < ROUNDS; i++)
+		want += 1.0 / (me + 1);
+	assert_true(x == want);
+	assert_int_equal(sum, me + ROUNDS * (ROUNDS - 1) / 2);
+	n_ended++;
+}
+
+static void conduct(void *arg)
+{
+	(void)arg;
+	while (n_ended < MANY) {
+		while (n_waiting) {
+			int k = (int)(next_random() % (uint64_t)n_waiting), who = waiting[k];
+
+			waiting[k] = waiting[--n_waiting];
+			CthAwaken(many[who]);
+		}
+		CthYield();
+	}
+	csd_exit(csd_self(), 0);
+}
+
+static void start_many(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < MANY; i++) {
+		many[i] = CthCreate(keeps_values, (void *)(intptr_t)i, CTH_STACK_MIN);
+		CthAwaken(many[i]);
+	}
+	CthAwaken(CthCreate(conduct, NULL, 0));
+}
+
+static void many_threads_in_random_order(void **state)
+{
+	const char *s = getenv("SEED");
+
+	(void)state;
+	seed = s ? strtoull(s, NULL, 0) : 20260101;
+	print_message("seed %llu (SEED)\n", (unsigned long long)seed);
+	n_waiting = n_ended = 0;
+	assert_int_equal(run(start_many), 0);
+	assert_int_equal(n_ended, MANY);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void waits_for_ever(void *arg)
+{
+	(void)arg;
+	CthSuspend();
+	fail();
+}
+
+static void start_and_leave(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 10; i++)
+		CthAwaken(CthCreate(waits_for_ever, NULL, 0));
+	CthCreate(waits_for_ever, NULL, 0);
+	csd_exit(csd_self(), 3);
+}
+
+static void a_job_ends_while_threads_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(run(start_and_leave), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_take_turns),
+		cmocka_unit_test(priorities_count),
+		cmocka_unit_test(a_thread_resumes_another),
+		cmocka_unit_test(many_threads_in_random_order),
+		cmocka_unit_test(a_job_ends_while_threads_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
