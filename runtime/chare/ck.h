@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,12 +51,33 @@ void CkError(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- proxies ------------------------------------------------------------------------ */
 
-/** An index in a collection: up to three int32. A group's element is its PE. */
+/** An index in a collection, 12 bytes: up to three int32; with four to six dimensions int16 in
+ * order, as in Charm++; or a user's index type, padded with zeros. A group's element is its PE,
+ * a nodegroup's its node. */
 typedef struct CkIndex {
 	int32_t v[3];
 } CkIndex;
 typedef struct CkIndex2D { int x, y; } CkIndex2D;
 typedef struct CkIndex3D { int x, y, z; } CkIndex3D;
+typedef struct CkIndex4D { int16_t w, x, y, z; } CkIndex4D;
+typedef struct CkIndex5D { int16_t v, w, x, y, z; } CkIndex5D;
+typedef struct CkIndex6D { int16_t x1, y1, z1, x2, y2, z2; } CkIndex6D;
+
+static inline CkIndex CkIndexShorts(int a, int b, int c, int d, int e, int f)
+{
+	const int16_t s[6] = {(int16_t)a, (int16_t)b, (int16_t)c, (int16_t)d, (int16_t)e, (int16_t)f};
+	CkIndex i;
+
+	memcpy(&i, s, sizeof i);
+	return i;
+}
+static inline int CkIndexShort(CkIndex i, int d)
+{
+	int16_t s[6];
+
+	memcpy(s, &i, sizeof s);
+	return s[d];
+}
 
 /** A collection (array, group) or a main chare. POD; travels as a parameter. The typed forms
  * CProxy_X that ckci makes hold just this. */
@@ -70,18 +92,61 @@ typedef struct CkElement {
 	int32_t pad;
 } CkElement;
 
-/** Extents of a new array. */
+/** A singleton chare: its name and the PE it lives on. CProxy_X of a `chare` holds just this. */
+typedef struct CkChareID {
+	uint64_t id;
+	int32_t pe;
+	int32_t pad;
+} CkChareID;
+
+/** Some elements of a collection. CProxySection_X holds just this; POD, travels as a parameter. */
+typedef struct CkSection {
+	uint64_t coll;
+	uint64_t id;
+} CkSection;
+
+/** What a thread can wait for; made by CkCreateFuture. POD, travels as a parameter. */
+typedef struct CkFuture {
+	uint64_t id;
+	int32_t pe;
+	int32_t pad;
+} CkFuture;
+
+typedef CkProxy CkArrayID;      /**< the untyped forms, by their Charm++ names */
+typedef CkProxy CkGroupID;
+typedef CkProxy CkNodeGroupID;
+typedef CkIndex CkArrayIndex;
+
+/** Where to create: the runtime chooses. A chare: by the seed balancer (CK_SEED=random or
+ * neighbor); an inserted element: its home PE. */
+#define CK_PE_ANY (-1)
+
+/** Extents of a new array: n[0 .. nd - 1]; the others are 1. nd 0: empty, for insertion. */
 typedef struct CkArrayDims {
 	int32_t nd;
-	int32_t n[3];
+	int32_t n[6];
 } CkArrayDims;
 
-static inline CkArrayDims CkDims1(int x) { CkArrayDims d = {1, {x, 1, 1}}; return d; }
-static inline CkArrayDims CkDims2(int x, int y) { CkArrayDims d = {2, {x, y, 1}}; return d; }
-static inline CkArrayDims CkDims3(int x, int y, int z) { CkArrayDims d = {3, {x, y, z}}; return d; }
-#define CK_DIMS_PICK(a, b, c, fn, ...) fn
-/** CkDims(8), CkDims(8, 8), CkDims(4, 4, 2). */
-#define CkDims(...) CK_DIMS_PICK(__VA_ARGS__, CkDims3, CkDims2, CkDims1, 0)(__VA_ARGS__)
+static inline CkArrayDims CkDimsN(int nd, int a, int b, int c, int d, int e, int f)
+{
+	CkArrayDims r = {nd, {a, b, c, d, e, f}};
+
+	return r;
+}
+#define CK_DIMS_1(a) CkDimsN(1, a, 1, 1, 1, 1, 1)
+#define CK_DIMS_2(a, b) CkDimsN(2, a, b, 1, 1, 1, 1)
+#define CK_DIMS_3(a, b, c) CkDimsN(3, a, b, c, 1, 1, 1)
+#define CK_DIMS_4(a, b, c, d) CkDimsN(4, a, b, c, d, 1, 1)
+#define CK_DIMS_5(a, b, c, d, e) CkDimsN(5, a, b, c, d, e, 1)
+#define CK_DIMS_6(a, b, c, d, e, f) CkDimsN(6, a, b, c, d, e, f)
+#define CK_DIMS_PICK(a, b, c, d, e, f, fn, ...) fn
+/** CkDims(8), CkDims(8, 8), CkDims(4, 4, 2), ... up to six. */
+#define CkDims(...) \
+	CK_DIMS_PICK(__VA_ARGS__, CK_DIMS_6, CK_DIMS_5, CK_DIMS_4, CK_DIMS_3, CK_DIMS_2, CK_DIMS_1, 0) \
+	(__VA_ARGS__)
+static inline CkArrayDims CkDims1(int x) { return CK_DIMS_1(x); }
+static inline CkArrayDims CkDims2(int x, int y) { return CK_DIMS_2(x, y); }
+static inline CkArrayDims CkDims3(int x, int y, int z) { return CK_DIMS_3(x, y, z); }
 
 /** Where an element lives: a PE in 0 .. npes - 1, the same on every PE, for ever. */
 typedef int (*CkMapFn)(CkIndex index, CkArrayDims dims, int npes);
@@ -91,18 +156,61 @@ typedef int (*CkMapFn)(CkIndex index, CkArrayDims dims, int npes);
 void CkRegisterMap(const char *name, CkMapFn fn);
 
 /** How to create an array. map NULL: the default block map (row-major order of the index,
- * cut into npes pieces that differ by at most one element). */
+ * cut into npes pieces that differ by at most one element; arrays without extents: a hash).
+ * With start, end or step not all zero, elements are start, start + step, ... below end, per
+ * dimension (step 0 counts as 1); else 0 .. dims - 1. ready: fired when all elements that the
+ * creation makes are constructed; NULL: nothing. Charm++'s CkArrayOptions. */
 typedef struct CkArrayOptions {
 	CkArrayDims dims;
 	const char *map;
+	int32_t start[6], end[6], step[6];
+	const struct CkCallback *ready;
 } CkArrayOptions;
 
-/** Options of one call. Zeroed: default priority (0), first in first out. */
+/** Options of one call. Zeroed: default priority (0), first in first out, reference number 0. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; 0 is what unprioritised calls have */
-	int queueing;      /**< CK_QUEUEING_FIFO or CK_QUEUEING_LIFO, among equal priorities */
+	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
+	int64_t prio_long; /**< with CK_QUEUEING_LFIFO, LLIFO */
+	const unsigned *prio_bits; /**< with CK_QUEUEING_BFIFO, BLIFO: first bit is the highest of [0] */
+	int n_prio_bits;
+	int32_t refnum;    /**< what CkGetRefNum gives in the handler */
 } CkEntryOptions;
-enum { CK_QUEUEING_FIFO = 0, CK_QUEUEING_LIFO = 1 };
+enum {
+	CK_QUEUEING_FIFO = 0, CK_QUEUEING_LIFO = 1,
+	CK_QUEUEING_IFIFO = 2, CK_QUEUEING_ILIFO = 3, /**< integer priority `prio`, like the two above */
+	CK_QUEUEING_BFIFO = 4, CK_QUEUEING_BLIFO = 5, /**< bit-vector priority */
+	CK_QUEUEING_LFIFO = 6, CK_QUEUEING_LLIFO = 7  /**< 64-bit priority */
+};
+
+/* ---- packing: PUP ------------------------------------------------------------------------ */
+
+/** One routine sizes, packs and unpacks an object: `pup T;` in the .ci file says that
+ * `void T_pup(pup_er p, T *x)` does so for T. Names are those of Charm++'s C binding (pup_c.h). */
+typedef struct CkPupEr *pup_er;
+
+int pup_isSizing(const pup_er p);
+int pup_isPacking(const pup_er p);
+int pup_isUnpacking(const pup_er p);
+
+void pup_bytes(pup_er p, void *v, size_t n);
+static inline void pup_char(pup_er p, char *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_short(pup_er p, short *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_int(pup_er p, int *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_long(pup_er p, long *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_size_t(pup_er p, size_t *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_float(pup_er p, float *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_double(pup_er p, double *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_chars(pup_er p, char *v, size_t n) { pup_bytes(p, v, n); }
+static inline void pup_ints(pup_er p, int *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_longs(pup_er p, long *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_floats(pup_er p, float *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_doubles(pup_er p, double *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+
+/** Memory for a part of the object: unpacking, `bytes` new zeroed bytes, 16-byte aligned, that
+ * live as long as the object and are never freed by the program; else `old`. So
+ * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n); does for a vector. */
+void *pup_alloc(pup_er p, void *old, size_t bytes);
 
 /* ---- messages ------------------------------------------------------------------------ */
 
@@ -137,7 +245,8 @@ typedef struct CkReductionMsg {
 static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
 
 typedef enum CkDataType {
-	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE
+	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
+	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL
 } CkDataType;
 
 typedef void (*CkCallbackCFn)(void *ctx, const CkReductionMsg *m);
@@ -159,6 +268,17 @@ typedef struct CkCallback {
 #ifndef __cplusplus
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
+
+/** For a `nocopy` array: the caller's memory, which must not change until `done` fires on the
+ * caller's PE. It is read where it lies when the receiver is in the same process (or can map
+ * it), else copied. Charm++'s CkSendBuffer. */
+typedef struct CkNcpyBuffer {
+	const void *ptr;
+	CkCallback done;
+} CkNcpyBuffer;
+
+CkNcpyBuffer CkSendBuffer(const void *ptr);                     /**< nobody is told */
+CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
 CkCallback CkCallbackIgnore(void);                        /**< nothing happens */
 CkCallback CkCallbackExit(void);                          /**< CkExit(0) */

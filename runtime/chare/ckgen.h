@@ -21,38 +21,87 @@ extern "C" {
  * (16-byte aligned), the message struct of a message entry, or a CkReductionMsg. */
 typedef void (*CkGenCall)(void *self, void *payload);
 
+/** [sync]: calls the handler and writes its answer, `reply_bytes` bytes, to `reply`; a message
+ * answer is written as its pointer, which then belongs to the runtime. */
+typedef void (*CkGenAnswer)(void *self, void *payload, void *reply);
+
+/** [when(...)]: whether the element takes this call now. Free of side effects. */
+typedef bool (*CkGenWhen)(const void *self, const void *payload);
+
 enum {
 	CKGEN_EXPEDITED = 1,       /* [expedited] */
 	CKGEN_MESSAGE = 2,         /* the payload is a user message; the handler gets it writable */
 	CKGEN_NOARGS = 4,          /* can be the target of any callback */
 	CKGEN_REDUCTION = 8,       /* has `reduced` */
+	CKGEN_THREADED = 0x10,     /* [threaded]: runs on a stack of its own; also set by [sync] if
+				    * declared so */
+	CKGEN_SYNC = 0x20,         /* [sync]: has `answer` */
+	CKGEN_WHEN = 0x40,         /* has `when` */
+	CKGEN_EXCLUSIVE = 0x80,    /* [exclusive], of a nodegroup */
+	CKGEN_IMMEDIATE = 0x100,   /* [immediate], of a nodegroup */
+	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a missing element is made on the caller's PE */
+	CKGEN_CREATEHOME = 0x400,  /* [createhome]: ... on its home PE */
+	CKGEN_AGGREGATE = 0x800,   /* [aggregate]: calls travel in batches */
+	CKGEN_NOCOPY = 0x1000,     /* has `ncpy`: arrays sent from the caller's memory */
+	CKGEN_NOTRACE = 0x2000,    /* [notrace] */
+	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
 };
+
+/** A message type. pack and unpack are NULL unless the program packs it itself. */
+typedef struct CkGenMessage {
+	const char *name;
+	void *(*pack)(void *msg);        /* takes the message, gives a CkAllocBuffer'ed one */
+	void *(*unpack)(void *buffer);   /* the reverse */
+} CkGenMessage;
+
+/** In a payload, for a `nocopy` array. The stub sets ptr, bytes and done; the runtime may
+ * replace the pointer by a copy within the payload (at != 0) when it leaves the process. */
+typedef struct CkGenNcpy {
+	const void *ptr;           /* the caller's memory; valid in its process only */
+	uint64_t bytes;
+	uint64_t at;               /* 0: ptr counts; else offset of the copy from the payload */
+	uint64_t pad;
+	CkCallback done;           /* fired when the caller may change its memory */
+} CkGenNcpy;
 
 typedef struct CkGenEntry {
 	const char *name;
 	CkGenCall call;
 	CkGenCall reduced;         /* from a CkReductionMsg; NULL when no callback may target it */
-	uint16_t flags;
+	uint32_t flags;            /* CKGEN_* */
 	uint8_t want;              /* CkDataType of a [reductiontarget]; CK_NOTYPE: any */
 	uint8_t want_array;        /* 1: any count (an array parameter); 0: want_count values */
+	uint16_t n_ncpy;           /* CKGEN_NOCOPY: descriptors in the payload */
 	uint32_t want_count;
+	uint32_t stack_bytes;      /* CKGEN_THREADED: [stacksize=...]; 0: the default */
+	const CkGenMessage *message; /* CKGEN_MESSAGE */
+	CkGenAnswer answer;        /* CKGEN_SYNC: in place of call */
+	uint32_t reply_bytes;      /* CKGEN_SYNC: 0 for void */
+	uint32_t reply_message;    /* CKGEN_SYNC: 1: the answer is a message pointer */
+	CkGenWhen when;            /* CKGEN_WHEN */
+	const uint32_t *ncpy;      /* CKGEN_NOCOPY: offsets of the CkGenNcpy in the payload */
 } CkGenEntry;
 
-typedef enum CkGenKind { CKGEN_MAINCHARE = 1, CKGEN_ARRAY, CKGEN_GROUP } CkGenKind;
+typedef enum CkGenKind {
+	CKGEN_MAINCHARE = 1, CKGEN_ARRAY, CKGEN_GROUP, CKGEN_CHARE, CKGEN_NODEGROUP
+} CkGenKind;
 
 typedef struct CkGenChare {
 	const char *name;
 	CkGenKind kind;
-	int nd;                    /* dimensions of an array, else 0 */
+	int nd;                    /* dimensions of an array; 0 for other kinds and for an array
+				    * with an index type of the user's */
 	size_t bytes;              /* sizeof the user's struct */
 	const CkGenEntry *entries; /* [0] is the constructor */
 	int n_entries;
+	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
 } CkGenChare;
 
 typedef struct CkGenReadonly {
 	const char *name;
 	void *addr;
 	size_t bytes;
+	const CkGenMessage *message; /* `readonly M *m`: addr is that of the pointer; else NULL */
 } CkGenReadonly;
 
 typedef struct CkGenModule {
@@ -63,6 +112,8 @@ typedef struct CkGenModule {
 	int n_readonlies;
 	void (*const *initnodes)(void); /* run once per node, before any chare */
 	int n_initnodes;
+	void (*const *initprocs)(void); /* run on each PE, after all initnodes, before any chare */
+	int n_initprocs;
 	const struct CkGenModule *const *externs; /* modules this one names */
 	int n_externs;
 } CkGenModule;
@@ -75,30 +126,75 @@ int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
  * zeroed. The caller owns it until one of the functions below takes it. */
 void *CkGen_alloc(size_t bytes);
 
-/** Send the payload to an entry of one element, of all elements, or of a main chare. They take
- * the payload. o may be NULL. `chare` is the stub's own table, for checks and names. */
+/** Send the payload to an entry of one element, of all elements, of a section, of a singleton
+ * chare or of a main chare. They take the payload. o may be NULL. `chare` is the stub's own
+ * table, for checks and names. */
 void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 		const CkEntryOptions *o);
 void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o);
+void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, void *payload,
+		       const CkEntryOptions *o);
+void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *payload,
+		     const CkEntryOptions *o);
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o);
 
-/** Create an array or a group; `payload` holds the constructor's parameters. */
+/** [sync]: send, and suspend the calling thread until the answer is at `reply`. e names an
+ * element; id a singleton chare. Aborts where no threaded entry method runs. */
+void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply);
+void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply);
+
+/** [inline], [local]: the element's struct when it lives on this PE, no handler of it would be
+ * entered twice against its attributes, and it may be called at once; then CkGen_leave after
+ * the handler. NULL otherwise ([local] aborts instead). `frame` is on the caller's stack. */
+typedef struct CkGenFrame { const void *saved[4]; } CkGenFrame;
+void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
+void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
+void CkGen_leave(CkGenFrame *frame);
+
+/** Create an array, a group or nodegroup, a singleton chare; `payload` holds the constructor's
+ * parameters. Without a payload (NULL) the array is empty: elements are inserted. */
 CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload);
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload);
+CkChareID CkGen_newChare(const CkGenChare *chare, int pe, void *payload, const CkEntryOptions *o);
+
+/** Insert one element; pe CK_PE_ANY: on its home PE. */
+void CkGen_insert(const CkGenChare *chare, const CkElement *e, int pe, void *payload);
+
+void CkGen_doneInserting(CkProxy p);
+void CkGen_beginInserting(CkProxy p);
+void CkGen_destroy(const CkElement *e);
 
 /** What an element knows of itself. */
 CkProxy CkGen_thisProxy(const void *self);
 CkIndex CkGen_thisIndex(const void *self);
+CkChareID CkGen_thisChare(const void *self);
 
-/** The user's struct when the element lives on this PE, else NULL. */
+/** The user's struct when the element lives on this PE (nodegroup: node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
-/** Callbacks to an entry of one element, of all, or of a main chare. */
+/** The local elements of an array in index order: NULL starts, NULL ends. */
+void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
+
+/** Sections: of the listed elements. `list` is copied. */
+CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n);
+
+/** Callbacks to an entry of one element, of all, of a section, of a chare, of a main chare. */
 CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry);
 CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry);
+CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry);
+CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
+
+/** Parameters that a pup function packs (see ck.h). The size of what `pup` packs of `n` objects
+ * of `bytes` bytes at `objs`; packing them to `to`; making them anew from `from`: the objects
+ * lie in memory that the message owns and are freed with it. */
+size_t CkGen_pupSize(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n);
+void CkGen_pupPack(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n,
+		   void *to);
+const void *CkGen_pupUnpack(void (*pup)(pup_er p, void *obj), size_t bytes, size_t n,
+			    const void *from, void *payload);
 
 /** Round up to the alignment of arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
