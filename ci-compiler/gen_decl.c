@@ -108,7 +108,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		ci_put(o, "\tuint64_t ck_off_[%d]; /* private */\n", x->n_var);
 	ci_put(o, "};\n%s *%s_alloc(", x->name, x->name);
 	gen_message_params(o, x);
-	ci_put(o, ");\n");
+	ci_put(o, ");\nextern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 }
 

@@ -31,6 +31,15 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
+static void message_table(struct ci_out *o, const struct ci_message *x)
+{
+	if (x->n_var != 0)
+		ci_put(o, "static void ck_fix_%s(void *ck_m)\n{\n\tck_message_%s((%s *)ck_m);\n}\n\n",
+		       x->name, x->name, x->name);
+	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", NULL, NULL, %s};\n\n", x->name, x->name,
+	       x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL");
+}
+
 static void message(struct ci_out *o, const struct ci_message *x)
 {
 	int i = 0;
@@ -59,6 +68,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	for (i = 0; i < x->n_var; i++)
 		ci_put(o, "\tck_m->ck_off_[%d] = ck_at[%d];\n", i, i);
 	ci_put(o, "\tck_message_%s(ck_m);\n\treturn ck_m;\n}\n\n", x->name);
+	message_table(o, x);
 }
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
@@ -123,7 +133,8 @@ static void array_creation(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, ");\n\treturn ck_p;\n}\n\n");
 	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims ck_dims", c->name, c->name);
 	gen_params(o, c->ctor, ", ");
-	ci_put(o, ")\n{\n\tconst CkArrayOptions ck_o = {ck_dims, NULL};\n\n");
+	ci_put(o, ")\n{\n\tCkArrayOptions ck_o;\n\n");
+	ci_put(o, "\tmemset(&ck_o, 0, sizeof ck_o);\n\tck_o.dims = ck_dims;\n");
 	ci_put(o, "\treturn %s_ckNew_opt(&ck_o", c->name);
 	gen_args(o, c->ctor, ", ");
 	ci_put(o, ");\n}\n\n");
@@ -197,17 +208,22 @@ static int want_count(const struct ci_entry *e)
 	return n;
 }
 
+/* All columns, in the order of CkGenEntry: C++ has no other way to name them. */
 static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	const char *reduced = "NULL";
+	const char *message = "NULL";
 	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
 
-	ci_put(o, "\t{\"%s\", ck_call_%s_%s, ", e->ctor ? c->name : e->name, c->name, e->name);
-	if (!gen_has_cb(e))
-		ci_put(o, "NULL, %s, 0, 0, 0},\n", flags(o->ci, e));
-	else
-		ci_put(o, "ck_reduced_%s_%s,\n\t %s, %s, %d, %d},\n", c->name, e->name,
-		       flags(o->ci, e), e->want != NULL ? e->want : "CK_NOTYPE", any_count,
-		       any_count ? 0 : want_count(e));
+	if (gen_has_cb(e))
+		reduced = ci_fmt(o->ci, "ck_reduced_%s_%s", c->name, e->name);
+	if (gen_takes_message(e))
+		message = ci_fmt(o->ci, "&ck_type_%s", e->params->type.text);
+	ci_put(o, "\t{\"%s\", ck_call_%s_%s, %s,\n\t %s, ", e->ctor ? c->name : e->name, c->name,
+	       e->name, reduced, flags(o->ci, e));
+	ci_put(o, "%s, %d, 0, %d, 0, %s,\n\t NULL, 0, 0, NULL, NULL, NULL},\n",
+	       e->want != NULL ? e->want : "CK_NOTYPE", gen_has_cb(e) && any_count,
+	       any_count ? 0 : want_count(e), message);
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)
@@ -226,7 +242,7 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d\n};\n\n", c->name, n);
+	ci_put(o, "\tck_entries_%s, %d, 0\n};\n\n", c->name, n);
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)
@@ -285,7 +301,7 @@ static int readonly_list(struct ci_out *o, const struct ci_module *m)
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
 		if (n++ == 0)
 			ci_put(o, "static const CkGenReadonly ck_readonlies_%s[] = {\n", m->name);
-		ci_put(o, "\t{\"%s\", &%s, sizeof %s},\n", r->name, r->name, r->name);
+		ci_put(o, "\t{\"%s\", &%s, sizeof %s, NULL},\n", r->name, r->name, r->name);
 	}
 	if (n != 0)
 		ci_put(o, "};\n");
@@ -314,6 +330,7 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	list_member(o, "chares", m->name, chares);
 	list_member(o, "readonlies", m->name, readonly);
 	list_member(o, "initnodes", m->name, initnodes);
+	list_member(o, "initprocs", m->name, 0);
 	list_member(o, "externs", m->name, externs);
 	ci_put(o, "};\n");
 }

@@ -47,11 +47,15 @@ enum {
 	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
 };
 
-/** A message type. pack and unpack are NULL unless the program packs it itself. */
+/** A message type. pack and unpack are NULL unless the program packs it itself; fix is NULL
+ * then and for messages without arrays. */
 typedef struct CkGenMessage {
 	const char *name;
 	void *(*pack)(void *msg);        /* takes the message, gives a CkAllocBuffer'ed one */
 	void *(*unpack)(void *buffer);   /* the reverse */
+	void (*fix)(void *msg);          /* points its arrays into it, where its bytes were copied.
+					  * ckci's code does so before a handler or a caller sees
+					  * it; the runtime for readonly messages */
 } CkGenMessage;
 
 /** In a payload, for a `nocopy` array. The stub sets ptr, bytes and done; the runtime may
@@ -80,6 +84,7 @@ typedef struct CkGenEntry {
 	uint32_t reply_message;    /* CKGEN_SYNC: 1: the answer is a message pointer */
 	CkGenWhen when;            /* CKGEN_WHEN */
 	const uint32_t *ncpy;      /* CKGEN_NOCOPY: offsets of the CkGenNcpy in the payload */
+	const CkGenMessage *reply; /* reply_message: its type */
 } CkGenEntry;
 
 typedef enum CkGenKind {

@@ -38,16 +38,19 @@ static void ck_reduced_HelloMain_Finished(void *ck_self, void *ck_m)
 }
 
 static const CkGenEntry ck_entries_HelloMain[] = {
-	{"HelloMain", ck_call_HelloMain_new, NULL, 0, 0, 0, 0},
+	{"HelloMain", ck_call_HelloMain_new, NULL,
+	 0, CK_NOTYPE, 0, 0, 0, 0, NULL,
+	 NULL, 0, 0, NULL, NULL, NULL},
 	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
-	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0},
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0, 0, NULL,
+	 NULL, 0, 0, NULL, NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 50 "Hello.def.h"
-	ck_entries_HelloMain, 2
+#line 53 "Hello.def.h"
+	ck_entries_HelloMain, 2, 0
 };
 
 CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self)
@@ -88,16 +91,19 @@ static void ck_reduced_HelloArray_PrintHello(void *ck_self, void *ck_m)
 }
 
 static const CkGenEntry ck_entries_HelloArray[] = {
-	{"HelloArray", ck_call_HelloArray_new, NULL, 0, 0, 0, 0},
+	{"HelloArray", ck_call_HelloArray_new, NULL,
+	 0, CK_NOTYPE, 0, 0, 0, 0, NULL,
+	 NULL, 0, 0, NULL, NULL, NULL},
 	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
-	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0},
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0, 0, NULL,
+	 NULL, 0, 0, NULL, NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 100 "Hello.def.h"
-	ck_entries_HelloArray, 2
+#line 106 "Hello.def.h"
+	ck_entries_HelloArray, 2, 0
 };
 
 CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *ck_o)
@@ -110,8 +116,10 @@ CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *ck_o)
 
 CProxy_HelloArray HelloArray_ckNew(CkArrayDims ck_dims)
 {
-	const CkArrayOptions ck_o = {ck_dims, NULL};
+	CkArrayOptions ck_o;
 
+	memset(&ck_o, 0, sizeof ck_o);
+	ck_o.dims = ck_dims;
 	return HelloArray_ckNew_opt(&ck_o);
 }
 
@@ -164,15 +172,16 @@ static const CkGenChare *const ck_chares_Hello[] = {
 	&ck_chare_HelloArray,
 };
 static const CkGenReadonly ck_readonlies_Hello[] = {
-	{"mainProxy", &mainProxy, sizeof mainProxy},
-	{"a", &a, sizeof a},
-	{"num", &num, sizeof num},
+	{"mainProxy", &mainProxy, sizeof mainProxy, NULL},
+	{"a", &a, sizeof a, NULL},
+	{"num", &num, sizeof num, NULL},
 };
 const CkGenModule ck_module_Hello = {
 	"Hello",
 	ck_chares_Hello, 2, /* chares */
 	ck_readonlies_Hello, 3, /* readonlies */
 	NULL, 0, /* initnodes */
+	NULL, 0, /* initprocs */
 	NULL, 0, /* externs */
 };
 
