@@ -72,6 +72,7 @@ void boot_table_fini(struct boot_table *t)
 		free(t->entries[i].text);
 	}
 	free(t->entries);
+	*t = (struct boot_table){ .n = 0 };
 }
 
 /* ---- alone -------------------------------------------------------------------------- */
@@ -371,6 +372,11 @@ int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap,
 		rc = decode(text + head, value, len);
 	free(text);
 	return rc;
+}
+
+void boot_forget(struct boot *b)
+{
+	boot_table_fini(&b->table);
 }
 
 void boot_abort(struct boot *b, int code)

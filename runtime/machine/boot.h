@@ -36,6 +36,9 @@ int boot_fence(struct boot *b, int timeout_ms) __attribute__((warn_unused_result
 int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap, size_t *len_p)
 	__attribute__((warn_unused_result));
 
+/** Nothing more will be got: drop the local copies of what the others have put. */
+void boot_forget(struct boot *b);
+
 /** Ask the launcher to end the job with `code`. Any thread, also from a fault handler
  * (only write(2) is called). Returns: the caller exits itself. */
 void boot_abort(struct boot *b, int code);

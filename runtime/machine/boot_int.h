@@ -30,6 +30,7 @@ struct boot_table {
 
 int boot_table_add(struct boot_table *t, const char *key, const char *text);
 const char *boot_table_find(struct boot_table *t, const char *key);
+/** Frees all; the table is empty afterwards. */
 void boot_table_fini(struct boot_table *t);
 
 /** A wire client. All but abort run on the main thread. */

@@ -45,6 +45,7 @@ struct pmi1 {
 	bool broken;        /* the stream's place is unknown */
 	bool has_getall;
 	bool table_stale;   /* a fence passed since the last bulk read */
+	size_t n_read;      /* of the server's entries; in the table until boot_forget */
 	char kvsname[260];
 	char line[LINE_BYTES];      /* the last line received, terminated */
 	char in[LINE_BYTES];        /* received, not yet handed out as lines */
@@ -216,7 +217,7 @@ static int pmi1_fence(struct boot *b, int timeout_ms)
 static int read_table(struct pmi1 *p)
 {
 	char line[64], count[24], key[BOOT_WIRE_KEY_MAX + 1], text[BOOT_TEXT_MAX + 1];
-	snprintf(line, sizeof(line), "cmd=ck_getall from=%zu\n", p->base.table.n);
+	snprintf(line, sizeof(line), "cmd=ck_getall from=%zu\n", p->n_read);
 	int rc = exchange(p, line, "ck_all");
 	if (rc)
 		return rc;
@@ -232,6 +233,7 @@ static int read_table(struct pmi1 *p)
 		rc = boot_table_add(&p->base.table, key, text);
 		if (rc)
 			return lose(p, rc, "no memory for the bulk read");
+		p->n_read++;
 	}
 	p->table_stale = false;
 	return 0;

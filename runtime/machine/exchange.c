@@ -146,8 +146,39 @@ static int job_alloc(struct cmi *m)
 
 	j->first_pe = calloc(n + 1, sizeof *j->first_pe);
 	j->host_id = calloc(n, sizeof *j->host_id);
-	m->host_name = calloc(n, sizeof *m->host_name);
-	return j->first_pe && j->host_id && m->host_name ? 0 : -ENOMEM;
+	return j->first_pe && j->host_id ? 0 : -ENOMEM;
+}
+
+/* One name for each run of nodes on one host, in order, each with its 0: launchers fill host
+ * after host, so there are about as many names as hosts. */
+
+static bool starts_host(const struct cmi_job *j, int node)
+{
+	return node == 0 || j->host_id[node] != j->host_id[node - 1];
+}
+
+static int add_host_name(struct cmi *m, size_t *used, const char *name)
+{
+	size_t len = strnlen(name, HOST_NAME_CAP - 1);
+	char *grown = realloc(m->host_names, *used + len + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	m->host_names = grown;
+	memcpy(grown + *used, name, len);
+	grown[*used + len] = 0;
+	*used += len + 1;
+	return 0;
+}
+
+const char *machine_host_name(const struct cmi *m, int node)
+{
+	const char *name = m->host_names;
+
+	for (int i = 1; i <= node; i++)
+		if (starts_host(&m->job, i))
+			name += strlen(name) + 1;
+	return name;
 }
 
 static bool well_formed(const struct host_blob *b, size_t len)
@@ -157,7 +188,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 }
 
 /** Take in what `node` published. Each node checks all others against itself. */
-static int take_host(struct cmi *m, int node, struct share_name *share_p)
+static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
 	size_t len = 0;
@@ -174,9 +205,7 @@ static int take_host(struct cmi *m, int node, struct share_name *share_p)
 	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
-	memcpy(m->host_name[node], b.host_name, HOST_NAME_CAP);
-	m->host_name[node][HOST_NAME_CAP - 1] = 0;
-	return 0;
+	return starts_host(&m->job, node) ? add_host_name(m, names_used, b.host_name) : 0;
 }
 
 /** Derive the rest of the job from first_pe and host_id. */
@@ -209,6 +238,7 @@ int exchange_hosts(struct cmi *m)
 {
 	struct share_name *shares;
 	struct host_blob b;
+	size_t names_used = 0;
 	int rc;
 
 	m->job.node = m->o.net ? m->o.loop_rank : boot_rank(m->boot);
@@ -224,7 +254,7 @@ int exchange_hosts(struct cmi *m)
 	if (!rc && !shares)
 		rc = -ENOMEM;
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
-		rc = take_host(m, node, &shares[node]);
+		rc = take_host(m, node, &shares[node], &names_used);
 	if (!rc)
 		rc = finish_job(m);
 	if (!rc)
@@ -262,26 +292,39 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-/** Cut a node's blob into addresses; false when it does not fit its own lengths. */
-static bool split_wires(struct cmi *m, int node, const unsigned char *blob, size_t len)
+/** Append a node's addresses to m->addresses, `blob` being what it published; *cap is the room
+ * there. -EPROTO when the blob does not fit its own lengths. */
+static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
-	size_t at = sizeof(struct wires_head);
+	struct wire_addresses *a = &m->addresses;
+	size_t at = sizeof(struct wires_head), end = a->at[m->job.first_pe[node]];
 
+	if (end + len > UINT32_MAX)
+		return -E2BIG;
+	if (end + len > *cap) {
+		size_t room = 2 * *cap + len;
+		unsigned char *grown = realloc(a->bytes, room);
+
+		if (!grown)
+			return -ENOMEM;
+		a->bytes = grown;
+		*cap = room;
+	}
 	for (int pe = m->job.first_pe[node]; pe < m->job.first_pe[node + 1]; pe++) {
-		struct wire_address *a = &m->address[pe];
 		uint32_t n;
 
-		if (at + sizeof n > len)
-			return false;
+		if (len - at < sizeof n)
+			return -EPROTO;
 		memcpy(&n, blob + at, sizeof n);
 		at += sizeof n;
 		if (n > CMI_ADDR_MAX || n > len - at)
-			return false;
-		a->len = n;
-		memcpy(a->bytes, blob + at, n);
+			return -EPROTO;
+		memcpy(a->bytes + end, blob + at, n);
 		at += n;
+		end += n;
+		a->at[pe + 1] = (uint32_t)end;
 	}
-	return at == len;
+	return at == len ? 0 : -EPROTO;
 }
 
 /** The node that differs from node 0 prints; the others fail in silence. */
@@ -294,28 +337,34 @@ static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint
 			machine_say("node %d (host %s) runs another program than node 0 (host "
 				    "%s): what they register differs. Start the same binary on "
 				    "all nodes",
-				    node, m->host_name[node], m->host_name[0]);
+				    node, machine_host_name(m, node), machine_host_name(m, 0));
 		return -EPROTO;
 	}
 	return 0;
 }
 
-static int collect_wires(struct cmi *m, unsigned char *blob, size_t cap, uint64_t *fingerprint)
+static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
+			 uint64_t *fingerprint)
 {
+	size_t len = 0, cap = 0;
+	unsigned char *shrunk;
+
 	for (int node = 0; node < m->job.n_nodes; node++) {
-		size_t len = 0;
-		int rc = meet_get(m, node, "wires", blob, cap, &len);
+		int rc = meet_get(m, node, "wires", blob, blob_cap, &len);
 
 		if (rc)
 			return rc;
-		if (len < sizeof(struct wires_head) || !split_wires(m, node, blob, len)) {
-			machine_say("node %d cannot understand the addresses of node %d (%zu "
-				    "bytes)",
-				    m->job.node, node, len);
-			return -EPROTO;
+		rc = len < sizeof(struct wires_head) ? -EPROTO
+						     : take_wires(m, node, blob, len, &cap);
+		if (rc) {
+			machine_say("node %d cannot take in the addresses of node %d (%zu bytes): "
+				    "%s", m->job.node, node, len, strerror(-rc));
+			return rc;
 		}
 		memcpy(&fingerprint[node], blob, sizeof *fingerprint);
 	}
+	shrunk = realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1);
+	m->addresses.bytes = shrunk ? shrunk : m->addresses.bytes;
 	return compare_fingerprints(m, fingerprint);
 }
 
@@ -333,14 +382,17 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 	cap = sizeof(struct wires_head) + most * (sizeof(uint32_t) + CMI_ADDR_MAX);
 	blob = malloc(cap);
 	fingerprints = calloc((size_t)j->n_nodes, sizeof *fingerprints);
-	m->address = calloc((size_t)j->n_pes, sizeof *m->address);
-	rc = blob && fingerprints && m->address ? 0 : -ENOMEM;
+	m->addresses.at = calloc((size_t)j->n_pes + 1, sizeof *m->addresses.at);
+	rc = blob && fingerprints && m->addresses.at ? 0 : -ENOMEM;
 	if (!rc)
 		rc = publish_wires(m, fingerprint);
 	if (!rc)
 		rc = exchange_fence(m);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
+	/* Not after the first meeting: a fast node's wires may have come with a slow one's hosts. */
+	if (m->boot)
+		boot_forget(m->boot);
 	free(fingerprints);
 	free(blob);
 	return rc;
@@ -351,6 +403,7 @@ void exchange_free(struct cmi *m)
 	free(m->job.first_pe);
 	free(m->job.node_of);
 	free(m->job.host_id);
-	free(m->host_name);
-	free(m->address);
+	free(m->host_names);
+	free(m->addresses.bytes);
+	free(m->addresses.at);
 }

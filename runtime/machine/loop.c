@@ -57,10 +57,9 @@ struct loop_pe {
 	int n_held;
 };
 
-/** Something that a node has published. */
+/** Something that a node has published; never changes. */
 struct loop_blob {
 	struct loop_blob *next;
-	int rank;
 	char key[32];
 	size_t len;
 	unsigned char value[];
@@ -70,11 +69,14 @@ struct cmi_loop_net {
 	int n_nodes;
 	uint64_t seed;
 	struct cmi **node; /* [n_nodes] */
+	/* [n_nodes]: what each has published, newest first. Pushed by the node itself with a
+	 * release, read by all with an acquire. Found by rank and without the lock, because all
+	 * nodes read from all: through one locked list 1024 nodes took 52 s to start. */
+	_Atomic(struct loop_blob *) *blobs;
 	pthread_mutex_t lock; /* guards all below, and node[] until the first fence */
 	pthread_cond_t moved;
 	int n_joined, n_at_fence;
 	unsigned long round;  /* fences passed */
-	struct loop_blob *blobs;
 };
 
 static struct loop_pe *loop_pe(struct cmi_pe *w)
@@ -92,7 +94,10 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 	if (!net)
 		return NULL;
 	net->node = calloc((size_t)n_nodes, sizeof *net->node);
-	if (!net->node) {
+	net->blobs = calloc((size_t)n_nodes, sizeof *net->blobs);
+	if (!net->node || !net->blobs) {
+		free(net->node);
+		free(net->blobs);
 		free(net);
 		return NULL;
 	}
@@ -106,14 +111,21 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 	return net;
 }
 
+static void blobs_free(struct loop_blob *b)
+{
+	while (b) {
+		struct loop_blob *next = b->next;
+
+		free(b);
+		b = next;
+	}
+}
+
 void cmi_loop_net_destroy(struct cmi_loop_net *net)
 {
-	while (net->blobs) {
-		struct loop_blob *b = net->blobs;
-
-		net->blobs = b->next;
-		free(b);
-	}
+	for (int rank = 0; rank < net->n_nodes; rank++)
+		blobs_free(net->blobs[rank]);
+	free(net->blobs);
 	pthread_cond_destroy(&net->moved);
 	pthread_mutex_destroy(&net->lock);
 	free(net->node);
@@ -147,37 +159,31 @@ int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void
 
 	if (!b)
 		return -ENOMEM;
-	b->rank = rank;
 	snprintf(b->key, sizeof b->key, "%s", key);
 	b->len = len;
 	memcpy(b->value, value, len);
-	pthread_mutex_lock(&net->lock);
-	b->next = net->blobs;
-	net->blobs = b;
-	pthread_mutex_unlock(&net->lock);
+	/* Relaxed: nobody else writes this rank's list. Release: pairs with loop_net_get. */
+	b->next = atomic_load_explicit(&net->blobs[rank], memory_order_relaxed);
+	atomic_store_explicit(&net->blobs[rank], b, memory_order_release);
 	return 0;
 }
 
 int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
 		 size_t *len_p)
 {
-	struct loop_blob *b;
-	int rc = 0;
+	/* Acquire: pairs with loop_net_put; the blob and all behind it are written. */
+	const struct loop_blob *b =
+		atomic_load_explicit(&net->blobs[rank], memory_order_acquire);
 
-	pthread_mutex_lock(&net->lock);
-	b = net->blobs;
-	while (b && !(b->rank == rank && strcmp(b->key, key) == 0))
+	while (b && strcmp(b->key, key) != 0)
 		b = b->next;
-	if (!b) {
-		rc = -ENOENT;
-	} else if (b->len > cap) {
-		rc = -EMSGSIZE;
-	} else {
-		memcpy(value, b->value, b->len);
-		*len_p = b->len;
-	}
-	pthread_mutex_unlock(&net->lock);
-	return rc;
+	if (!b)
+		return -ENOENT;
+	if (b->len > cap)
+		return -EMSGSIZE;
+	memcpy(value, b->value, b->len);
+	*len_p = b->len;
+	return 0;
 }
 
 int loop_net_fence(struct cmi_loop_net *net, int timeout_ms)

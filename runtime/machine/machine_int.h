@@ -24,6 +24,14 @@ struct wire_address {
 	unsigned char bytes[CMI_ADDR_MAX];
 };
 
+/** The addresses of all PEs, one behind the other: PE p's from at[p] to at[p + 1]. Every node
+ * keeps them all, so they take what they need and no more: 108 bytes on one host, 178 on several
+ * with tcp, where a slot of CMI_ADDR_MAX each had taken a kilobyte. */
+struct wire_addresses {
+	unsigned char *bytes;
+	uint32_t *at; /* [n_pes + 1] */
+};
+
 /** One back end. Threads: "main" is the node's main thread, "PE" the wire's own. */
 struct cmi_ops {
 	const char *name;
@@ -105,8 +113,8 @@ struct cmi {
 	struct cmi_job job;
 	bool job_known;
 	struct share *share;  /* message memory, and the way to the host's other nodes */
-	char (*host_name)[HOST_NAME_CAP]; /* [n_nodes] */
-	struct wire_address *address;     /* [n_pes], from cmi_connect on */
+	char *host_names;                 /* machine_host_name reads them */
+	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;
 	struct place place;
@@ -132,8 +140,10 @@ void machine_fill(struct cmi_msg *to, const void *from, size_t bytes);
 
 /** First meeting: learn who is there and on which host; fills m->job. */
 int exchange_hosts(struct cmi *m);
-/** Second meeting: compare fingerprints, swap wire addresses; fills m->address. */
+/** Second meeting: compare fingerprints, swap wire addresses; fills m->addresses. */
 int exchange_wires(struct cmi *m, uint64_t fingerprint);
+/** The name of a node's host. For lines about failures: it takes time. */
+const char *machine_host_name(const struct cmi *m, int node);
 void exchange_free(struct cmi *m);
 /** Bounded fence through the launcher or the loopback net, error printed. */
 int exchange_fence(struct cmi *m);

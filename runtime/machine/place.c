@@ -118,7 +118,8 @@ int place_open(struct cmi *m)
 	if (p->kind == PLACE_CORE && m->job.pes_on_host > p->n_sets) {
 		if (m->o.verbose)
 			machine_say("node %d: %d PEs on %s, %d cores to use: not binding",
-				    m->job.node, m->job.pes_on_host, m->host_name[m->job.node],
+				    m->job.node, m->job.pes_on_host,
+				    machine_host_name(m, m->job.node),
 				    p->n_sets);
 		p->kind = PLACE_NONE;
 	}
@@ -168,5 +169,5 @@ void place_bind(struct cmi *m, int local)
 	}
 	if (m->o.verbose)
 		machine_say("PE %d: node %d on %s, %s", m->job.my_first_pe + local, m->job.node,
-			    m->host_name[m->job.node], text);
+			    machine_host_name(m, m->job.node), text);
 }

@@ -315,7 +315,7 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 	 * saw is only the consequence. Still here afterwards, we are the one to tell. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s", m->job.node, w->base.pe,
-		    what, pe, node, m->host_name[node], ucs_status_string(status));
+		    what, pe, node, machine_host_name(m, node), ucs_status_string(status));
 }
 
 static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
@@ -328,11 +328,12 @@ static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 
 static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
 {
+	const struct wire_addresses *a = &e->w->base.m->addresses;
 	const ucp_ep_params_t params = {
 		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
-		.address = (const ucp_address_t *)e->w->base.m->address[e->pe].bytes,
+		.address = (const ucp_address_t *)(a->bytes + a->at[e->pe]),
 		.err_mode = mode,
 		.err_handler = {.cb = ep_error, .arg = e},
 	};

@@ -303,6 +303,40 @@ static void three_nodes_agree_on_the_job(void **state)
 	world_end(&w);
 }
 
+/** All read from all, while some already publish for the second meeting. */
+static void a_hundred_nodes_agree_on_the_job(void **state)
+{
+	enum { N = 100 };
+	static struct connect c[N];
+	static struct pe pe[N];
+	struct cmi_loop_net *net = cmi_loop_net_create(N, 0);
+
+	(void)state;
+	assert_non_null(net);
+	for (int i = 0; i < N; i++) {
+		struct cmi_options o = {.n_pes = 1, .net = net, .loop_rank = i};
+
+		c[i].fingerprint = 7;
+		assert_int_equal(cmi_open(&o, &CLIENT, &c[i].m), 0);
+		assert_int_equal(cmi_pe_open(c[i].m, 0, &pe[i], &pe[i].wire), 0);
+	}
+	for (int i = 0; i < N; i++)
+		assert_int_equal(pthread_create(&c[i].thread, NULL, connect_one, &c[i]), 0);
+	for (int i = 0; i < N; i++)
+		pthread_join(c[i].thread, NULL);
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(c[i].rc, 0);
+		assert_int_equal(cmi_job(c[i].m)->n_pes, N);
+		assert_int_equal(cmi_job(c[i].m)->pes_on_host, N);
+		assert_int_equal(cmi_job(c[i].m)->first_on_host, i);
+	}
+	for (int i = 0; i < N; i++) {
+		cmi_pe_close(pe[i].wire);
+		cmi_close(c[i].m);
+	}
+	cmi_loop_net_destroy(net);
+}
+
 static void another_program_is_refused(void **state)
 {
 	struct connect c[NODES] = {{.fingerprint = 5}, {.fingerprint = 5}, {.fingerprint = 6}};
@@ -592,6 +626,7 @@ int main(void)
 	const struct CMUnitTest facts[] = {
 		cmocka_unit_test(alone_it_is_one_node_without_a_network),
 		cmocka_unit_test(three_nodes_agree_on_the_job),
+		cmocka_unit_test(a_hundred_nodes_agree_on_the_job),
 		cmocka_unit_test(another_program_is_refused),
 		cmocka_unit_test(a_missing_node_is_noticed_in_time),
 		cmocka_unit_test(every_pair_keeps_its_order),
