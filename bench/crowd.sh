@@ -46,16 +46,11 @@ while [ $round -lt "$rounds" ]; do
 		done
 	done
 	round=$((round + 1))
-done | awk -v kinds="$kinds" -v pes="$pes" '
-function median(kind, n,    i, j, t, m, list) {
-	m = count[kind, n]
-	for (i = 1; i <= m; i++)
+done | awk -v kinds="$kinds" -v pes="$pes" "$(cat "${0%/*}/median.awk")"'
+function milliseconds(kind, n,    i, list) {
+	for (i = 1; i <= count[kind, n]; i++)
 		list[i] = ms[kind, n, i]
-	for (i = 2; i <= m; i++)
-		for (j = i; j > 1 && list[j - 1] > list[j]; j--) {
-			t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
-		}
-	return m % 2 ? list[(m + 1) / 2] : (list[m / 2] + list[m / 2 + 1]) / 2
+	return median(list, count[kind, n])
 }
 $1 == "FAILED" {
 	print "crowd.sh: " substr($0, 8) > "/dev/stderr"
@@ -72,7 +67,7 @@ END {
 		for (p = 1; p <= n_pes; p++)
 			if (count[kind[k], pe[p]])
 				printf "crowd-%s %d %.2f ms\n", kind[k], pe[p],
-					median(kind[k], pe[p])
+					milliseconds(kind[k], pe[p])
 	printf "\n%6s", "PEs"
 	for (k = 1; k <= n_kinds; k++)
 		printf "  %20s", kind[k]
@@ -83,10 +78,10 @@ END {
 			if (!count[kind[k], pe[p]])
 				printf "  %20s", "-"
 			else if (!count[kind[k], pe[1]])
-				printf "  %12.2f        ", median(kind[k], pe[p])
+				printf "  %12.2f        ", milliseconds(kind[k], pe[p])
 			else
-				printf "  %12.2f %6.2fx", median(kind[k], pe[p]),
-					median(kind[k], pe[p]) / median(kind[k], pe[1])
+				printf "  %12.2f %6.2fx", milliseconds(kind[k], pe[p]),
+					milliseconds(kind[k], pe[p]) / milliseconds(kind[k], pe[1])
 		}
 		print ""
 	}

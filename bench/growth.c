@@ -4,23 +4,25 @@
  * endpoints. bench/growth.sh runs it for growing N and prints the law.
  *
  *	ckrun -n 16 build/bench/growth            16 real nodes (processes)
+ *	ckrun -n 16 --ppn 16 build/bench/growth   16 PEs of one node (threads)
  *	build/bench/growth --nodes 256            256 nodes of one PE inside one process, joined
  *	                                          by queues: no network, all tables
  *	--all      every PE also sends to every other one: the worst case
  *	--smoke    a short run
  *
  * Each PE sends one message to the next, and the figures of all go up a tree. Prints
- * `name N value unit`, "sim-" in front where the nodes are not real:
+ * `name N value unit`; "sim-" stands in front where the nodes are not real, "threads-" where they
+ * are the PEs of one, whose number N is then:
  *	start      ms from the start of a node's program to its first message, the slowest
- *	memory     kB of a node: real ones their proportional share of what they map (Pss); in a
- *	           simulation what the process has grown by, divided by N
+ *	memory     kB of a node, or PE: real ones their proportional share of what they map (Pss);
+ *	           in a simulation what the process has grown by, divided by N
  *	endpoints  of the network, opened by a PE: the most that one has. On one host all messages
  *	           may go another way, which needs none: UCX_TLS=tcp shows them
  *	peers      with which a PE has begun to count credits: the most that one has
  *	files      open in a process, the most
  *
- * Simulated nodes share 2 cores and the queues' locks, so their start is no time that a real job
- * would need; the growth of their tables is real.
+ * Simulated nodes share the cores and one process's memory, so their start is no time that a real
+ * job would need; the growth of their tables is real.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -118,14 +120,17 @@ static double count_peers(const struct pe *pe)
 static void print(struct pe *pe)
 {
 	const struct growth *g = growth_of(pe);
-	int n = pe->node->job->n_nodes;
+	const struct cmi_job *job = pe->node->job;
+	bool threads = job->n_nodes == 1 && job->n_pes > 1;
+	int n = threads ? job->n_pes : job->n_nodes;
 
 	if (g->net)
 		part.value[MEMORY] = number_in("/proc/self/status", "VmRSS:") -
 				     g->memory_before;
 	for (int f = 0; f < FIGURES; f++)
 		if (!g->net || f != FILES)
-			printf("%s%s%s %d %.3f %s\n", g->net ? "sim-" : "", figures[f].name,
+			printf("%s%s%s %d %.3f %s\n",
+			       g->net ? "sim-" : threads ? "threads-" : "", figures[f].name,
 			       g->all ? "-all" : "", n,
 			       figures[f].sum ? part.value[f] / n : part.value[f],
 			       *figures[f].unit ? figures[f].unit : "-");

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # growth.sh [-r MOST] [-s MOST] [-n ROUNDS] [BUILD]: what a node costs in a job of N nodes, for N =
-# 2, 4, 8, ... real nodes (processes of this host, up to -r, default 64), and simulated ones (in
-# one process, up to -s, default 512): bench/growth says how. 0 leaves one of them out.
+# 2, 4, 8, ... real nodes (processes of this host, up to -r, default 64), as many threads, and
+# simulated nodes (in one process, up to -s, default 1024): bench/growth says how. 0 leaves one of
+# them out.
 #
 # Prints `name N value unit`, medians of ROUNDS (default 3) runs:
 #	launch         ms from the start of ckrun to its end, for examples/hello
 #	start, memory, endpoints, peers, files   of bench/growth, real nodes, messages by reference
+#	threads-...    the same for N PEs of one node
 #	tcp-...-all    the same when all talk to all by tcp, up to a quarter of the nodes: what
 #	               a network's endpoints cost
 #	sim-...        simulated
@@ -18,7 +20,7 @@
 #
 # A machine that runs out of anything ends the series: the N that did not work is named on stderr.
 set -u
-real=64 sim=512 rounds=3
+real=64 sim=1024 rounds=3
 while getopts r:s:n: option; do
 	case $option in
 	r) real=$OPTARG ;;
@@ -81,18 +83,12 @@ launches() {
 
 launches
 series "$real" "" "$B/bin/ckrun" --timeout $patience -n N "$B/bench/growth"
+series "$real" "" "$B/bin/ckrun" --timeout $patience -n N --ppn N "$B/bench/growth"
 series $((real / 4)) tcp- env UCX_TLS=tcp,self \
 	"$B/bin/ckrun" --timeout $patience -n N "$B/bench/growth" --all
 series "$sim" "" "$B/bench/growth" --nodes N
 
-awk '
-function median(list, n,    i, j, t) {
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && list[j - 1] > list[j]; j--) {
-			t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
-		}
-	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
+awk "$(cat "${0%/*}/median.awk")"'
 function slope(x, y, n,    i, sx, sy, sxx, sxy) {
 	for (i = 1; i <= n; i++) {
 		sx += x[i]; sy += y[i]; sxx += x[i] * x[i]; sxy += x[i] * y[i]

@@ -1,62 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local: what a call costs that stays on its PE, against a call through a pointer.
+ * local: what a call costs that stays on its PE, against a C call, direct and through a pointer.
  *
  *	build/bench/local [HOPS]
  *
  * Prints `name parameter value unit`:
- *	call-pointer  0     ns per C call through a pointer, the reference
+ *	call-direct   0     ns per C call that is not inlined, the loop around it included
+ *	call-pointer  0     ns per C call through a pointer
  *	local-call    0     ns per entry call to an array element: send, queue, dispatch; the
  *	                    calls were queued 1000 at a time
  *	local-hop     0     the same when each call makes the next
- *	idle-scan     N     ns that N armed idle channels add to one pass of the scheduler loop (a
- *	                    timer that sets itself again is called once in each pass)
+ *	local-pass    0     ns of a pass of the scheduler loop: one timer, which sets itself again
  *
- * Instructions: valgrind --tool=callgrind --toggle-collect=Hopper_on_count build/bench/local 20000
+ * Instructions: bench/instructions.sh has valgrind count them, and tells the series apart by the
+ * functions here that are not inlined.
+ *
+ * Ancestor: Table II of the ARMI thesis, "Overhead of method invocation (ns)": direct, by method
+ * pointer, and a local asynchronous RMI. The inliner was disabled there, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
-#include "ckdirect.h"
 #include "csd.h"
 #include "local.decl.h"
 
 enum { BURST = 1000, ROUNDS = 7 };
-static const int ARMED[] = { 0, 1, 10, 100, 1000, 10000 };
-enum { N_ARMED = sizeof ARMED / sizeof ARMED[0] };
 
 struct Main {
 	int unused;
 };
 
 struct Hopper {
-	int hops, bursts, passes, at, round;
-	double t0, us[ROUNDS], base_ns;
-	CkDirectHandle *channel;
-	uint64_t *buffer;
-	int n_channels;
+	int hops, bursts, passes, round;
+	double t0, us[ROUNDS];
 };
 
-/* ---- reference -------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------- */
 
-static void callee(void *arg, int n)
+static __attribute__((noinline)) void callee(void *arg, int n)
 {
 	*(volatile int *)arg += n;
 }
 
-static void report_pointer_call(int n)
+static __attribute__((noinline)) void call_directly(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		callee(&sum, i);
+}
+
+static __attribute__((noinline)) void call_by_pointer(int n)
 {
 	void (*volatile fn)(void *, int) = callee;
 	int sum = 0;
-	double t0 = bench_now_us();
 
 	for (int i = 0; i < n; i++)
 		fn(&sum, i);
-	CkPrintf("call-pointer 0 %.2f ns\n", (bench_now_us() - t0) * 1000 / n);
 }
 
-/* ---- calls queued in bursts -------------------------------------------------------------- */
+static __attribute__((noinline)) void print_references(double direct_us, double pointer_us, int n)
+{
+	CkPrintf("call-direct 0 %.2f ns\n", direct_us * 1000 / n);
+	CkPrintf("call-pointer 0 %.2f ns\n", pointer_us * 1000 / n);
+}
+
+static void report_references(int n)
+{
+	double t0 = bench_now_us(), t1, t2;
+
+	call_directly(n);
+	t1 = bench_now_us();
+	call_by_pointer(n);
+	t2 = bench_now_us();
+	print_references(t1 - t0, t2 - t1, n);
+}
+
+/* ---- one series after the other ---------------------------------------------------------- */
 
 static void start_burst(Hopper *self)
 {
@@ -66,16 +87,28 @@ static void start_burst(Hopper *self)
 		Hopper_count(me, i);
 }
 
-static void start_hops(Hopper *self)
+static __attribute__((noinline)) void start_bursts(Hopper *self)
+{
+	self->bursts = self->hops / BURST;
+	self->t0 = bench_now_us();
+	start_burst(self);
+}
+
+static __attribute__((noinline)) void start_hops(Hopper *self)
 {
 	self->t0 = bench_now_us();
 	Hopper_hop(Hopper_thisElement(self), self->hops);
 }
 
-static void never(void *arg)
+/* A round is over. True, and the median is out, when it was the last of its series. */
+static bool round_done(Hopper *self, const char *name, int units)
 {
-	(void)arg;
-	CkAbort("an idle channel fired");
+	self->us[self->round++] = bench_now_us() - self->t0;
+	if (self->round < ROUNDS)
+		return false;
+	CkPrintf("%s 0 %.1f ns\n", name, bench_median(self->us, ROUNDS) * 1000 / units);
+	self->round = 0;
+	return true;
 }
 
 static void start_passes(Hopper *self);
@@ -85,36 +118,16 @@ static void pass(void *arg)
 {
 	Hopper *self = arg;
 
-	if (--self->passes) {
+	if (--self->passes)
 		CcdCallFnAfter(pass, self, 0);
-		return;
-	}
-	self->us[self->round++] = bench_now_us() - self->t0;
-	if (self->round == ROUNDS) {
-		double ns = bench_median(self->us, ROUNDS) * 1000 / self->hops;
-
-		if (self->at == 0)
-			self->base_ns = ns;
-		else
-			CkPrintf("idle-scan %d %.1f ns\n", ARMED[self->at], ns - self->base_ns);
-		self->round = 0;
-		self->at++;
-	}
-	if (self->at == N_ARMED)
+	else if (round_done(self, "local-pass", self->hops))
 		CkExit(0);
 	else
 		start_passes(self);
 }
 
-/* Bring the number of armed channels to ARMED[at], and count passes. */
-static void start_passes(Hopper *self)
+static __attribute__((noinline)) void start_passes(Hopper *self)
 {
-	while (self->n_channels < ARMED[self->at]) {
-		int i = self->n_channels++;
-
-		self->channel[i] = CkDirect_createHandle(&self->buffer[i * 8], sizeof(uint64_t),
-							 UINT64_MAX, never, self);
-	}
 	self->passes = self->hops;
 	self->t0 = bench_now_us();
 	CcdCallFnAfter(pass, self, 0);
@@ -124,53 +137,33 @@ void Hopper_on_count(Hopper *self, int left)
 {
 	if (left)
 		return;
-	if (--self->bursts > 0) {
+	if (--self->bursts > 0)
 		start_burst(self);
-		return;
-	}
-	self->us[self->round++] = bench_now_us() - self->t0;
-	if (self->round < ROUNDS) {
-		self->bursts = self->hops / BURST;
-		self->t0 = bench_now_us();
-		start_burst(self);
-		return;
-	}
-	CkPrintf("local-call 0 %.1f ns\n", bench_median(self->us, ROUNDS) * 1000 /
-		 (self->hops / BURST * BURST));
-	self->round = 0;
-	start_hops(self);
+	else if (round_done(self, "local-call", self->hops / BURST * BURST))
+		start_hops(self);
+	else
+		start_bursts(self);
 }
 
 void Hopper_on_hop(Hopper *self, int left)
 {
-	if (left) {
+	if (left)
 		Hopper_hop(Hopper_thisElement(self), left - 1);
-		return;
-	}
-	self->us[self->round++] = bench_now_us() - self->t0;
-	if (self->round < ROUNDS) {
+	else if (round_done(self, "local-hop", self->hops))
+		start_passes(self);
+	else
 		start_hops(self);
-		return;
-	}
-	CkPrintf("local-hop 0 %.1f ns\n", bench_median(self->us, ROUNDS) * 1000 / self->hops);
-	self->round = 0;
-	start_passes(self);
 }
 
 void Hopper_on_new(Hopper *self)
 {
-	self->channel = calloc((size_t)ARMED[N_ARMED - 1], sizeof *self->channel);
-	self->buffer = aligned_alloc(64, (size_t)ARMED[N_ARMED - 1] * 64);
-	if (!self->channel || !self->buffer)
-		CkAbort("no memory for the channels");
+	(void)self;
 }
 
-void Hopper_on_burst(Hopper *self, int n)
+void Hopper_on_start(Hopper *self, int n)
 {
 	self->hops = n;
-	self->bursts = n / BURST;
-	self->t0 = bench_now_us();
-	start_burst(self);
+	start_bursts(self);
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -179,8 +172,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 			    : 200000;
 
 	(void)self;
-	report_pointer_call(n);
-	Hopper_burst(Hopper_at(Hopper_ckNew(CkDims(1)), 0), n);
+	report_references(n);
+	Hopper_start(Hopper_at(Hopper_ckNew(CkDims(1)), 0), n);
 }
 
 #include "local.def.h"

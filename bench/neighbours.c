@@ -18,32 +18,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "plan.h"
 #include "neighbours.decl.h"
 
 static const int KS[] = { 2, 4, 8, 16 };
 enum { N_KS = sizeof KS / sizeof KS[0], K_MOST = 16 };
-enum { ITERATIONS_PROBE = 4, ITERATIONS_LEAST = 4, ITERATIONS_MOST = 5000 };
-static const double RUN_US = 20000, SMOKE_RUN_US = 200;
 
-struct series {
-	int k;
-	size_t bytes;
-	int iterations; /* 0: not known yet */
-	double us[BENCH_REPEATS_MAX];
-};
-
+/* A series' kind is its K. */
 struct Main {
-	struct bench_options opt;
-	struct series *series;
-	int n_series, at, repeat, iterations;
-	double run_us, t0;
+	struct plan_options opt;
+	struct plan *plan;
+	double t0;
 };
 
 struct Node {
 	struct bench_payload payload;
 	char *area;
-	int k, iterations, iteration;
+	int k;
+	long iterations, iteration;
 	bool going;
 	int n_in[2]; /* of this iteration and the next, by the last bit of its number */
 };
@@ -79,7 +71,7 @@ static void go_on(Node *self)
 	}
 }
 
-void Node_on_prepare(Node *self, int k, size_t bytes, int iterations)
+void Node_on_prepare(Node *self, int k, size_t bytes, long iterations)
 {
 	self->k = k;
 	self->iterations = iterations;
@@ -100,16 +92,16 @@ void Node_on_go(Node *self)
 }
 
 /* May come before `go` does, from a neighbour that has been told already. */
-void Node_on_ghost(Node *self, int iteration, size_t n, const char *v)
+void Node_on_ghost(Node *self, long iteration, size_t n, const char *v)
 {
 	struct bench_payload in = self->payload;
 
 	(void)n;
 	in.words = (uint64_t *)(uintptr_t)(v + ((char *)in.words - self->area));
 	if (iteration != self->iteration && iteration != self->iteration + 1)
-		CkAbort("a ghost of iteration %d came in iteration %d", iteration, self->iteration);
+		CkAbort("a ghost of iteration %ld came in iteration %ld", iteration, self->iteration);
 	if (touch && !bench_arrived_whole(&in, (uint64_t)iteration + 1))
-		CkAbort("a ghost of %zu bytes, iteration %d, arrived torn", in.bytes, iteration);
+		CkAbort("a ghost of %zu bytes, iteration %ld, arrived torn", in.bytes, iteration);
 	self->n_in[iteration & 1]++;
 	if (self->going)
 		go_on(self);
@@ -124,10 +116,9 @@ void Node_on_new(Node *self)
 
 static void next_run(Main *self)
 {
-	const struct series *s = &self->series[self->at];
+	const struct series *s = plan_current(self->plan);
 
-	self->iterations = s->iterations ? s->iterations : ITERATIONS_PROBE;
-	Node_prepare_all(nodes, s->k, s->bytes, self->iterations);
+	Node_prepare_all(nodes, s->kind, s->parameter, s->count);
 }
 
 void Main_on_prepared(Main *self)
@@ -138,76 +129,53 @@ void Main_on_prepared(Main *self)
 
 static void report(Main *self)
 {
-	for (int i = 0; i < self->n_series; i++)
-		CkPrintf("neighbours-k%d-%s %zu %.3f us\n", self->series[i].k,
-			 CkNumNodes() > 1 ? "nodes" : "threads", self->series[i].bytes,
-			 bench_median(self->series[i].us, self->opt.repeats));
-	free(self->series);
+	for (int i = 0; i < self->plan->n; i++) {
+		const struct series *s = &self->plan->series[i];
+
+		CkPrintf("neighbours-k%d-%s %zu %.3f us\n", s->kind,
+			 CkNumNodes() > 1 ? "nodes" : "threads", s->parameter,
+			 plan_us(self->plan, s->kind, s->parameter));
+	}
+	free(self->plan);
 	CkExit(0);
 }
 
-/* The first run of a series warms up and tells how many iterations fill the others. */
 void Main_on_finished(Main *self)
 {
-	struct series *s = &self->series[self->at];
-	double us = (bench_now_us() - self->t0) / self->iterations;
-
-	if (!s->iterations) {
-		double n = self->run_us / us;
-
-		s->iterations = n < ITERATIONS_LEAST  ? ITERATIONS_LEAST
-				: n > ITERATIONS_MOST ? ITERATIONS_MOST
-						      : (int)n;
+	if (plan_record(self->plan, bench_now_us() - self->t0))
 		next_run(self);
-		return;
-	}
-	s->us[self->repeat] = us;
-	if (++self->at == self->n_series) {
-		self->at = 0;
-		self->repeat++;
-	}
-	if (self->repeat == self->opt.repeats)
-		report(self);
 	else
-		next_run(self);
+		report(self);
 }
 
-static void plan(Main *self)
+static void make_plan(Main *self)
 {
-	self->series = calloc((size_t)self->opt.nsizes * N_KS, sizeof *self->series);
-	if (!self->series)
-		CkAbort("no memory for the results");
+	self->plan = bench_alloc(sizeof *self->plan);
+	plan_init(self->plan, &self->opt);
 	for (int k = 0; k < N_KS; k++)
-		for (int i = 0; i < self->opt.nsizes; i++)
-			self->series[self->n_series++] =
-				(struct series){ .k = KS[k], .bytes = self->opt.bytes[i] };
+		for (int i = 0; i < self->opt.common.nsizes; i++)
+			plan_add(self->plan, KS[k], self->opt.common.bytes[i]);
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	static const size_t sizes[] = { 64, 512, 4096, 16384, 65536 };
 
-	bench_options_init(&self->opt);
-	memcpy(self->opt.bytes, sizes, sizeof sizes);
-	self->opt.nsizes = sizeof sizes / sizeof sizes[0];
-	self->run_us = RUN_US;
+	plan_options_init(&self->opt, sizes, sizeof sizes / sizeof sizes[0]);
 	n_nodes = 32;
 	for (int i = 1; i < m->argc; i++) {
-		if (strcmp(m->argv[i], "--smoke") == 0) {
-			self->run_us = SMOKE_RUN_US;
-			self->opt.repeats = 1;
-		} else if (strcmp(m->argv[i], "--chares") == 0) {
+		if (strcmp(m->argv[i], "--chares") == 0) {
 			i++;
 			n_nodes = (int)bench_number(m->argv[0], "--chares", m->argv[i], K_MOST + 1,
 						    100000);
-		} else if (!bench_option(&self->opt, m->argc, m->argv, &i)) {
+		} else if (!plan_option(&self->opt, m->argc, m->argv, &i)) {
 			CkError("neighbours: unknown option %s\n", m->argv[i]);
 			CkExit(2);
 			return;
 		}
 	}
-	touch = self->opt.touch;
-	plan(self);
+	touch = self->opt.common.touch;
+	make_plan(self);
 	mainProxy = Main_thisProxy(self);
 	nodes = Node_ckNew(CkDims(n_nodes));
 	next_run(self);

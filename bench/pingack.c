@@ -16,170 +16,161 @@
  *	pingack-send  ns      what one call takes the sender, which makes them all in a row
  *
  * Every message is written afresh, read on arrival, and must come in order.
+ * bench/mpi/pingack_mpi.c does the same with MPI.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "pingack.h"
 #include "pingack.decl.h"
 
-/* A flood: enough messages for a run of the wanted length, but no more than this under way. */
-enum { N_PROBE = 100, N_LEAST = 10, N_MOST = 20000, FLOOD_BYTES = 16 << 20 };
-static const double RUN_US = 20000, SMOKE_RUN_US = 200;
+enum kind { ONE_ACK, EACH_ACK, KINDS };
 
 struct Main {
 	int unused;
 };
 
-struct series {
-	size_t bytes;
-	bool each;
-	int n; /* messages to each receiver */
-	double rate[BENCH_REPEATS_MAX], send_ns[BENCH_REPEATS_MAX];
-};
-
 struct Peer {
-	/* Everyone. */
+	/* Everyone: the run. */
 	struct bench_payload payload; /* a receiver's gives only the layout */
 	char *area;
-	int n, n_in;
+	int flood, n_in;
 	bool each;
 	/* PE 0. */
-	struct series *series;
-	int n_series, at, repeat;
-	int waiting; /* for so many answers */
-	double t0, sent_us;
+	struct plan *plan;
+	double (*send_us)[BENCH_REPEATS_MAX]; /* [plan->n]: of one flood */
+	long floods;                 /* still to be sent; the first of a run is not timed */
+	int waiting;                 /* for so many answers */
+	double t0, sending_us;
 };
 
-static void set_up(Peer *self, size_t bytes, int n, bool each)
+static void set_up(Peer *self, bool each, size_t bytes)
 {
 	free(self->area);
 	self->area = bench_alloc(bench_area_bytes(bytes));
 	bench_payload_init(&self->payload, self->area, bytes);
-	self->n = n;
+	self->flood = pingack_flood(bytes);
 	self->n_in = 0;
 	self->each = each;
 }
 
 /* ---- the receivers ------------------------------------------------------------------------- */
 
-void Peer_on_begin(Peer *self, size_t bytes, int n, bool each)
+void Peer_on_begin(Peer *self, bool each, size_t bytes)
 {
-	set_up(self, bytes, n, each);
+	set_up(self, each, bytes);
 	Peer_begun(Peer_at(peers, 0));
 }
 
-void Peer_on_item(Peer *self, unsigned trip, size_t n, const char *v)
+void Peer_on_item(Peer *self, int trip, size_t n, const char *v)
 {
 	struct bench_payload in = self->payload;
 
 	(void)n;
 	in.words = (uint64_t *)(uintptr_t)(v + ((char *)in.words - self->area));
-	if (trip != (unsigned)++self->n_in)
-		CkAbort("message %u came as number %d", trip, self->n_in);
-	if (opt.touch && !bench_arrived_whole(&in, trip))
-		CkAbort("message %u of %zu bytes arrived torn", trip, in.bytes);
+	if (trip != ++self->n_in)
+		CkAbort("message %d came as number %d", trip, self->n_in);
+	if (opt.common.touch && !bench_arrived_whole(&in, (uint64_t)trip))
+		CkAbort("message %d of %zu bytes arrived torn", trip, in.bytes);
 	if (self->each)
 		Peer_ack(Peer_at(peers, 0), 1);
-	else if (self->n_in == self->n)
-		Peer_ack(Peer_at(peers, 0), self->n);
+	else if (trip == self->flood)
+		Peer_ack(Peer_at(peers, 0), self->flood);
+	if (trip == self->flood)
+		self->n_in = 0;
 }
 
 /* ---- the sender ---------------------------------------------------------------------------- */
 
-/* The probe of a series goes first. */
-static int messages_of(const struct series *s)
-{
-	return s->n ? s->n : N_PROBE;
-}
-
 static void next_run(Peer *self)
 {
-	const struct series *s = &self->series[self->at];
+	const struct series *s = plan_current(self->plan);
 
-	set_up(self, s->bytes, messages_of(s), s->each);
+	set_up(self, s->kind == EACH_ACK, s->parameter);
+	self->floods = s->count;
+	self->sending_us = 0;
 	self->waiting = CkNumPes() - 1;
 	for (int pe = 1; pe < CkNumPes(); pe++)
-		Peer_begin(Peer_at(peers, pe), s->bytes, self->n, s->each);
+		Peer_begin(Peer_at(peers, pe), s->kind == EACH_ACK, s->parameter);
+}
+
+static void send_flood(Peer *self)
+{
+	double t0 = bench_now_us();
+
+	self->waiting = self->flood * (CkNumPes() - 1);
+	for (int i = 1; i <= self->flood; i++) {
+		if (opt.common.touch)
+			bench_refresh(&self->payload, (uint64_t)i);
+		for (int pe = 1; pe < CkNumPes(); pe++)
+			Peer_item(Peer_at(peers, pe), i, bench_area_bytes(self->payload.bytes),
+				  self->area);
+	}
+	self->sending_us += bench_now_us() - t0;
 }
 
 void Peer_on_begun(Peer *self)
 {
-	if (--self->waiting)
-		return;
-	self->waiting = self->n * (CkNumPes() - 1);
-	self->t0 = bench_now_us();
-	for (int i = 1; i <= self->n; i++) {
-		if (opt.touch)
-			bench_refresh(&self->payload, (uint64_t)i);
-		for (int pe = 1; pe < CkNumPes(); pe++)
-			Peer_item(Peer_at(peers, pe), (unsigned)i,
-				  bench_area_bytes(self->payload.bytes), self->area);
-	}
-	self->sent_us = bench_now_us() - self->t0;
-}
-
-/* As many as fill a run, but the sender should not wait for the flow control. */
-static int messages_for(size_t bytes, double us_each)
-{
-	double n = run_us / us_each, fit = (double)FLOOD_BYTES / (double)(bytes + 64);
-
-	n = n < fit ? n : fit;
-	return n < N_LEAST ? N_LEAST : n > N_MOST ? N_MOST : (int)n;
+	if (--self->waiting == 0)
+		send_flood(self);
 }
 
 static void report(Peer *self)
 {
 	const char *place = CkNumNodes() > 1 ? "nodes" : "threads";
 
-	for (int i = 0; i < self->n_series; i++) {
-		struct series *s = &self->series[i];
+	for (int i = 0; i < self->plan->n; i++) {
+		struct series *s = &self->plan->series[i];
+		double n = (double)pingack_flood(s->parameter) * (CkNumPes() - 1);
 
-		CkPrintf("pingack%s-%s %zu %.3f Mmsg/s\n", s->each ? "-each" : "", place, s->bytes,
-			 bench_median(s->rate, opt.repeats));
-		if (!s->each)
-			CkPrintf("pingack-send-%s %zu %.1f ns\n", place, s->bytes,
-				 bench_median(s->send_ns, opt.repeats));
+		CkPrintf("pingack%s-%s %zu %.3f Mmsg/s\n", s->kind == EACH_ACK ? "-each" : "",
+			 place, s->parameter, n / plan_us(self->plan, s->kind, s->parameter));
+		if (s->kind == ONE_ACK)
+			CkPrintf("pingack-send-%s %zu %.1f ns\n", place, s->parameter,
+				 bench_median(self->send_us[i], self->plan->repeats) * 1000 / n);
 	}
-	free(self->series);
+	free(self->send_us);
+	free(self->plan);
 	CkExit(0);
+}
+
+static void end_run(Peer *self)
+{
+	double us = bench_now_us() - self->t0;
+	struct series *s = plan_current(self->plan);
+
+	if (plan_timed(self->plan))
+		self->send_us[s - self->plan->series][self->plan->repeat] =
+			self->sending_us / (double)s->count;
+	if (plan_record(self->plan, us))
+		next_run(self);
+	else
+		report(self);
 }
 
 void Peer_on_ack(Peer *self, int n)
 {
-	struct series *s = &self->series[self->at];
-	double sent = (double)self->n * (CkNumPes() - 1), us;
-
 	self->waiting -= n;
 	if (self->waiting)
 		return;
-	us = bench_now_us() - self->t0;
-	if (!s->n) {
-		s->n = messages_for(s->bytes, us / self->n);
-		next_run(self);
-		return;
+	if (self->floods == plan_current(self->plan)->count) {
+		self->t0 = bench_now_us();
+		self->sending_us = 0;
 	}
-	s->rate[self->repeat] = sent / us;
-	s->send_ns[self->repeat] = self->sent_us * 1000 / sent;
-	if (++self->at == self->n_series) {
-		self->at = 0;
-		self->repeat++;
-	}
-	if (self->repeat == opt.repeats)
-		report(self);
+	if (self->floods--)
+		send_flood(self);
 	else
-		next_run(self);
+		end_run(self);
 }
 
 void Peer_on_start(Peer *self)
 {
-	self->series = calloc((size_t)opt.nsizes * 2, sizeof *self->series);
-	if (!self->series)
-		CkAbort("no memory for the results");
-	for (int each = 0; each < 2; each++)
-		for (int i = 0; i < opt.nsizes; i++)
-			self->series[self->n_series++] =
-				(struct series){ .bytes = opt.bytes[i], .each = each };
+	self->plan = bench_alloc(sizeof *self->plan);
+	plan_init(self->plan, &opt);
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < opt.common.nsizes; i++)
+			plan_add(self->plan, kind, opt.common.bytes[i]);
+	self->send_us = bench_alloc((size_t)self->plan->n * sizeof *self->send_us);
 	next_run(self);
 }
 
@@ -192,18 +183,10 @@ void Peer_on_new(Peer *self)
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	static const size_t sizes[] = { 8, 32, 128, 1024, 8192, 65536 };
-
 	(void)self;
-	bench_options_init(&opt);
-	memcpy(opt.bytes, sizes, sizeof sizes);
-	opt.nsizes = sizeof sizes / sizeof sizes[0];
-	run_us = RUN_US;
+	pingack_options_init(&opt);
 	for (int i = 1; i < m->argc; i++) {
-		if (strcmp(m->argv[i], "--smoke") == 0) {
-			run_us = SMOKE_RUN_US;
-			opt.repeats = 1;
-		} else if (!bench_option(&opt, m->argc, m->argv, &i)) {
+		if (!plan_option(&opt, m->argc, m->argv, &i)) {
 			CkError("pingack: unknown option %s\n", m->argv[i]);
 			CkExit(2);
 			return;

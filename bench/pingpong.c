@@ -7,33 +7,32 @@
  *	ckrun -n 2 build/bench/pingpong              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/pingpong      between two PEs of one node (threads)
  *
- * Options: bench.h's, and --message or --channel for only one of the two.
- * Prints `name bytes microseconds`, medians.
+ * Options: bench.h's, --smoke, and --message, --handover, --channel for only those.
+ * Prints `name bytes microseconds`, medians; "threads" instead of "nodes" within a node:
+ *	message-nodes    a call with an array: copied into a message by the sender, read where it
+ *	                 lies by the receiver
+ *	handover-nodes   one message object that goes to and fro: nobody copies. With --no-touch
+ *	                 nobody looks at its data either, and what is left is the handing over of a
+ *	                 reference. The figures that are published for Charm++ on threads are of
+ *	                 this kind
+ *	channel-nodes    CkDirect_put into the other's buffer
+ *
+ * Ancestor: Table 1 of the CkDirect paper.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "plan.h"
 #include "pingpong.decl.h"
 
-enum mode { MESSAGE, CHANNEL, MODES };
-
-enum { TRIPS_PROBE = 200, TRIPS_LEAST = 20, TRIPS_MOST = 100000 };
-static const double RUN_US = 20000; /* of one timed run */
+enum mode { MESSAGE, HANDOVER, CHANNEL, MODES };
+static const char *const NAME[MODES] = { "message", "handover", "channel" };
 
 #define NEVER UINT64_MAX /* the last word is a trip's number */
 
 struct Main {
 	int unused;
-};
-
-/* One measurement: a mode and a size, with all its repeats. */
-struct series {
-	enum mode mode;
-	size_t bytes;
-	long trips;
-	double us[BENCH_REPEATS_MAX];
 };
 
 struct Peer {
@@ -44,12 +43,11 @@ struct Peer {
 	struct bench_payload out, in;
 	void *out_area, *in_area;
 	CkDirectHandle here, there;
-	/* Element 0: what is measured, and how far it is. */
-	struct series *series;
-	int n_series, at, repeat;
-	long left;
-	bool timed;
+	/* Element 0: what is measured. */
+	struct plan *plan;
+	long left;                 /* trips; those beyond the plan's count are not timed */
 	double t0;
+	bool more;                 /* runs to come */
 };
 
 static CProxyElement_Peer other(const Peer *self)
@@ -59,48 +57,71 @@ static CProxyElement_Peer other(const Peer *self)
 
 /* ---- the ball ---------------------------------------------------------------------------- */
 
-static void throw_ball(Peer *self)
+/* The layout `like` at another place. */
+static struct bench_payload laid_over(const struct bench_payload *like, const void *area,
+				      const char *v)
 {
+	struct bench_payload p = *like;
+
+	p.words = (uint64_t *)(uintptr_t)(v + ((const char *)like->words - (const char *)area));
+	return p;
+}
+
+static void throw_ball(Peer *self, Ball *b)
+{
+	struct bench_payload out = b ? laid_over(&self->out, self->out_area, b->v) : self->out;
+
 	self->trip++;
-	if (opt.touch)
-		bench_refresh(&self->out, self->trip);
-	else
-		*bench_last(&self->out) = self->trip;
+	if (opt.common.touch)
+		bench_refresh(&out, self->trip);
+	else if (!b)
+		*bench_last(&out) = self->trip;
 	if (self->mode == CHANNEL)
 		CkDirect_put(&self->there);
+	else if (b)
+		Peer_handed(other(self), b);
 	else
 		Peer_ball(other(self), bench_area_bytes(self->bytes), self->out_area);
 }
 
-static void finish(Peer *self);
+static void end_run(Peer *self);
 
-static void catch_ball(Peer *self, const struct bench_payload *in)
+static void catch_ball(Peer *self, const struct bench_payload *in, Ball *b)
 {
 	self->trip++;
-	if (opt.touch && !bench_arrived_whole(in, self->trip))
+	if (opt.common.touch && !bench_arrived_whole(in, self->trip))
 		CkAbort("trip %llu of %zu bytes arrived torn", (unsigned long long)self->trip,
 			self->bytes);
 	if (self->mode == CHANNEL)
 		CkDirect_ready(&self->here);
-	if (Peer_thisIndex(self) == 0 && --self->left == 0)
-		finish(self);
+	if (Peer_thisIndex(self) == 0 && --self->left == plan_current(self->plan)->count)
+		self->t0 = bench_now_us();
+	if (Peer_thisIndex(self) == 0 && self->left == 0)
+		end_run(self);
 	else
-		throw_ball(self);
+		throw_ball(self, b);
 }
 
 static void channel_ball(void *self)
 {
-	catch_ball(self, &((Peer *)self)->in);
+	catch_ball(self, &((Peer *)self)->in, NULL);
 }
 
 /* A payload as it lies in the message. */
 void Peer_on_ball(Peer *self, size_t n, const char *v)
 {
-	struct bench_payload in = self->in;
+	struct bench_payload in = laid_over(&self->in, self->in_area, v);
 
 	(void)n;
-	in.words = (uint64_t *)(uintptr_t)(v + ((char *)in.words - (char *)self->in_area));
-	catch_ball(self, &in);
+	catch_ball(self, &in, NULL);
+}
+
+/* The last one is not sent on, so the runtime frees it. */
+void Peer_on_handed(Peer *self, Ball *b)
+{
+	struct bench_payload in = laid_over(&self->out, self->out_area, b->v);
+
+	catch_ball(self, &in, b);
 }
 
 /* ---- one run: buffers and channels for it, throw, take down ------------------------------------ */
@@ -157,72 +178,58 @@ void Peer_on_end(Peer *self)
 
 static void next_run(Peer *self)
 {
-	const struct series *s = &self->series[self->at];
+	const struct series *s = plan_current(self->plan);
 
-	set_up(self, s->mode, s->bytes);
-	Peer_begin(other(self), s->mode, s->bytes, self->here);
+	set_up(self, (enum mode)s->kind, s->parameter);
+	Peer_begin(other(self), s->kind, s->parameter, self->here);
 }
 
+static Ball *new_ball(const Peer *self)
+{
+	size_t area = bench_area_bytes(self->bytes);
+	Ball *b = Ball_alloc(area);
+
+	memcpy(b->v, self->out_area, area);
+	return b;
+}
+
+/* The first eighth is not timed: buffers and channels are new to the caches. */
 void Peer_on_begun(Peer *self, CkDirectHandle theirs)
 {
+	long count = plan_current(self->plan)->count;
+
 	connect(self, theirs);
-	self->timed = false;
-	self->left = TRIPS_PROBE;
-	self->t0 = bench_now_us();
-	throw_ball(self);
+	self->left = count + count / 8 + 1;
+	throw_ball(self, self->mode == HANDOVER ? new_ball(self) : NULL);
 }
 
-/* The probe warms up and tells how many trips fill a run. */
-static void finish(Peer *self)
+static void end_run(Peer *self)
 {
-	struct series *s = &self->series[self->at];
-	double us = bench_now_us() - self->t0;
-
-	if (self->timed) {
-		s->us[self->repeat] = us / (double)s->trips;
-		Peer_end(other(self));
-		return;
-	}
-	if (!s->trips) {
-		s->trips = (long)(RUN_US / (us / TRIPS_PROBE));
-		if (s->trips < TRIPS_LEAST)
-			s->trips = TRIPS_LEAST;
-		if (s->trips > TRIPS_MOST)
-			s->trips = TRIPS_MOST;
-	}
-	self->timed = true;
-	self->left = s->trips;
-	self->t0 = bench_now_us();
-	throw_ball(self);
+	self->more = plan_record(self->plan, bench_now_us() - self->t0);
+	Peer_end(other(self));
 }
 
 static void report(Peer *self)
 {
-	static const char *const name[MODES] = { "message", "channel" };
 	const char *between = CkNumNodes() > 1 ? "nodes" : "threads";
 
-	for (int i = 0; i < self->n_series; i++) {
-		struct series *s = &self->series[i];
+	for (int i = 0; i < self->plan->n; i++) {
+		const struct series *s = &self->plan->series[i];
 
-		CkPrintf("%s-%s %zu %.3f\n", name[s->mode], between, s->bytes,
-			 bench_median(s->us, opt.repeats));
+		CkPrintf("%s-%s %zu %.3f\n", NAME[s->kind], between, s->parameter,
+			 plan_us(self->plan, s->kind, s->parameter));
 	}
-	free(self->series);
+	free(self->plan);
 	CkExit(0);
 }
 
-/* All series once per repeat, so that a disturbance costs each of them one repeat. */
 void Peer_on_ended(Peer *self)
 {
 	take_down(self);
-	if (++self->at == self->n_series) {
-		self->at = 0;
-		self->repeat++;
-	}
-	if (self->repeat == opt.repeats)
-		report(self);
-	else
+	if (self->more)
 		next_run(self);
+	else
+		report(self);
 }
 
 void Peer_on_new(Peer *self)
@@ -232,32 +239,39 @@ void Peer_on_new(Peer *self)
 
 void Peer_on_start(Peer *self)
 {
-	self->series = calloc((size_t)opt.nsizes * MODES, sizeof *self->series);
+	self->plan = bench_alloc(sizeof *self->plan);
+	plan_init(self->plan, &opt);
 	for (int m = 0; m < MODES; m++)
-		for (int i = 0; i < opt.nsizes; i++)
-			if (!only[MODES - 1 - m])
-				self->series[self->n_series++] =
-					(struct series){ .mode = (enum mode)m, .bytes = opt.bytes[i] };
+		for (int i = 0; i < opt.common.nsizes; i++)
+			if (wanted[m])
+				plan_add(self->plan, m, opt.common.bytes[i]);
 	next_run(self);
 }
 
 /* ---- main ----------------------------------------------------------------------------------------- */
 
+/* "--message" and its like. */
+static bool mode_option(const char *text)
+{
+	for (int m = 0; m < MODES; m++)
+		if (strncmp(text, "--", 2) == 0 && strcmp(text + 2, NAME[m]) == 0)
+			return wanted[m] = true;
+	return false;
+}
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)self;
-	bench_options_init(&opt);
+	plan_options_init(&opt, NULL, 0);
 	for (int i = 1; i < m->argc; i++) {
-		if (strcmp(m->argv[i], "--message") == 0) {
-			only[MESSAGE] = true;
-		} else if (strcmp(m->argv[i], "--channel") == 0) {
-			only[CHANNEL] = true;
-		} else if (!bench_option(&opt, m->argc, m->argv, &i)) {
+		if (!mode_option(m->argv[i]) && !plan_option(&opt, m->argc, m->argv, &i)) {
 			CkError("pingpong: unknown option %s\n", m->argv[i]);
 			CkExit(2);
 			return;
 		}
 	}
+	if (!wanted[MESSAGE] && !wanted[HANDOVER] && !wanted[CHANNEL])
+		wanted[MESSAGE] = wanted[HANDOVER] = wanted[CHANNEL] = true;
 	if (CkNumPes() != 2) {
 		CkError("pingpong: needs 2 PEs: ckrun -n 2 [--ppn 2] pingpong\n");
 		CkExit(2);

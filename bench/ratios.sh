@@ -51,14 +51,7 @@ measure() {
 	done
 }
 
-measure "$@" | awk -v base="$base" -v checks="$checks" '
-function median(list, n,    i, j, t) {
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && list[j - 1] > list[j]; j--) {
-			t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
-		}
-	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
+measure "$@" | awk -v base="$base" -v checks="$checks" "$(cat "${0%/*}/median.awk")"'
 function microseconds(name, bytes,    i, n, list) {
 	n = count[name, bytes]
 	for (i = 1; i <= n; i++)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# suite.awk -v R=FOLDER -F, PAIRS TARGETS GROUP.csv...: what suite.sh has measured, as summary.csv,
-# ratios.csv and targets.csv in FOLDER, and the table of targets on stdout.
-
-function median(list, n,    i, j, t) {
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && list[j - 1] > list[j]; j--) {
-			t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
-		}
-	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
+# suite.awk, behind median.awk: awk -F, -v R=FOLDER -f ... PAIRS TARGETS GROUP.csv...: what suite.sh
+# has measured, as summary.csv, ratios.csv and targets.csv in FOLDER, and the table of targets on
+# stdout.
+#
+# Verdicts:
+#	pass
+#	miss     the figure is beyond its limit
+#	bounded  so it is, but the limit is out of reach: a figure of the same run that nothing can
+#	         be better than (the target's `bound`, suite.sh) is beyond the limit, too
 
 function middle(name, at,    i, n, list) {
 	n = rounds[name, at]
@@ -23,9 +22,10 @@ function beside(name, at, i, n) {
 	return rounds[name, at] == n ? value[name, at, i] : middle(name, at)
 }
 
-# The figure over the smallest of the references, round by round; 0 when there is none.
-function ratio(name, at, references,    k, n, i, r, m, least, v, list, part) {
-	n = rounds[name, at]
+# The figure of `name` at `name_at` over the smallest of the references at `at`, round by round; 0
+# when there is none.
+function ratio_across(name, name_at, references, at,    k, n, i, m, least, v, list, part) {
+	n = rounds[name, name_at]
 	m = split(references, part, " ")
 	for (i = 1; i <= n; i++) {
 		least = 0
@@ -38,9 +38,13 @@ function ratio(name, at, references,    k, n, i, r, m, least, v, list, part) {
 		}
 		if (!least)
 			return 0
-		list[i] = value[name, at, i] / least
+		list[i] = value[name, name_at, i] / least
 	}
-	return median(list, n)
+	return n ? median(list, n) : 0
+}
+
+function ratio(name, at, references) {
+	return ratio_across(name, at, references, at)
 }
 
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
@@ -67,33 +71,66 @@ function wanted(at, which, name,    part) {
 	return at == which
 }
 
-# One row for all parameters: the worst of them is shown.
-function judge(title, name, which, op, limit, references,
-		i, at, v, n, worst, where, misses, ok, part) {
+# What is compared with the limit: of the target's name, or of its bound, NAME or NAME@PARAMETER.
+function figure(name, at, which, references,    part, name_at) {
+	name_at = split(name, part, "@") == 2 ? part[2] : at
+	name = part[1]
+	if (split(which, part, "/") == 2)
+		return growth(name, part[1], part[2])
+	if (!((name, name_at) in rounds))
+		return 0
+	if (references == "")
+		return middle(name, name_at)
+	return ratio_across(name, name_at, references, at)
+}
+
+function good(v, op, limit) {
+	return op == "<=" ? v <= limit : v >= limit
+}
+
+# How bad a verdict is; the row shows the worst parameter among those with the worst verdict.
+function rank_of(verdict) {
+	return verdict == "miss" ? 2 : verdict == "bounded"
+}
+
+# One row for all parameters. `reason`: the bound's name, then why it is one.
+function judge(title, name, which, op, limit, references, reason,
+		i, at, v, b, n, worst, where, verdict, r, row, shown, count, bound, why) {
+	bound = why = reason
+	sub(/ .*/, "", bound)
+	sub(/^[^ ]+ */, "", why)
+	row = -1
 	for (i = 1; i <= n_at[name]; i++) {
 		at = at_of[name, i]
-		if (!wanted(at, which, name))
+		if (!wanted(at, which, name) || !(v = figure(name, at, which, references)))
 			continue
-		if (split(which, part, "/") == 2)
-			v = growth(name, part[1], part[2])
-		else
-			v = references == "" ? middle(name, at) : ratio(name, at, references)
-		if (!v)
-			continue
-		ok = op == "<=" ? v <= limit : v >= limit
-		misses += !ok
-		printf "%s,%s,%s,%.4g,%s,%s,%s\n", title_csv(title), name, at, v, op, limit,
-			ok ? "pass" : "miss" >(R "/targets.csv")
-		if (!n++ || (op == "<=" ? v > worst : v < worst)) {
+		b = bound == "" ? 0 : figure(bound, at, which, references)
+		verdict = good(v, op, limit) ? "pass" : b && !good(b, op, limit) ? "bounded" : "miss"
+		count[verdict]++
+		n++
+		printf "%s,%s,%s,%.4g,%s,%s,%s,%s,%s,%s\n", title_csv(title), name, at, v, op,
+			limit, b ? sprintf("%.4g", b) : "", bound, verdict,
+			title_csv(why) >(R "/targets.csv")
+		r = rank_of(verdict)
+		if (r > row || (r == row && (op == "<=" ? v > worst : v < worst))) {
+			row = r
 			worst = v
 			where = at
+			shown = b
 		}
 	}
-	if (!n)
-		printf "%-62s %10s %10s %8s  %s\n", title, "-", "-", op " " limit, "not measured"
-	else
-		printf "%-62s %10s %10.4g %8s  %s\n", title, where, worst, op " " limit,
-			!misses ? "pass" : n == 1 ? "miss" : "miss (" misses " of " n ")"
+	if (!n) {
+		printf "%-62s %10s %10s %8s %8s  %s\n", title, "-", "-", op " " limit, "",
+			"not measured"
+		return
+	}
+	verdict = row == 2 ? "miss" : row == 1 ? "bounded" : "pass"
+	if (row && n > 1)
+		verdict = verdict " (" count[row == 2 ? "miss" : "bounded"] " of " n ")"
+	if (row == 2 && count["bounded"])
+		verdict = verdict ", bounded (" count["bounded"] ")"
+	printf "%-62s %10s %10.4g %8s %8s  %s\n", title, where, worst, op " " limit,
+		shown ? sprintf("%.4g", shown) : "", verdict (count["bounded"] ? ": " why : "")
 }
 
 function title_csv(s) { gsub(/,/, ";", s); return s }
@@ -128,13 +165,14 @@ END {
 			if (r)
 				printf "%s,%s,%s,%.3f\n", pair[k], at, base[k], r >(R "/ratios.csv")
 		}
-	print "target,name,parameter,value,comparison,limit,verdict" >(R "/targets.csv")
-	printf "\n%-62s %10s %10s %8s\n", "target (ratios of the same round; the worst parameter)",
-		"parameter", "measured", "limit"
+	print "target,name,parameter,value,comparison,limit,bound,bound_name,verdict,reason" \
+		>(R "/targets.csv")
+	printf "\n%-62s %10s %10s %8s %8s\n", "target (ratios of the same round; the worst parameter)",
+		"parameter", "measured", "limit", "bound"
 	for (k = 1; k <= n_targets; k++) {
 		split(target[k], part, "|")
 		judge(trim(part[1]), trim(part[2]), trim(part[3]), trim(part[4]), trim(part[5]) + 0,
-			trim(part[6]))
+			trim(part[6]), trim(part[7]))
 	}
 	print ""
 }

@@ -19,6 +19,7 @@
 #	summary.csv    group,name,parameter,median,unit,rounds
 #	ratios.csv     name,parameter,reference,ratio: the pairs of pairs()
 #	targets.csv    the table that is printed at the end, with every parameter
+#	tables.txt     the figures in the columns of the papers that Chard comes from
 #	*.svg, *.png   plots, where gnuplot is installed
 # Exit code: 0 when all programs ran and their data was right, whatever their speed.
 
@@ -50,15 +51,17 @@ started=$SECONDS
 
 # ---- running ------------------------------------------------------------------------------
 
-group= programs=() parameters=() suffixes=() commands=()
+group= programs=() parameters=() suffixes=() commands=() groups_done=0
+groups=$(grep -c '^run_group' bench/suite.sh)
+[ ${#only[@]} = 0 ] || groups=${#only[@]}
 
 # Begin a group; the jobs that follow belong to it.
 group() {
 	group=$1 programs=() parameters=() suffixes=() commands=()
 }
 
-# job [-p PARAMETER] [-a SUFFIX] PROGRAM COMMAND...: PROGRAM must have been built. PARAMETER is for
-# programs that print none; SUFFIX is put behind their names.
+# job [-p PARAMETER] [-a SUFFIX] PROGRAM COMMAND...: PROGRAM must have been built, or be installed.
+# PARAMETER is for programs that print none; SUFFIX is put behind their names.
 job() {
 	local parameter=0 suffix=
 	while [ "${1#-}" != "$1" ]; do
@@ -68,7 +71,7 @@ job() {
 		esac
 		shift 2
 	done
-	[ -x "$B/$1" ] || return 0
+	[ -x "$B/$1" ] || command -v "$1" >/dev/null || return 0
 	programs+=("$1") parameters+=("$parameter") suffixes+=("$suffix")
 	shift
 	commands+=("${*@Q}")
@@ -91,7 +94,14 @@ lines() { # round, number of the job
 	NF == 3 && $2 == "gain_percent" { line($1 "-gain", parameter, $3, "%") }'
 }
 
-say() { [ -t 2 ] && printf '\r\033[K%s' "$*" >&2; }
+# Progress: one line that is written over on a terminal, else a line when a group begins.
+say() {
+	if [ -t 2 ]; then
+		printf '\r\033[K%s' "$*" >&2
+	elif [[ "$*" == *"round 1 of"*", 1/"* ]]; then
+		echo "$*" >&2
+	fi
+}
 
 # Run the jobs of the group in turn, $1 times (default: all rounds).
 run_group() {
@@ -99,10 +109,13 @@ run_group() {
 	[ ${#programs[@]} -gt 0 ] || return 0
 	[ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $group "* ]] || return 0
 	out=$R/$group.csv
+	groups_done=$((groups_done + 1))
 	echo "round,program,name,parameter,value,unit" >"$out"
 	for ((round = 1; round <= n; round++)); do
 		for ((i = 0; i < ${#programs[@]}; i++)); do
-			say "$group: round $round of $n, ${programs[i]##*/}"
+			say "[$groups_done/$groups] $group: round $round of $n," \
+				"$((i + 1))/${#programs[@]} ${programs[i]##*/}," \
+				"$((SECONDS - started)) s"
 			if ! eval "timeout -k 3 $limit ${commands[i]}" </dev/null \
 				>"$R/out" 2>"$R/err"; then
 				say ""
@@ -124,17 +137,15 @@ ck_both() { # and as two PEs of one
 	ck "$@"
 	job "bench/$1" "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/$1" "${@:2}"
 }
-# mpi RANKS [-p PARAMETER] PROGRAM arguments...: by each MPI that is installed. A program that does
-# not say which it is gets the suffix.
+# mpi RANKS [-p PARAMETER SUFFIX] PROGRAM arguments...: by each MPI that is installed. A program that
+# needs a parameter does not say either which MPI it is.
 mpi() {
-	local ranks=$1 options=() suffix m
+	local ranks=$1 options=() suffix= m
 	shift
-	[ "$1" = -p ] && options=(-p "$2") && shift 2
+	[ "$1" = -p ] && options=(-p "$2") && suffix=$3 && shift 3
 	for m in openmpi mpich; do
-		suffix=
-		[ ${#options[@]} -gt 0 ] && suffix=-$m
-		job "${options[@]}" -a "$suffix" "bench/mpi/$1_mpi.$m" $(launcher $m) -n "$ranks" \
-			"$B/bench/mpi/$1_mpi.$m" "${@:2}"
+		job "${options[@]}" -a "${options:+$suffix-$m}" "bench/mpi/$1_mpi.$m" \
+			$(launcher $m) -n "$ranks" "$B/bench/mpi/$1_mpi.$m" "${@:2}"
 	done
 }
 launcher() {
@@ -157,14 +168,18 @@ job bench/floor "$B/bench/floor" "${few[@]}"
 job bench/floor "$B/bench/floor" --threads "${few[@]}"
 ck_both pingpong "${few[@]}"
 mpi 2 pingpong "${few[@]}"
+mpi 2 pingpong --put "${few[@]}"
 run_group
 
 group untouched
 peers=(--no-touch --reps 1 --sizes 100,1000,10000,100000,500000)
 [ "$smoke" ] && peers=(--no-touch --reps 1 --sizes 100)
 job bench/floor "$B/bench/floor" "${peers[@]}"
+job bench/floor "$B/bench/floor" --threads "${peers[@]}"
 job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 "$B/bench/pingpong" "${peers[@]}"
 job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/pingpong" "${peers[@]}"
+mpi 2 pingpong "${peers[@]}"
+job ucx_perftest sh bench/perftest.sh ${smoke:+--smoke}
 run_group
 
 # Each layer's share: handlers, entry methods, MPI.
@@ -182,23 +197,9 @@ ck_both kpings "${once[@]}"
 mpi 2 kpings "${once[@]}"
 run_group
 
-# Instructions of one entry call to an element of the same PE, from its send to the end of its
-# handler: valgrind counts those of one series of hops, and the hops.
-instructions() { # program
-	local out=$R/callgrind
-	valgrind --tool=callgrind --callgrind-out-file="$out" --zero-before=start_hops \
-		--dump-before=start_passes "$1" 1000 >/dev/null 2>&1
-	awk '/^c?fn=/ { id = $1; sub(/^c?fn=/, "", id); if (NF > 1) name[id] = $2; to = name[id] }
-		/^calls=/ { calls[to] += substr($1, 7) }
-		/^summary:/ { total = $2 }
-		END { n = calls["Hopper_on_hop"]
-			if (n < 1000) exit 1
-			printf "local-instructions 0 %.1f instructions\n", total / n }' "$out.1"
-}
-export -f instructions
-export R
+# They are the same in every round.
 group instructions
-command -v valgrind >/dev/null && job bench/local bash -c "instructions $(realpath "$B")/bench/local"
+job valgrind sh bench/instructions.sh "$B/bench/local"
 run_group 1
 
 group collectives
@@ -208,6 +209,7 @@ run_group
 
 group exchange
 ck_both pingack "${once[@]}"
+mpi 2 pingack "${once[@]}"
 ck_both neighbours "${once[@]}"
 mpi 2 neighbours "${once[@]}"
 run_group
@@ -223,32 +225,51 @@ ck paircalc "${once[@]}"
 ck paircalc "${once[@]}" --hops 0
 run_group
 
-# Whole programs, by messages and by channels, over the virtualisation ratio (chares per PE).
+# Whole programs, by messages and by channels, over the size of the problem and the virtualisation
+# ratio (chares per PE). The plain names are those of 64x64x64 and of 256; others have the size
+# behind them. The MPI programs have one block per rank.
 iterations=$([ "$smoke" ] && echo 2 || echo 100)
-stencil() { # chares per PE, chares as AxBxC
-	job -p "$1" examples/stencil/stencil "$B/bin/ckrun" -n 2 "$B/examples/stencil/stencil" \
-		--mode both --domain 64x64x64 --chares "$2" --iters "$iterations" --no-verify
-	mpi 2 -p "$1" stencil 64 64 64 "$iterations"
+stencil() { # chares per PE, chares as AxBxC, edge of the domain
+	local suffix=-$3
+	[ "$3" = 64 ] && suffix=
+	job -p "$1" -a "$suffix" examples/stencil/stencil "$B/bin/ckrun" -n 2 \
+		"$B/examples/stencil/stencil" --mode both --domain "$3x$3x$3" --chares "$2" \
+		--iters "$iterations" --no-verify
+	mpi 2 -p "$1" "$suffix" stencil "$3" "$3" "$3" "$iterations"
 }
 group stencil
-stencil 1 2x1x1
-stencil 8 4x2x2
-[ "$smoke" ] || stencil 64 8x4x4
-[ "$quick" ] || stencil 512 16x8x8
+stencil 1 2x1x1 64
+stencil 8 4x2x2 64
+[ "$smoke" ] || stencil 64 8x4x4 64
+[ "$smoke" ] || stencil 8 4x2x2 32
+[ "$smoke" ] || stencil 64 8x4x4 32
+if [ ! "$quick" ]; then
+	stencil 512 16x8x8 64
+	stencil 1 2x1x1 32
+	stencil 1 2x1x1 128
+	stencil 8 4x2x2 128
+	stencil 64 8x4x4 128
+fi
 run_group
 
 # The MPI program wants 8 ranks: as many PEs beside it, on the same cores.
-matmul() { # chares per PE, PEs, P
-	job -p "$1" -a "$4" examples/matmul/matmul "$B/bin/ckrun" -n "$2" \
-		"$B/examples/matmul/matmul" --mode both --n 256 --p "$3" \
+matmul() { # chares per PE, PEs, P, size, suffix
+	job -p "$1" -a "$5" examples/matmul/matmul "$B/bin/ckrun" -n "$2" \
+		"$B/examples/matmul/matmul" --mode both --n "$4" --p "$3" \
 		--iters $((iterations / 10 + 1)) --no-verify
 }
 group matmul
-matmul 4 2 2 ""
-[ "$smoke" ] || matmul 32 2 4 ""
-[ "$quick" ] || matmul 256 2 8 ""
-matmul 1 8 2 -8pes
-mpi 8 -p 1 matmul 256 $((iterations / 10 + 1)) --no-verify
+matmul 4 2 2 256 ""
+[ "$smoke" ] || matmul 32 2 4 256 ""
+[ "$smoke" ] || matmul 32 2 4 128 -128
+if [ ! "$quick" ]; then
+	matmul 256 2 8 256 ""
+	matmul 4 2 2 128 -128
+	matmul 4 2 2 512 -512
+	matmul 32 2 4 512 -512
+fi
+matmul 1 8 2 256 -8pes
+mpi 8 -p 1 "" matmul 256 $((iterations / 10 + 1)) --no-verify
 run_group
 
 group crowd
@@ -257,9 +278,9 @@ run_group 1
 
 group growth
 case $smoke$quick in
-11) sizes=(-r 4 -s 16 -n 1) ;;
-1) sizes=(-r 32 -s 128 -n 2) ;;
-*) sizes=(-r 64 -s 512) ;;
+11) sizes=(-r 4 -s 64 -n 1) ;;
+1) sizes=(-r 32 -s 512 -n 2) ;;
+*) sizes=(-r 64 -s 1024) ;;
 esac
 job bench/growth sh bench/growth.sh "${sizes[@]}" "$B"
 run_group 1
@@ -274,8 +295,9 @@ run_group 1
 
 # ---- what it says ----------------------------------------------------------------------------
 
-# All figures, medians. Charm++ 8.0 was not measured here: round trips between two processes over
-# UCX and between two threads, data not touched, on another machine of this kind (2 cores).
+# Charm++ 8.0 was not measured here: round trips between two processes over
+# UCX (array entry) and between two threads (a pointer is handed over), data not touched, on another
+# machine of this kind (2 cores).
 cat >"$R/charm.csv" <<'CSV'
 round,program,name,parameter,value,unit
 1,charm,charm-ucx,100,1.78,us
@@ -302,7 +324,17 @@ message-nodes mpi-mpich
 channel-nodes mpi-openmpi
 channel-nodes mpi-mpich
 message-nodes-notouch charm-ucx
-message-threads-notouch charm-threads
+handover-nodes-notouch charm-ucx
+handover-threads-notouch charm-threads
+message-nodes-notouch ucx-am-notouch
+handover-nodes-notouch ucx-am-notouch
+channel-nodes-notouch ucx-put-notouch
+message-nodes-notouch mpi-openmpi-notouch
+message-nodes-notouch mpi-mpich-notouch
+handover-nodes message-nodes
+handover-threads message-threads
+channel-nodes mpi-openmpi-put
+channel-nodes mpi-mpich-put
 chare-rtt-nodes cmi-rtt-nodes
 chare-rtt-threads cmi-rtt-threads
 cmi-rtt-nodes rtt-openmpi
@@ -315,7 +347,10 @@ chare-bandwidth-nodes bandwidth-openmpi
 chare-bandwidth-nodes bandwidth-mpich
 channel-bandwidth-nodes bandwidth-openmpi
 channel-bandwidth-nodes bandwidth-mpich
+local-hop call-direct
 local-hop call-pointer
+local-instructions call-direct-instructions
+local-instructions call-pointer-instructions
 kpings-each-nodes kpings-each-openmpi
 kpings-each-nodes kpings-each-mpich
 barrier-group-nodes barrier-group-openmpi
@@ -326,6 +361,11 @@ bcast-group-nodes bcast-group-openmpi
 bcast-group-nodes bcast-group-mpich
 barrier-array-nodes barrier-array-openmpi
 allreduce-array-nodes allreduce-array-openmpi
+quiescence-idle-nodes barrier-group-openmpi
+pingack-nodes pingack-openmpi
+pingack-nodes pingack-mpich
+pingack-each-nodes pingack-each-openmpi
+pingack-each-nodes pingack-each-mpich
 neighbours-k2-nodes neighbours-k2-openmpi
 neighbours-k4-nodes neighbours-k4-openmpi
 neighbours-k8-nodes neighbours-k8-openmpi
@@ -342,22 +382,33 @@ stencil-msg stencil-mpi-openmpi
 stencil-direct stencil-mpi-openmpi
 stencil-msg stencil-mpi-mpich
 stencil-direct stencil-mpi-mpich
+stencil-direct-32 stencil-msg-32
+stencil-msg-32 stencil-mpi-32-openmpi
+stencil-direct-32 stencil-mpi-32-openmpi
+stencil-direct-128 stencil-msg-128
+stencil-msg-128 stencil-mpi-128-openmpi
+stencil-direct-128 stencil-mpi-128-openmpi
 matmul-direct matmul-msg
+matmul-direct-128 matmul-msg-128
+matmul-direct-512 matmul-msg-512
 matmul-msg-8pes matmul-mpi-openmpi
 matmul-direct-8pes matmul-mpi-openmpi
 PAIRS
 }
 
 # title | name | parameters: one, from-to, last or all; n/m: the figure at n over that at m |
-# comparison | limit | references, of which the fastest counts; none: the figure itself is compared.
+# comparison | limit | references, of which the fastest counts; none: the figure itself is compared |
+# bound, or nothing: the name of a figure that nothing can be better than, or NAME@PARAMETER, and a
+# few words that say why. It is divided by the same references. Where it is beyond the limit itself,
+# the verdict is "bounded": the target is out of reach on this machine.
 targets() {
 	cat <<'TARGETS'
 channel round trip, up to 20 kB, over bare shared memory | channel-nodes | 8-20000 | <= | 1.25 | floor
 channel round trip, above 20 kB, over plain memcpy | channel-nodes | 20001-1000000000 | <= | 1.0 | floor
 channel round trip in a node, over bare shared memory | channel-threads | 8-20000 | <= | 1.25 | floor-threads
-message round trip between processes, over the faster MPI | message-nodes | all | <= | 1.0 | mpi-openmpi mpi-mpich
-the same, over Charm++ on UCX (published here, data untouched) | message-nodes-notouch | all | <= | 0.5 | charm-ucx
-message round trip in a node, over Charm++ on threads | message-threads-notouch | all | <= | 0.5 | charm-threads
+message round trip between processes, over the faster MPI | message-nodes | all | <= | 1.0 | mpi-openmpi mpi-mpich | floor bare shared memory is no faster
+the same, over Charm++ on UCX (array entry, data untouched) | message-nodes-notouch | all | <= | 0.5 | charm-ucx | floor-notouch one copy to and fro
+message round trip in a node, over Charm++ on threads (pointers) | handover-threads-notouch | all | <= | 0.5 | charm-threads | floor-threads-notouch@100 a cache line to and fro
 entry call on the same PE, ns | local-hop | 0 | <= | 50 |
 the same, instructions | local-instructions | 0 | <= | 150 |
 message rate between nodes at 32 bytes, Mmsg/s | chare-rate-nodes | 32 | >= | 5 |
@@ -379,8 +430,9 @@ TARGETS
 tables() {
 	pairs >"$R/pairs"
 	targets >"$R/targets"
-	awk -F, -v R="$R" -f bench/suite.awk "$R/pairs" "$R/targets" "$R"/*.csv
-	rm -f "$R"/{pairs,targets,out,err,charm.csv} "$R"/callgrind*
+	awk -F, -v R="$R" -f bench/median.awk -f bench/suite.awk "$R/pairs" "$R/targets" "$R"/*.csv
+	awk -F, -f bench/tables.awk "$R/summary.csv" >"$R/tables.txt"
+	rm -f "$R"/{pairs,targets,out,err,charm.csv}
 }
 rm -f "$R"/{summary,ratios,targets}.csv
 if [ "$smoke" ]; then
@@ -421,6 +473,11 @@ PLOT
 if command -v gnuplot >/dev/null; then
 	plot roundtrip "Round trip, 2 PEs" bytes microseconds floor channel-nodes message-nodes \
 		channel-threads message-threads mpi-openmpi mpi-mpich
+	plot put "One-sided, round trip" bytes microseconds floor channel-nodes mpi-openmpi-put \
+		mpi-mpich-put
+	plot untouched "Round trip, data neither written nor read" bytes microseconds \
+		floor-notouch channel-nodes-notouch message-nodes-notouch handover-nodes-notouch \
+		handover-threads-notouch ucx-am-notouch ucx-put-notouch charm-ucx charm-threads
 	plot layers "Round trip by layer" bytes microseconds cmi-rtt-nodes chare-rtt-nodes \
 		cmi-rtt-threads chare-rtt-threads rtt-openmpi rtt-mpich
 	plot rate "Message rate between two PEs" bytes "million messages per second" \
@@ -436,14 +493,24 @@ if command -v gnuplot >/dev/null; then
 	plot channels "Armed channels" "armed channels" microseconds message-trip channel-trip
 	plot stencil "Stencil 64x64x64, 2 PEs" "chares per PE" "microseconds per iteration" \
 		stencil-msg stencil-direct stencil-mpi-openmpi stencil-mpi-mpich
+	plot stencil-32 "Stencil 32x32x32, 2 PEs" "chares per PE" "microseconds per iteration" \
+		stencil-msg-32 stencil-direct-32 stencil-mpi-32-openmpi stencil-mpi-32-mpich
+	plot stencil-128 "Stencil 128x128x128, 2 PEs" "chares per PE" \
+		"microseconds per iteration" stencil-msg-128 stencil-direct-128 \
+		stencil-mpi-128-openmpi stencil-mpi-128-mpich
+	plot matmul "Matrix product 256, 2 PEs" "chares per PE" "microseconds" matmul-msg \
+		matmul-direct
+	plot flood "A flood and its acknowledgement" bytes "million messages per second" \
+		pingack-nodes pingack-each-nodes pingack-threads pingack-openmpi pingack-mpich
 	plot crowd "The same work on 2 cores" "PEs" "milliseconds" crowd-processes \
 		crowd-threads crowd-openmpi crowd-mpich
 	plot scaling "Start of a job" nodes "ms" launch start tcp-start-all sim-start
-	plot memory "Memory of a node" nodes "kB" memory tcp-memory-all sim-memory
+	plot memory "Memory of a node" nodes "kB" memory tcp-memory-all sim-memory \
+		threads-memory
 else
 	echo "no plots: gnuplot is not installed (deps.sh does that)"
 fi
 
-[ "$smoke" ] || echo "results: $R"
+[ "$smoke" ] || echo "results: $R; in the columns of the ancestors' papers: $R/tables.txt"
 echo "bench: $((SECONDS - started)) s, $(wc -l <"$R/failed") failed"
 [ ! -s "$R/failed" ]

@@ -18,7 +18,7 @@ ci-compiler:
 launcher:
 examples/*:         ck.h ckdirect.h
 bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
-bench/mpi:          bench.h plan.h stream.h crowd.h
+bench/mpi:          bench.h plan.h stream.h crowd.h pingack.h
 tests:              csd.h cmi.h
 tests/programs:     ck.h ckdirect.h csd.h cth.h
 tests/ci:           ck.h ckgen.h ckdirect.h ci-compiler/*

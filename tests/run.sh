@@ -175,6 +175,7 @@ examples_at() { # shape; more arguments
 group "build rules: layers"
 t "who includes what" "$ok" tests/layers.sh --self-test
 [ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
+t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.sh
 
 group "unit tests"
 for u in "$B"/tests/*/test_*; do

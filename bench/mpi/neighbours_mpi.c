@@ -13,15 +13,14 @@
  */
 #include "bench_mpi.h"
 
+#include "../plan.h"
+
 enum { K_MOST = 16, OBJECTS_MOST = 180 /* tags count pairs of objects; MPI promises 32767 */ };
-enum { ITERATIONS_PROBE = 4, ITERATIONS_LEAST = 4, ITERATIONS_MOST = 5000 };
 static const int KS[] = {2, 4, 8, 16};
 enum { N_KS = sizeof KS / sizeof KS[0] };
-static const double RUN_US = 20000, SMOKE_RUN_US = 200;
 
 struct ring {
-	struct bench_options opt;
-	double run_us;
+	struct plan_options opt;
 	int rank, ranks, objects, first, n; /* this rank's: first .. first + n - 1 */
 	/* of the run that goes on: */
 	int k;
@@ -32,13 +31,6 @@ struct ring {
 	MPI_Request *request;
 	MPI_Status *status;        /* nobody looks; gcc warns of MPICH's MPI_STATUSES_IGNORE */
 	int n_requests;
-};
-
-struct series {
-	int k;
-	size_t bytes;
-	int iterations;
-	double us[BENCH_REPEATS_MAX];
 };
 
 /* The blocks: as even as can be, the longer ones first. */
@@ -101,7 +93,7 @@ static void send_all(struct ring *r, uint64_t stamp)
 		int i = o - r->first;
 		unsigned char *area = r->out_area + (size_t)i * r->area;
 
-		if (r->opt.touch)
+		if (r->opt.common.touch)
 			bench_refresh(&r->out[i], stamp);
 		for (int j = 0; j < r->k; j++) {
 			int to = neighbour(r, o, j), rank = rank_of(r, to);
@@ -117,7 +109,7 @@ static void send_all(struct ring *r, uint64_t stamp)
 
 static void read_all(struct ring *r, uint64_t stamp)
 {
-	if (!r->opt.touch)
+	if (!r->opt.common.touch)
 		return;
 	for (int o = r->first; o < r->first + r->n; o++)
 		for (int j = 0; j < r->k; j++) {
@@ -135,18 +127,18 @@ static void read_all(struct ring *r, uint64_t stamp)
 
 static void set_up(struct ring *r, const struct series *s)
 {
-	size_t n = (size_t)r->n, k = (size_t)s->k;
+	size_t n = (size_t)r->n, k = (size_t)s->kind;
 
-	r->k = s->k;
-	r->bytes = s->bytes;
-	r->area = bench_area_bytes(s->bytes);
+	r->k = s->kind;
+	r->bytes = s->parameter;
+	r->area = bench_area_bytes(r->bytes);
 	r->out = bench_alloc(n * sizeof *r->out);
 	r->out_area = bench_alloc(n * r->area);
 	r->in_area = bench_alloc(n * k * r->area);
 	r->request = bench_alloc(2 * n * k * sizeof *r->request);
 	r->status = bench_alloc(2 * n * k * sizeof *r->status);
 	for (size_t i = 0; i < n; i++)
-		bench_payload_init(&r->out[i], r->out_area + i * r->area, s->bytes);
+		bench_payload_init(&r->out[i], r->out_area + i * r->area, r->bytes);
 }
 
 static void take_down(struct ring *r)
@@ -158,15 +150,15 @@ static void take_down(struct ring *r)
 	free(r->status);
 }
 
-/* Microseconds of one iteration. */
-static double run(struct ring *r, const struct series *s, int iterations)
+/* The microseconds of all iterations, by rank 0's clock, so that all ranks plan alike. */
+static double run(struct ring *r, const struct series *s)
 {
-	double t0;
+	double us;
 
 	set_up(r, s);
 	MPI_Barrier(MPI_COMM_WORLD);
-	t0 = bench_now_us();
-	for (int i = 1; i <= iterations; i++) {
+	us = bench_now_us();
+	for (long i = 1; i <= s->count; i++) {
 		r->n_requests = 0;
 		receive_all(r);
 		send_all(r, (uint64_t)i);
@@ -174,40 +166,24 @@ static double run(struct ring *r, const struct series *s, int iterations)
 		read_all(r, (uint64_t)i);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
-	t0 = bench_now_us() - t0;
+	us = bench_now_us() - us;
+	MPI_Bcast(&us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	take_down(r);
-	return t0 / iterations;
-}
-
-/* Rank 0 finds how many iterations fill a run, and all do as many. */
-static void probe(struct ring *r, struct series *s)
-{
-	double n = r->run_us / run(r, s, ITERATIONS_PROBE);
-
-	s->iterations = n < ITERATIONS_LEAST  ? ITERATIONS_LEAST
-			: n > ITERATIONS_MOST ? ITERATIONS_MOST
-					      : (int)n;
-	MPI_Bcast(&s->iterations, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	return us;
 }
 
 static void parse(struct ring *r, int argc, char **argv)
 {
 	static const size_t sizes[] = {64, 512, 4096, 16384, 65536};
 
-	bench_options_init(&r->opt);
-	memcpy(r->opt.bytes, sizes, sizeof sizes);
-	r->opt.nsizes = sizeof sizes / sizeof sizes[0];
-	r->run_us = RUN_US;
+	plan_options_init(&r->opt, sizes, sizeof sizes / sizeof sizes[0]);
 	r->objects = 32;
 	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--smoke")) {
-			r->run_us = SMOKE_RUN_US;
-			r->opt.repeats = 1;
-		} else if (!strcmp(argv[i], "--objects")) {
+		if (!strcmp(argv[i], "--objects")) {
 			i++;
 			r->objects = (int)bench_number(argv[0], "--objects", argv[i], K_MOST + 1,
 						       OBJECTS_MOST);
-		} else if (!bench_option(&r->opt, argc, argv, &i)) {
+		} else if (!plan_option(&r->opt, argc, argv, &i)) {
 			bench_mpi_refuse("usage: %s [--objects n] [--no-touch] [--sizes a,b,c] "
 					 "[--reps n] [--no-pin] [--smoke]\n",
 					 argv[0]);
@@ -217,9 +193,8 @@ static void parse(struct ring *r, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct series series[N_KS * BENCH_SIZES_MAX];
+	static struct plan plan;
 	static struct ring r;
-	int n = 0;
 
 	MPI_Init(&argc, &argv);
 	parse(&r, argc, argv);
@@ -230,19 +205,20 @@ int main(int argc, char **argv)
 				 r.objects);
 	r.first = first_of(&r, r.rank);
 	r.n = first_of(&r, r.rank + 1) - r.first;
-	if (r.opt.pin)
+	if (r.opt.common.pin)
 		bench_mpi_pin(r.rank);
+	plan_init(&plan, &r.opt);
 	for (int k = 0; k < N_KS; k++)
-		for (int i = 0; i < r.opt.nsizes; i++)
-			series[n++] = (struct series){.k = KS[k], .bytes = r.opt.bytes[i]};
-	for (int i = 0; i < n; i++)
-		probe(&r, &series[i]);
-	for (int rep = 0; rep < r.opt.repeats; rep++)
-		for (int i = 0; i < n; i++)
-			series[i].us[rep] = run(&r, &series[i], series[i].iterations);
-	for (int i = 0; r.rank == 0 && i < n; i++)
-		printf("neighbours-k%d-%s %zu %.3f us\n", series[i].k, bench_mpi_library(),
-		       series[i].bytes, bench_median(series[i].us, r.opt.repeats));
+		for (int i = 0; i < r.opt.common.nsizes; i++)
+			plan_add(&plan, KS[k], r.opt.common.bytes[i]);
+	while (plan_record(&plan, run(&r, plan_current(&plan))))
+		;
+	for (int i = 0; r.rank == 0 && i < plan.n; i++) {
+		const struct series *s = &plan.series[i];
+
+		printf("neighbours-k%d-%s %zu %.3f us\n", s->kind, bench_mpi_library(),
+		       s->parameter, plan_us(&plan, s->kind, s->parameter));
+	}
 	MPI_Finalize();
 	return 0;
 }
