@@ -118,7 +118,7 @@ $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
 
 define mpi_rule
-$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c bench/bench.h
+$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c $(wildcard bench/*.h)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
 	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
