@@ -75,12 +75,13 @@ static void Walker_count(void *self, void *payload)
 }
 
 static const CkGenEntry walker_entries[] = {
-	{ "Walker", Walker_new, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "hop", Walker_hop, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "count", Walker_count, NULL, 0, CK_NOTYPE, 0, 0 },
+	{ .name = "Walker", .call = Walker_new },
+	{ .name = "hop", .call = Walker_hop },
+	{ .name = "count", .call = Walker_count },
 };
 static const CkGenChare Walker_table = {
-	"Walker", CKGEN_ARRAY, 1, sizeof(struct Walker), walker_entries, 3
+	.name = "Walker", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Walker),
+	.entries = walker_entries, .n_entries = 3
 };
 
 /* ---- Main ---------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static const CkGenChare Walker_table = {
 static void Main_new(void *self, void *payload)
 {
 	struct Main *m = self;
-	CkArrayOptions o = { CkDims1(ELEMENTS), NULL };
+	CkArrayOptions o = { .dims = CkDims1(ELEMENTS) };
 
 	(void)payload;
 	m->self = CkGen_thisProxy(self);
@@ -117,16 +118,18 @@ static void Main_sum(void *self, void *payload)
 }
 
 static const CkGenEntry main_entries[] = {
-	{ "Main", Main_new, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "quiet", Main_quiet, Main_quiet, CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 0, 0 },
-	{ "sum", Main_sum, Main_sum, CKGEN_REDUCTION, CK_INT, 0, 1 },
+	{ .name = "Main", .call = Main_new },
+	{ .name = "quiet", .call = Main_quiet, .reduced = Main_quiet, .flags = CKGEN_NOARGS | CKGEN_REDUCTION },
+	{ .name = "sum", .call = Main_sum, .reduced = Main_sum, .flags = CKGEN_REDUCTION,
+	  .want = CK_INT, .want_count = 1 },
 };
 static const CkGenChare Main_table = {
-	"Main", CKGEN_MAINCHARE, 0, sizeof(struct Main), main_entries, 3
+	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main),
+	.entries = main_entries, .n_entries = 3
 };
 
 static const CkGenChare *const chares[] = { &Main_table, &Walker_table };
-static const CkGenModule module = { "walk", chares, 2, NULL, 0, NULL, 0, NULL, 0 };
+static const CkGenModule module = { .name = "walk", .chares = chares, .n_chares = 2 };
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
