@@ -13,6 +13,7 @@ enum ci_class {
 	CI_INTEGER,
 	CI_FLOATING,
 	CI_RUNTIME,          /* check: a struct of the runtime or a proxy, known to be right */
+	CI_PUP,              /* check: `pup T;` says that the program packs it */
 	CI_USER,             /* any other name, or struct/union/enum: the C compiler knows it */
 };
 
@@ -31,6 +32,7 @@ struct ci_expr {
 enum ci_param_kind {
 	CI_PARAM_VALUE,
 	CI_PARAM_ARRAY,      /* T v[length] */
+	CI_PARAM_NOCOPY,     /* nocopy T v[length] */
 	CI_PARAM_STRING,     /* char *s */
 	CI_PARAM_MESSAGE,    /* Block *b: alone in its list */
 	CI_PARAM_ARGS,       /* CkArgMsg *m: alone, a main chare's constructor only */
@@ -42,14 +44,28 @@ struct ci_param {
 	const struct ci_tok *tok;   /* where it starts */
 	const char *name;
 	struct ci_type type;
-	enum ci_param_kind kind;    /* parse: VALUE or ARRAY; the rest by check */
+	enum ci_param_kind kind;    /* parse: VALUE, ARRAY or NOCOPY; the rest by check */
 	struct ci_expr length;
 	bool bad;                   /* had an error: no further ones */
 };
 
+/** Attributes of an entry method; one bit each. */
 enum {
-	CI_REDUCTION_TARGET = 1,
-	CI_EXPEDITED = 2,
+	CI_REDUCTION_TARGET = 1 << 0,
+	CI_EXPEDITED = 1 << 1,
+	CI_NOTRACE = 1 << 2,
+	CI_THREADED = 1 << 3,
+	CI_STACKSIZE = 1 << 4,
+	CI_SYNC = 1 << 5,
+	CI_WHEN = 1 << 6,
+	CI_INLINE = 1 << 7,
+	CI_LOCAL = 1 << 8,
+	CI_EXCLUSIVE = 1 << 9,
+	CI_IMMEDIATE = 1 << 10,
+	CI_CREATEHERE = 1 << 11,
+	CI_CREATEHOME = 1 << 12,
+	CI_AGGREGATE = 1 << 13,
+	CI_N_ATTRS = 14,
 };
 
 struct ci_entry {
@@ -58,17 +74,22 @@ struct ci_entry {
 	const char *name;           /* "new" for the constructor, as in C */
 	bool ctor;
 	unsigned attrs;
+	const struct ci_tok *attr_at[CI_N_ATTRS]; /* where the attribute of that bit stands */
+	struct ci_expr when, stacksize;
+	struct ci_type answer;      /* what the handler returns: [sync] and [local], else void */
 	struct ci_param *params;
 	int number;                 /* check: 0 is the constructor */
 	const char *want;           /* check: CkDataType of a reduction target, or NULL */
 	bool bad;
 };
 
+/** In the order of enum CkGenKind. */
 enum ci_chare_kind {
 	CI_MAINCHARE,
 	CI_ARRAY,
 	CI_GROUP,
-	CI_LATER,            /* a kind that is refused for now; its body is checked anyway */
+	CI_CHARE,
+	CI_NODEGROUP,
 };
 
 struct ci_chare {
@@ -76,15 +97,18 @@ struct ci_chare {
 	const struct ci_tok *tok;
 	const char *name;
 	enum ci_chare_kind kind;
-	int nd;
+	int nd;                     /* of an array; 0 with an index type of the user's */
+	struct ci_type index;       /* that type: its text is NULL for other chares */
 	struct ci_entry *ctor;      /* NULL: none was declared */
 	struct ci_entry *entries;   /* the others */
 	struct ci_module *module;
+	bool bad;
 };
 
 enum ci_field_kind {
 	CI_FIELD_FIXED,      /* T x; T x[3]; */
 	CI_FIELD_VAR,        /* T x[]; its length is given to X_alloc */
+	CI_FIELD_MESSAGE,    /* check: readonly M *x; */
 };
 
 /** A member of a message, or a readonly. */
@@ -103,15 +127,17 @@ struct ci_message {
 	const struct ci_tok *tok;
 	const char *name;
 	struct ci_field *fields;
+	bool own;                   /* `message M;`: the program has the struct and packs it */
 	int n_var;
 	struct ci_module *module;
 };
 
-/** A name in a list: an include, an extern module, an initnode function. */
+/** A name in a list: an include, an extern module, an initnode function, a `pup` type. */
 struct ci_item {
 	struct ci_item *next;
 	const struct ci_tok *tok;
 	const char *name;
+	const char *text;           /* pup: with its `struct ` */
 };
 
 struct ci_module {
@@ -119,7 +145,7 @@ struct ci_module {
 	const struct ci_tok *tok;
 	const char *name;
 	bool main;
-	struct ci_item *includes, *externs, *initnodes;
+	struct ci_item *includes, *externs, *initnodes, *initprocs, *pups;
 	struct ci_field *readonlies;
 	struct ci_message *messages;
 	struct ci_chare *chares;

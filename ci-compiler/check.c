@@ -26,10 +26,31 @@ static bool check_dims(struct checker *c, const struct ci_field *f)
 	return true;
 }
 
+static bool may_be_message(const struct checker *c, const struct ci_type *type)
+{
+	return type->class_ == CI_USER && strncmp(type->text, "Ck", 2) != 0 &&
+	       (c->module->externs != NULL || check_find_message(c, type->text) != NULL);
+}
+
+/* readonly M *m; */
+static void check_readonly_message(struct checker *c, struct ci_field *f)
+{
+	enum ci_param_kind kind;
+
+	f->kind = CI_FIELD_MESSAGE;
+	if (check_variable_name(c, f->tok, f->name))
+		check_pointer_type(c, &f->type, f->name, &kind);
+}
+
 static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 {
 	if (f->bad)
 		return;
+	if (!in_message && f->type.stars == 1 && f->dims.from == f->dims.to &&
+	    may_be_message(c, &f->type)) {
+		check_readonly_message(c, f);
+		return;
+	}
 	if (f->type.stars != 0) {
 		ci_error(c->ci, f->type.tok->at, in_message ?
 			 ci_fmt(c->ci, "write a variable array: %s %s[];", f->type.text, f->name) :
@@ -44,8 +65,11 @@ static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write %s_, for example", f->name),
 			 "'%s' has the name of its type", f->name);
 	else if (check_variable_name(c, f->tok, f->name) &&
-		 check_value_type(c, &f->type))
-		check_dims(c, f);
+		 check_value_type(c, &f->type) && check_dims(c, f) && f->type.class_ == CI_PUP)
+		ci_error(c->ci, f->type.tok->at,
+			 "send it as a parameter of an entry method; that packs it",
+			 "'%s' is packed by %s_pup, and %s is copied as it is", f->name,
+			 f->type.tok->s, in_message ? "a message" : "a readonly");
 }
 
 static void check_message(struct checker *c, struct ci_message *m)
@@ -61,7 +85,7 @@ static void check_message(struct checker *c, struct ci_message *m)
 			ci_error(c->ci, f->tok->at, "choose another name",
 				 "message '%s' has two members named '%s'", m->name, f->name);
 	}
-	if (m->fields == NULL && !c->parse_failed)
+	if (m->fields == NULL && !m->own && !c->parse_failed)
 		ci_error(c->ci, m->tok->at,
 			 "add a member; to send no data, write an entry method without parameters",
 			 "message '%s' has no members", m->name);
@@ -104,13 +128,36 @@ static void check_doubled(struct checker *c, const struct ci_chare *chare, struc
 			 "overloading in C", e->name, first->tok->line);
 }
 
+/* `array [Foo]`: a small struct that the C compiler knows. */
+static void check_index(struct checker *c, struct ci_chare *chare)
+{
+	struct ci_type *type = &chare->index;
+
+	if (type->stars != 0)
+		ci_error(c->ci, type->tok->at, ci_fmt(c->ci, "write array [%s]", type->text),
+			 "an index is a value, not a pointer");
+	else if (type->class_ != CI_USER || strncmp(type->text, "Ck", 2) == 0)
+		ci_error(c->ci, type->tok->at, "write [1D] to [6D], or a struct of your own of at "
+			 "most 12 bytes", "'%s' cannot be the index type of an array", type->text);
+	else if (check_value_type(c, type) && type->class_ != CI_USER && type->class_ != CI_INTEGER)
+		ci_error(c->ci, type->tok->at, "write a struct of at most 12 bytes that can be "
+			 "compared by memcmp",
+			 "'%s' cannot be the index type of an array", type->text);
+	if (chare->index.class_ == CI_USER && c->module->includes == NULL &&
+	    c->module->externs == NULL && !c->parse_failed)
+		ci_error(c->ci, type->tok->at, "name the header that has it: include \"header.h\";",
+			 "the index type '%s' is unknown here", type->text);
+}
+
 static void check_chare(struct checker *c, struct ci_chare *chare)
 {
 	int number = 1;
 
+	if (chare->index.text != NULL)
+		check_index(c, chare);
 	if (chare->ctor != NULL)
 		check_entry(c, chare, chare->ctor);
-	else if (chare->kind != CI_LATER && !c->parse_failed)
+	else if (!c->parse_failed)
 		ci_error(c->ci, chare->tok->at,
 			 ci_fmt(c->ci, "write 'entry %s(%s);'", chare->name,
 				chare->kind == CI_MAINCHARE ? "CkArgMsg *m" : ""),
@@ -127,6 +174,25 @@ static void check_chare(struct checker *c, struct ci_chare *chare)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
+/* What is packed by the program is a type of the program's. */
+static void check_pup(struct checker *c, const struct ci_item *x)
+{
+	bool chare = false;
+
+	for (const struct ci_chare *y = c->module->chares; y != NULL; y = y->next)
+		chare |= strcmp(y->name, x->name) == 0;
+	if (chare)
+		ci_error(c->ci, x->tok->at, "take it out: chares stay where they were created",
+			 "chare '%s' is not packed", x->name);
+	else if (check_find_message(c, x->name) != NULL)
+		ci_error(c->ci, x->tok->at,
+			 ci_fmt(c->ci, "write 'message %s;', %s_pack and %s_unpack", x->name,
+				x->name, x->name),
+			 "message '%s' has packing functions of its own", x->name);
+	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)
+		ci_error(c->ci, x->tok->at, "take it out", "'%s' is copied as it is", x->name);
+}
+
 static void check_module(struct checker *c)
 {
 	for (const struct ci_item *x = c->module->externs; x != NULL; x = x->next) {
@@ -134,6 +200,8 @@ static void check_module(struct checker *c)
 			ci_error(c->ci, x->tok->at, "take it out",
 				 "module '%s' names itself as extern", x->name);
 	}
+	for (struct ci_item *x = c->module->pups; x != NULL; x = x->next)
+		check_pup(c, x);
 	for (struct ci_field *r = c->module->readonlies; r != NULL; r = r->next)
 		check_field(c, r, false);
 	for (struct ci_message *m = c->module->messages; m != NULL; m = m->next)

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static struct ci_param *find_param(const struct ci_entry *e, const char *name)
+struct ci_param *check_find_param(const struct ci_entry *e, const char *name)
 {
 	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (strcmp(q->name, name) == 0)
@@ -18,7 +18,7 @@ static struct ci_param *find_param(const struct ci_entry *e, const char *name)
 
 /* ---- lengths ------------------------------------------------------------------------------ */
 
-static const struct ci_field *find_readonly(const struct checker *c, const char *name)
+const struct ci_field *check_find_readonly(const struct checker *c, const char *name)
 {
 	for (const struct ci_field *r = c->module->readonlies; r != NULL; r = r->next) {
 		if (strcmp(r->name, name) == 0)
@@ -58,14 +58,15 @@ static bool length_error(struct checker *c, const struct ci_entry *e, const stru
 
 static bool check_length_name(struct checker *c, const struct ci_entry *e, const struct ci_tok *t)
 {
-	const struct ci_param *q = find_param(e, t->s);
-	const struct ci_field *r = find_readonly(c, t->s);
+	const struct ci_param *q = check_find_param(e, t->s);
+	const struct ci_field *r = check_find_readonly(c, t->s);
 	bool member = strcmp(t[1].s, ".") == 0;
 
 	if (q != NULL && q->bad)
 		return true;
 	if (q != NULL && q->kind != CI_PARAM_VALUE)
-		return length_error(c, e, t, q->kind == CI_PARAM_ARRAY ?
+		return length_error(c, e, t, q->kind == CI_PARAM_ARRAY ||
+				    q->kind == CI_PARAM_NOCOPY ?
 				    "it is an array parameter itself" : "it is no number");
 	if (q == NULL && r == NULL)
 		return looks_constant(c, t->s) ||
@@ -76,6 +77,7 @@ static bool check_length_name(struct checker *c, const struct ci_entry *e, const
 	case CI_FLOATING:
 		return length_error(c, e, t, "it is no integer");
 	case CI_RUNTIME:
+	case CI_PUP:
 		return member || length_error(c, e, t, "it is no number");
 	default:
 		return true;    /* CI_USER may be a typedef of an integer */
@@ -111,7 +113,7 @@ static bool check_param_name(struct checker *c, const struct ci_entry *e, const 
 			 "'self' is the handler's first parameter: the chare");
 		return false;
 	}
-	if (find_param(e, q->name) != q) {
+	if (check_find_param(e, q->name) != q) {
 		ci_error(c->ci, q->tok->at, "choose another name",
 			 "two parameters are named '%s'", q->name);
 		return false;
@@ -128,7 +130,7 @@ static bool check_param_type(struct checker *c, struct ci_param *q)
 {
 	struct ci_type *type = &q->type;
 
-	if (q->kind == CI_PARAM_ARRAY && (type->stars != 0 || strcmp(type->text, "string") == 0)) {
+	if (q->kind != CI_PARAM_VALUE && (type->stars != 0 || strcmp(type->text, "string") == 0)) {
 		ci_error(c->ci, type->tok->at,
 			 "send one string per call, or all of them in one array: "
 			 "'int n, char text[n]'", "an array of pointers cannot be sent");
@@ -140,7 +142,14 @@ static bool check_param_type(struct checker *c, struct ci_param *q)
 		q->kind = CI_PARAM_STRING;
 		return true;
 	}
-	return check_value_type(c, type);
+	if (!check_value_type(c, type))
+		return false;
+	if (q->kind == CI_PARAM_NOCOPY && type->class_ == CI_PUP) {
+		ci_error(c->ci, q->tok->at, "take 'nocopy' out",
+			 "'%s' is packed by a function, so it is copied", q->name);
+		return false;
+	}
+	return true;
 }
 
 /* Messages come alone: they are the payload. */
@@ -165,10 +174,24 @@ static bool check_param(struct checker *c, const struct ci_entry *e, struct ci_p
 static const char *data_type(const char *type)
 {
 	static const struct { const char *type, *data; } table[] = {
-		{"int", "CK_INT"}, {"signed", "CK_INT"}, {"signed int", "CK_INT"},
-		{"int32_t", "CK_INT"}, {"long", "CK_LONG"}, {"long int", "CK_LONG"},
-		{"signed long", "CK_LONG"}, {"int64_t", "CK_LONG"}, {"float", "CK_FLOAT"},
-		{"double", "CK_DOUBLE"}, {NULL, NULL}
+		{"char", "CK_CHAR"}, {"signed char", "CK_CHAR"}, {"int8_t", "CK_CHAR"},
+		{"CmiInt1", "CK_CHAR"}, {"unsigned char", "CK_UCHAR"}, {"uint8_t", "CK_UCHAR"},
+		{"CmiUInt1", "CK_UCHAR"}, {"short", "CK_SHORT"}, {"short int", "CK_SHORT"},
+		{"int16_t", "CK_SHORT"}, {"CmiInt2", "CK_SHORT"}, {"unsigned short", "CK_USHORT"},
+		{"unsigned short int", "CK_USHORT"}, {"uint16_t", "CK_USHORT"},
+		{"CmiUInt2", "CK_USHORT"}, {"int", "CK_INT"}, {"signed", "CK_INT"},
+		{"signed int", "CK_INT"}, {"int32_t", "CK_INT"}, {"CmiInt4", "CK_INT"},
+		{"unsigned", "CK_UINT"}, {"unsigned int", "CK_UINT"}, {"uint32_t", "CK_UINT"},
+		{"CmiUInt4", "CK_UINT"}, {"long", "CK_LONG"}, {"long int", "CK_LONG"},
+		{"signed long", "CK_LONG"}, {"int64_t", "CK_LONG"}, {"CmiInt8", "CK_LONG"},
+		{"ptrdiff_t", "CK_LONG"}, {"intptr_t", "CK_LONG"}, {"unsigned long", "CK_ULONG"},
+		{"unsigned long int", "CK_ULONG"}, {"uint64_t", "CK_ULONG"},
+		{"CmiUInt8", "CK_ULONG"}, {"size_t", "CK_ULONG"}, {"uintptr_t", "CK_ULONG"},
+		{"long long", "CK_LONGLONG"}, {"long long int", "CK_LONGLONG"},
+		{"unsigned long long", "CK_ULONGLONG"},
+		{"unsigned long long int", "CK_ULONGLONG"}, {"float", "CK_FLOAT"},
+		{"CmiFloat4", "CK_FLOAT"}, {"double", "CK_DOUBLE"}, {"CmiFloat8", "CK_DOUBLE"},
+		{"bool", "CK_BOOL"}, {"_Bool", "CK_BOOL"}, {"CmiBool", "CK_BOOL"}, {NULL, NULL}
 	};
 
 	for (int i = 0; table[i].type != NULL; i++) {
@@ -202,8 +225,8 @@ static void check_target_values(struct checker *c, struct ci_entry *e)
 		}
 		if (want == NULL || (e->want != NULL && strcmp(e->want, want) != 0)) {
 			ci_error(c->ci, q->tok->at,
-				 "write values of one type of int, long, float, double; or "
-				 "'int n, T v[n]' for any number; or CkReductionMsg *m",
+				 "write values of one number type of C; or 'int n, T v[n]' for any "
+				 "number of them; or CkReductionMsg *m",
 				 want == NULL ? "a reduction cannot deliver parameter '%s'" :
 				 "parameter '%s' differs in type from the one before", q->name);
 			e->bad = true;
@@ -236,7 +259,7 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 	const struct ci_param *q = e->params;
 	bool main_ctor = e->ctor && chare->kind == CI_MAINCHARE;
 
-	if (e->ctor && e->attrs != 0)
+	if (e->ctor && (e->attrs & ~CI_NOTRACE) != 0)
 		ci_error(c->ci, e->tok->at, "take the attribute out",
 			 "the constructor of '%s' cannot have attributes", chare->name);
 	else if (main_ctor && q != NULL && q->kind != CI_PARAM_ARGS)
@@ -248,11 +271,6 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 		ci_error(c->ci, q->tok->at,
 			 "send what it needs as parameters: 'int n', 'const char *name'",
 			 "CkArgMsg is for the constructor of a main chare only");
-	else if (e->ctor && q != NULL && q->kind == CI_PARAM_MESSAGE)
-		/* All elements are made from one payload, and each might change or send it. */
-		ci_error(c->ci, q->tok->at,
-			 "write the message's members as parameters: 'int n, double v[n]'",
-			 "a message as the parameter of a constructor is not supported yet");
 	else if (e->ctor && q != NULL && q->kind == CI_PARAM_REDUCTION)
 		ci_error(c->ci, q->tok->at, "write an entry method for the reduction's result",
 			 "a constructor cannot be the target of a reduction");
@@ -269,12 +287,14 @@ void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entr
 		e->bad |= q->bad;
 	}
 	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (!q->bad && q->kind == CI_PARAM_ARRAY)
+		if (!q->bad && (q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_NOCOPY))
 			q->bad = !check_length(c, e, q);
 		e->bad |= q->bad;
 	}
 	if (!e->bad)
 		check_special(c, chare, e);
+	if (!e->bad)
+		e->bad = !check_attributes(c, chare, e);
 	if (!e->bad)
 		check_target(c, e);
 }

@@ -19,6 +19,9 @@ struct checker {
 /** A type that is sent or stored by value; sets type->class_. */
 bool check_value_type(struct checker *c, struct ci_type *type);
 
+/** The message of that name in any module of the file, or NULL. */
+const struct ci_message *check_find_message(const struct checker *c, const char *name);
+
 /** The one pointer parameter that may be: *kind_p becomes STRING, MESSAGE, ARGS, REDUCTION. */
 bool check_pointer_type(struct checker *c, struct ci_type *type, const char *name,
 			enum ci_param_kind *kind_p);
@@ -29,6 +32,15 @@ bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char
 /* ---- check_entry.c --------------------------------------------------------------------- */
 
 void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
+
+struct ci_param *check_find_param(const struct ci_entry *e, const char *name);
+const struct ci_field *check_find_readonly(const struct checker *c, const char *name);
+
+/* ---- check_attr.c ---------------------------------------------------------------------- */
+
+/** The attributes with each other, with the chare and with the parameters; the answer's type.
+ * False after an error. */
+bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
 
 /* ---- collide.c ------------------------------------------------------------------------- */
 

@@ -22,7 +22,9 @@ static bool is_integer_name(const char *s)
 {
 	static const char *const words[] = {
 		"size_t", "ptrdiff_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t",
-		"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", NULL
+		"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "CmiInt1", "CmiInt2",
+		"CmiInt4", "CmiInt8", "CmiUInt1", "CmiUInt2", "CmiUInt4", "CmiUInt8", "CmiBool",
+		NULL
 	};
 
 	return in_list(s, words);
@@ -31,9 +33,10 @@ static bool is_integer_name(const char *s)
 static bool is_runtime_name(const char *s)
 {
 	static const char *const words[] = {
-		"CkCallback", "CkIndex", "CkIndex2D", "CkIndex3D", "CkProxy", "CkElement",
-		"CkArrayDims", "CkEntryOptions", "CkDataType", "CkReduction", "CkDirectHandle",
-		NULL
+		"CkCallback", "CkIndex", "CkIndex2D", "CkIndex3D", "CkIndex4D", "CkIndex5D",
+		"CkIndex6D", "CkProxy", "CkElement", "CkChareID", "CkArrayID", "CkGroupID",
+		"CkNodeGroupID", "CkArrayIndex", "CkSection", "CkFuture", "CkArrayDims",
+		"CkDataType", "CkReduction", "CkDirectHandle", NULL
 	};
 
 	return in_list(s, words);
@@ -46,16 +49,16 @@ static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkMigrateMessage", "take this entry out: elements stay where they were created"},
 	{"CkQdMsg", "write the entry without parameters: a callback may target it"},
 	{"CkDataMsg", "write [reductiontarget] and typed parameters, or CkReductionMsg *m"},
-	{"CkArrayID", "send the proxy: CProxy_X"},
-	{"CkGroupID", "send the proxy: CProxy_X"},
-	{"CkNodeGroupID", "send the proxy: CProxy_X"},
-	{"CkChareID", "send the proxy: CProxy_X"},
-	{"CkArrayIndex", "send CkIndex, CkIndex2D, CkIndex3D or plain ints"},
 	{"CkArrayIndex1D", "send an int"},
 	{"CkArrayIndex2D", "send CkIndex2D"},
 	{"CkArrayIndex3D", "send CkIndex3D"},
-	{"CkFuture", "send a CkCallback"},
-	{"CkNcpyBuffer", "send a CkDirectHandle"},
+	{"CkArrayIndex4D", "send CkIndex4D"},
+	{"CkArrayIndex5D", "send CkIndex5D"},
+	{"CkArrayIndex6D", "send CkIndex6D"},
+	{"CkEntryOptions", "send its numbers: it may point to a priority"},
+	{"CkArrayOptions", "send CkArrayDims and make the options where they are used"},
+	{"CkNcpyBuffer", "write the array: 'int n, nocopy double v[n]'; the stub takes the buffer"},
+	{"CkSectionInfo", "send the section: CProxySection_X"},
 	{"CkVec", "write a length and an array, as in 'int n, double v[n]'"},
 	{NULL, NULL}
 };
@@ -80,7 +83,7 @@ static const struct ci_chare *find_chare(const struct checker *c, const char *na
 	return NULL;
 }
 
-static const struct ci_message *find_message(const struct checker *c, const char *name)
+const struct ci_message *check_find_message(const struct checker *c, const char *name)
 {
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
 		for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
@@ -89,6 +92,20 @@ static const struct ci_message *find_message(const struct checker *c, const char
 		}
 	}
 	return NULL;
+}
+
+/* `pup T;` stands in this module, or in another one of the file. */
+static const struct ci_module *find_pup(const struct checker *c, const char *name)
+{
+	const struct ci_module *found = NULL;
+
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
+			if (strcmp(x->name, name) == 0 && (found == NULL || m == c->module))
+				found = m;
+		}
+	}
+	return found;
 }
 
 /* Things of another module of this file need its decl.h, which `extern module` brings. */
@@ -131,7 +148,7 @@ static const char *chare_guess(const struct checker *c, const char *name)
 	return guess;
 }
 
-static bool check_proxy(struct checker *c, struct ci_type *type, const char *name, bool element)
+static bool check_proxy(struct checker *c, struct ci_type *type, const char *name, bool part)
 {
 	const struct ci_chare *chare = find_chare(c, name);
 	const char *guess;
@@ -150,9 +167,10 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 	}
 	if (!check_visible(c, type->tok, type->text, chare->module))
 		return false;
-	if (element && chare->kind == CI_MAINCHARE) {
+	if (part && (chare->kind == CI_MAINCHARE || chare->kind == CI_CHARE)) {
 		ci_error(c->ci, type->tok->at, ci_fmt(c->ci, "write CProxy_%s", name),
-			 "main chare '%s' is one object: it has no elements", name);
+			 "%s '%s' is one object: it has no elements and sections",
+			 chare->kind == CI_MAINCHARE ? "main chare" : "chare", name);
 		return false;
 	}
 	type->class_ = CI_RUNTIME;
@@ -172,13 +190,10 @@ static bool check_named(struct checker *c, struct ci_type *type)
 
 	if (advice != NULL)
 		ci_error(c->ci, type->tok->at, advice, "'%s' cannot be sent as a value", name);
-	else if (strncmp(name, "CProxySection_", 14) == 0)
-		ci_error(c->ci, type->tok->at, "send CProxy_X and the indices",
-			 "a section ('%s') is not supported yet", name);
 	else if (strcmp(name, "string") == 0)
 		ci_error(c->ci, type->tok->at, "write a fixed array: char name[64]",
 			 "a string can only be a parameter");
-	else if (find_message(c, name) != NULL)
+	else if (check_find_message(c, name) != NULL)
 		ci_error(c->ci, type->tok->at,
 			 ci_fmt(c->ci, "write '%s *m' as the only parameter of an entry method",
 				name),
@@ -186,12 +201,30 @@ static bool check_named(struct checker *c, struct ci_type *type)
 	else if (find_chare(c, name) != NULL)
 		ci_error(c->ci, type->tok->at,
 			 ci_fmt(c->ci, "send its proxy: CProxy_%s%s", name,
-				find_chare(c, name)->kind == CI_MAINCHARE ? "" :
+				find_chare(c, name)->kind == CI_MAINCHARE ||
+				find_chare(c, name)->kind == CI_CHARE ? "" :
 				ci_fmt(c->ci, " for all, CProxyElement_%s for one", name)),
 			 "chare '%s' cannot be sent", name);
 	else
 		return true;
 	return false;
+}
+
+/* The functions that call T_pup are made per module: each says what it uses. */
+static bool check_pup_type(struct checker *c, struct ci_type *type, const struct ci_module *home)
+{
+	const char *name = plain_name(type);
+
+	if (home != c->module) {
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "write 'pup %s;' in module '%s', too", type->text,
+				c->module->name),
+			 "'%s' is packed by %s_pup in module '%s', but copied as it is in this one",
+			 name, name, home->name);
+		return false;
+	}
+	type->class_ = CI_PUP;
+	return true;
 }
 
 bool check_value_type(struct checker *c, struct ci_type *type)
@@ -204,8 +237,8 @@ bool check_value_type(struct checker *c, struct ci_type *type)
 	}
 	if (type->class_ != CI_USER)
 		return true;
-	if (is_integer_name(s)) {
-		type->class_ = CI_INTEGER;
+	if (is_integer_name(s) || strcmp(s, "CmiFloat4") == 0 || strcmp(s, "CmiFloat8") == 0) {
+		type->class_ = is_integer_name(s) ? CI_INTEGER : CI_FLOATING;
 		return true;
 	}
 	if (strcmp(s, "CkDirectHandle") == 0)
@@ -216,8 +249,10 @@ bool check_value_type(struct checker *c, struct ci_type *type)
 	}
 	if (strncmp(s, "CProxy_", 7) == 0)
 		return check_proxy(c, type, s + 7, false);
-	if (strncmp(s, "CProxyElement_", 14) == 0)
+	if (strncmp(s, "CProxyElement_", 14) == 0 || strncmp(s, "CProxySection_", 14) == 0)
 		return check_proxy(c, type, s + 14, true);
+	if (find_pup(c, plain_name(type)) != NULL)
+		return check_pup_type(c, type, find_pup(c, plain_name(type)));
 	return check_named(c, type);
 }
 
@@ -235,6 +270,11 @@ static bool check_other_pointer(struct checker *c, const struct ci_type *type, c
 	} else if (type->class_ == CI_VOID) {
 		ci_error(c->ci, type->tok->at, "write 'int n, char data[n]' for n bytes",
 			 "an address means nothing to another chare: '%s' cannot be sent", name);
+	} else if (find_pup(c, plain_name(type)) != NULL) {
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "write '%s %s': the handler gets 'const %s *'", t, name, t),
+			 "'%s' is packed by %s_pup: say so without the '*'", name,
+			 plain_name(type));
 	} else if (known) {
 		ci_error(c->ci, type->tok->at,
 			 ci_fmt(c->ci, "write 'int %s, %s %s[%s]' for an array, '%s %s' for one "
@@ -257,7 +297,7 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 			enum ci_param_kind *kind_p)
 {
 	const char *t = plain_name(type);
-	const struct ci_message *m = find_message(c, t);
+	const struct ci_message *m = check_find_message(c, t);
 
 	if (type->stars > 1) {
 		ci_error(c->ci, type->tok->at, "write one array: 'int n, double v[n]'",
@@ -275,7 +315,8 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 	else if (m != NULL || (type->class_ == CI_USER && c->module->externs != NULL &&
 			       strncmp(type->text, "Ck", 2) != 0 &&
 			       strncmp(type->text, "CProxy", 6) != 0 &&
-			       !is_integer_name(type->text) && find_chare(c, t) == NULL))
+			       !is_integer_name(type->text) && find_chare(c, t) == NULL &&
+			       find_pup(c, t) == NULL))
 		*kind_p = CI_PARAM_MESSAGE;     /* perhaps an extern module's */
 	else if (find_chare(c, t) != NULL)
 		return check_named(c, type);
@@ -289,7 +330,10 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 
 bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char *name)
 {
-	static const char *const macros[] = {"linux", "unix", "NULL", "errno", NULL};
+	static const char *const macros[] = {
+		"linux", "unix", "i386", "NULL", "errno", "EOF", "stdin", "stdout", "stderr",
+		"NAN", "INFINITY", "I", NULL
+	};
 
 	if (ci_is_cpp_keyword(name))
 		ci_error(c->ci, tok->at, ci_fmt(c->ci, "write %s_, for example", name),

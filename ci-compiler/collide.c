@@ -40,17 +40,30 @@ static void add(struct made_list *l, const struct ci_tok *tok, const char *owner
 	l->v[l->n++] = (struct made){name, tok, owner, direct};
 }
 
+enum {
+	SINGLE = 1 << CI_MAINCHARE | 1 << CI_CHARE,
+	COLLECTION = 1 << CI_ARRAY | 1 << CI_GROUP | 1 << CI_NODEGROUP,
+	ANY = SINGLE | COLLECTION,
+};
+
+/* The handler, the stubs, the callbacks. */
 static void add_entry(struct made_list *l, const struct ci_chare *c, const struct ci_entry *e)
 {
-	static const struct { const char *infix, *suffix; bool collection; } forms[] = {
-		{"_on_", "", false}, {"_", "", false}, {"_", "_opt", false}, {"_cb_", "", false},
-		{"_", "_all", true}, {"_", "_all_opt", true}, {"_cb_", "_all", true},
+	static const struct { const char *infix, *suffix; unsigned kinds; bool sync; } forms[] = {
+		{"_on_", "", ANY, true}, {"_", "_sync", ANY, true},
+		{"_", "", ANY, false}, {"_", "_opt", ANY, false}, {"_cb_", "", ANY, false},
+		{"_", "_all", COLLECTION, false}, {"_", "_all_opt", COLLECTION, false},
+		{"_cb_", "_all", COLLECTION, false}, {"_", "_section", COLLECTION, false},
+		{"_", "_section_opt", COLLECTION, false}, {"_cb_", "_section", COLLECTION, false},
 	};
 	const char *owner = ci_fmt(l->ci, "entry method '%s' of '%s'", e->name, c->name);
 
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		if (forms[i].collection && c->kind == CI_MAINCHARE)
-			continue;       /* a main chare is one object */
+		bool sync = (e->attrs & CI_SYNC) != 0;
+
+		if (!(forms[i].kinds & 1u << c->kind) || (sync && !forms[i].sync) ||
+		    (!sync && i == 1))
+			continue;
 		add(l, e->tok, owner, false,
 		    ci_fmt(l->ci, "%s%s%s%s", c->name, forms[i].infix, e->name,
 			   forms[i].suffix));
@@ -59,38 +72,73 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 
 static void add_chare(struct made_list *l, const struct ci_chare *c)
 {
-	static const char *const prefixes[] = {"CProxy_", "CProxyElement_", NULL};
-	static const char *const suffixes[] = {
-		"_at", "_ckNew", "_ckNew_opt", "_thisIndex", "_thisProxy", "_thisElement",
-		"_ckLocal", "_ckLocalBranch", "_on_new", NULL
+	static const char *const prefixes[] = {
+		"CProxy_", "CProxyElement_", "CProxySection_", NULL
+	};
+	static const struct { const char *suffix; unsigned kinds; } own[] = {
+		{"_thisProxy", ANY}, {"_on_new", ANY}, {"_ckNew", ANY}, {"_ckNew_opt", ANY},
+		{"_at", COLLECTION}, {"_index", COLLECTION}, {"_thisIndex", COLLECTION},
+		{"_thisElement", COLLECTION}, {"_ckLocal", COLLECTION},
+		{"_ckLocalBranch", COLLECTION}, {"_ckSection", COLLECTION},
+		{"_nextLocal", 1 << CI_ARRAY}, {"_insert", 1 << CI_ARRAY},
+		{"_beginInserting", 1 << CI_ARRAY}, {"_doneInserting", 1 << CI_ARRAY},
+		{"_ckNewEmpty", 1 << CI_ARRAY}, {"_ckNewEmpty_opt", 1 << CI_ARRAY},
+		{"_ckDestroy", 1 << CI_ARRAY},
 	};
 	const char *owner = ci_fmt(l->ci, "chare '%s' itself", c->name);
 
 	add(l, c->tok, owner, true, c->name);
 	for (const char *const *s = prefixes; *s != NULL; s++)
 		add(l, c->tok, owner, false, ci_fmt(l->ci, "%s%s", *s, c->name));
-	for (const char *const *s = suffixes; *s != NULL; s++)
-		add(l, c->tok, owner, false, ci_fmt(l->ci, "%s%s", c->name, *s));
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+		if (own[i].kinds & 1u << c->kind)
+			add(l, c->tok, owner, false, ci_fmt(l->ci, "%s%s", c->name, own[i].suffix));
+	}
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
 		if (!e->bad)
 			add_entry(l, c, e);
 	}
 }
 
-static void add_module(struct made_list *l, const struct ci_module *m)
+static void add_message(struct made_list *l, const struct ci_message *x)
+{
+	static const char *const suffixes[] = {"_alloc", "_pack", "_unpack"};
+	const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
+
+	add(l, x->tok, owner, true, x->name);
+	for (int i = 0; i < (x->own ? 3 : 1); i++)
+		add(l, x->tok, owner, false, ci_fmt(l->ci, "%s%s", x->name, suffixes[i]));
+}
+
+/* `pup T;` in a module before m: each says it, one function serves all. */
+static bool said_before(const struct checker *c, const struct ci_module *m, const char *name)
+{
+	for (const struct ci_module *b = c->modules; b != m; b = b->next) {
+		for (const struct ci_item *x = b->pups; x != NULL; x = x->next) {
+			if (strcmp(x->name, name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void add_module(struct made_list *l, const struct checker *c, const struct ci_module *m)
 {
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
 		add(l, r->tok, ci_fmt(l->ci, "readonly '%s'", r->name), true, r->name);
 	for (const struct ci_item *f = m->initnodes; f != NULL; f = f->next)
 		add(l, f->tok, ci_fmt(l->ci, "initnode '%s'", f->name), true, f->name);
-	for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
-		const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
-
-		add(l, x->tok, owner, true, x->name);
-		add(l, x->tok, owner, false, ci_fmt(l->ci, "%s_alloc", x->name));
+	for (const struct ci_item *f = m->initprocs; f != NULL; f = f->next)
+		add(l, f->tok, ci_fmt(l->ci, "initproc '%s'", f->name), true, f->name);
+	for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
+		if (!said_before(c, m, x->name))
+			add(l, x->tok, ci_fmt(l->ci, "'pup %s'", x->name), false,
+			    ci_fmt(l->ci, "%s_pup", x->name));
 	}
-	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
-		add_chare(l, c);
+	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
+		add_message(l, x);
+	for (const struct ci_chare *y = m->chares; y != NULL; y = y->next)
+		add_chare(l, y);
 }
 
 static int by_name(const void *a, const void *b)
@@ -159,7 +207,7 @@ void check_collisions(struct checker *c)
 
 	check_modules(c);
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)
-		add_module(&l, m);
+		add_module(&l, c, m);
 	if (l.n == 0)
 		return;
 	qsort(l.v, l.n, sizeof l.v[0], by_name);

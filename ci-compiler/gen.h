@@ -20,20 +20,43 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 const struct ci_entry *gen_first_entry(const struct ci_chare *c);
 const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_entry *e);
 
-/** "int n, const double *v" with `lead` before it; nothing when there are no parameters. */
+/** What a call can be made to: the proxy's type, the stub's ending, the runtime's functions. */
+struct gen_form {
+	const char *proxy, *suffix;
+	const char *send, *cb;
+	const char *target;         /* how they are given the proxy ck_to */
+};
+
+/** The forms that calls of c's entry methods have, ended by one without a proxy. */
+const struct gen_form *gen_forms(const struct ci_chare *c);
+
+/** One object: a main chare or a singleton chare. */
+bool gen_is_single(const struct ci_chare *c);
+
+/** The constructor's parameters of a stub that creates, or of a stub that calls:
+ * "int n, const double *v" with `lead` before it; nothing when there are no parameters. */
 void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
+
+/** The same as the handler gets them: a nocopy array is a pointer there. */
+void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
+
+/** What the handler returns, with a space where a name follows: "void ", "Block *". */
+const char *gen_answer(struct ci *ci, const struct ci_entry *e);
+
+bool gen_returns(const struct ci_entry *e);
 
 /** The same, the names alone. */
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
-/** "T" with const and star as a parameter has it in C. */
-void gen_param_type(struct ci_out *o, const struct ci_param *q);
-
 /** Anything among the parameters that only the C compiler can check. */
 bool gen_has_user_type(const struct ci_entry *e);
 
-/** The tokens of an expression; a name is cast to long long when `wide`. */
-void gen_expr(struct ci_out *o, const struct ci_expr *x, bool wide);
+/** The tokens of an expression over e's parameters (NULL: constants); a name is cast to long
+ * long when `wide`. */
+void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *e, bool wide);
+
+/** The tokens as they stand in the file. */
+void gen_text(struct ci_out *o, const struct ci_expr *x);
 
 /** Around all code: a parameter may have the name of a global of the program. */
 void gen_shadow_begin(struct ci_out *o);
@@ -45,7 +68,8 @@ bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e);
 /** "size_t n_a, size_t n_idx": the lengths of a message's variable arrays, or "void". */
 void gen_message_params(struct ci_out *o, const struct ci_message *x);
 
-/** There is a stub: not for constructors, nor for what only reductions can call. */
+/** There are stubs that send: not for constructors, nor for what only reductions can call, nor
+ * for [sync] and [local], which have a stub of their own. */
 bool gen_has_stub(const struct ci_entry *e);
 
 /** A callback may target it. */

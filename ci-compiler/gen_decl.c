@@ -23,15 +23,25 @@ static void head(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "\n");
 }
 
+/* The structs that hold a proxy, one set per chare: a wrong target does not compile. */
+static void proxy_types(struct ci_out *o, const struct ci_chare *c)
+{
+	static const char *const parts[][2] = {
+		{"CProxyElement_", "CkElement"}, {"CProxySection_", "CkSection"}
+	};
+
+	ci_put(o, "typedef struct CProxy_%s { %s ck; } CProxy_%s;\n", c->name,
+	       c->kind == CI_CHARE ? "CkChareID" : "CkProxy", c->name);
+	for (int i = 0; i < 2 && !gen_is_single(c); i++)
+		ci_put(o, "typedef struct %s%s { %s ck; } %s%s;\n", parts[i][0], c->name,
+		       parts[i][1], parts[i][0], c->name);
+}
+
 static void types(struct ci_out *o, const struct ci_module *m)
 {
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next) {
 		ci_put(o, "typedef struct %s %s;\n", c->name, c->name);
-		ci_put(o, "typedef struct CProxy_%s { CkProxy ck; } CProxy_%s;\n", c->name,
-		       c->name);
-		if (c->kind != CI_MAINCHARE)
-			ci_put(o, "typedef struct CProxyElement_%s { CkElement ck; } "
-			       "CProxyElement_%s;\n", c->name, c->name);
+		proxy_types(o, c);
 	}
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		ci_put(o, "typedef struct %s %s;\n", x->name, x->name);
@@ -47,6 +57,19 @@ static void includes(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
+static void pups(struct ci_out *o, const struct ci_module *m)
+{
+	if (m->pups == NULL)
+		return;
+	ci_put(o, "/* you write: what sizes, packs and unpacks a parameter (pup_er in ck.h) */\n");
+	for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
+		ci_put_line(o, x->tok);
+		ci_put(o, "void %s_pup(pup_er p, %s *x);\n", x->name, x->text);
+	}
+	ci_put_line_back(o);
+	ci_put(o, "\n");
+}
+
 /* ---- readonlies and messages ---------------------------------------------------------------- */
 
 static bool needs_line(const struct ci_field *f)
@@ -59,11 +82,11 @@ static void field(struct ci_out *o, const struct ci_field *f, const char *lead)
 {
 	if (needs_line(f))
 		ci_put_line(o, f->tok);
-	if (f->kind == CI_FIELD_VAR) {
+	if (f->kind != CI_FIELD_FIXED) {
 		ci_put(o, "%s%s *%s;\n", lead, f->type.text, f->name);
 	} else {
 		ci_put(o, "%s%s %s", lead, f->type.text, f->name);
-		gen_expr(o, &f->dims, false);
+		gen_expr(o, &f->dims, NULL, false);
 		ci_put(o, ";\n");
 	}
 	if (needs_line(f))
@@ -97,18 +120,34 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "}\n\n");
 }
 
+/* `message M;`: the program has the struct, and knows what it points to. */
+static void own_message(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	ci_put(o, "/* Message %s: you write the struct and how it is packed. Both functions free what "
+	       "they\n * are given, or return it. `extra_bytes` lie behind the struct. */\n", n);
+	ci_put(o, "void *%s_pack(%s *m);\n%s *%s_unpack(void *buffer);\n", n, n, n, n);
+	ci_put(o, "%s *%s_alloc(size_t extra_bytes);\n", n, n);
+}
+
 static void message(struct ci_out *o, const struct ci_message *x)
 {
-	ci_put(o, "/* Message %s: sending gives it away; the handler's is freed after it. */\n",
-	       x->name);
-	ci_put(o, "struct %s {\n", x->name);
-	for (const struct ci_field *f = x->fields; f != NULL; f = f->next)
-		field(o, f, "\t");
-	if (x->n_var != 0)
-		ci_put(o, "\tuint64_t ck_off_[%d]; /* private */\n", x->n_var);
-	ci_put(o, "};\n%s *%s_alloc(", x->name, x->name);
-	gen_message_params(o, x);
-	ci_put(o, ");\nextern const struct CkGenMessage ck_type_%s;\n", x->name);
+	if (x->own) {
+		own_message(o, x);
+	} else {
+		ci_put(o, "/* Message %s: sending gives it away; the handler's is freed after it. */"
+		       "\n", x->name);
+		ci_put(o, "struct %s {\n", x->name);
+		for (const struct ci_field *f = x->fields; f != NULL; f = f->next)
+			field(o, f, "\t");
+		if (x->n_var != 0)
+			ci_put(o, "\tuint64_t ck_off_[%d]; /* private */\n", x->n_var);
+		ci_put(o, "};\n%s *%s_alloc(", x->name, x->name);
+		gen_message_params(o, x);
+		ci_put(o, ");\n");
+	}
+	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 }
 
@@ -125,96 +164,176 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 		else if (lines)
 			ci_put_line_back(o);
 		lines = gen_has_user_type(e);
-		ci_put(o, "void %s_on_%s(%s *self", c->name, e->name, c->name);
-		gen_params(o, e, ", ");
+		ci_put(o, "%s%s_on_%s(%s *self", gen_answer(o->ci, e), c->name, e->name, c->name);
+		gen_handler_params(o, e, ", ");
 		ci_put(o, ");\n");
 	}
 	if (lines)
 		ci_put_line_back(o);
 }
 
+/* The user's index type fits, as far as only the C compiler can tell. */
+static void index_assert(struct ci_out *o, const struct ci_chare *c)
+{
+	static const char *const words[] = {"#ifdef __cplusplus\n", "#else\n"};
+
+	for (int i = 0; i < 2; i++) {
+		ci_put(o, "%s", words[i]);
+		ci_put_line(o, c->index.tok);
+		ci_put(o, "%s(sizeof(%s) <= sizeof(CkIndex),\n"
+		       "\t\"the index type %s of array %s has more than 12 bytes\");\n",
+		       i == 0 ? "static_assert" : "_Static_assert", c->index.text, c->index.text,
+		       c->name);
+	}
+	ci_put_line_back(o);
+	ci_put(o, "#endif\n");
+}
+
+/* X_index makes the runtime's index of the user's, X_at an element's proxy. */
 static void at(struct ci_out *o, const struct ci_chare *c)
 {
-	static const char *const params[] = {
-		"int pe", "int x", "int x, int y", "int x, int y, int z"
+	static const struct { const char *params, *args, *value; } forms[] = {
+		{"int pe", "pe", "{{pe, 0, 0}}"},
+		{"int x", "x", "{{x, 0, 0}}"},
+		{"int x, int y", "x, y", "{{x, y, 0}}"},
+		{"int x, int y, int z", "x, y, z", "{{x, y, z}}"},
+		{"int w, int x, int y, int z", "w, x, y, z",
+		 "CkIndexShorts(w, x, y, z, 0, 0)"},
+		{"int v, int w, int x, int y, int z", "v, w, x, y, z",
+		 "CkIndexShorts(v, w, x, y, z, 0)"},
+		{"int x1, int y1, int z1, int x2, int y2, int z2", "x1, y1, z1, x2, y2, z2",
+		 "CkIndexShorts(x1, y1, z1, x2, y2, z2)"},
 	};
-	static const char *const values[] = {"pe, 0, 0", "x, 0, 0", "x, y, 0", "x, y, z"};
+	const char *n = c->name;
+	const char *params = c->kind == CI_NODEGROUP ? "int node" : forms[c->nd].params;
+	const char *args = c->kind == CI_NODEGROUP ? "node" : forms[c->nd].args;
+	const char *value = c->kind == CI_NODEGROUP ? "{{node, 0, 0}}" : forms[c->nd].value;
 
-	ci_put(o, "static inline CProxyElement_%s %s_at(CProxy_%s p, %s)\n{\n", c->name, c->name,
-	       c->name, params[c->nd]);
-	ci_put(o, "\tCProxyElement_%s e = {{p.ck.id, {{%s}}, 0}};\n\n\treturn e;\n}\n", c->name,
-	       values[c->nd]);
+	if (c->index.text != NULL) {
+		index_assert(o, c);
+		params = ci_fmt(o->ci, "%s index", c->index.text);
+		args = "index";
+		value = "{{0, 0, 0}}";
+	}
+	ci_put(o, "static inline CkIndex %s_index(%s)\n{\n\tCkIndex i = %s;\n\n", n, params, value);
+	ci_put(o, "%s\treturn i;\n}\n", c->index.text != NULL ?
+	       "\tmemcpy(&i, &index, sizeof index);\n" : "");
+	ci_put(o, "static inline CProxyElement_%s %s_at(CProxy_%s p, %s)\n{\n", n, n, n, params);
+	ci_put(o, "\tCProxyElement_%s e = {{p.ck.id, %s_index(%s), 0}};\n\n\treturn e;\n}\n", n, n,
+	       args);
+}
+
+/* "CProxy_X X_ckNew(first, parameters);" */
+static void creator(struct ci_out *o, const struct ci_chare *c, const char *suffix,
+		    const char *first)
+{
+	ci_put(o, "CProxy_%s %s_ckNew%s(%s", c->name, c->name, suffix, first);
+	gen_params(o, c->ctor, *first != '\0' ? ", " : "");
+	ci_put(o, "%s);\n", *first == '\0' && c->ctor->params == NULL ? "void" : "");
+}
+
+/* Elements one by one. */
+static void insertion(struct ci_out *o, const struct ci_chare *c)
+{
+	const char *n = c->name;
+
+	ci_put(o, "CProxy_%s %s_ckNewEmpty(void);\n", n, n);
+	ci_put(o, "CProxy_%s %s_ckNewEmpty_opt(const CkArrayOptions *options);\n", n, n);
+	ci_put(o, "void %s_insert(CProxyElement_%s ck_e, int ck_pe", n, n);
+	gen_params(o, c->ctor, ", ");
+	ci_put(o, ");\nvoid %s_beginInserting(CProxy_%s p);\n", n, n);
+	ci_put(o, "void %s_doneInserting(CProxy_%s p);\n", n, n);
+	ci_put(o, "void %s_ckDestroy(CProxyElement_%s e);\n", n, n);
 }
 
 static void creation(struct ci_out *o, const struct ci_chare *c)
 {
-	if (c->kind == CI_GROUP) {
-		ci_put(o, "CProxy_%s %s_ckNew(", c->name, c->name);
-		gen_params(o, c->ctor, "");
-		ci_put(o, "%s);\n", c->ctor->params == NULL ? "void" : "");
-		return;
+	switch (c->kind) {
+	case CI_MAINCHARE:
+		break;
+	case CI_GROUP:
+	case CI_NODEGROUP:
+		creator(o, c, "", "");
+		break;
+	case CI_CHARE:
+		creator(o, c, "", "int ck_pe");
+		creator(o, c, "_opt", "const CkEntryOptions *ck_o, int ck_pe");
+		break;
+	case CI_ARRAY:
+		if (c->index.text == NULL) {
+			creator(o, c, "", "CkArrayDims ck_dims");
+			creator(o, c, "_opt", "const CkArrayOptions *options");
+		}
+		insertion(o, c);
+		break;
 	}
-	ci_put(o, "CProxy_%s %s_ckNew(CkArrayDims ck_dims", c->name, c->name);
-	gen_params(o, c->ctor, ", ");
-	ci_put(o, ");\nCProxy_%s %s_ckNew_opt(const CkArrayOptions *options", c->name, c->name);
-	gen_params(o, c->ctor, ", ");
-	ci_put(o, ");\n");
 }
 
 static void element_functions(struct ci_out *o, const struct ci_chare *c)
 {
-	static const char *const index[] = {"int", "int", "CkIndex2D", "CkIndex3D"};
+	const char *n = c->name;
+	const char *index = c->index.text != NULL ? c->index.text :
+		c->nd > 1 ? ci_fmt(o->ci, "CkIndex%dD", c->nd) : "int";
 
-	ci_put(o, "CProxy_%s %s_thisProxy(const %s *self);\n", c->name, c->name, c->name);
-	if (c->kind == CI_MAINCHARE)
+	ci_put(o, "CProxy_%s %s_thisProxy(const %s *self);\n", n, n, n);
+	if (gen_is_single(c))
 		return;
-	ci_put(o, "CProxyElement_%s %s_thisElement(const %s *self);\n", c->name, c->name, c->name);
-	ci_put(o, "%s %s_thisIndex(const %s *self);\n", index[c->nd], c->name, c->name);
-	ci_put(o, "%s *%s_ckLocal(CProxyElement_%s element);\n", c->name, c->name, c->name);
-	if (c->kind == CI_GROUP)
-		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s p);\n", c->name, c->name, c->name);
+	ci_put(o, "CProxyElement_%s %s_thisElement(const %s *self);\n", n, n, n);
+	ci_put(o, "%s %s_thisIndex(const %s *self);\n", index, n, n);
+	ci_put(o, "%s *%s_ckLocal(CProxyElement_%s element);\n", n, n, n);
+	if (c->kind == CI_ARRAY)
+		ci_put(o, "%s *%s_nextLocal(CProxy_%s p, const %s *after);\n", n, n, n, n);
+	else
+		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s p);\n", n, n, n);
+	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s p, const CkIndex *list, size_t n);\n", n,
+	       n, n);
 }
 
-/* One stub in its two forms; `to` is the type of the proxy, `all` is "" or "_all". */
+/* One stub in its two forms. */
 static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-		 const char *to, const char *all)
+		 const struct gen_form *f)
 {
-	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name, all,
-	       to, c->name);
+	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name,
+	       f->suffix, f->proxy, c->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ");\nstatic inline void %s_%s%s(%s%s ck_to", c->name, e->name, all, to, c->name);
+	ci_put(o, ");\nstatic inline void %s_%s%s(%s%s ck_to", c->name, e->name, f->suffix, f->proxy,
+	       c->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\t%s_%s%s_opt(NULL, ck_to", c->name, e->name, all);
+	ci_put(o, ")\n{\n\t%s_%s%s_opt(NULL, ck_to", c->name, e->name, f->suffix);
 	gen_args(o, e, ", ");
 	ci_put(o, ");\n}\n");
 }
 
+/* The one stub of [sync] and of [local]. */
+static void answering_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "%s%s_%s%s(%s%s ck_to", gen_answer(o->ci, e), c->name, e->name,
+	       e->attrs & CI_SYNC ? "_sync" : "", gen_forms(c)->proxy, c->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ");\n");
+}
+
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	bool single = c->kind == CI_MAINCHARE;
-
-	if (gen_has_stub(e))
-		stub(o, c, e, single ? "CProxy_" : "CProxyElement_", "");
-	if (gen_has_stub(e) && !single)
-		stub(o, c, e, "CProxy_", "_all");
-	if (gen_has_cb(e))
-		ci_put(o, "CkCallback %s_cb_%s(%s%s to);\n", c->name, e->name,
-		       single ? "CProxy_" : "CProxyElement_", c->name);
-	if (gen_has_cb(e) && !single)
-		ci_put(o, "CkCallback %s_cb_%s_all(CProxy_%s to);\n", c->name, e->name, c->name);
+	if (e->attrs & (CI_SYNC | CI_LOCAL))
+		answering_stub(o, c, e);
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
+		stub(o, c, e, f);
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
+		       f->proxy, c->name);
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)
 {
-	static const char *const kinds[] = {"Main chare", "Array", "Group"};
+	static const char *const kinds[] = {"Main chare", "Array", "Group", "Chare", "Nodegroup"};
 
 	ci_put(o, "/* ---- %s %s ---- */\n\n", kinds[c->kind], c->name);
 	handlers(o, c);
 	ci_put(o, "\n/* you call */\n");
-	if (c->kind != CI_MAINCHARE) {
-		creation(o, c);
+	creation(o, c);
+	if (!gen_is_single(c))
 		at(o, c);
-	}
 	element_functions(o, c);
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
@@ -228,6 +347,7 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 	includes(o, m);
 	ci_put(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 	gen_shadow_begin(o);
+	pups(o, m);
 	readonlies(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		message(o, x);
@@ -235,6 +355,9 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		chare(o, c);
 	for (const struct ci_item *f = m->initnodes; f != NULL; f = f->next)
 		ci_put(o, "void %s(void); /* you write: runs once per node, first of all */\n",
+		       f->name);
+	for (const struct ci_item *f = m->initprocs; f != NULL; f = f->next)
+		ci_put(o, "void %s(void); /* you write: runs once per PE, after the initnodes */\n",
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
 	gen_shadow_end(o);

@@ -7,11 +7,12 @@
  * A payload, in 16-byte aligned memory:
  *
  *   struct ck_args_X_f { values in order; offset of each array but the first }
- *   first array or string, 16-aligned
- *   second array or string, 16-aligned ...
+ *   first array, string or packed object, 16-aligned
+ *   second one, 16-aligned ...
  *
  * The struct is missing when it would be empty. Lengths need no place: they are values, or
- * follow from them.
+ * follow from them; only an array of packed objects has its number of them in the struct. A
+ * nocopy array is a value, a CkGenNcpy: the runtime may append the data to the payload.
  */
 #include "gen.h"
 #include "gen_int.h"
@@ -23,12 +24,20 @@
 static void readonlies(struct ci_out *o, const struct ci_module *m)
 {
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
-		ci_put(o, "%s %s", r->type.text, r->name);
-		gen_expr(o, &r->dims, false);
+		ci_put(o, "%s %s%s", r->type.text, r->kind == CI_FIELD_MESSAGE ? "*" : "", r->name);
+		gen_expr(o, &r->dims, NULL, false);
 		ci_put(o, ";\n");
 	}
 	if (m->readonlies != NULL)
 		ci_put(o, "\n");
+}
+
+/* T_pup with the arguments that the runtime has. Inline: it may go unused. */
+static void pups(struct ci_out *o, const struct ci_module *m)
+{
+	for (const struct ci_item *x = m->pups; x != NULL; x = x->next)
+		ci_put(o, "static inline void ck_pup_%s_%s(pup_er ck_p, void *ck_x)\n{\n"
+		       "\t%s_pup(ck_p, (%s *)ck_x);\n}\n\n", m->name, x->name, x->name, x->text);
 }
 
 static void message_table(struct ci_out *o, const struct ci_message *x)
@@ -38,6 +47,25 @@ static void message_table(struct ci_out *o, const struct ci_message *x)
 		       x->name, x->name, x->name);
 	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", NULL, NULL, %s};\n\n", x->name, x->name,
 	       x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL");
+}
+
+static void own_message(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	ci_put(o, "%s *%s_alloc(size_t ck_extra)\n{\n\t%s *ck_m;\n\n", n, n, n);
+	ci_put(o, "\tif (ck_extra > PTRDIFF_MAX / 2)\n"
+	       "\t\tCkAbort(\"%s_alloc: there are no %%zu bytes\", ck_extra);\n", n);
+	ci_put_line(o, x->tok);
+	ci_put(o, "\tck_m = (%s *)CkGen_alloc(sizeof(%s) + ck_extra);\n", n, n);
+	ci_put_line_back(o);
+	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_m);\n\treturn ck_m;\n}\n\n");
+	ci_put(o, "static void *ck_msgpack_%s(void *ck_m)\n{\n\treturn %s_pack((%s *)ck_m);\n}\n\n", n,
+	       n, n);
+	ci_put(o, "static void *ck_msgunpack_%s(void *ck_m)\n{\n\treturn %s_unpack(ck_m);\n}\n\n", n,
+	       n);
+	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", ck_msgpack_%s, ck_msgunpack_%s, NULL};\n\n",
+	       n, n, n, n);
 }
 
 static void message(struct ci_out *o, const struct ci_message *x)
@@ -85,40 +113,93 @@ static void payload(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	ci_put(o, ")");
 }
 
-static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-		 const char *to, const char *all, const char *send, const char *target)
+/* [inline]: when the element may be called at once, the handler takes the stub's arguments. */
+static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name, all,
-	       to, c->name);
+	ci_put(o, "\tCkGenFrame ck_frame;\n");
+	ci_put(o, "\t%s *ck_self = (%s *)CkGen_enter(&ck_chare_%s, &ck_to.ck, %d, &ck_frame);\n\n",
+	       c->name, c->name, c->name, e->number);
+	ci_put(o, "\tif (ck_self != NULL) {\n\t\t%s_on_%s(ck_self", c->name, e->name);
+	gen_direct_args(o, e);
+	ci_put(o, ");\n\t\tCkGen_leave(&ck_frame);\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_NOCOPY)
+			ci_put(o, "\t\tCkCallbackSend(%s.done, NULL, 0);\n", q->name);
+	}
+	ci_put(o, "\t\treturn;\n\t}\n");
+}
+
+static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+		 const struct gen_form *f)
+{
+	ci_put(o, "void %s_%s%s_opt(const CkEntryOptions *ck_o, %s%s ck_to", c->name, e->name,
+	       f->suffix, f->proxy, c->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\t%s(&ck_chare_%s, %s, %d, ", send, c->name, target, e->number);
+	ci_put(o, ")\n{\n");
+	if ((e->attrs & CI_INLINE) && *f->suffix == '\0' && !gen_is_single(c))
+		inline_call(o, c, e);
+	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", f->send, c->name, f->target, e->number);
 	payload(o, c, e);
 	ci_put(o, ", ck_o);\n}\n\n");
 }
 
 static void callback(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-		     const char *to, const char *all, const char *make, const char *target)
+		     const struct gen_form *f)
 {
-	ci_put(o, "CkCallback %s_cb_%s%s(%s%s ck_to)\n{\n", c->name, e->name, all, to, c->name);
-	ci_put(o, "\treturn %s(&ck_chare_%s, %s, %d);\n}\n\n", make, c->name, target, e->number);
+	ci_put(o, "CkCallback %s_cb_%s%s(%s%s ck_to)\n{\n", c->name, e->name, f->suffix, f->proxy,
+	       c->name);
+	ci_put(o, "\treturn %s(&ck_chare_%s, %s, %d);\n}\n\n", f->cb, c->name, f->target, e->number);
+}
+
+/* [local]: a call of the handler, or an abort. */
+static void local_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *result = gen_returns(e) ? ci_fmt(o->ci, "%sck_r = ", gen_answer(o->ci, e)) : "";
+
+	ci_put(o, "%s%s_%s(CProxyElement_%s ck_to", gen_answer(o->ci, e), c->name, e->name, c->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n\tCkGenFrame ck_frame;\n\t%s *ck_self = (%s *)CkGen_enterLocal("
+	       "&ck_chare_%s, &ck_to.ck, %d,\n\t\t\t&ck_frame);\n", c->name, c->name, c->name,
+	       e->number);
+	ci_put(o, "%s\t%s%s_on_%s(ck_self", *result != '\0' ? "" : "\n", result, c->name, e->name);
+	gen_direct_args(o, e);
+	ci_put(o, ");\n%s\tCkGen_leave(&ck_frame);\n%s}\n\n", *result != '\0' ? "\n" : "",
+	       *result != '\0' ? "\treturn ck_r;\n" : "");
+}
+
+/* [sync]: the answer lands in ck_r before the runtime returns. */
+static void sync_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *reply = gen_returns(e) ? "&ck_r" : "NULL";
+	const char *target = c->kind == CI_MAINCHARE ? "&ck_e" : gen_forms(c)->target;
+
+	ci_put(o, "%s%s_%s_sync(%s%s ck_to", gen_answer(o->ci, e), c->name, e->name,
+	       gen_forms(c)->proxy, c->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n");
+	if (c->kind == CI_MAINCHARE)
+		ci_put(o, "\tconst CkElement ck_e = {ck_to.ck.id, {{0, 0, 0}}, 0};\n");
+	if (gen_returns(e))
+		ci_put(o, "\t%sck_r%s;\n\n", gen_answer(o->ci, e), e->answer.stars ? " = NULL" : "");
+	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", c->kind == CI_CHARE ? "CkGen_syncChare" :
+	       "CkGen_sync", c->name, target, e->number);
+	payload(o, c, e);
+	ci_put(o, ", %s);\n", reply);
+	if (e->answer.stars != 0)
+		ci_put(o, "\tif (ck_r != NULL)\n\t\tck_message_%s(ck_r);\n", e->answer.text);
+	ci_put(o, "%s}\n\n", gen_returns(e) ? "\treturn ck_r;\n" : "");
 }
 
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	bool single = c->kind == CI_MAINCHARE;
-
-	if (gen_has_stub(e) && single)
-		stub(o, c, e, "CProxy_", "", "CkGen_sendMain", "ck_to.ck");
-	if (gen_has_stub(e) && !single) {
-		stub(o, c, e, "CProxyElement_", "", "CkGen_send", "&ck_to.ck");
-		stub(o, c, e, "CProxy_", "_all", "CkGen_sendAll", "ck_to.ck");
-	}
-	if (gen_has_cb(e) && single)
-		callback(o, c, e, "CProxy_", "", "CkGen_cbMain", "ck_to.ck");
-	if (gen_has_cb(e) && !single) {
-		callback(o, c, e, "CProxyElement_", "", "CkGen_cb", "&ck_to.ck");
-		callback(o, c, e, "CProxy_", "_all", "CkGen_cbAll", "ck_to.ck");
-	}
+	if (e->attrs & CI_SYNC)
+		sync_stub(o, c, e);
+	if (e->attrs & CI_LOCAL)
+		local_stub(o, c, e);
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
+		stub(o, c, e, f);
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+		callback(o, c, e, f);
 }
 
 /* ---- creation and elements ------------------------------------------------------------------ */
@@ -150,30 +231,92 @@ static void group_creation(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, ");\n\treturn ck_p;\n}\n\n");
 }
 
+static void chare_creation(struct ci_out *o, const struct ci_chare *c)
+{
+	ci_put(o, "CProxy_%s %s_ckNew_opt(const CkEntryOptions *ck_o, int ck_pe", c->name, c->name);
+	gen_params(o, c->ctor, ", ");
+	ci_put(o, ")\n{\n\tCProxy_%s ck_p;\n\n\tck_p.ck = CkGen_newChare(&ck_chare_%s, ck_pe, ",
+	       c->name, c->name);
+	payload(o, c, c->ctor);
+	ci_put(o, ", ck_o);\n\treturn ck_p;\n}\n\n");
+	ci_put(o, "CProxy_%s %s_ckNew(int ck_pe", c->name, c->name);
+	gen_params(o, c->ctor, ", ");
+	ci_put(o, ")\n{\n\treturn %s_ckNew_opt(NULL, ck_pe", c->name);
+	gen_args(o, c->ctor, ", ");
+	ci_put(o, ");\n}\n\n");
+}
+
+/* An array that is empty at first, and its elements one by one. */
+static void insertion(struct ci_out *o, const struct ci_chare *c)
+{
+	const char *n = c->name;
+
+	ci_put(o, "CProxy_%s %s_ckNewEmpty_opt(const CkArrayOptions *ck_o)\n{\n", n, n);
+	ci_put(o, "\tconst CProxy_%s ck_p = {CkGen_newArray(&ck_chare_%s, ck_o, NULL)};\n\n"
+	       "\treturn ck_p;\n}\n\n", n, n);
+	ci_put(o, "CProxy_%s %s_ckNewEmpty(void)\n{\n\tCkArrayOptions ck_o;\n\n"
+	       "\tmemset(&ck_o, 0, sizeof ck_o);\n\treturn %s_ckNewEmpty_opt(&ck_o);\n}\n\n", n, n, n);
+	ci_put(o, "void %s_insert(CProxyElement_%s ck_e, int ck_pe", n, n);
+	gen_params(o, c->ctor, ", ");
+	ci_put(o, ")\n{\n\tCkGen_insert(&ck_chare_%s, &ck_e.ck, ck_pe, ", n);
+	payload(o, c, c->ctor);
+	ci_put(o, ");\n}\n\n");
+	ci_put(o, "void %s_beginInserting(CProxy_%s ck_p)\n{\n"
+	       "\tCkGen_beginInserting(ck_p.ck);\n}\n\n", n, n);
+	ci_put(o, "void %s_doneInserting(CProxy_%s ck_p)\n{\n"
+	       "\tCkGen_doneInserting(ck_p.ck);\n}\n\n", n, n);
+	ci_put(o, "void %s_ckDestroy(CProxyElement_%s ck_e)\n{\n"
+	       "\tCkGen_destroy(&ck_e.ck);\n}\n\n", n, n);
+}
+
+static void creation(struct ci_out *o, const struct ci_chare *c)
+{
+	switch (c->kind) {
+	case CI_MAINCHARE:
+		break;
+	case CI_GROUP:
+	case CI_NODEGROUP:
+		group_creation(o, c);
+		break;
+	case CI_CHARE:
+		chare_creation(o, c);
+		break;
+	case CI_ARRAY:
+		if (c->index.text == NULL)
+			array_creation(o, c);
+		insertion(o, c);
+		break;
+	}
+}
+
 static void this_index(struct ci_out *o, const struct ci_chare *c)
 {
-	static const char *const members[] = {
-		"", "", "ck_i.v[0], ck_i.v[1]", "ck_i.v[0], ck_i.v[1], ck_i.v[2]"
-	};
+	const char *type = c->index.text != NULL ? c->index.text :
+		c->nd > 1 ? ci_fmt(o->ci, "CkIndex%dD", c->nd) : "int";
 
-	if (c->nd < 2) {
-		ci_put(o, "int %s_thisIndex(const %s *self)\n{\n", c->name, c->name);
+	ci_put(o, "%s %s_thisIndex(const %s *self)\n{\n", type, c->name, c->name);
+	if (c->index.text == NULL && c->nd < 2) {
 		ci_put(o, "\treturn CkGen_thisIndex(self).v[0];\n}\n\n");
 		return;
 	}
-	ci_put(o, "CkIndex%dD %s_thisIndex(const %s *self)\n{\n", c->nd, c->name, c->name);
+	/* The numbers in order are what CkIndex has, and so is a type of the user's. */
 	ci_put(o, "\tconst CkIndex ck_i = CkGen_thisIndex(self);\n");
-	ci_put(o, "\tconst CkIndex%dD ck_r = {%s};\n\n\treturn ck_r;\n}\n\n", c->nd,
-	       members[c->nd]);
+	ci_put(o, "\t%s ck_r;\n\n\tmemcpy(&ck_r, &ck_i, sizeof ck_r);\n\treturn ck_r;\n}\n\n", type);
+}
+
+static void this_proxy(struct ci_out *o, const struct ci_chare *c)
+{
+	ci_put(o, "CProxy_%s %s_thisProxy(const %s *self)\n{\n", c->name, c->name, c->name);
+	ci_put(o, "\tconst CProxy_%s ck_p = {%s(self)};\n\n\treturn ck_p;\n}\n\n", c->name,
+	       c->kind == CI_CHARE ? "CkGen_thisChare" : "CkGen_thisProxy");
 }
 
 static void element_functions(struct ci_out *o, const struct ci_chare *c)
 {
 	const char *n = c->name;
 
-	ci_put(o, "CProxy_%s %s_thisProxy(const %s *self)\n{\n", n, n, n);
-	ci_put(o, "\tconst CProxy_%s ck_p = {CkGen_thisProxy(self)};\n\n\treturn ck_p;\n}\n\n", n);
-	if (c->kind == CI_MAINCHARE)
+	this_proxy(o, c);
+	if (gen_is_single(c))
 		return;
 	ci_put(o, "CProxyElement_%s %s_thisElement(const %s *self)\n{\n", n, n, n);
 	ci_put(o, "\tconst CProxyElement_%s ck_e = {{CkGen_thisProxy(self).id, "
@@ -181,21 +324,40 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 	this_index(o, c);
 	ci_put(o, "%s *%s_ckLocal(CProxyElement_%s ck_e)\n{\n", n, n, n);
 	ci_put(o, "\treturn (%s *)CkGen_ckLocal(&ck_chare_%s, &ck_e.ck);\n}\n\n", n, n);
-	if (c->kind == CI_GROUP)
+	if (c->kind == CI_ARRAY)
+		ci_put(o, "%s *%s_nextLocal(CProxy_%s ck_p, const %s *ck_after)\n{\n"
+		       "\treturn (%s *)CkGen_nextLocal(&ck_chare_%s, ck_p.ck, ck_after);\n}\n\n", n,
+		       n, n, n, n, n);
+	else
 		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s ck_p)\n{\n"
-		       "\treturn %s_ckLocal(%s_at(ck_p, CkMyPe()));\n}\n\n", n, n, n, n, n);
+		       "\treturn %s_ckLocal(%s_at(ck_p, %s()));\n}\n\n", n, n, n, n, n,
+		       c->kind == CI_GROUP ? "CkMyPe" : "CkMyNode");
+	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, size_t ck_n)\n"
+	       "{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
+	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
 static const char *flags(struct ci *ci, const struct ci_entry *e)
 {
-	const char *s = ci_fmt(ci, "%s%s%s%s",
-			       e->attrs & CI_EXPEDITED ? " | CKGEN_EXPEDITED" : "",
-			       gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
-			       !e->ctor && e->params == NULL ? " | CKGEN_NOARGS" : "",
-			       gen_has_cb(e) ? " | CKGEN_REDUCTION" : "");
+	static const struct { unsigned attr; const char *flag; } table[] = {
+		{CI_EXPEDITED, "EXPEDITED"}, {CI_THREADED, "THREADED"}, {CI_SYNC, "SYNC"},
+		{CI_WHEN, "WHEN"}, {CI_EXCLUSIVE, "EXCLUSIVE"}, {CI_IMMEDIATE, "IMMEDIATE"},
+		{CI_CREATEHERE, "CREATEHERE"}, {CI_CREATEHOME, "CREATEHOME"},
+		{CI_AGGREGATE, "AGGREGATE"}, {CI_NOTRACE, "NOTRACE"},
+	};
+	const char *s = "";
 
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		if (e->attrs & table[i].attr)
+			s = ci_fmt(ci, "%s | CKGEN_%s", s, table[i].flag);
+	}
+	s = ci_fmt(ci, "%s%s%s%s%s%s", s, gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
+		   !e->ctor && e->params == NULL && !(e->attrs & (CI_SYNC | CI_LOCAL)) ?
+		   " | CKGEN_NOARGS" : "", gen_has_cb(e) ? " | CKGEN_REDUCTION" : "",
+		   gen_count_nocopy(e) != 0 ? " | CKGEN_NOCOPY" : "",
+		   gen_has_pup(e) ? " | CKGEN_PUP" : "");
 	return *s != '\0' ? s + 3 : "0";
 }
 
@@ -208,27 +370,65 @@ static int want_count(const struct ci_entry *e)
 	return n;
 }
 
+/* "ck_call_X_f", or NULL when there is none. */
+static const char *function(struct ci *ci, bool there, const char *what, const struct ci_chare *c,
+			    const struct ci_entry *e)
+{
+	return there ? ci_fmt(ci, "%s_%s_%s", what, c->name, e->name) : "NULL";
+}
+
+/* The columns of a call: what it carries. */
+static void entry_call(struct ci_out *o, const struct ci_entry *e)
+{
+	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
+
+	ci_put(o, "\t %s, %s, %d, %d, %d,\n", flags(o->ci, e), e->want != NULL ? e->want : "CK_NOTYPE",
+	       gen_has_cb(e) && any_count, gen_count_nocopy(e), any_count ? 0 : want_count(e));
+	if (e->attrs & CI_STACKSIZE) {
+		ci_put_line(o, e->stacksize.from);
+		ci_put(o, "\t (uint32_t)(");
+		gen_text(o, &e->stacksize);
+		ci_put(o, "),\n");
+		ci_put_line_back(o);
+	} else {
+		ci_put(o, "\t 0, ");
+	}
+	ci_put(o, gen_takes_message(e) ? "&ck_type_%s," : "NULL,", gen_takes_message(e) ?
+	       e->params->type.text : "");
+}
+
+/* The columns of an answer: function, bytes, whether it is a message. */
+static void entry_answer(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *bytes = "0";
+	bool message = (e->attrs & CI_SYNC) && e->answer.stars != 0;
+
+	if ((e->attrs & CI_SYNC) && gen_returns(e))
+		bytes = ci_fmt(o->ci, "(uint32_t)sizeof(%s%s)", e->answer.text, message ? " *" : "");
+	ci_put(o, " %s, %s, %d,\n", function(o->ci, e->attrs & CI_SYNC, "ck_answer", c, e), bytes,
+	       message);
+}
+
 /* All columns, in the order of CkGenEntry: C++ has no other way to name them. */
 static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	const char *reduced = "NULL";
-	const char *message = "NULL";
-	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
+	bool message = (e->attrs & CI_SYNC) && e->answer.stars != 0;
 
-	if (gen_has_cb(e))
-		reduced = ci_fmt(o->ci, "ck_reduced_%s_%s", c->name, e->name);
-	if (gen_takes_message(e))
-		message = ci_fmt(o->ci, "&ck_type_%s", e->params->type.text);
-	ci_put(o, "\t{\"%s\", ck_call_%s_%s, %s,\n\t %s, ", e->ctor ? c->name : e->name, c->name,
-	       e->name, reduced, flags(o->ci, e));
-	ci_put(o, "%s, %d, 0, %d, 0, %s,\n\t NULL, 0, 0, NULL, NULL, NULL},\n",
-	       e->want != NULL ? e->want : "CK_NOTYPE", gen_has_cb(e) && any_count,
-	       any_count ? 0 : want_count(e), message);
+	ci_put(o, "\t{\"%s\", %s, %s,\n", e->ctor ? c->name : e->name,
+	       function(o->ci, !(e->attrs & (CI_SYNC | CI_LOCAL)), "ck_call", c, e),
+	       function(o->ci, gen_has_cb(e), "ck_reduced", c, e));
+	entry_call(o, e);
+	entry_answer(o, c, e);
+	ci_put(o, "\t %s, %s, %s},\n", function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
+	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
+	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)
 {
-	static const char *const kinds[] = {"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP"};
+	static const char *const kinds[] = {
+		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
+	};
 	int n = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
@@ -242,7 +442,8 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, 0\n};\n\n", c->name, n);
+	ci_put(o, "\tck_entries_%s, %d, %s\n};\n\n", c->name, n, c->index.text != NULL ?
+	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0");
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)
@@ -253,10 +454,7 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	chare_table(o, c);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
 		gen_pack(o, c, e);
-	if (c->kind == CI_ARRAY)
-		array_creation(o, c);
-	if (c->kind == CI_GROUP)
-		group_creation(o, c);
+	creation(o, c);
 	element_functions(o, c);
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
@@ -301,7 +499,9 @@ static int readonly_list(struct ci_out *o, const struct ci_module *m)
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
 		if (n++ == 0)
 			ci_put(o, "static const CkGenReadonly ck_readonlies_%s[] = {\n", m->name);
-		ci_put(o, "\t{\"%s\", &%s, sizeof %s, NULL},\n", r->name, r->name, r->name);
+		ci_put(o, "\t{\"%s\", &%s, sizeof %s, %s},\n", r->name, r->name, r->name,
+		       r->kind == CI_FIELD_MESSAGE ? ci_fmt(o->ci, "&ck_type_%s", r->type.text) :
+		       "NULL");
 	}
 	if (n != 0)
 		ci_put(o, "};\n");
@@ -323,6 +523,8 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	int readonly = readonly_list(o, m);
 	int initnodes = name_list(o, ci_fmt(o->ci, "static void (*const ck_initnodes_%s[])(void)",
 					    m->name), "", m->initnodes);
+	int initprocs = name_list(o, ci_fmt(o->ci, "static void (*const ck_initprocs_%s[])(void)",
+					    m->name), "", m->initprocs);
 	int externs = name_list(o, ci_fmt(o->ci, "static const CkGenModule *const ck_externs_%s[]",
 					  m->name), "&ck_module_", m->externs);
 
@@ -330,7 +532,7 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	list_member(o, "chares", m->name, chares);
 	list_member(o, "readonlies", m->name, readonly);
 	list_member(o, "initnodes", m->name, initnodes);
-	list_member(o, "initprocs", m->name, 0);
+	list_member(o, "initprocs", m->name, initprocs);
 	list_member(o, "externs", m->name, externs);
 	ci_put(o, "};\n");
 }
@@ -344,8 +546,9 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	gen_shadow_begin(o);
 	ci_put(o, "#include \"ckgen.h\"\n\n");
 	readonlies(o, m);
+	pups(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
-		message(o, x);
+		x->own ? own_message(o, x) : message(o, x);
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);

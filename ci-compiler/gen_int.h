@@ -16,6 +16,15 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 /** The payload's struct and the trampolines that call the handler. */
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
+/** Any parameter that the program packs. */
+bool gen_has_pup(const struct ci_entry *e);
+
+/** How many nocopy arrays it has: ck_ncpy_X_f lists them. */
+int gen_count_nocopy(const struct ci_entry *e);
+
+/** The arguments as the handler takes them, given a stub's parameters. */
+void gen_direct_args(struct ci_out *o, const struct ci_entry *e);
+
 /** The array of a reduction target (int n, T v[n]), or NULL. */
 const struct ci_param *gen_target_array(const struct ci_entry *e);
 

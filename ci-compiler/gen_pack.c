@@ -5,9 +5,17 @@
  */
 #include "gen_int.h"
 
+#include <string.h>
+
+static bool is_pup(const struct ci_param *q)
+{
+	return q->type.class_ == CI_PUP;
+}
+
+/* Of a size that only the call knows: it lies behind the struct. */
 static bool is_block(const struct ci_param *q)
 {
-	return q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_STRING;
+	return q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_STRING || is_pup(q);
 }
 
 static const struct ci_param *first_block(const struct ci_entry *e)
@@ -26,13 +34,19 @@ static const struct ci_param *next_block(const struct ci_param *q)
 	return q;
 }
 
+/* Its number of objects is not to be had from the bytes. */
+static bool has_count(const struct ci_param *q)
+{
+	return is_pup(q) && q->kind == CI_PARAM_ARRAY;
+}
+
 /* Values, or offsets of a second array: there is a struct. */
 static bool has_struct(const struct ci_entry *e)
 {
 	const struct ci_param *b = first_block(e);
 
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (q->kind == CI_PARAM_VALUE)
+		if (!is_block(q) || has_count(q))
 			return true;
 	}
 	return b != NULL && next_block(b) != NULL;
@@ -40,9 +54,27 @@ static bool has_struct(const struct ci_entry *e)
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->ctor && c->kind == CI_MAINCHARE)
+	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & CI_LOCAL))
 		return false;
 	return e->params != NULL && !gen_takes_reduction(e);
+}
+
+bool gen_has_pup(const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (is_pup(q))
+			return true;
+	}
+	return false;
+}
+
+int gen_count_nocopy(const struct ci_entry *e)
+{
+	int n = 0;
+
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		n += q->kind == CI_PARAM_NOCOPY;
+	return n;
 }
 
 const struct ci_param *gen_target_array(const struct ci_entry *e)
@@ -59,6 +91,14 @@ static const char *element(const struct ci_param *q)
 	return q->kind == CI_PARAM_STRING ? "char" : q->type.text;
 }
 
+/* "ck_pup_module_T": the function that calls T_pup. */
+static const char *pup_name(struct ci *ci, const struct ci_chare *c, const struct ci_param *q)
+{
+	const char *space = strrchr(q->type.text, ' ');
+
+	return ci_fmt(ci, "ck_pup_%s_%s", c->module->name, space != NULL ? space + 1 : q->type.text);
+}
+
 /* ---- packing -------------------------------------------------------------------------------- */
 
 static void payload_struct(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -69,7 +109,11 @@ static void payload_struct(struct ci_out *o, const struct ci_chare *c, const str
 		return;
 	ci_put(o, "struct ck_args_%s_%s {\n", c->name, e->name);
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (q->kind == CI_PARAM_VALUE)
+		if (q->kind == CI_PARAM_NOCOPY)
+			ci_put(o, "\tCkGenNcpy %s;\n", q->name);
+		else if (has_count(q))
+			ci_put(o, "\tuint64_t ck_n_%s;\n", q->name);
+		else if (!is_block(q))
 			ci_put(o, "\t%s %s;\n", q->type.text, q->name);
 	}
 	while (b != NULL && (b = next_block(b)) != NULL)
@@ -77,19 +121,14 @@ static void payload_struct(struct ci_out *o, const struct ci_chare *c, const str
 	ci_put(o, "};\n\n");
 }
 
-/* const size_t ck_bytes_v = ...; after checking the length. */
-static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-			const struct ci_param *q)
+/* ck_n_v = length, checked: it is computed in 64 bits, so no number of bytes wraps. */
+static void array_length(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			 const struct ci_param *q)
 {
-	if (q->kind == CI_PARAM_STRING) {
-		ci_put(o, "\tif (%s == NULL)\n\t\t%s = \"\";\n", q->name, q->name);
-		ci_put(o, "\tck_bytes_%s = strlen(%s) + 1;\n", q->name, q->name);
-		return;
-	}
 	if (!gen_is_plain(&q->length, e))
 		ci_put_line(o, q->length.from);
 	ci_put(o, "\tck_n_%s = ", q->name);
-	gen_expr(o, &q->length, true);
+	gen_expr(o, &q->length, e, true);
 	ci_put(o, ";\n");
 	if (!gen_is_plain(&q->length, e))
 		ci_put_line_back(o);
@@ -97,15 +136,45 @@ static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct
 	       q->name, element(q));
 	ci_put(o, "\t\tCkGen_badLength(&ck_chare_%s, %d, \"%s\", ck_n_%s);\n", c->name, e->number,
 	       q->name, q->name);
-	ci_put(o, "\tck_bytes_%s = (size_t)ck_n_%s * sizeof(%s);\n", q->name, q->name, element(q));
+}
+
+/* ck_bytes_v = what the parameter takes. */
+static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			const struct ci_param *q)
+{
+	const char *n = q->name;
+
+	if (q->kind == CI_PARAM_STRING) {
+		ci_put(o, "\tif (%s == NULL)\n\t\t%s = \"\";\n", n, n);
+		ci_put(o, "\tck_bytes_%s = strlen(%s) + 1;\n", n, n);
+		return;
+	}
+	if (q->kind == CI_PARAM_VALUE)
+		ci_put(o, "\tif (%s == NULL)\n\t\tCkAbort(\"%s_%s: '%s' is NULL\");\n", n, c->name,
+		       e->name, n);
+	else
+		array_length(o, c, e, q);
+	if (is_pup(q))
+		ci_put(o, "\tck_bytes_%s = CkGen_pupSize(%s, %s, sizeof(%s), %s);\n", n,
+		       pup_name(o->ci, c, q), n, element(q),
+		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1");
+	else
+		ci_put(o, "\tck_bytes_%s = (size_t)ck_n_%s * sizeof(%s);\n", n, n, element(q));
+	if (q->kind == CI_PARAM_NOCOPY)
+		ci_put(o, "\tif (%s.ptr == NULL && ck_bytes_%s != 0)\n"
+		       "\t\tCkAbort(\"%s_%s: the buffer '%s' is NULL\");\n", n, n, c->name, e->name,
+		       n);
 }
 
 static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
-		if (q->kind == CI_PARAM_ARRAY)
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_NOCOPY)
 			ci_put(o, "\tlong long ck_n_%s;\n", q->name);
-		ci_put(o, "\tsize_t ck_bytes_%s, ck_off_%s;\n", q->name, q->name);
+		if (q->kind == CI_PARAM_NOCOPY)
+			ci_put(o, "\tsize_t ck_bytes_%s;\n", q->name);
+		else if (is_block(q))
+			ci_put(o, "\tsize_t ck_bytes_%s, ck_off_%s;\n", q->name, q->name);
 	}
 	ci_put(o, "\tvoid *ck_m;\n");
 	if (has_struct(e))
@@ -117,12 +186,29 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 {
 	const char *end = has_struct(e) ? "sizeof *ck_a" : "0";
 
-	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (!is_block(q) && q->kind != CI_PARAM_NOCOPY)
+			continue;
 		block_bytes(o, c, e, q);
+		if (!is_block(q))
+			continue;
 		ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
+}
+
+static void pack_value(struct ci_out *o, const struct ci_param *q)
+{
+	const char *n = q->name;
+
+	if (q->kind == CI_PARAM_NOCOPY)
+		ci_put(o, "\tck_a->%s.ptr = %s.ptr;\n\tck_a->%s.bytes = ck_bytes_%s;\n"
+		       "\tck_a->%s.done = %s.done;\n", n, n, n, n, n, n);
+	else if (has_count(q))
+		ci_put(o, "\tck_a->ck_n_%s = (uint64_t)ck_n_%s;\n", n, n);
+	else if (!is_block(q))
+		ci_put(o, "\tck_a->%s = %s;\n", n, n);
 }
 
 /* The values. Padding, and the gap up to the first array, are zeroed first: what lay in the
@@ -136,15 +222,14 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\tck_a = (struct ck_args_%s_%s *)ck_m;\n", c->name, e->name);
 	ci_put(o, "\tmemset(ck_m, 0, %s);\n", b == NULL ? "sizeof *ck_a" :
 	       ci_fmt(o->ci, "ck_off_%s", b->name));
-	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (q->kind == CI_PARAM_VALUE)
-			ci_put(o, "\tck_a->%s = %s;\n", q->name, q->name);
-	}
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		pack_value(o, q);
 	while (b != NULL && (b = next_block(b)) != NULL)
 		ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
 }
 
-static void pack_block(struct ci_out *o, const struct ci_param *q, const struct ci_param *before)
+static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q,
+		       const struct ci_param *before)
 {
 	const char *n = q->name;
 
@@ -153,6 +238,12 @@ static void pack_block(struct ci_out *o, const struct ci_param *q, const struct 
 
 		ci_put(o, "\tmemset((char *)ck_m + ck_off_%s + ck_bytes_%s, 0,\n"
 		       "\t       ck_off_%s - ck_off_%s - ck_bytes_%s);\n", b, b, n, b, b);
+	}
+	if (is_pup(q)) {
+		ci_put(o, "\tCkGen_pupPack(%s, %s, sizeof(%s), %s,\n\t\t      (char *)ck_m + "
+		       "ck_off_%s);\n", pup_name(o->ci, c, q), n, element(q),
+		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1", n);
+		return;
 	}
 	/* memcpy may not be given NULL, even for no bytes; an array of length 0 may be. */
 	if (q->kind == CI_PARAM_ARRAY)
@@ -186,10 +277,22 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 	pack_sizes(o, c, e);
 	pack_values(o, c, e);
 	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
-		pack_block(o, q, before);
+		pack_block(o, c, q, before);
 		before = q;
 	}
 	ci_put(o, "\treturn ck_m;\n}\n\n");
+}
+
+void gen_direct_args(struct ci_out *o, const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_STRING)
+			ci_put(o, ", %s != NULL ? %s : \"\"", q->name, q->name);
+		else if (q->kind == CI_PARAM_NOCOPY)
+			ci_put(o, ", (const %s *)%s.ptr", element(q), q->name);
+		else
+			ci_put(o, ", %s", q->name);
+	}
 }
 
 /* ---- unpacking ------------------------------------------------------------------------------ */
@@ -197,37 +300,74 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 static void trampoline_head(struct ci_out *o, const char *what, const struct ci_chare *c,
 			    const struct ci_entry *e)
 {
-	ci_put(o, "static void ck_%s_%s_%s(void *ck_self, void *ck_m)\n{\n", what, c->name,
-	       e->name);
+	ci_put(o, "static void ck_%s_%s_%s(void *ck_self, void *ck_m%s)\n{\n", what, c->name,
+	       e->name, strcmp(what, "answer") == 0 ? ", void *ck_reply" : "");
 }
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	ci_put(o, "\t%s_on_%s((%s *)ck_self", c->name, e->name, c->name);
+	ci_put(o, "\t%s%s_on_%s((%s *)ck_self",
+	       gen_returns(e) ? ci_fmt(o->ci, "%sck_r = ", gen_answer(o->ci, e)) : "", c->name,
+	       e->name, c->name);
 }
 
-static void unpack_arg(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+/* Behind the arguments: the end of the call, and of the function. */
+static void handler_tail(struct ci_out *o, const struct ci_entry *e)
 {
-	if (q->kind == CI_PARAM_VALUE) {
-		ci_put(o, ", ck_a->%s", q->name);
-		return;
-	}
-	ci_put(o, ",\n\t\t(const %s *)(const void *)((const char *)ck_m + ", element(q));
+	ci_put(o, ");\n");
+	if (gen_returns(e))
+		ci_put(o, "\n\tmemcpy(ck_reply, &ck_r, sizeof ck_r);\n");
+	else if (e->attrs & CI_SYNC)
+		ci_put(o, "\t(void)ck_reply;\n");
+	ci_put(o, "}\n\n");
+}
+
+/* "(const char *)ck_m + ...": where a block lies. */
+static const char *block_at(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)
+{
 	if (q != first_block(e))
-		ci_put(o, "ck_a->ck_off_%s)", q->name);
+		return ci_fmt(ci, "(const char *)ck_m + ck_a->ck_off_%s", q->name);
+	return ci_fmt(ci, "(const char *)ck_m + %s", has_struct(e) ?
+		      "CkGen_align(sizeof *ck_a)" : "0");
+}
+
+/* A parameter's value, of ck_m and ck_a. */
+static void unpacked(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+		     const struct ci_param *q)
+{
+	const char *n = q->name;
+
+	if (is_pup(q))
+		ci_put(o, "(const %s *)CkGen_pupUnpack(%s, sizeof(%s), %s,\n\t\t\t%s, ck_m)",
+		       element(q), pup_name(o->ci, c, q), element(q), has_count(q) ?
+		       ci_fmt(o->ci, "(size_t)ck_a->ck_n_%s", n) : "1", block_at(o->ci, e, q));
+	else if (q->kind == CI_PARAM_NOCOPY)
+		ci_put(o, "(const %s *)(ck_a->%s.at != 0 ?\n\t\t\t(const void *)((const char *)ck_m + "
+		       "ck_a->%s.at) : ck_a->%s.ptr)", element(q), n, n, n);
+	else if (q->kind == CI_PARAM_VALUE)
+		ci_put(o, "ck_a->%s", n);
 	else
-		ci_put(o, "%s)", has_struct(e) ? "CkGen_align(sizeof *ck_a)" : "0");
+		ci_put(o, "(const %s *)(const void *)(%s)", element(q), block_at(o->ci, e, q));
+}
+
+static void args_pointer(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "\tconst struct ck_args_%s_%s *ck_a = (const struct ck_args_%s_%s *)ck_m;\n",
+	       c->name, e->name, c->name, e->name);
 }
 
 static void call_marshalled(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (has_struct(e))
-		ci_put(o, "\tconst struct ck_args_%s_%s *ck_a = (const struct ck_args_%s_%s *)ck_m;"
-		       "\n\n", c->name, e->name, c->name, e->name);
+	if (has_struct(e)) {
+		args_pointer(o, c, e);
+		ci_put(o, "\n");
+	}
 	handler_head(o, c, e);
-	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
-		unpack_arg(o, e, q);
-	ci_put(o, ");\n}\n\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		ci_put(o, is_block(q) || q->kind == CI_PARAM_NOCOPY ? ",\n\t\t" : ", ");
+		unpacked(o, c, e, q);
+	}
+	handler_tail(o, e);
 }
 
 static void call_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -236,16 +376,18 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 
 	ci_put(o, "\t%s *ck_b = (%s *)ck_m;\n\n\tck_message_%s(ck_b);\n", type, type, type);
 	handler_head(o, c, e);
-	ci_put(o, ", ck_b);\n}\n\n");
+	ci_put(o, ", ck_b");
+	handler_tail(o, e);
 }
 
+/* From the payload to the handler. */
 static void call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	trampoline_head(o, "call", c, e);
+	trampoline_head(o, e->attrs & CI_SYNC ? "answer" : "call", c, e);
 	if (e->params == NULL) {
 		ci_put(o, "\t(void)ck_m;\n");
 		handler_head(o, c, e);
-		ci_put(o, ");\n}\n\n");
+		handler_tail(o, e);
 		return;
 	}
 	switch (e->params->kind) {
@@ -264,6 +406,62 @@ static void call(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 		break;
 	}
 }
+
+/* ---- [when] --------------------------------------------------------------------------------- */
+
+static bool condition_names(const struct ci_entry *e, const char *name)
+{
+	for (const struct ci_tok *t = e->when.from; t != e->when.to; t++) {
+		if (strcmp(t->s, name) == 0 && strcmp(t[-1].s, ".") != 0 &&
+		    strcmp(t[-1].s, "->") != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The parameters that the condition names, as variables of those names. */
+static void condition_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *type = gen_takes_message(e) ? e->params->type.text : NULL;
+	const char *n = type != NULL ? e->params->name : NULL;
+
+	/* The runtime asks one element at a time, and asking again finds the same pointers. */
+	if (type != NULL && condition_names(e, n)) {
+		ci_put(o, "\t%s *const %s = (%s *)(uintptr_t)ck_m;\n\n\tck_message_%s(%s);\n", type, n,
+		       type, type, n);
+		return;
+	}
+	if (type == NULL && has_struct(e))
+		args_pointer(o, c, e);
+	for (const struct ci_param *q = e->params; type == NULL && q != NULL; q = q->next) {
+		if (!condition_names(e, q->name))
+			continue;
+		if (q->kind == CI_PARAM_VALUE)
+			ci_put(o, "\tconst %s %s = ", q->type.text, q->name);
+		else
+			ci_put(o, "\tconst %s *const %s = ", element(q), q->name);
+		unpacked(o, c, e, q);
+		ci_put(o, ";\n");
+	}
+}
+
+static void condition(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static bool ck_when_%s_%s(const void *ck_self, const void *ck_m)\n{\n", c->name,
+	       e->name);
+	ci_put(o, "\tconst %s *self = (const %s *)ck_self;\n", c->name, c->name);
+	condition_locals(o, c, e);
+	ci_put(o, "\n\t(void)self;\n\t(void)%s;\n", e->params != NULL && !gen_takes_message(e) &&
+	       has_struct(e) ? "ck_a" : "ck_m");
+	ci_put_line(o, e->when.from);
+	ci_put(o, "\treturn ");
+	gen_text(o, &e->when);
+	ci_put(o, ";\n");
+	ci_put_line_back(o);
+	ci_put(o, "}\n\n");
+}
+
+/* ---- [reductiontarget] ---------------------------------------------------------------------- */
 
 /* The runtime has compared type and count with the table, so the data is taken as it is. */
 static void reduced_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -301,11 +499,28 @@ static void reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	}
 }
 
+static void nocopy_table(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static const uint32_t ck_ncpy_%s_%s[] = {\n", c->name, e->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_NOCOPY)
+			ci_put(o, "\t(uint32_t)offsetof(struct ck_args_%s_%s, %s),\n", c->name,
+			       e->name, q->name);
+	}
+	ci_put(o, "};\n\n");
+}
+
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->attrs & CI_LOCAL)
+		return;
 	if (gen_packs(c, e) && !gen_takes_message(e))
 		payload_struct(o, c, e);
+	if (gen_count_nocopy(e) != 0)
+		nocopy_table(o, c, e);
 	call(o, c, e);
+	if (e->attrs & CI_WHEN)
+		condition(o, c, e);
 	if (gen_has_cb(e))
 		reduced(o, c, e);
 }

@@ -16,12 +16,44 @@ const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_
 	return e == c->ctor ? c->entries : e->next;
 }
 
-void gen_param_type(struct ci_out *o, const struct ci_param *q)
+const struct gen_form *gen_forms(const struct ci_chare *c)
+{
+	static const struct gen_form main_chare[] = {
+		{"CProxy_", "", "CkGen_sendMain", "CkGen_cbMain", "ck_to.ck"},
+		{NULL, NULL, NULL, NULL, NULL}
+	};
+	static const struct gen_form single[] = {
+		{"CProxy_", "", "CkGen_sendChare", "CkGen_cbChare", "ck_to.ck"},
+		{NULL, NULL, NULL, NULL, NULL}
+	};
+	static const struct gen_form collection[] = {
+		{"CProxyElement_", "", "CkGen_send", "CkGen_cb", "&ck_to.ck"},
+		{"CProxy_", "_all", "CkGen_sendAll", "CkGen_cbAll", "ck_to.ck"},
+		{"CProxySection_", "_section", "CkGen_sendSection", "CkGen_cbSection",
+		 "&ck_to.ck"},
+		{NULL, NULL, NULL, NULL, NULL}
+	};
+
+	return c->kind == CI_MAINCHARE ? main_chare : c->kind == CI_CHARE ? single : collection;
+}
+
+bool gen_is_single(const struct ci_chare *c)
+{
+	return c->kind == CI_MAINCHARE || c->kind == CI_CHARE;
+}
+
+static void param_type(struct ci_out *o, const struct ci_param *q, bool handler)
 {
 	switch (q->kind) {
 	case CI_PARAM_VALUE:
-		ci_put(o, "%s ", q->type.text);
+		ci_put(o, q->type.class_ == CI_PUP ? "const %s *" : "%s ", q->type.text);
 		break;
+	case CI_PARAM_NOCOPY:
+		if (!handler) {
+			ci_put(o, "CkNcpyBuffer ");
+			break;
+		}
+		/* fall through */
 	case CI_PARAM_ARRAY:
 	case CI_PARAM_REDUCTION:
 		ci_put(o, "const %s *", q->type.text);
@@ -36,14 +68,40 @@ void gen_param_type(struct ci_out *o, const struct ci_param *q)
 	}
 }
 
-void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
+static void params(struct ci_out *o, const struct ci_entry *e, const char *lead, bool handler)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		ci_put(o, "%s", lead);
-		gen_param_type(o, q);
+		param_type(o, q, handler);
 		ci_put(o, "%s", q->name);
 		lead = ", ";
 	}
+}
+
+void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
+{
+	params(o, e, lead, false);
+}
+
+void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
+{
+	params(o, e, lead, true);
+}
+
+bool gen_returns(const struct ci_entry *e)
+{
+	return e->answer.text != NULL && (e->answer.class_ != CI_VOID || e->answer.stars != 0);
+}
+
+const char *gen_answer(struct ci *ci, const struct ci_entry *e)
+{
+	const char *stars = "";
+
+	if (!gen_returns(e))
+		return "void ";
+	for (int i = 0; i < e->answer.stars; i++)
+		stars = ci_fmt(ci, "%s*", stars);
+	return ci_fmt(ci, "%s %s", e->answer.text, stars);
 }
 
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead)
@@ -57,20 +115,41 @@ void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead)
 bool gen_has_user_type(const struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (q->type.class_ == CI_USER && q->kind != CI_PARAM_STRING)
+		if ((q->type.class_ == CI_USER && q->kind != CI_PARAM_STRING) ||
+		    q->type.class_ == CI_PUP)
 			return true;
 	}
-	return false;
+	return e->answer.class_ == CI_USER;
 }
 
-void gen_expr(struct ci_out *o, const struct ci_expr *x, bool wide)
+static bool is_pointer(const struct ci_entry *e, const char *name)
+{
+	const struct ci_param *q = e != NULL ? e->params : NULL;
+
+	while (q != NULL && strcmp(q->name, name) != 0)
+		q = q->next;
+	return q != NULL && q->type.class_ == CI_PUP;
+}
+
+void gen_text(struct ci_out *o, const struct ci_expr *x)
+{
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		bool apart = t > x->from && t[-1].at + t[-1].len != t->at;
+
+		ci_put(o, "%s%s", apart ? " " : "", t->s);
+	}
+}
+
+void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *e, bool wide)
 {
 	const char *space = "";
 
 	for (const struct ci_tok *t = x->from; t != x->to; t++) {
 		bool member = t > x->from && strcmp(t[-1].s, ".") == 0;
 
-		if (strcmp(t->s, ".") == 0 || member)
+		if (strcmp(t->s, ".") == 0 && is_pointer(e, t[-1].s))
+			ci_put(o, "->");
+		else if (strcmp(t->s, ".") == 0 || member)
 			ci_put(o, "%s", t->s);
 		else if (t->kind == TOK_NAME && wide)
 			ci_put(o, "%s(long long)%s", space, t->s);
@@ -93,12 +172,12 @@ bool gen_takes_reduction(const struct ci_entry *e)
 
 bool gen_has_stub(const struct ci_entry *e)
 {
-	return !e->ctor && !gen_takes_reduction(e);
+	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
 }
 
 bool gen_has_cb(const struct ci_entry *e)
 {
-	return !e->ctor && (e->params == NULL || gen_takes_reduction(e) ||
+	return !e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0 && (e->params == NULL || gen_takes_reduction(e) ||
 			    (e->attrs & CI_REDUCTION_TARGET) != 0);
 }
 

@@ -194,33 +194,61 @@ static void print_depend(struct ci *ci, const struct options *opt, const struct 
 
 /* ---- --list --------------------------------------------------------------------------------- */
 
+static void print_attributes(const struct ci_entry *e)
+{
+	const char *lead = "[";
+
+	for (int i = 0; i < CI_N_ATTRS; i++) {
+		if (e->attrs & 1u << i) {
+			printf("%s%s", lead, e->attr_at[i]->s);
+			lead = ", ";
+		}
+	}
+	if (*lead != '[')
+		printf("] ");
+}
+
 static void print_chare(struct ci *ci, const struct ci_chare *c)
 {
-	static const char *const kinds[] = {"mainchare", "array", "group"};
-	struct ci_out line = ci_out_open(ci, "");
+	static const char *const kinds[] = {"mainchare", "array", "group", "chare", "nodegroup"};
 
 	printf("  %s ", kinds[c->kind]);
-	if (c->kind == CI_ARRAY)
+	if (c->index.text != NULL)
+		printf("[%s] ", c->index.text);
+	else if (c->kind == CI_ARRAY)
 		printf("[%dD] ", c->nd);
 	printf("%s\n", c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
-		ci_put(&line, "    %d %s(", e->number, e->ctor ? c->name : e->name);
+		struct ci_out line = ci_out_open(ci, "");
+
+		printf("    %d ", e->number);
+		print_attributes(e);
+		ci_put(&line, "%s%s(", gen_returns(e) ? gen_answer(ci, e) : "",
+		       e->ctor ? c->name : e->name);
 		gen_params(&line, e, "");
-		ci_put(&line, ")\n");
+		printf("%s)\n", line.text);
 	}
-	fputs(line.text, stdout);
+}
+
+static void print_items(const char *what, const struct ci_item *list)
+{
+	for (const struct ci_item *x = list; x != NULL; x = x->next)
+		printf("  %s %s\n", what, x->name);
 }
 
 static void print_list(struct ci *ci, const struct ci_module *modules)
 {
 	for (const struct ci_module *m = modules; m != NULL; m = m->next) {
 		printf("%s %s\n", m->main ? "mainmodule" : "module", m->name);
-		for (const struct ci_item *x = m->externs; x != NULL; x = x->next)
-			printf("  extern module %s\n", x->name);
+		print_items("extern module", m->externs);
+		print_items("initnode", m->initnodes);
+		print_items("initproc", m->initprocs);
+		print_items("pup", m->pups);
 		for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
-			printf("  readonly %s %s\n", r->type.text, r->name);
+			printf("  readonly %s %s%s\n", r->type.text,
+			       r->kind == CI_FIELD_MESSAGE ? "*" : "", r->name);
 		for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
-			printf("  message %s\n", x->name);
+			printf("  message %s%s\n", x->name, x->own ? ", packed by the program" : "");
 		for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 			print_chare(ci, c);
 	}

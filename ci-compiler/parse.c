@@ -4,31 +4,32 @@
  *
  *   file     := { module }
  *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
- *   section  := chare | readonly | message | extern | include | initnode | 'class' name ';'
+ *   section  := chare | readonly | message | extern | include | init | pup | 'class' name ';'
  *   readonly := 'readonly' fields ';'
- *   message  := 'message' name '{' { fields ';' } '}' [';']
+ *   message  := 'message' name ( ';' | '{' { fields ';' } '}' [';'] )
  *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
  *   extern   := 'extern' 'module' name ';'
  *   include  := 'include' string ';'
- *   initnode := 'initnode' [ 'void' ] name '(' [ 'void' ] ')' ';'
+ *   init     := ( 'initnode' | 'initproc' ) function { ',' function } ';'
+ *   function := [ 'void' ] name [ '(' [ 'void' ] ')' ]
+ *   pup      := 'pup' [ 'struct' | 'union' ] name { ',' name } ';'
  */
 #include "parse.h"
 #include "parse_int.h"
 
 #include <string.h>
 
-static void item_add(struct parser *p, struct ci_item **link, const struct ci_tok *tok,
-		     const char *name)
+static struct ci_item *item_add(struct parser *p, struct ci_item **link, const struct ci_tok *tok,
+				const char *name)
 {
-	struct ci_item *item = ci_alloc(p->ci, sizeof *item);
-
-	item->tok = tok;
-	item->name = name;
 	for (; *link != NULL; link = &(*link)->next) {
 		if (strcmp((*link)->name, name) == 0)
-			return;         /* saying it twice is harmless */
+			return *link;   /* saying it twice is harmless */
 	}
-	*link = item;
+	*link = ci_alloc(p->ci, sizeof **link);
+	(*link)->tok = tok;
+	(*link)->name = name;
+	return *link;
 }
 
 /* ---- readonly and message ------------------------------------------------------------------- */
@@ -155,12 +156,9 @@ static bool message(struct parser *p)
 		      "write one message per type, with all its members");
 		return false;
 	}
-	if (p_is(p, ";")) {
-		ci_error(p->ci, m->tok->at,
-			 ci_fmt(p->ci, "write them: message %s { int n; double v[]; };", m->name),
-			 "message '%s' has no members here: in C the .ci file is where its "
-			 "struct is made", m->name);
-		return false;
+	if (p_accept(p, ";")) {
+		m->own = true;
+		return true;
 	}
 	if (!p_is(p, "{") && !p_missing(p, "'{'", NULL) && !p_is_basic_type(p))
 		return false;
@@ -198,23 +196,50 @@ static bool include(struct parser *p)
 	return p_expect(p, ";");
 }
 
-static bool initnode(struct parser *p)
+static bool init_function(struct parser *p, const char *word, struct ci_item **list)
 {
 	const struct ci_tok *name;
 
-	if (p_is(p, "void"))
-		p->t++;
-	name = p_new_name(p, "initnode function");
-	if (name == NULL || !p_expect(p, "("))
+	p_accept(p, "void");
+	name = p_new_name(p, ci_fmt(p->ci, "%s function", word));
+	if (name == NULL)
 		return false;
+	item_add(p, list, name, name->s);
+	if (!p_accept(p, "("))
+		return true;
 	if (!p_is(p, ")") && !(p_is(p, "void") && p_next_is(p, ")"))) {
-		ci_error(p->ci, p->t->at, ci_fmt(p->ci, "write 'initnode void %s(void);'", name->s),
-			 "an initnode function has no parameters");
+		ci_error(p->ci, p->t->at,
+			 ci_fmt(p->ci, "write '%s void %s(void);'", word, name->s),
+			 "an %s function has no parameters", word);
 		return false;
 	}
 	p_accept(p, "void");
 	p->t++;
-	item_add(p, &p->module->initnodes, name, name->s);
+	return true;
+}
+
+static bool init(struct parser *p, const char *word, struct ci_item **list)
+{
+	do {
+		if (!init_function(p, word, list))
+			return false;
+	} while (p_accept(p, ","));
+	return p_expect(p, ";");
+}
+
+static bool pup(struct parser *p)
+{
+	do {
+		const char *tag = p_is(p, "struct") ? "struct " : p_is(p, "union") ? "union " : "";
+		const struct ci_tok *name;
+
+		p->t += *tag != '\0';
+		name = p_new_name(p, "type");
+		if (name == NULL)
+			return false;
+		item_add(p, &p->module->pups, name, name->s)->text =
+			ci_fmt(p->ci, "%s%s", tag, name->s);
+	} while (p_accept(p, ","));
 	return p_expect(p, ";");
 }
 
@@ -244,11 +269,10 @@ static const struct refused refused[] = {
 	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
 	{"using", true, "'using'", "take it out"},
 	{"template", true, "a template", "write one chare or message per type"},
-	{"initproc", false, "'initproc'",
-	 "use initnode: it runs once per node, before any chare"},
-	{"initcall", false, "'initcall'", "use initnode"},
-	{"PUPable", false, "packing of objects (PUP)", "take it out"},
-	{"pupable", false, "packing of objects (PUP)", "take it out"},
+	{"PUPable", true, "'PUPable' (objects packed by their class)",
+	 "write 'pup X;' and the function 'void X_pup(pup_er p, X *x)' in C"},
+	{"pupable", true, "'pupable' (objects packed by their class)",
+	 "write 'pup X;' and the function 'void X_pup(pup_er p, X *x)' in C"},
 	{"accelblock", false, "'accelblock'", "write it in C"},
 	{NULL, false, NULL, NULL}
 };
@@ -256,7 +280,7 @@ static const struct refused refused[] = {
 /* Entries behind a '}' too many: one error for all, and the chare's own '}' with them. */
 static bool stray_entries(struct parser *p)
 {
-	p_unexpected(p, "a readonly, message, mainchare, array, group or '}'",
+	p_unexpected(p, "a readonly, message, chare, array, group or '}'",
 		     "entry methods stand inside a chare: is there a '}' too many above?");
 	while (p_accept(p, "entry"))
 		p_skip_statement(p);
@@ -268,8 +292,8 @@ static bool stray_entries(struct parser *p)
 static bool other_section(struct parser *p)
 {
 	static const char *const words[] = {
-		"mainchare", "group", "array", "message", "readonly", "include", "extern",
-		"initnode", NULL
+		"mainchare", "chare", "group", "nodegroup", "array", "message", "readonly",
+		"include", "extern", "initnode", "initproc", NULL
 	};
 	const char *guess = p->t->kind == TOK_NAME ? ci_nearest(p->t->s, words) : NULL;
 	const char *help = "C declarations go into a header: include \"header.h\";";
@@ -286,7 +310,7 @@ static bool other_section(struct parser *p)
 	}
 	if (guess != NULL)
 		help = ci_fmt(p->ci, "did you mean '%s'?", guess);
-	p_unexpected(p, "a readonly, message, mainchare, array, group or '}'", help);
+	p_unexpected(p, "a readonly, message, chare, array, group or '}'", help);
 	p->t++;
 	return false;
 }
@@ -303,8 +327,12 @@ static bool section(struct parser *p)
 		return extern_module(p);
 	if (p_accept(p, "include"))
 		return include(p);
-	if (p_accept(p, "initnode"))
-		return initnode(p);
+	if (p_accept(p, "initnode") || p_accept(p, "initcall"))
+		return init(p, "initnode", &p->module->initnodes);
+	if (p_accept(p, "initproc"))
+		return init(p, "initproc", &p->module->initprocs);
+	if (p_accept(p, "pup"))
+		return pup(p);
 	if (p_accept(p, "class"))
 		return class_declaration(p);
 	if (p_is(p, "entry"))

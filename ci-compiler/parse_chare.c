@@ -2,9 +2,12 @@
 /*
  * parse_chare.c: the rules for chares and their entry methods.
  *
- *   chare      := ( 'mainchare' | 'group' | 'array' '[' nD ']' ) name '{' { entry } '}' [';']
- *   entry      := 'entry' [ attributes ] [ 'void' ] name params ';'
- *   attributes := '[' name { ',' name } ']'
+ *   chare      := kind name '{' { entry } '}' [';']
+ *   kind       := 'mainchare' | 'chare' | 'group' | 'nodegroup' | 'array' '[' index ']'
+ *   index      := '1D' | '2D' | '3D' | '4D' | '5D' | '6D' | type
+ *   entry      := 'entry' [ attributes ] [ type ] name params ';'
+ *   attributes := '[' attribute { ',' attribute } ']'
+ *   attribute  := name | 'stacksize' '=' length | ( 'when' | 'aggregate' ) '(' anything ')'
  *
  * What Charm++ has and ckci has not is known by name here, so that the user reads what to do
  * instead of a syntax error.
@@ -24,30 +27,29 @@ struct attribute {
 static const struct attribute attributes_known[] = {
 	{"reductiontarget", CI_REDUCTION_TARGET, NULL},
 	{"expedited", CI_EXPEDITED, NULL},
+	{"threaded", CI_THREADED, NULL},
+	{"stacksize", CI_STACKSIZE, NULL},
+	{"sync", CI_SYNC, NULL},
+	{"when", CI_WHEN, NULL},
+	{"inline", CI_INLINE, NULL},
+	{"local", CI_LOCAL, NULL},
+	{"exclusive", CI_EXCLUSIVE, NULL},
+	{"immediate", CI_IMMEDIATE, NULL},
+	{"createhere", CI_CREATEHERE, NULL},
+	{"createhome", CI_CREATEHOME, NULL},
+	{"aggregate", CI_AGGREGATE, NULL},
+	{"notrace", CI_NOTRACE, NULL},
 	{"nokeep", 0, NULL},
-	{"notrace", 0, NULL},
-	{"threaded", 0, "split the handler where it waits; the second half is an entry method "
-		"that the answer calls"},
-	{"sync", 0, "take a CkCallback parameter and send the answer to it"},
-	{"when", 0, "keep early calls in the chare's struct and use them when their turn comes"},
-	{"exclusive", 0, "use a group: its entry methods run one at a time anyway"},
-	{"immediate", 0, "use [expedited]: it is served before everything queued"},
-	{"inline", 0, "take it out: a call on the same PE is cheap; or get the element by "
-		"X_ckLocal and call your own function"},
-	{"local", 0, "get the element by X_ckLocal and call your own function"},
-	{"createhere", 0, "create all elements with X_ckNew"},
-	{"createhome", 0, "create all elements with X_ckNew"},
-	{"aggregate", 0, "send one call with an array parameter instead of many small ones"},
+	{"appwork", 0, NULL},
+	{"memcritical", 0, NULL},
+	{"virtual", 0, NULL},
 	{"python", 0, "write an entry method in C and call it from there"},
 	{"accel", 0, "start the accelerator's work in the handler"},
 	{"whenidle", 0, "take it out and call the entry method again from its own handler"},
-	{"memcritical", 0, "take it out"},
-	{"appwork", 0, "take it out"},
-	{"stacksize", 0, "take it out: handlers run on the PE's own stack"},
-	{"iget", 0, "use a CkDirect channel"},
-	{"nocopy", 0, "use a CkDirect channel for large data of a fixed size"},
-	{"nocopypost", 0, "use a CkDirect channel for large data of a fixed size"},
-	{"virtual", 0, "take it out: there is no inheritance"},
+	{"iget", 0, "write [sync]; or send a CkFuture along, as a callback, and wait for it later"},
+	{"nocopy", 0, "write it before the array, as in 'int n, nocopy double v[n]'"},
+	{"nocopypost", 0, "write nocopy before the array; the handler gets the address of the data"},
+	{"nocopydevice", 0, "write nocopy before the array; the data must be in host memory"},
 	{"migratable", 0, "take it out: elements stay where they were created"},
 	{NULL, 0, NULL}
 };
@@ -72,31 +74,69 @@ static void attribute_unknown(struct parser *p)
 	names[i] = NULL;
 	guess = ci_nearest(p->t->s, names);
 	ci_error(p->ci, p->t->at, guess != NULL ? ci_fmt(p->ci, "did you mean '%s'?", guess) :
-		 "ckci knows reductiontarget, expedited, nokeep and notrace",
+		 "ckci(1) lists the attributes",
 		 "unknown attribute '%s'", p->t->s);
+}
+
+/* `(...)`: any tokens. False when the bracket has no end. */
+static bool attribute_text(struct parser *p, struct ci_expr *e)
+{
+	const struct ci_tok *open = p->t;
+
+	p_skip_balanced(p);
+	e->from = open + 1;
+	e->to = p->t - 1;
+	if (strcmp(e->to->s, ")") == 0)
+		return true;
+	if (!p->cut)
+		ci_error(p->ci, open->at, NULL, "this '(' is never closed");
+	return false;
+}
+
+/* What stands behind the name of an attribute, if anything. */
+static bool attribute_value(struct parser *p, struct ci_entry *e, const struct ci_tok *name,
+			    unsigned flag)
+{
+	struct ci_expr ignored;
+
+	if (flag == CI_STACKSIZE)
+		return p_expect(p, "=") && p_expression(p, &e->stacksize);
+	if (flag == CI_WHEN && !p_is(p, "("))
+		return p_unexpected(p, "'('", "write the condition: [when(n == self->n)]");
+	if (p_is(p, "("))
+		return attribute_text(p, flag == CI_WHEN ? &e->when : &ignored);
+	if (!p_is(p, "="))
+		return true;
+	if (!e->bad)
+		ci_error(p->ci, p->t->at, "take it out", "the attribute '%s' has no value", name->s);
+	e->bad = true;
+	p->t++;
+	return p_expression(p, &ignored);
 }
 
 static bool attribute(struct parser *p, struct ci_entry *e)
 {
-	const struct attribute *a;
+	const struct attribute *a = attribute_find(p->t->s);
+	const struct ci_tok *name = p->t;
 
 	if (p->t->kind != TOK_NAME)
 		return p_unexpected(p, "an attribute", NULL);
-	a = attribute_find(p->t->s);
 	if (a == NULL)
 		attribute_unknown(p);
+	else if (strncmp(a->name, "nocopy", 6) == 0)
+		ci_error(p->ci, p->t->at, a->instead, "'%s' belongs to a parameter, not to an "
+			 "entry method", a->name);
 	else if (a->instead != NULL)
 		p_later(p, p->t, ci_fmt(p->ci, "the attribute '%s'", a->name), a->instead);
-	else
-		e->attrs |= a->flag;
 	if (a == NULL || a->instead != NULL)
 		e->bad = true;
 	p->t++;
-	if (p_accept(p, "="))
-		p->t += p->t->kind == TOK_NUMBER || p->t->kind == TOK_NAME;
-	if (p_is(p, "("))
-		p_skip_balanced(p);
-	return true;
+	for (unsigned i = 0; a != NULL && i < CI_N_ATTRS; i++) {
+		if (a->flag == 1u << i)
+			e->attr_at[i] = name;
+	}
+	e->attrs |= a != NULL ? a->flag : 0;
+	return attribute_value(p, e, name, a != NULL ? a->flag : 0);
 }
 
 static bool attributes(struct parser *p, struct ci_entry *e)
@@ -140,11 +180,16 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 	if (e->tok == NULL)
 		return false;
 	e->name = e->tok->s;
-	if ((type.class_ != CI_VOID || type.stars != 0) && !e->bad) {
-		ci_error(p->ci, type.tok->at,
-			 ci_fmt(p->ci, "write 'entry void %s(...)'; to answer, take a CkCallback "
-				"parameter or call an entry method of the asker", e->name),
-			 "entry method '%s' returns '%s%s': a call does not wait for an answer",
+	e->answer = type;
+	if ((type.class_ != CI_VOID || type.stars != 0) && !e->bad &&
+	    (e->attrs & (CI_SYNC | CI_LOCAL)) == 0) {
+		ci_error(p->ci, type.tok->at, type.class_ != CI_USER && type.stars != 0 ?
+			 ci_fmt(p->ci, "write 'entry void %s(...)' and answer through a CkCallback "
+				"parameter", e->name) :
+			 ci_fmt(p->ci, "write 'entry [sync] %s%s%s(...)' for threads to call; or "
+				"'entry void %s(...)' and answer through a CkCallback parameter",
+				type.text, type.stars != 0 ? " *" : " ", e->name, e->name),
+			 "entry method '%s' returns '%s%s', but its callers do not wait",
 			 e->name, type.text, type.stars != 0 ? " *" : "");
 		e->bad = true;
 	}
@@ -160,7 +205,8 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 static bool entry_name(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 {
 	if (p_is(p, "~")) {
-		ci_error(p->ci, p->t->at, "take it out: a chare lives until the job ends",
+		ci_error(p->ci, p->t->at, "take it out: free what the struct points to where you call "
+			 "CkDestroy(self)",
 			 "a destructor is no entry method");
 		return false;
 	}
@@ -176,7 +222,7 @@ static bool sdag_body(struct parser *p)
 		return false;
 	p_later(p, p->t, "a body in the .ci file (Structured Dagger)",
 		"end the entry with ';' and write the handler in C; where the body waits with "
-		"'when', count arrivals in the chare's struct");
+		"'when f[n](...)', write 'entry [when(n == self->n)] void f(...);'");
 	if (p_is(p, "{"))
 		p_skip_balanced(p);
 	else
@@ -244,7 +290,7 @@ static void other_member(struct parser *p, struct ci_chare *c)
 {
 	if (p_is(p, "template") || p_is(p, "extern"))
 		p_cpp(p, p->t, "a template entry method", "write one entry method per type");
-	else if (p_is(p, "initnode") || p_is(p, "initproc"))
+	else if (p_is(p, "initnode") || p_is(p, "initproc") || p_is(p, "initcall"))
 		ci_error(p->ci, p->t->at, "move it out of the chare",
 			 "'%s' belongs to the module, not to a chare", p->t->s);
 	else if (p_is(p, "pup") || p_is(p, "PUPable"))
@@ -294,51 +340,70 @@ static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *o
 
 /* ---- chares --------------------------------------------------------------------------------- */
 
-static bool array_dimensions(struct parser *p, struct ci_chare *c)
+/* Charm++ has them, we have none: each is refused, and the list read to its end. */
+static bool chare_attribute(struct parser *p, const char *kind)
+{
+	if (p_is(p, "migratable"))
+		p_later(p, p->t, "'migratable'", "take it out: chares stay where they were created");
+	else
+		p_later(p, p->t, ci_fmt(p->ci, "the %s attribute '%s'", kind, p->t->s),
+			"take it out");
+	p->t++;
+	return true;
+}
+
+static bool array_index(struct parser *p, struct ci_chare *c)
 {
 	static const char *const dims[] = {"1D", "2D", "3D", "4D", "5D", "6D"};
 
-	if (!p_accept(p, "["))
-		return p_unexpected(p, "'[1D]', '[2D]' or '[3D]'", NULL);
+	if (p_is(p, "migratable") || p_is(p, "python"))
+		return chare_attribute(p, "array");
 	for (int i = 0; i < 6; i++) {
-		if (p_is(p, dims[i]))
+		if (p_is(p, dims[i])) {
 			c->nd = i + 1;
+			p->t++;
+			return true;
+		}
 	}
-	if (c->nd > 3)
-		p_later(p, p->t, ci_fmt(p->ci, "an array of %d dimensions", c->nd),
-			"use [3D] and put two of the indices into one");
-	else if (c->nd == 0 && p->t->kind == TOK_NAME)
-		p_later(p, p->t, "an array with an index type of your own",
-			"use [1D], [2D] or [3D]");
-	else if (c->nd == 0)
-		return p_unexpected(p, "1D, 2D or 3D", "an array has 1 to 3 dimensions: [2D]");
-	if (c->nd < 1 || c->nd > 3)
-		c->kind = CI_LATER;
-	p->t++;
+	if (p->t->kind == TOK_NAME)
+		return p_type(p, &c->index);
+	return p_unexpected(p, "1D to 6D, or a type", "an array has 1 to 6 dimensions: [2D]");
+}
+
+static bool array_dimensions(struct parser *p, struct ci_chare *c)
+{
+	if (!p_accept(p, "["))
+		return p_unexpected(p, "'[1D]' to '[6D]'", NULL);
+	do {
+		if (!array_index(p, c))
+			return false;
+	} while (p_accept(p, ","));
+	return p_expect(p, "]");
+}
+
+static bool chare_attributes(struct parser *p, const char *kind)
+{
+	if (!p_accept(p, "["))
+		return true;
+	do {
+		if (p->t->kind != TOK_NAME)
+			return p_unexpected(p, "a name", strcmp(kind, "array") == 0 ? NULL :
+					    "only an array has dimensions");
+		chare_attribute(p, kind);
+	} while (p_accept(p, ","));
 	return p_expect(p, "]");
 }
 
 static bool chare_kind(struct parser *p, struct ci_chare *c)
 {
-	const struct ci_tok *word = p->t++;
+	static const char *const kinds[] = {"mainchare", "array", "group", "chare", "nodegroup"};
+	const char *word = p->t++->s;
 
-	if (strcmp(word->s, "array") == 0) {
-		c->kind = CI_ARRAY;
-		return array_dimensions(p, c);
-	}
-	c->kind = strcmp(word->s, "mainchare") == 0 ? CI_MAINCHARE :
-		  strcmp(word->s, "group") == 0 ? CI_GROUP : CI_LATER;
-	if (strcmp(word->s, "nodegroup") == 0)
-		p_later(p, word, "'nodegroup'", "use a group: one member per PE");
-	else if (strcmp(word->s, "chare") == 0)
-		p_later(p, word, "'chare'",
-			"use an array [1D]; one element, created with X_ckNew(CkDims(1), ...), "
-			"serves as a single chare");
-	if (p_is(p, "[")) {
-		p_later(p, p->t, ci_fmt(p->ci, "an attribute of a %s", word->s), "take it out");
-		p_skip_balanced(p);
-	}
-	return true;
+	while (strcmp(kinds[c->kind], word) != 0)
+		c->kind++;
+	if (c->kind == CI_ARRAY && !array_dimensions(p, c))
+		return false;
+	return chare_attributes(p, word);
 }
 
 /* `: Base` and `<...>` behind the name. */

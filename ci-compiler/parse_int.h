@@ -58,7 +58,10 @@ bool p_is_section_word(const struct parser *p);   /* starts something at module 
 bool p_type(struct parser *p, struct ci_type *type);
 bool p_is_basic_type(const struct parser *p);
 
-/** The expression up to a `]`. */
+/** A whole-number expression of names, numbers and operators. */
+bool p_expression(struct parser *p, struct ci_expr *e);
+
+/** The same up to a `]`. */
 bool p_length(struct parser *p, struct ci_expr *e);
 
 /** `(` ... `)`. */
@@ -66,7 +69,7 @@ bool p_params(struct parser *p, struct ci_param **list);
 
 /* ---- parse_chare.c -------------------------------------------------------------------- */
 
-/** mainchare, array, group, and the kinds that are refused; the next token is its word. */
+/** mainchare, chare, array, group, nodegroup; the next token is its word. */
 void p_chare(struct parser *p);
 
 #endif

@@ -3,7 +3,7 @@
  * parse_type.c: the rules for types, parameter lists and array lengths.
  *
  *   params    := '(' [ 'void' | param { ',' param } ] ')'
- *   param     := type [ name ] [ '[' length ']' ]
+ *   param     := [ 'nocopy' ] type [ name ] [ '[' length ']' ]
  *   type      := { 'const' } ( basic words | ('struct'|'union'|'enum') name | name ) { '*' }
  *   length    := operand { binary operand } [ '?' length ':' length ]
  *   operand   := { '+'|'-'|'~'|'!' } ( number | name { '.' name } | '(' length ')' )
@@ -276,13 +276,18 @@ static bool length(struct parser *p, int nesting)
 	return length(p, nesting + 1) && p_expect(p, ":") && length(p, nesting + 1);
 }
 
-bool p_length(struct parser *p, struct ci_expr *e)
+bool p_expression(struct parser *p, struct ci_expr *e)
 {
 	e->from = p->t;
 	if (!length(p, 0))
 		return false;
 	e->to = p->t;
-	return p_is(p, "]") || p_unexpected(p, "']'", NULL);
+	return true;
+}
+
+bool p_length(struct parser *p, struct ci_expr *e)
+{
+	return p_expression(p, e) && (p_is(p, "]") || p_unexpected(p, "']'", NULL));
 }
 
 /* ---- parameters ------------------------------------------------------------------------- */
@@ -291,7 +296,8 @@ bool p_length(struct parser *p, struct ci_expr *e)
 static bool array_part(struct parser *p, struct ci_param *param)
 {
 	p->t++;
-	param->kind = CI_PARAM_ARRAY;
+	if (param->kind == CI_PARAM_VALUE)
+		param->kind = CI_PARAM_ARRAY;
 	if (p_is(p, "]")) {
 		ci_error(p->ci, p->t->at,
 			 ci_fmt(p->ci, "write its length from integer parameters, as in "
@@ -323,8 +329,16 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 	} else {
 		param->name = ci_fmt(p->ci, "arg%d", n);
 	}
-	if (p_is(p, "[") && !array_part(p, param))
+	if (p_is(p, "[")) {
+		if (!array_part(p, param))
+			return false;
+	} else if (param->kind == CI_PARAM_NOCOPY) {
+		ci_error(p->ci, param->tok->at,
+			 ci_fmt(p->ci, "write '%s %s' for a value, 'int n, nocopy %s %s[n]' for an "
+				"array", param->type.text, param->name, param->type.text,
+				param->name), "nocopy is for arrays, and '%s' is none", param->name);
 		return false;
+	}
 	if (p_is(p, "=")) {
 		p_cpp(p, p->t, "a default argument", "pass the value in every call");
 		return false;
@@ -338,6 +352,23 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 	return true;
 }
 
+/* `nocopy`, and its relatives in Charm++. */
+static bool param_attribute(struct parser *p, struct ci_param *param)
+{
+	static const char *const refused[] = {"nocopypost", "nocopydevice", "conditional", NULL};
+
+	if (p->t[1].kind != TOK_NAME)
+		return true;    /* a type of that name */
+	if (p_accept(p, "nocopy"))
+		param->kind = CI_PARAM_NOCOPY;
+	if (!is_any(p, refused))
+		return true;
+	p_later(p, p->t, ci_fmt(p->ci, "the parameter attribute '%s'", p->t->s),
+		p_is(p, "conditional") ? "send an array of length 0 or 1" :
+		"write nocopy: the handler gets the address of the data");
+	return false;
+}
+
 static bool param(struct parser *p, struct ci_param *param, int n)
 {
 	param->tok = p->t;
@@ -347,7 +378,7 @@ static bool param(struct parser *p, struct ci_param *param, int n)
 			 "a variable number of arguments cannot be sent");
 		return false;
 	}
-	if (!p_type(p, &param->type))
+	if (!param_attribute(p, param) || !p_type(p, &param->type))
 		return false;
 	param->tok = param->type.tok;
 	return param_rest(p, param, n);

@@ -179,7 +179,8 @@ bool p_is_section_word(const struct parser *p)
 
 static bool starts_line_with_word(const struct parser *p)
 {
-	return p->t->first && (p_is(p, "entry") || p_is(p, "initnode") || p_is_section_word(p));
+	return p->t->first && (p_is(p, "entry") || p_is(p, "initnode") || p_is(p, "initproc") ||
+			       p_is(p, "pup") || p_is_section_word(p));
 }
 
 void p_skip_statement(struct parser *p)

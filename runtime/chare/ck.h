@@ -112,6 +112,19 @@ typedef struct CkFuture {
 	int32_t pad;
 } CkFuture;
 
+/** Charm++'s names for numbers of a given size. */
+typedef int8_t CmiInt1;
+typedef int16_t CmiInt2;
+typedef int32_t CmiInt4;
+typedef int64_t CmiInt8;
+typedef uint8_t CmiUInt1;
+typedef uint16_t CmiUInt2;
+typedef uint32_t CmiUInt4;
+typedef uint64_t CmiUInt8;
+typedef float CmiFloat4;
+typedef double CmiFloat8;
+typedef bool CmiBool;
+
 typedef CkProxy CkArrayID;      /**< the untyped forms, by their Charm++ names */
 typedef CkProxy CkGroupID;
 typedef CkProxy CkNodeGroupID;
@@ -225,6 +238,12 @@ typedef struct CkArgMsg {
  * valid after the handler returns, until CkFreeMsg of the returned pointer, which may
  * be called on any PE of this node. Only inside an entry method, at most once per call. */
 void *CkKeepMsg(void);
+
+/** For a message that the program packs itself (`message M;` in the .ci file): memory of `bytes`
+ * bytes for the other form of `msg`. M_pack makes a buffer from a message, M_unpack a message from
+ * a buffer; both free what they were given with CkFreeMsg, or return it when nothing changes.
+ * Charm++'s function of that name. */
+void *CkAllocBuffer(void *msg, size_t bytes);
 
 /** Free a kept message, a message from X_alloc that was never sent, or a message parameter
  * that was kept. NULL is allowed. */

@@ -57,7 +57,8 @@ include="-I$out -I../../runtime/chare -I../../runtime/direct -Iaccept"
 # A C file as users write it, with one struct per chare, from what --list says.
 driver() {
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
-	sed -n 's/^  \(mainchare\|array \[.D\]\|group\) \(.*\)/struct \2 { int member; };/p' "$1"
+	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { int n; };/p
+		s/^  message \(.*\), packed by the program/struct \1 { int n; };/p' "$1"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.def.h"/p' "$1"
 }
 
@@ -106,6 +107,7 @@ done
 mkdir "$tmp/none"
 for ci in refuse/*.ci; do
 	name=$(basename "$ci" .ci)
+	rm -f "$tmp/none"/*
 	"$CKCI" -o "$tmp/none" "$ci" >"$tmp/stdout" 2>"$tmp/stderr"
 	code=$?
 	if [ $code -eq 1 ] && [ ! -s "$tmp/stdout" ] && [ -z "$(ls "$tmp/none")" ] &&

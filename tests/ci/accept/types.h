@@ -5,6 +5,8 @@
 #ifndef TYPES_H
 #define TYPES_H
 
+#include <stdint.h>
+
 #define TYPES_ROW 6
 
 typedef struct point {
@@ -17,5 +19,16 @@ union either {
 	int i;
 	double d;
 };
+
+/* Packed by the program: vec_pup. */
+typedef struct vec {
+	int n;
+	int *v;
+} vec;
+
+typedef struct colour_index {
+	int32_t colour;
+	uint8_t shade[4];
+} colour_index;
 
 #endif

@@ -10,6 +10,7 @@ typedef struct CProxy_HelloMain { CkProxy ck; } CProxy_HelloMain;
 typedef struct HelloArray HelloArray;
 typedef struct CProxy_HelloArray { CkProxy ck; } CProxy_HelloArray;
 typedef struct CProxyElement_HelloArray { CkElement ck; } CProxyElement_HelloArray;
+typedef struct CProxySection_HelloArray { CkSection ck; } CProxySection_HelloArray;
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,9 +49,21 @@ void HelloArray_on_PrintHello(HelloArray *self);
 /* you call */
 CProxy_HelloArray HelloArray_ckNew(CkArrayDims ck_dims);
 CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *options);
+CProxy_HelloArray HelloArray_ckNewEmpty(void);
+CProxy_HelloArray HelloArray_ckNewEmpty_opt(const CkArrayOptions *options);
+void HelloArray_insert(CProxyElement_HelloArray ck_e, int ck_pe);
+void HelloArray_beginInserting(CProxy_HelloArray p);
+void HelloArray_doneInserting(CProxy_HelloArray p);
+void HelloArray_ckDestroy(CProxyElement_HelloArray e);
+static inline CkIndex HelloArray_index(int x)
+{
+	CkIndex i = {{x, 0, 0}};
+
+	return i;
+}
 static inline CProxyElement_HelloArray HelloArray_at(CProxy_HelloArray p, int x)
 {
-	CProxyElement_HelloArray e = {{p.ck.id, {{x, 0, 0}}, 0}};
+	CProxyElement_HelloArray e = {{p.ck.id, HelloArray_index(x), 0}};
 
 	return e;
 }
@@ -58,6 +71,8 @@ CProxy_HelloArray HelloArray_thisProxy(const HelloArray *self);
 CProxyElement_HelloArray HelloArray_thisElement(const HelloArray *self);
 int HelloArray_thisIndex(const HelloArray *self);
 HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray element);
+HelloArray *HelloArray_nextLocal(CProxy_HelloArray p, const HelloArray *after);
+CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray p, const CkIndex *list, size_t n);
 void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to);
 static inline void HelloArray_PrintHello(CProxyElement_HelloArray ck_to)
 {
@@ -68,8 +83,14 @@ static inline void HelloArray_PrintHello_all(CProxy_HelloArray ck_to)
 {
 	HelloArray_PrintHello_all_opt(NULL, ck_to);
 }
+void HelloArray_PrintHello_section_opt(const CkEntryOptions *ck_o, CProxySection_HelloArray ck_to);
+static inline void HelloArray_PrintHello_section(CProxySection_HelloArray ck_to)
+{
+	HelloArray_PrintHello_section_opt(NULL, ck_to);
+}
 CkCallback HelloArray_cb_PrintHello(CProxyElement_HelloArray to);
 CkCallback HelloArray_cb_PrintHello_all(CProxy_HelloArray to);
+CkCallback HelloArray_cb_PrintHello_section(CProxySection_HelloArray to);
 
 extern const struct CkGenModule ck_module_Hello;
 

@@ -39,17 +39,19 @@ static void ck_reduced_HelloMain_Finished(void *ck_self, void *ck_m)
 
 static const CkGenEntry ck_entries_HelloMain[] = {
 	{"HelloMain", ck_call_HelloMain_new, NULL,
-	 0, CK_NOTYPE, 0, 0, 0, 0, NULL,
-	 NULL, 0, 0, NULL, NULL, NULL},
+	 0, CK_NOTYPE, 0, 0, 0,
+	 0, NULL, NULL, 0, 0,
+	 NULL, NULL, NULL},
 	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
-	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0, 0, NULL,
-	 NULL, 0, 0, NULL, NULL, NULL},
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
+	 0, NULL, NULL, 0, 0,
+	 NULL, NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 53 "Hello.def.h"
+#line 55 "Hello.def.h"
 	ck_entries_HelloMain, 2, 0
 };
 
@@ -92,17 +94,19 @@ static void ck_reduced_HelloArray_PrintHello(void *ck_self, void *ck_m)
 
 static const CkGenEntry ck_entries_HelloArray[] = {
 	{"HelloArray", ck_call_HelloArray_new, NULL,
-	 0, CK_NOTYPE, 0, 0, 0, 0, NULL,
-	 NULL, 0, 0, NULL, NULL, NULL},
+	 0, CK_NOTYPE, 0, 0, 0,
+	 0, NULL, NULL, 0, 0,
+	 NULL, NULL, NULL},
 	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
-	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0, 0, NULL,
-	 NULL, 0, 0, NULL, NULL, NULL},
+	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
+	 0, NULL, NULL, 0, 0,
+	 NULL, NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 106 "Hello.def.h"
+#line 110 "Hello.def.h"
 	ck_entries_HelloArray, 2, 0
 };
 
@@ -121,6 +125,41 @@ CProxy_HelloArray HelloArray_ckNew(CkArrayDims ck_dims)
 	memset(&ck_o, 0, sizeof ck_o);
 	ck_o.dims = ck_dims;
 	return HelloArray_ckNew_opt(&ck_o);
+}
+
+CProxy_HelloArray HelloArray_ckNewEmpty_opt(const CkArrayOptions *ck_o)
+{
+	const CProxy_HelloArray ck_p = {CkGen_newArray(&ck_chare_HelloArray, ck_o, NULL)};
+
+	return ck_p;
+}
+
+CProxy_HelloArray HelloArray_ckNewEmpty(void)
+{
+	CkArrayOptions ck_o;
+
+	memset(&ck_o, 0, sizeof ck_o);
+	return HelloArray_ckNewEmpty_opt(&ck_o);
+}
+
+void HelloArray_insert(CProxyElement_HelloArray ck_e, int ck_pe)
+{
+	CkGen_insert(&ck_chare_HelloArray, &ck_e.ck, ck_pe, CkGen_alloc(0));
+}
+
+void HelloArray_beginInserting(CProxy_HelloArray ck_p)
+{
+	CkGen_beginInserting(ck_p.ck);
+}
+
+void HelloArray_doneInserting(CProxy_HelloArray ck_p)
+{
+	CkGen_doneInserting(ck_p.ck);
+}
+
+void HelloArray_ckDestroy(CProxyElement_HelloArray ck_e)
+{
+	CkGen_destroy(&ck_e.ck);
 }
 
 CProxy_HelloArray HelloArray_thisProxy(const HelloArray *self)
@@ -147,6 +186,18 @@ HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray ck_e)
 	return (HelloArray *)CkGen_ckLocal(&ck_chare_HelloArray, &ck_e.ck);
 }
 
+HelloArray *HelloArray_nextLocal(CProxy_HelloArray ck_p, const HelloArray *ck_after)
+{
+	return (HelloArray *)CkGen_nextLocal(&ck_chare_HelloArray, ck_p.ck, ck_after);
+}
+
+CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray ck_p, const CkIndex *ck_list, size_t ck_n)
+{
+	const CProxySection_HelloArray ck_s = {CkGen_section(&ck_chare_HelloArray, ck_p.ck, ck_list, ck_n)};
+
+	return ck_s;
+}
+
 void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to)
 {
 	CkGen_send(&ck_chare_HelloArray, &ck_to.ck, 1, CkGen_alloc(0), ck_o);
@@ -157,6 +208,11 @@ void HelloArray_PrintHello_all_opt(const CkEntryOptions *ck_o, CProxy_HelloArray
 	CkGen_sendAll(&ck_chare_HelloArray, ck_to.ck, 1, CkGen_alloc(0), ck_o);
 }
 
+void HelloArray_PrintHello_section_opt(const CkEntryOptions *ck_o, CProxySection_HelloArray ck_to)
+{
+	CkGen_sendSection(&ck_chare_HelloArray, &ck_to.ck, 1, CkGen_alloc(0), ck_o);
+}
+
 CkCallback HelloArray_cb_PrintHello(CProxyElement_HelloArray ck_to)
 {
 	return CkGen_cb(&ck_chare_HelloArray, &ck_to.ck, 1);
@@ -165,6 +221,11 @@ CkCallback HelloArray_cb_PrintHello(CProxyElement_HelloArray ck_to)
 CkCallback HelloArray_cb_PrintHello_all(CProxy_HelloArray ck_to)
 {
 	return CkGen_cbAll(&ck_chare_HelloArray, ck_to.ck, 1);
+}
+
+CkCallback HelloArray_cb_PrintHello_section(CProxySection_HelloArray ck_to)
+{
+	return CkGen_cbSection(&ck_chare_HelloArray, &ck_to.ck, 1);
 }
 
 static const CkGenChare *const ck_chares_Hello[] = {

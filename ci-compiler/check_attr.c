@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check_attr.c: the attributes of an entry method: which go together, on which chares, with
+ * which parameters; the condition of [when], the answer of [sync] and [local].
+ *
+ * Mostly tables: an attribute that is added gets its lines there.
+ */
+#include "check_int.h"
+
+#include <string.h>
+
+static const char *const names[CI_N_ATTRS] = {
+	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
+	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate"
+};
+
+static unsigned lowest(unsigned flags)
+{
+	unsigned i = 0;
+
+	while (!(flags & 1u << i))
+		i++;
+	return i;
+}
+
+static bool refuse(struct checker *c, const struct ci_entry *e, unsigned flag, const char *help,
+		   const char *why)
+{
+	unsigned i = lowest(flag);
+
+	ci_error(c->ci, e->attr_at[i]->at, help, "[%s] %s", names[i], why);
+	return false;
+}
+
+/* ---- with each other ------------------------------------------------------------------------ */
+
+struct conflict {
+	unsigned one;            /* reported at this one */
+	unsigned others;
+	const char *help;
+};
+
+static const struct conflict conflicts[] = {
+	{CI_LOCAL, CI_SYNC | CI_INLINE | CI_THREADED | CI_WHEN | CI_EXPEDITED | CI_AGGREGATE |
+	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
+	 "keep one: a [local] entry method is called as a function, there is no message; it may "
+	 "return a value"},
+	{CI_INLINE, CI_THREADED, "keep one: what may wait cannot run inside its caller"},
+	{CI_INLINE, CI_SYNC, "keep sync: its caller waits for the answer anyway"},
+	{CI_INLINE, CI_WHEN, "keep when: such a call may have to wait"},
+	{CI_INLINE, CI_AGGREGATE, "keep one: inline calls at once, aggregate sends later"},
+	{CI_SYNC, CI_REDUCTION_TARGET,
+	 "write two entry methods: a reduction does not wait for an answer"},
+	{CI_SYNC, CI_AGGREGATE, "take aggregate out: the caller waits, so its call cannot"},
+	{CI_WHEN, CI_REDUCTION_TARGET,
+	 "take when out, and keep the result in the chare's struct until its turn comes"},
+	{CI_IMMEDIATE, CI_THREADED | CI_SYNC | CI_WHEN | CI_EXCLUSIVE | CI_AGGREGATE,
+	 "take immediate out: such a handler runs at once, between others, and cannot wait"},
+	{CI_EXCLUSIVE, CI_THREADED,
+	 "take threaded out: a thread that waits would keep the nodegroup from everyone"},
+	{CI_CREATEHERE, CI_CREATEHOME, "keep one: the element is created in one place"},
+	{CI_EXPEDITED, CI_AGGREGATE, "keep one: an aggregated call waits for others"},
+};
+
+static bool check_conflicts(struct checker *c, const struct ci_entry *e)
+{
+	for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++) {
+		const struct conflict *x = &conflicts[i];
+
+		if ((e->attrs & x->one) && (e->attrs & x->others))
+			return refuse(c, e, x->one, x->help,
+				      ci_fmt(c->ci, "and [%s] do not go together",
+					     names[lowest(e->attrs & x->others)]));
+	}
+	if ((e->attrs & CI_STACKSIZE) && !(e->attrs & CI_THREADED))
+		return refuse(c, e, CI_STACKSIZE, "write [threaded, stacksize=...], or take it out",
+			      "is for threads: other handlers run on the PE's own stack");
+	return true;
+}
+
+/* ---- with the chare ------------------------------------------------------------------------- */
+
+enum {
+	COLLECTIONS = 1 << CI_ARRAY | 1 << CI_GROUP | 1 << CI_NODEGROUP,
+};
+
+static const struct { unsigned flag, kinds; const char *help, *why; } places[] = {
+	{CI_EXCLUSIVE, 1 << CI_NODEGROUP,
+	 "take it out: the handlers of this chare run one at a time anyway",
+	 "is for a nodegroup, whose handlers run on all PEs of a node"},
+	{CI_IMMEDIATE, 1 << CI_NODEGROUP, "write [expedited]: served before everything queued",
+	 "is for a nodegroup"},
+	{CI_CREATEHERE, 1 << CI_ARRAY, "take it out", "is for an array, whose elements may be missing"},
+	{CI_CREATEHOME, 1 << CI_ARRAY, "take it out", "is for an array, whose elements may be missing"},
+	{CI_AGGREGATE, COLLECTIONS, "take it out", "is for an array, a group or a nodegroup"},
+	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
+	 "is for an array, a group or a nodegroup"},
+};
+
+static bool check_places(struct checker *c, const struct ci_chare *chare, const struct ci_entry *e)
+{
+	unsigned demand = e->attrs & (CI_CREATEHERE | CI_CREATEHOME);
+
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		if ((e->attrs & places[i].flag) && !(places[i].kinds & 1u << chare->kind))
+			return refuse(c, e, places[i].flag, places[i].help, places[i].why);
+	}
+	if (demand != 0 && chare->ctor != NULL && chare->ctor->params != NULL)
+		return refuse(c, e, demand,
+			      ci_fmt(c->ci, "write 'entry %s();', and send what it needs in '%s'",
+				     chare->name, e->name),
+			      "has nothing to give to the constructor's parameters");
+	if ((e->attrs & CI_WHEN) && chare->kind == CI_NODEGROUP && !(e->attrs & CI_EXCLUSIVE))
+		return refuse(c, e, CI_WHEN, "write [exclusive, when(...)]",
+			      "of a nodegroup reads what other PEs may be changing");
+	return true;
+}
+
+/* ---- with the parameters -------------------------------------------------------------------- */
+
+static bool check_params(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
+{
+	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE;
+	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC;
+	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET;
+	unsigned bad = 0;
+
+	if (q->kind == CI_PARAM_NOCOPY && e->ctor) {
+		ci_error(c->ci, q->tok->at, "take 'nocopy' out, or send it to an entry method",
+			 "a constructor's parameters are copied");
+		return false;
+	}
+	if (q->kind == CI_PARAM_MESSAGE && (bad = e->attrs & no_message) != 0)
+		return refuse(c, e, bad, "write the message's members as parameters",
+			      "does not go with a message: there is none to be given away");
+	if (q->kind == CI_PARAM_REDUCTION && (bad = e->attrs & no_result) != 0)
+		return refuse(c, e, bad, "take it out",
+			      "does not go with CkReductionMsg: only reductions call this one");
+	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & no_nocopy) != 0)
+		return refuse(c, e, bad, "take 'nocopy' out",
+			      ci_fmt(c->ci, "does not go with the nocopy array '%s'", q->name));
+	return true;
+}
+
+/* ---- the condition -------------------------------------------------------------------------- */
+
+static bool adjacent(const struct ci_tok *t)
+{
+	return t[0].at + t[0].len == t[1].at;
+}
+
+static bool condition_error(struct checker *c, const struct ci_tok *t, const char *help,
+			    const char *why)
+{
+	ci_error(c->ci, t->at, help, "%s", why);
+	return false;
+}
+
+static bool check_condition_name(struct checker *c, const struct ci_entry *e,
+				 const struct ci_tok *t)
+{
+	const struct ci_param *q = check_find_param(e, t->s);
+
+	if (strcmp(t[-1].s, ".") == 0 || strcmp(t[-1].s, "->") == 0 || strcmp(t->s, "self") == 0 ||
+	    ci_is_c_keyword(t->s))
+		return true;
+	if (q != NULL && (q->kind == CI_PARAM_NOCOPY || q->type.class_ == CI_PUP))
+		return condition_error(c, t, "send what it needs as a plain value beside it",
+				       ci_fmt(c->ci, "a condition cannot use '%s': it is unpacked only "
+					      "for the handler", t->s));
+	if (q != NULL || check_find_readonly(c, t->s) != NULL || c->module->includes != NULL ||
+	    c->module->externs != NULL || c->parse_failed)
+		return true;
+	return condition_error(c, t, ci_fmt(c->ci, "it may use the parameters and the chare: "
+					    "self->%s", t->s),
+			       ci_fmt(c->ci, "a condition cannot use '%s': it is unknown here", t->s));
+}
+
+static bool check_condition_token(struct checker *c, const struct ci_entry *e,
+				  const struct ci_tok *t)
+{
+	bool twice = (*t->s == '+' || *t->s == '-') && t->len == 1 && strcmp(t->s, t[1].s) == 0 &&
+		     adjacent(t);
+
+	if (t->kind == TOK_NAME)
+		return check_condition_name(c, e, t);
+	if (strcmp(t->s, "=") == 0 || twice)
+		return condition_error(c, t, twice ? "change it in the handler" :
+				       "write == to compare; change it in the handler",
+				       "a condition must not change anything: it is asked again and again");
+	if (t->kind == TOK_DIRECTIVE || (t->kind == TOK_BAD && *t->s != '\'') ||
+	    strcmp(t->s, ";") == 0 || strcmp(t->s, "{") == 0 || strcmp(t->s, "}") == 0)
+		return condition_error(c, t, NULL,
+				       ci_fmt(c->ci, "'%.40s' cannot stand in a condition", t->s));
+	return true;
+}
+
+static bool check_condition(struct checker *c, const struct ci_entry *e)
+{
+	if (!(e->attrs & CI_WHEN))
+		return true;
+	if (e->when.from == e->when.to)
+		return condition_error(c, e->when.to, "write the condition: [when(n == self->n)]",
+				       "the condition is empty");
+	for (const struct ci_tok *t = e->when.from; t != e->when.to; t++) {
+		if (!check_condition_token(c, e, t))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+static bool check_answer(struct checker *c, struct ci_entry *e)
+{
+	struct ci_type *type = &e->answer;
+	enum ci_param_kind kind = CI_PARAM_VALUE;
+
+	if (type->text == NULL || (type->class_ == CI_VOID && type->stars == 0))
+		return true;
+	if (type->stars != 0 && (e->attrs & CI_LOCAL))
+		return true;    /* a function's result on the same PE: the C compiler knows */
+	if (type->stars != 0) {
+		if (type->class_ == CI_USER && !check_pointer_type(c, type, "answer", &kind))
+			return false;
+		if (kind != CI_PARAM_MESSAGE) {
+			ci_error(c->ci, type->tok->at,
+				 "return a value or a message; or take 'int n, double v[n]' back in "
+				 "an entry method of the caller",
+				 "the answer of '%s' travels: it cannot be an address", e->name);
+			return false;
+		}
+		return true;
+	}
+	if (!check_value_type(c, type))
+		return false;
+	if (type->class_ == CI_PUP && (e->attrs & CI_SYNC)) {
+		ci_error(c->ci, type->tok->at, "return a message, or send it back as a parameter",
+			 "the answer of '%s' is copied as it is, and '%s' needs %s_pup", e->name,
+			 type->text, type->tok->s);
+		return false;
+	}
+	return true;
+}
+
+bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+{
+	if (!check_conflicts(c, e) || !check_places(c, chare, e))
+		return false;
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (!check_params(c, e, q))
+			return false;
+	}
+	return check_condition(c, e) && check_answer(c, e);
+}
