@@ -110,7 +110,7 @@ void Block_on_where(Block *self, int x, int y, int z)
 
 static void line(Main *self, int n, int map)
 {
-	CkArrayOptions o = { CkDims(n), map_names[map] };
+	CkArrayOptions o = { .dims = CkDims(n), .map = map_names[map] };
 	CProxy_Line p = Line_ckNew_opt(&o, n, map);
 
 	for (int i = 0; i < n; i++)
@@ -120,7 +120,7 @@ static void line(Main *self, int n, int map)
 
 static void sheet(Main *self, int nx, int ny, int map)
 {
-	CkArrayOptions o = { CkDims(nx, ny), map_names[map] };
+	CkArrayOptions o = { .dims = CkDims(nx, ny), .map = map_names[map] };
 	CProxy_Sheet p = Sheet_ckNew_opt(&o, nx, ny, map);
 
 	for (int i = 0; i < nx * ny; i++)
@@ -130,7 +130,7 @@ static void sheet(Main *self, int nx, int ny, int map)
 
 static void block(Main *self, CkArrayDims d, int map)
 {
-	CkArrayOptions o = { d, map_names[map] };
+	CkArrayOptions o = { .dims = d, .map = map_names[map] };
 	CProxy_Block p = Block_ckNew_opt(&o, d, map);
 
 	for (int x = 0; x < d.n[0]; x++)
@@ -200,7 +200,7 @@ void Relay_on_late(Relay *self, CProxy_Late p, int n, int first)
 
 static void late(int n)
 {
-	CkArrayOptions o = { CkDims(n), "reverse" };
+	CkArrayOptions o = { .dims = CkDims(n), .map = "reverse" };
 	CProxy_Late p = Late_ckNew_opt(&o, n);
 
 	for (int pe = CkNumPes(); pe-- > 0;)

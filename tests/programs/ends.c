@@ -43,7 +43,7 @@ static void act_bad_call(const char *what)
 	else if (is(what, "extent"))
 		Cell_ckNew(CkDims(4, 0));
 	else if (is(what, "map"))
-		Cell_ckNew_opt(&(CkArrayOptions){ CkDims(2, 2), "nowhere" });
+		Cell_ckNew_opt(&(CkArrayOptions){ .dims = CkDims(2, 2), .map = "nowhere" });
 	else if (is(what, "callback-type"))
 		CkCallbackSendTyped(Main_cb_oneInt(mainProxy), CK_DOUBLE, (double[]){ 1 }, 1);
 	else if (is(what, "callback-count"))

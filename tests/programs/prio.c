@@ -32,8 +32,8 @@ void Member_on_batch(Member *self, int kind)
 	self->n_in = self->n_urgent = self->n_sent = 0;
 	self->last_no = -1;
 	for (int no = 0; no < BATCH; no++) {
-		CkEntryOptions o = { prios[check_mix((uint64_t)no) % N_PRIOS],
-				     kind == LIFO ? CK_QUEUEING_LIFO : CK_QUEUEING_FIFO };
+		CkEntryOptions o = { .prio = prios[check_mix((uint64_t)no) % N_PRIOS],
+				     .queueing = kind == LIFO ? CK_QUEUEING_LIFO : CK_QUEUEING_FIFO };
 
 		if (is_urgent(self, no)) {
 			Member_urgent(me, no);

@@ -303,7 +303,7 @@ void Main_on_groupMin(Main *self, double min)
 
 static void start(Main *self)
 {
-	CkArrayOptions o = { CkDims(1), self->phase % 2 ? "last" : NULL };
+	CkArrayOptions o = { .dims = CkDims(1), .map = self->phase % 2 ? "last" : NULL };
 
 	if (self->phase == 2 * N_SIZES) {
 		Member_go_all(Member_ckNew());
