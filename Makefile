@@ -102,6 +102,8 @@ endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o: OPT := -O3 -g
+# As bench/mpi, whose loops over the values are compared with these.
+$(B)/bench/collectives.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o: CFLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka

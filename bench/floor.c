@@ -9,6 +9,10 @@
  *     build/bench/floor                 processes          floor          <bytes> <microseconds>
  *     build/bench/floor --threads       two threads        floor-threads  <bytes> <microseconds>
  *     build/bench/floor --no-touch      nothing rewritten or read: not a limit for a real program
+ *     build/bench/floor --barrier       processes          floor-barrier  0 <microseconds>
+ *                                       each side stores the number of the round into the
+ *                                       other's word and waits for its own: what no barrier
+ *                                       of two beats; also with --threads
  *     build/bench/floor --memcpy        both sides in one thread: the work without the wire
  *     also: --sizes a,b,c  --reps n  --no-pin
  *
@@ -39,11 +43,13 @@
 enum { LOOKS_BETWEEN_CHECKS = 1 << 16 };
 
 enum mode { MODE_PROCESSES, MODE_THREADS, MODE_MEMCPY };
+enum { BARRIER_BYTES = sizeof(uint64_t) }; /* the payload is the word */
 
 struct floor {
 	struct bench_options opt;
 	struct bench_cpus cpus;
 	enum mode mode;
+	bool barrier;
 	void *inbox[2]; /* shared; inbox[s] is written by the other side and read by side s */
 	/* of the run that goes on: */
 	size_t bytes;
@@ -121,6 +127,20 @@ static void side_receive(struct side *s, uint64_t stamp)
 	}
 }
 
+/* The other side may be one round ahead: it stores again as soon as it has seen ours. */
+static void barriers(struct side *s, long first, long last)
+{
+	for (uint64_t round = (uint64_t)first; round <= (uint64_t)last; round++) {
+		/* release and acquire as in a payload: what was done before the barrier is seen
+		 * behind it */
+		__atomic_store_n(bench_last(&s->outbox), round, __ATOMIC_RELEASE);
+		for (unsigned looks = 1;
+		     __atomic_load_n(bench_last(&s->inbox), __ATOMIC_ACQUIRE) < round; looks++)
+			if (looks % LOOKS_BETWEEN_CHECKS == 0)
+				check_peer(s);
+	}
+}
+
 static void echo(const struct floor *f)
 {
 	struct side s;
@@ -128,7 +148,9 @@ static void echo(const struct floor *f)
 	if (f->opt.pin)
 		bench_pin(&f->cpus, 1);
 	side_init(&s, f, 1);
-	for (uint64_t stamp = 1; stamp <= (uint64_t)f->trips; stamp++) {
+	if (f->barrier)
+		barriers(&s, 1, f->trips);
+	for (uint64_t stamp = 1; !f->barrier && stamp <= (uint64_t)f->trips; stamp++) {
 		side_receive(&s, stamp);
 		side_send(&s, stamp);
 	}
@@ -157,7 +179,12 @@ static double ping(const struct floor *f, pid_t peer, long timed)
 
 	side_init(&s, f, 0);
 	s.peer = peer;
-	for (long trip = 1; trip <= f->trips; trip++) {
+	if (f->barrier) {
+		barriers(&s, 1, f->trips - timed);
+		begin = bench_now_us();
+		barriers(&s, f->trips - timed + 1, f->trips);
+	}
+	for (long trip = 1; !f->barrier && trip <= f->trips; trip++) {
 		if (trip == f->trips - timed + 1)
 			begin = bench_now_us();
 		side_send(&s, (uint64_t)trip);
@@ -229,7 +256,7 @@ static double run(void *context, size_t bytes, long iterations)
 	struct floor *f = context;
 	struct bench_payload empty;
 
-	f->bytes = bytes;
+	f->bytes = bytes = f->barrier ? BARRIER_BYTES : bytes;
 	f->trips = iterations + iterations / 8 + 1;
 	/* plain stores: no peer exists yet, and starting one orders them */
 	bench_payload_init(&empty, f->inbox[0], bytes);
@@ -258,14 +285,17 @@ static void parse(struct floor *f, int argc, char **argv)
 {
 	bench_options_init(&f->opt);
 	f->mode = MODE_PROCESSES;
+	f->barrier = false;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--threads")) {
 			f->mode = MODE_THREADS;
+		} else if (!strcmp(argv[i], "--barrier")) {
+			f->barrier = true;
 		} else if (!strcmp(argv[i], "--memcpy")) {
 			f->mode = MODE_MEMCPY;
 		} else if (!bench_option(&f->opt, argc, argv, &i)) {
 			fprintf(stderr,
-				"usage: %s [--threads|--memcpy] [--no-touch] [--sizes a,b,c] "
+				"usage: %s [--threads|--memcpy] [--barrier] [--no-touch] [--sizes a,b,c] "
 				"[--reps n] [--no-pin]\n",
 				argv[0]);
 			exit(2);
@@ -276,6 +306,7 @@ static void parse(struct floor *f, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"floor", "floor-threads", "floor-memcpy"};
+	static const char *const barriers[] = {"floor-barrier", "floor-barrier-threads"};
 	struct floor f;
 	char name[32];
 
@@ -285,9 +316,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "floor: one CPU only: both sides share it, which is no limit\n");
 	if (f.opt.pin)
 		bench_pin(&f.cpus, 0);
-	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt)));
-	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt)));
-	snprintf(name, sizeof name, "%s%s", names[f.mode], f.opt.touch ? "" : "-notouch");
+	if (f.barrier && f.mode != MODE_MEMCPY) {
+		f.opt.bytes[0] = 0;
+		f.opt.nsizes = 1;
+	} else {
+		f.barrier = false;
+	}
+	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt) + BARRIER_BYTES));
+	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt) + BARRIER_BYTES));
+	snprintf(name, sizeof name, "%s%s", f.barrier ? barriers[f.mode] : names[f.mode],
+		 f.opt.touch ? "" : "-notouch");
 	bench_sweep(&f.opt, name, run, &f);
 	return 0;
 }

@@ -10,6 +10,8 @@
  * Options: bench.h's (sizes from the option start at 8), and --smoke for one short run.
  * Prints `name bytes value unit`, medians; "threads" instead of "nodes" within a node:
  *	cmi-rtt-nodes        us      there and back
+ *	cmi-exchange-nodes   us      both send at once, and again when the other's has come: the
+ *	                             part of a barrier or allreduce that the machine costs
  *	cmi-rate-nodes       Mmsg/s  one way, two windows of messages under way (bench/stream.h)
  *	cmi-bandwidth-nodes  MB/s    the same stream, counted in 10^6 bytes
  *
@@ -26,13 +28,14 @@
 #include "csd.h"
 #include "stream.h"
 
-enum kind { RTT, STREAM };
+enum kind { RTT, EXCHANGE, STREAM };
 
 /* What one PE knows. */
 struct side {
 	enum kind kind;
 	size_t bytes;
 	long window;
+	uint64_t trips;                /* of an EXCHANGE, the first ones that are not timed too */
 	uint64_t sent, seen;           /* messages with a payload; the n-th bears stamp n */
 	struct stream_sources source;
 	/* PE 0: what is measured. Trips, or windows; the first STREAM_WINDOWS are not timed, and
@@ -53,7 +56,7 @@ struct machine {
 struct order {
 	struct cmi_msg head;
 	int32_t kind;
-	uint64_t bytes;
+	uint64_t bytes, trips;
 };
 
 static struct machine *machine_of(struct pe *pe)
@@ -92,13 +95,14 @@ static void receive_payload(struct pe *pe, struct side *s, struct cmi_msg *m)
 }
 
 /* Both sides forget the last run; PE 1 gets the order before anything that belongs to it. */
-static void set_up(struct pe *pe, struct side *s, enum kind kind, size_t bytes)
+static void set_up(struct pe *pe, struct side *s, enum kind kind, size_t bytes, uint64_t trips)
 {
 	bool streams = kind == STREAM && pe->id == 0;
 
 	s->kind = kind;
 	s->bytes = bytes;
 	s->window = stream_window(bytes);
+	s->trips = trips;
 	s->sent = s->seen = 0;
 	stream_sources_init(&s->source, bytes, streams ? s->window * STREAM_WINDOWS : 1);
 }
@@ -107,7 +111,9 @@ static void order_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct order *o = (const struct order *)m;
 
-	set_up(pe, side_of(pe), (enum kind)o->kind, o->bytes);
+	set_up(pe, side_of(pe), (enum kind)o->kind, o->bytes, o->trips);
+	if (o->kind == EXCHANGE)
+		send_payload(pe, side_of(pe), machine_of(pe)->h_ball);
 	csd_msg_free(pe, m);
 }
 
@@ -128,10 +134,11 @@ static void start_run(struct pe *pe, struct side *s)
 	o->head.handler = (uint16_t)machine_of(pe)->h_order;
 	o->kind = series->kind;
 	o->bytes = series->parameter;
+	o->trips = (uint64_t)(series->count + STREAM_WINDOWS);
+	set_up(pe, s, (enum kind)series->kind, series->parameter, o->trips);
 	csd_send(pe, 1, &o->head);
-	set_up(pe, s, (enum kind)series->kind, series->parameter);
 	s->started = s->done = -STREAM_WINDOWS;
-	if (s->kind == RTT)
+	if (s->kind != STREAM)
 		send_payload(pe, s, machine_of(pe)->h_ball);
 	else
 		while (s->started < 0)
@@ -148,6 +155,8 @@ static void report(struct pe *pe, struct side *s)
 		double per_us = (double)stream_window(bytes) / plan_us(s->plan, STREAM, bytes);
 
 		printf("cmi-rtt-%s %zu %.3f us\n", between, bytes, plan_us(s->plan, RTT, bytes));
+		printf("cmi-exchange-%s %zu %.3f us\n", between, bytes,
+		       plan_us(s->plan, EXCHANGE, bytes));
 		printf("cmi-rate-%s %zu %.4g Mmsg/s\n", between, bytes, per_us);
 		printf("cmi-bandwidth-%s %zu %.4g MB/s\n", between, bytes, per_us * (double)bytes);
 	}
@@ -179,7 +188,7 @@ static void ball_arrived(struct pe *pe, struct cmi_msg *m)
 	receive_payload(pe, s, m);
 	if (pe->id == 0 && count_one(s))
 		end_run(pe, s);
-	else
+	else if (s->kind == RTT || s->seen < s->trips)
 		send_payload(pe, s, machine_of(pe)->h_ball);
 }
 
@@ -264,6 +273,7 @@ static void pe_start(struct pe *pe)
 	plan_init(s->plan, &machine_of(pe)->opt);
 	for (int i = 0; i < o->nsizes; i++) {
 		plan_add(s->plan, RTT, o->bytes[i]);
+		plan_add(s->plan, EXCHANGE, o->bytes[i]);
 		plan_add(s->plan, STREAM, o->bytes[i]);
 	}
 	start_run(pe, s);

@@ -205,6 +205,8 @@ run_group 1
 group collectives
 ck_both collectives "${once[@]}"
 mpi 2 collectives "${once[@]}"
+job bench/floor "$B/bench/floor" --barrier "${few[@]}"
+job bench/floor "$B/bench/floor" --barrier --threads "${few[@]}"
 run_group
 
 group exchange
@@ -355,6 +357,8 @@ kpings-each-nodes kpings-each-openmpi
 kpings-each-nodes kpings-each-mpich
 barrier-group-nodes barrier-group-openmpi
 barrier-group-nodes barrier-group-mpich
+barrier-group-nodes floor-barrier
+barrier-group-threads floor-barrier-threads
 allreduce-group-nodes allreduce-group-openmpi
 allreduce-group-nodes allreduce-group-mpich
 bcast-group-nodes bcast-group-openmpi
