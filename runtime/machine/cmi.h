@@ -155,6 +155,10 @@ const char *cmi_name(const struct cmi *m);
  * Never blocks. FIFO per (wire, dst_pe). */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 
+/** A hint: a message to that PE will be sent soon. To a node of this host its inbox is fetched
+ * into this core's cache; to others nothing happens. */
+void cmi_will_send(struct cmi_pe *w, int dst_pe);
+
 /** Progress until everything sent before is locally complete. The targets must be making
  * progress themselves. Arrivals are delivered meanwhile. */
 void cmi_flush(struct cmi_pe *w);

@@ -284,6 +284,12 @@ void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 		w->ops->send(w, dst_pe, m);
 }
 
+void cmi_will_send(struct cmi_pe *w, int dst_pe)
+{
+	if (share_reaches(w->m->share, w->m->job.node_of[dst_pe]))
+		share_will_send(w, dst_pe);
+}
+
 void cmi_flush(struct cmi_pe *w)
 {
 	w->ops->flush(w);

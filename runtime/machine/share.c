@@ -420,6 +420,15 @@ void share_sleep_end(struct cmi_pe *w)
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
+void share_will_send(struct cmi_pe *w, int dst_pe)
+{
+	struct share *s = w->m->share;
+	const struct cmi_job *j = &w->m->job;
+	int node = j->node_of[dst_pe];
+
+	__builtin_prefetch(&line_of(s, s->number[node], dst_pe - j->first_pe[node])->inbox, 1);
+}
+
 void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
 	struct share *s = w->m->share;

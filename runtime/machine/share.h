@@ -47,6 +47,7 @@ int share_pe_open(struct cmi *m, int local);
 
 /* PE, as their namesakes in cmi.h. */
 void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
+void share_will_send(struct cmi_pe *w, int dst_pe);
 bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		  size_t bytes);
 int share_progress(struct cmi_pe *w);

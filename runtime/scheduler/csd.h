@@ -283,6 +283,10 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		csd_send_away(pe, dst_pe, m);
 }
 
+/** A hint: a message to that PE will be sent soon. Its inbox is fetched meanwhile, a line that
+ * the other PE's core holds, so that the sending does not wait for it. */
+void csd_will_send(struct pe *pe, int dst_pe);
+
 /** A copy of `m`, owned by the caller. */
 struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 

@@ -52,6 +52,16 @@ int inbox_take(struct pe *pe)
 	return n;
 }
 
+void csd_will_send(struct pe *pe, int dst_pe)
+{
+	unsigned local = (unsigned)(dst_pe - pe->node->job->my_first_pe);
+
+	if (local < (unsigned)pe->node->job->my_n_pes)
+		__builtin_prefetch(&pe->node->pes[local]->inbox, 1);
+	else
+		cmi_will_send(pe->wire, dst_pe);
+}
+
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	unsigned local = (unsigned)(dst_pe - pe->node->job->my_first_pe);
