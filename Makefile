@@ -101,7 +101,7 @@ $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o: OPT := -O3 -g
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o: CFLAGS += $(BLAS_CFLAGS)

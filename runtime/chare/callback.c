@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum callback_kind { CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN };
-
 static CkCallback make(enum callback_kind kind)
 {
 	CkCallback cb;
@@ -63,11 +61,6 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
 	return make_entry(CB_MAIN, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
 }
 
-bool callback_same(const CkCallback *a, const CkCallback *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
-}
-
 static const CkGenChare *target_type(struct pe *pe, const CkCallback *cb)
 {
 	const struct ck_node *ck = pe->node->ck;
@@ -103,51 +96,37 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 	snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
 }
 
-/* What a callback to a C function needs at its PE. */
-struct call {
-	CkCallbackCFn fn;
-	void *ctx;
-	CkReductionMsg data;
-};
-_Static_assert(sizeof(struct call) % 16 == 0, "data stays 16-aligned");
-
-static void fill(CkReductionMsg *m, CkDataType type, const void *data, uint64_t count,
-		 uint64_t bytes)
+struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes)
 {
+	struct ck_env *env = env_new(pe, 0, sizeof(CkReductionMsg) + CkGen_align(bytes) +
+						    sizeof(CkCallback));
+	CkReductionMsg *m = payload_of(env);
+
 	*m = (CkReductionMsg){ .bytes = bytes, .count = count, .type = type };
-	if (bytes)
-		memcpy(m + 1, data, bytes);
+	return env;
 }
 
-static void fire_function(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
-			  uint64_t count, uint64_t bytes)
+static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
-	struct ck_env *env = env_new(pe, pe->node->ck->h_call, sizeof(struct call) + bytes);
-	struct call *call = payload_of(env);
-
-	call->fn = cb->fn;
-	call->ctx = cb->ctx;
-	fill(&call->data, type, data, count, bytes);
+	*callback_at(env) = *cb;
+	env->head.handler = (uint16_t)pe->node->ck->h_call;
 	csd_send(pe, cb->pe, &env->head);
 }
 
 void call_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	struct call *call = payload_of(env);
+	const CkCallback *cb = callback_at(env);
 
-	call->fn(call->ctx, &call->data);
+	cb->fn(cb->ctx, payload_of(env));
 	env_unref(pe, env);
 }
 
-static void fire_entry(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
-		       uint64_t count, uint64_t bytes)
+static void send_entry(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	const CkGenChare *chare = target_type(pe, cb);
-	struct ck_env *env = env_new(pe, 0, sizeof(CkReductionMsg) + bytes);
 	CkElement e = { cb->id, cb->index, 0 };
 
-	fill(payload_of(env), type, data, count, bytes);
 	env->entry = cb->entry;
 	env->flags = CK_ENV_REDUCED;
 	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
@@ -160,27 +139,38 @@ static void fire_entry(struct pe *pe, const CkCallback *cb, CkDataType type, con
 		send_main(pe, cb->id, env);
 }
 
-void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
-		   uint64_t count, uint64_t bytes)
+void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	switch ((enum callback_kind)cb->kind) {
 	case CB_IGNORE:
+		csd_msg_free(pe, &env->head);
 		return;
 	case CB_EXIT:
+		csd_msg_free(pe, &env->head);
 		csd_exit(pe, 0);
 		return;
 	case CB_FUNCTION:
-		fire_function(pe, cb, type, data, count, bytes);
+		send_function(pe, cb, env);
 		return;
 	case CB_ELEMENT:
 	case CB_ALL:
 	case CB_MAIN:
-		fire_entry(pe, cb, type, data, count, bytes);
+		send_entry(pe, cb, env);
 		return;
 	case CB_NONE:
 		break;
 	}
 	csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+}
+
+void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		   uint64_t count, uint64_t bytes)
+{
+	struct ck_env *env = callback_msg(pe, type, count, bytes);
+
+	if (bytes)
+		memcpy((CkReductionMsg *)payload_of(env) + 1, data, bytes);
+	callback_send(pe, cb, env);
 }
 
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)

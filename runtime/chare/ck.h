@@ -257,7 +257,7 @@ typedef struct CkReductionMsg {
 	uint64_t bytes;
 	uint64_t count;
 	uint32_t type;
-	uint32_t pad;
+	uint32_t no;           /* private */
 	uint64_t reserved;
 	/* data follows, 16-byte aligned */
 } CkReductionMsg;
@@ -333,8 +333,10 @@ typedef enum CkReduction {
  *          both.
  * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier).
  * Owner    data is copied.
- * Order    floating-point sums combine in an order that depends on the number of PEs and
- *          how they are spread over nodes, not on time: equal runs give equal bits.
+ * Order    floating-point values combine in an order that depends on the number of PEs and
+ *          how they are spread over nodes, not on time: equal runs give equal bits, and all
+ *          elements get the same. Results for elements of the own collection reach each in the
+ *          order of the reductions; other messages may overtake them and be overtaken.
  * Done     the callback gets the result on its PE.
  * Source   Charm++ contribute(). `self` is an array element or a group member. */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);

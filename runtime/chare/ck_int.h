@@ -34,6 +34,7 @@ _Static_assert(sizeof(struct ck_env) == 64, "payload starts on the second cache 
 enum {
 	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
 	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
+	CK_ENV_EMPTY = 4,         /* exchange: no values, because no element contributed yet */
 };
 
 static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
@@ -73,9 +74,10 @@ struct collection {
 	} *slots;                 /* user map: hash from the linear index */
 	uint64_t slot_mask;
 
-	struct reduction *reductions; /* open ones, oldest first */
+	struct reduction *reductions; /* open ones, by number */
 	int n_children;           /* in PE 0's tree, with elements below them; -1: not counted */
-	uint32_t n_reduced;       /* reductions this PE has finished */
+	int n_folded;             /* PEs with elements that fold into this one; -1: not counted */
+	uint32_t n_due;           /* results for elements of this PE in the run queue */
 	struct collection *chain; /* same hash bucket */
 };
 
@@ -96,13 +98,22 @@ struct ck_node {
 	uint64_t readonly_hash;   /* checked mode: what the readonlies were when sealed */
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
-	int h_element, h_bcast, h_create, h_readonly, h_reduce, h_call, h_qd;
+	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd;
+	int h_reduce, h_exchange, h_result, h_due;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
 struct line_buffer {
 	char *text;
 	size_t len, cap;
+};
+
+/** Where a PE stands in an exchange (reduce_exchange.c). */
+struct exchange_place {
+	int rank;                 /* in the rounds */
+	int rounds;               /* they are stages 1 .. rounds */
+	int pairs;                /* PEs 0 .. 2 * pairs - 1 */
+	bool paired, odd;
 };
 
 /** The chare layer on one PE. */
@@ -115,6 +126,9 @@ struct ck_pe {
 	uint32_t n_created;       /* collections made by this PE */
 	struct line_buffer out, err;
 	struct qd *qd;
+	struct reduction *spare_reductions; /* records to use again */
+	struct ck_env *spare_part; /* a message to use again */
+	struct exchange_place place;
 };
 
 static inline struct pe *ck_self(void)
@@ -185,6 +199,8 @@ static inline struct ck_obj *coll_find(struct collection *c, CkIndex index)
 void deliver(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void call_handler(struct pe *pe, struct ck_obj *obj, int entry, void *payload, bool reduced);
 void env_unref(struct pe *pe, struct ck_env *env);
+void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
+void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void element_arrived(struct pe *pe, struct cmi_msg *m);
 void bcast_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
@@ -199,15 +215,55 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
 /* callback.c */
+/** A message for a callback, on its way or still being filled, in one piece:
+ *
+ *	| struct ck_env | CkReductionMsg | values, padded to 16 | CkCallback |
+ *
+ * The callback at the end is for those who pass the message on before it is fired. */
+struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes);
+static inline CkCallback *callback_at(struct ck_env *env)
+{
+	CkReductionMsg *m = payload_of(env);
+
+	return (CkCallback *)(void *)((char *)(m + 1) + CkGen_align(m->bytes));
+}
+/** Fire it with a message of callback_msg, which is given away. */
+void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+enum callback_kind { CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN };
+static inline bool callback_is_all(const CkCallback *cb, uint64_t id) /* of this collection */
+{
+	return cb->kind == CB_ALL && cb->id == id;
+}
+static inline bool callback_is_element(const CkCallback *cb, uint64_t id)
+{
+	return cb->kind == CB_ELEMENT && cb->id == id;
+}
 void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
 		   uint64_t count, uint64_t bytes);
 void call_arrived(struct pe *pe, struct cmi_msg *m);
-bool callback_same(const CkCallback *a, const CkCallback *b);
+static inline bool callback_same(const CkCallback *a, const CkCallback *b)
+{
+	/* Both ends at once: memcmp of 64 bytes is a call. */
+	uint64_t x[sizeof *a / 8], y[sizeof *a / 8], differ = 0;
+
+	__builtin_memcpy(x, a, sizeof x);
+	__builtin_memcpy(y, b, sizeof y);
+	for (unsigned i = 0; i < sizeof x / sizeof *x; i++)
+		differ |= x[i] ^ y[i];
+	return !differ;
+}
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 
-/* reduce.c */
+/* reduce.c and its routes (reduce_int.h) */
 void reduce_arrived(struct pe *pe, struct cmi_msg *m);
-void reduce_fini(struct collection *c);
+void exchange_arrived(struct pe *pe, struct cmi_msg *m);
+void result_arrived(struct pe *pe, struct cmi_msg *m);
+void result_due(struct pe *pe, struct cmi_msg *m);
+void reduce_fini(struct pe *pe, struct collection *c);
+void reduce_pe_fini(struct pe *pe);
+void exchange_init(struct pe *pe);
+
+/* reducers.c */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
 

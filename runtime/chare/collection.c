@@ -55,7 +55,7 @@ struct collection *coll_get_slow(struct pe *pe, uint64_t id)
 		csd_abort(pe, "no memory for a collection");
 	c->id = id;
 	c->waiting.tail = &c->waiting.head;
-	c->n_children = -1;
+	c->n_children = c->n_folded = -1;
 	c->chain = *bucket;
 	*bucket = c;
 	ck->n_colls++;
@@ -265,7 +265,7 @@ static void coll_destroy(struct pe *pe, struct collection *c)
 {
 	while (c->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
-	reduce_fini(c);
+	reduce_fini(pe, c);
 	for (uint64_t i = 0; c->elems && i < c->n_local; i++)
 		free(c->elems[i]);
 	free(c->elems);

@@ -130,6 +130,17 @@ _Noreturn static void not_here(struct pe *pe, const struct collection *c, const 
 		  "same PE everywhere and every time", env->head.src_pe, name);
 }
 
+/* To the element that the message names. */
+void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	struct ck_obj *obj = coll_find(c, env->index);
+
+	if (CSD_UNLIKELY(!obj))
+		not_here(pe, c, env);
+	check_entry(pe, c, env);
+	deliver(pe, obj, env, false);
+}
+
 void element_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -139,12 +150,7 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	struct ck_obj *obj = coll_find(c, env->index);
-
-	if (CSD_UNLIKELY(!obj))
-		not_here(pe, c, env);
-	check_entry(pe, c, env);
-	deliver(pe, obj, env, false);
+	deliver_one(pe, c, env);
 }
 
 /* A message that the handler may change or send on: one copy for each element. */
@@ -158,6 +164,22 @@ static void deliver_copies(struct pe *pe, struct collection *c, struct ck_env *e
 	}
 }
 
+/* To all elements of this PE; the message is nobody else's. */
+void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	check_entry(pe, c, env);
+	if (c->n_local == 1) {
+		deliver(pe, c->elems[0], env, false);
+		return;
+	}
+	if (c->type->entries[env->entry].flags & CKGEN_MESSAGE)
+		deliver_copies(pe, c, env);
+	else
+		for (uint64_t i = 0; i < c->n_local; i++)
+			deliver(pe, c->elems[i], env, true);
+	env_unref(pe, env);
+}
+
 void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -168,13 +190,7 @@ void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	check_entry(pe, c, env);
-	if (c->type->entries[env->entry].flags & CKGEN_MESSAGE)
-		deliver_copies(pe, c, env);
-	else
-		for (uint64_t i = 0; i < c->n_local; i++)
-			deliver(pe, c->elems[i], env, true);
-	env_unref(pe, env);
+	deliver_all(pe, c, env);
 }
 
 /* Calls made here with a proxy that came before its collection's creation: now their homes

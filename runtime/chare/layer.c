@@ -27,6 +27,9 @@ static int ck_node_start(struct node *node)
 	ck->h_create = csd_register(node, "ck.create", create_arrived);
 	ck->h_readonly = csd_register(node, "ck.readonly", readonly_arrived);
 	ck->h_reduce = csd_register(node, "ck.reduce", reduce_arrived);
+	ck->h_exchange = csd_register(node, "ck.exchange", exchange_arrived);
+	ck->h_result = csd_register(node, "ck.result", result_arrived);
+	ck->h_due = csd_register(node, "ck.due", result_due);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	return register_program(node);
@@ -61,6 +64,7 @@ static void ck_pe_start(struct pe *pe)
 	if (!pe->ck)
 		csd_abort(pe, "no memory for the chare layer");
 	qd_init(pe);
+	exchange_init(pe);
 	if (!pe->node->program)
 		return;
 	if (pe->id == 0) {
@@ -77,6 +81,7 @@ static void ck_pe_stop(struct pe *pe)
 	print_fini(pe);
 	qd_fini(pe);
 	coll_fini(pe);
+	reduce_pe_fini(pe);
 	free(pe->ck);
 	pe->ck = NULL;
 }

@@ -1,280 +1,203 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.c: reductions. Each PE combines what its elements contribute, then its children in
- * PE 0's tree, and passes one message to its parent; PE 0 fires the callback. Elements may
- * run ahead: the k-th contribution of each belongs to the k-th reduction, and several
- * reductions of one collection can be open at a time.
+ * reduce.c: what counts. Elements contribute; the k-th contribution of each belongs to the k-th
+ * reduction, so elements may run ahead and several reductions of one collection are open at a
+ * time. When all elements of this PE have contributed, the partial result takes its route.
  *
- * Children without elements below them send nothing; the map, known everywhere, tells which.
- * Floating-point sums and products are combined in index order, not in order of arrival, so
- * that equal runs give equal bits; that costs a slot per contribution.
+ * Where the order shows in the result's bits, contributions are combined in index order: one that
+ * comes in its turn, as nearly all do, goes straight into the accumulator, the others wait in a
+ * place of their own.
  */
-#include "ck_int.h"
+#include "reduce_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct reduction {
-	uint32_t no;
-	bool begun;               /* op, count and cb are known */
-	CkReduction op;
-	uint64_t count;
-	size_t bytes;             /* of one contribution */
-	CkCallback cb;
-	uint64_t n_local_in;
-	int n_children_in;
-	char *data;               /* one accumulator, or a slot per contributor */
-	bool *filled;             /* which slots; NULL: one accumulator */
-	struct reduction *next;
-};
+/* A spare record keeps memory for waiting contributions up to this: enough for 1000 elements
+ * with a value each, and not 8 MB because somebody once reduced matrices. */
+enum { STASH_KEEP_BYTES = 16 * 1024 };
 
-/* What goes to the parent; the values follow, 16-byte aligned. */
-struct reduce_wire {
-	CkCallback cb;
-	uint64_t count;
-	uint32_t no;
-	uint32_t op;
-};
-_Static_assert(sizeof(struct reduce_wire) % 16 == 0, "values stay aligned");
+/* ---- records ------------------------------------------------------------------------------ */
 
-/* ---- operations --------------------------------------------------------------------------- */
+/* From the PE's spare ones: a barrier allocates nothing. */
+static struct reduction *record_new(struct pe *pe)
+{
+	struct reduction *r = pe->ck->spare_reductions;
 
-#define DEFINE_OP(name, T, expr)                                        \
-	static void name(void *acc_, const void *in_, size_t n)         \
-	{                                                               \
-		T *acc = acc_;                                          \
-		const T *in = in_;                                      \
-		for (size_t i = 0; i < n; i++) {                        \
-			T a = acc[i], b = in[i];                        \
-			acc[i] = (T)(expr);                             \
-		}                                                       \
+	if (CSD_UNLIKELY(!r)) {
+		r = calloc(1, sizeof *r);
+		if (!r)
+			csd_abort(pe, "no memory for a reduction");
+		return r;
 	}
-#define DEFINE_OPS(op, expr)                                            \
-	DEFINE_OP(op##_int, int, expr)                                  \
-	DEFINE_OP(op##_long, long, expr)                                \
-	DEFINE_OP(op##_float, float, expr)                              \
-	DEFINE_OP(op##_double, double, expr)
-
-DEFINE_OPS(sum, a + b)
-DEFINE_OPS(product, a * b)
-DEFINE_OPS(max, a > b ? a : b)
-DEFINE_OPS(min, a < b ? a : b)
-DEFINE_OP(logical_and_int, int, a && b)
-DEFINE_OP(logical_or_int, int, a || b)
-DEFINE_OP(bitvec_and_int, int, a & b)
-DEFINE_OP(bitvec_or_int, int, a | b)
-
-struct op {
-	const char *name;
-	CkDataType type;
-	bool ordered;             /* the result depends on the order */
-	void (*combine)(void *acc, const void *in, size_t n);
-};
-
-#define OP(name, type, ordered) [CkReduction_##name] = { #name, type, ordered, name }
-static const struct op ops[CkReduction_N] = {
-	[CkReduction_nop] = { "nop", CK_NOTYPE, false, NULL },
-	OP(sum_int, CK_INT, false), OP(sum_long, CK_LONG, false),
-	OP(sum_float, CK_FLOAT, true), OP(sum_double, CK_DOUBLE, true),
-	OP(product_int, CK_INT, false), OP(product_long, CK_LONG, false),
-	OP(product_float, CK_FLOAT, true), OP(product_double, CK_DOUBLE, true),
-	OP(max_int, CK_INT, false), OP(max_long, CK_LONG, false),
-	OP(max_float, CK_FLOAT, false), OP(max_double, CK_DOUBLE, false),
-	OP(min_int, CK_INT, false), OP(min_long, CK_LONG, false),
-	OP(min_float, CK_FLOAT, false), OP(min_double, CK_DOUBLE, false),
-	OP(logical_and_int, CK_INT, false), OP(logical_or_int, CK_INT, false),
-	OP(bitvec_and_int, CK_INT, false), OP(bitvec_or_int, CK_INT, false),
-};
-
-size_t data_type_bytes(CkDataType type)
-{
-	static const size_t bytes[] = { [CK_NOTYPE] = 0, [CK_INT] = sizeof(int),
-		[CK_LONG] = sizeof(long), [CK_FLOAT] = sizeof(float),
-		[CK_DOUBLE] = sizeof(double), [CK_BYTE] = 1 };
-
-	return type <= CK_BYTE ? bytes[type] : 0;
+	pe->ck->spare_reductions = r->next;
+	return r;
 }
 
-const char *data_type_name(CkDataType type)
+static void record_free(struct pe *pe, struct reduction *r)
 {
-	static const char *const name[] = { [CK_NOTYPE] = "nothing", [CK_INT] = "int",
-		[CK_LONG] = "long", [CK_FLOAT] = "float", [CK_DOUBLE] = "double",
-		[CK_BYTE] = "bytes" };
+	while (CSD_UNLIKELY(r->early != NULL)) {
+		struct cmi_msg *m = r->early;
 
-	return type <= CK_BYTE ? name[type] : "an unknown type";
-}
-
-/* ---- the tree ------------------------------------------------------------------------------- */
-
-/* Which child of this PE leads to `other`, or -1. */
-static int child_towards(struct pe *pe, int other)
-{
-	int parent;
-
-	while (other >= 0 && (parent = csd_tree_parent_of(pe, other, 0)) != pe->id)
-		other = parent;
-	for (int i = 0; other >= 0 && i < csd_tree_n_children(pe, 0); i++)
-		if (csd_tree_child(pe, 0, i) == other)
-			return i;
-	return -1;
-}
-
-static int count_children(struct pe *pe, struct collection *c)
-{
-	int n_pes = pe->node->job->n_pes, n = 0, child;
-	bool *has = calloc((size_t)n_pes, sizeof *has);
-	bool *active = calloc((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active);
-
-	if (!has || !active)
-		csd_abort(pe, "no memory for a reduction over %d PEs", n_pes);
-	coll_who_has(pe, c, has);
-	for (int p = 0; p < n_pes; p++) {
-		if (!has[p] || (child = child_towards(pe, p)) < 0 || active[child])
-			continue;
-		active[child] = true;
-		n++;
+		r->early = m->next;
+		csd_msg_free(pe, m);
 	}
-	free(active);
-	free(has);
-	return n;
+	if (r->acc)
+		csd_msg_free(pe, &r->acc->head);
+	if (CSD_UNLIKELY(r->cap_stash > STASH_KEEP_BYTES)) {
+		free(r->stash);
+		r->stash = NULL;
+		r->cap_stash = 0;
+	}
+	r->next = pe->ck->spare_reductions;
+	pe->ck->spare_reductions = r;
 }
 
-/* ---- one reduction ---------------------------------------------------------------------------- */
-
-static struct reduction *find_or_open(struct pe *pe, struct collection *c, uint32_t no)
-{
-	struct reduction **p = &c->reductions;
-
-	while (*p && (*p)->no != no)
-		p = &(*p)->next;
-	if (*p)
-		return *p;
-	if (c->n_children < 0)
-		c->n_children = count_children(pe, c);
-	struct reduction *r = calloc(1, sizeof *r);
-
-	if (!r)
-		csd_abort(pe, "no memory for a reduction");
-	r->no = no;
-	return *p = r;
-}
-
-static void reduction_free(struct reduction *r)
-{
-	free(r->data);
-	free(r->filled);
-	free(r);
-}
-
-void reduce_fini(struct collection *c)
+void reduce_fini(struct pe *pe, struct collection *c)
 {
 	while (c->reductions) {
 		struct reduction *r = c->reductions;
 
 		c->reductions = r->next;
-		reduction_free(r);
+		record_free(pe, r);
 	}
 }
 
-static void begin(struct pe *pe, struct collection *c, struct reduction *r, CkReduction op,
-		  uint64_t count, const CkCallback *cb)
+void reduce_pe_fini(struct pe *pe)
 {
-	size_t slots = ops[op].ordered ? c->n_local + (size_t)csd_tree_n_children(pe, 0) : 1;
+	if (pe->ck->spare_part)
+		csd_msg_free(pe, &pe->ck->spare_part->head);
+	while (pe->ck->spare_reductions) {
+		struct reduction *r = pe->ck->spare_reductions;
 
-	r->begun = true;
-	r->op = op;
-	r->count = count;
-	r->cb = *cb;
-	r->bytes = count * data_type_bytes(ops[op].type);
-	r->data = r->bytes ? malloc(slots * r->bytes) : NULL;
-	r->filled = r->bytes ? calloc(slots, sizeof *r->filled) : NULL;
-	if (r->bytes && (!r->data || !r->filled))
-		csd_abort(pe, "no memory for a reduction of %zu x %zu bytes", slots, r->bytes);
+		pe->ck->spare_reductions = r->next;
+		free(r->stash);
+		free(r);
+	}
 }
 
-_Noreturn static void disagree(struct pe *pe, struct collection *c, struct reduction *r,
-			       CkReduction op, uint64_t count, const CkCallback *cb)
+/* Take it out of the collection; a result that it still holds is freed with it. */
+void reduction_close(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	struct reduction **p = &c->reductions;
+
+	while (*p != r)
+		p = &(*p)->next;
+	*p = r->next;
+	record_free(pe, r);
+}
+
+/* The one with this number, or the place where it belongs. */
+static struct reduction **find(struct collection *c, uint32_t no)
+{
+	struct reduction **p = &c->reductions;
+
+	/* The difference: numbers may wrap. */
+	while (*p && (int32_t)((*p)->no - no) < 0)
+		p = &(*p)->next;
+	return p;
+}
+
+struct reduction *reduction_find(struct collection *c, uint32_t no)
+{
+	struct reduction *r = *find(c, no);
+
+	return r && r->no == no ? r : NULL;
+}
+
+/* No record of it because this PE's part in it is over. */
+bool reduction_passed(const struct collection *c, uint32_t no)
+{
+	return c->n_local && (int32_t)(c->elems[0]->n_contributed - no) > 0;
+}
+
+static struct reduction *open_one(struct pe *pe, struct collection *c, struct reduction **at,
+				  uint32_t no, CkReduction op, uint64_t count,
+				  const CkCallback *cb)
+{
+	struct reduction *r = record_new(pe);
+
+	r->no = no;
+	r->op = op;
+	r->count = count;
+	r->bytes = count * data_type_bytes(reducers[op].type);
+	r->cb = *cb;
+	r->exchanged = exchange_fits(c, cb, r->bytes);
+	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 : result_comes_here(pe, c, cb);
+	r->done = r->any = false;
+	r->stage = REDUCTION_WAITS;
+	r->n_children_in = 0;
+	r->n_local_in = r->n_in_order = r->n_stashed = 0;
+	r->early = NULL;
+	/* An exchange without values needs its message only when it has sent its part. */
+	r->acc = NULL;
+	if (r->bytes || !r->exchanged)
+		reduction_make_acc(pe, r);
+	r->next = *at;
+	return *at = r;
+}
+
+_Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
+				  CkReduction op, uint64_t count, const CkCallback *cb)
 {
 	char was[96], is[96];
 
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, cb, is, sizeof is);
 	csd_abort(pe, "elements of %s disagree in reduction %u: %llu x %s to %s, and %llu x %s to %s",
-		  c->type->name, r->no, (unsigned long long)r->count, ops[r->op].name, was,
-		  (unsigned long long)count, ops[op].name, is);
+		  c->type->name, r->no, (unsigned long long)r->count, reducers[r->op].name, was,
+		  (unsigned long long)count, reducers[op].name, is);
 }
 
-/* Slot `slot` of an ordered reduction, else the one accumulator. */
-static void put_in(struct reduction *r, size_t slot, const void *data)
+/* Find or open reduction `no`; all must mean the same by it. */
+struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
+				 uint64_t count, const CkCallback *cb)
 {
-	if (!r->bytes)
-		return;
-	if (!ops[r->op].ordered)
-		slot = 0;
-	if (r->filled[slot])
-		ops[r->op].combine(r->data, data, r->count);
-	else
-		memcpy(r->data + slot * r->bytes, data, r->bytes);
-	r->filled[slot] = true;
+	struct reduction **p = find(c, no), *r = *p;
+
+	if (!r || r->no != no)
+		return open_one(pe, c, p, no, op, count, cb);
+	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
+		reduction_disagree(pe, c, r, op, count, cb);
+	return r;
 }
 
-/* Combine the slots in order into the first that is filled, and return it. */
-static const void *result(struct pe *pe, struct collection *c, struct reduction *r)
+/* ---- contributions ------------------------------------------------------------------------- */
+
+static char *stash_place(const struct collection *c, const struct reduction *r, uint64_t ordinal)
 {
-	char *acc = NULL;
-	size_t slots = c->n_local + (size_t)csd_tree_n_children(pe, 0);
+	return r->stash + (c->n_local + 15) / 16 * 16 + ordinal * r->bytes;
+}
 
-	if (!r->bytes || !ops[r->op].ordered)
-		return r->data;
-	for (size_t i = 0; i < slots; i++) {
-		char *slot = r->data + i * r->bytes;
+static void stash(struct pe *pe, struct collection *c, struct reduction *r, uint64_t ordinal,
+		  const void *data)
+{
+	size_t bytes = (c->n_local + 15) / 16 * 16 + c->n_local * r->bytes;
 
-		if (!r->filled[i])
-			continue;
-		if (acc)
-			ops[r->op].combine(acc, slot, r->count);
-		else
-			acc = slot;
+	if (r->cap_stash < bytes) {
+		free(r->stash);
+		r->stash = malloc(bytes);
+		if (!r->stash)
+			csd_abort(pe, "no memory for a reduction of %llu x %zu bytes",
+				  (unsigned long long)c->n_local, r->bytes);
+		r->cap_stash = bytes;
 	}
-	return acc;
+	if (!r->n_stashed)
+		memset(r->stash, 0, c->n_local);
+	r->stash[ordinal] = 1;
+	memcpy(stash_place(c, r, ordinal), data, r->bytes);
+	r->n_stashed++;
 }
 
-static void pass_up(struct pe *pe, struct collection *c, struct reduction *r)
+/* The next in order has come: it, and those that waited for it. */
+static void absorb_in_order(struct collection *c, struct reduction *r, const void *data)
 {
-	struct ck_env *env = env_new(pe, pe->node->ck->h_reduce,
-				     sizeof(struct reduce_wire) + r->bytes);
-	struct reduce_wire *w = payload_of(env);
-
-	env->coll = c->id;
-	*w = (struct reduce_wire){ r->cb, r->count, r->no, (uint32_t)r->op };
-	if (r->bytes)
-		memcpy(w + 1, result(pe, c, r), r->bytes);
-	csd_send(pe, csd_tree_parent(pe, 0), &env->head);
-}
-
-static void maybe_finish(struct pe *pe, struct collection *c, struct reduction *r)
-{
-	if (r->n_local_in < c->n_local || r->n_children_in < c->n_children)
-		return;
-	struct reduction **p = &c->reductions;
-
-	while (*p != r)
-		p = &(*p)->next;
-	*p = r->next;
-	if (pe->id != 0)
-		pass_up(pe, c, r);
-	else
-		callback_fire(pe, &r->cb, ops[r->op].type, result(pe, c, r), r->count, r->bytes);
-	reduction_free(r);
-}
-
-static void join(struct pe *pe, struct collection *c, struct reduction *r, CkReduction op,
-		 uint64_t count, const CkCallback *cb)
-{
-	if (!r->begun)
-		begin(pe, c, r, op, count, cb);
-	else if (r->op != op || r->count != count || !callback_same(&r->cb, cb))
-		disagree(pe, c, r, op, count, cb);
+	reduction_absorb(r, data, false);
+	r->n_in_order++;
+	while (CSD_UNLIKELY(r->n_stashed > 0) && r->stash[r->n_in_order]) {
+		reduction_absorb(r, stash_place(c, r, r->n_in_order++), false);
+		r->n_stashed--;
+	}
 }
 
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
@@ -283,40 +206,26 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 	struct ck_obj *obj = obj_of(self);
 	struct collection *c = obj->coll;
 
-	if ((unsigned)op >= CkReduction_N)
+	if (CSD_UNLIKELY((unsigned)op >= CkReduction_N))
 		csd_abort(pe, "CkContribute: there is no reduction %d", (int)op);
-	if (c->type->kind == CKGEN_MAINCHARE)
+	if (CSD_UNLIKELY(c->type->kind == CKGEN_MAINCHARE))
 		csd_abort(pe, "CkContribute: %s is a main chare; only elements of arrays and "
 			  "groups contribute", c->type->name);
 	if (op == CkReduction_nop)
 		count = 0;
-	struct reduction *r = find_or_open(pe, c, obj->n_contributed++);
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb);
 
-	join(pe, c, r, op, count, &cb);
-	put_in(r, obj->ordinal, data);
+	if (!r->bytes || !reducers[op].ordered)
+		reduction_absorb(r, data, false);
+	else if (CSD_LIKELY(obj->ordinal == r->n_in_order))
+		absorb_in_order(c, r, data);
+	else
+		stash(pe, c, r, obj->ordinal, data);
 	r->n_local_in++;
-	maybe_finish(pe, c, r);
-}
-
-void reduce_arrived(struct pe *pe, struct cmi_msg *m)
-{
-	struct ck_env *env = (struct ck_env *)m;
-	struct reduce_wire *w = payload_of(env);
-	struct collection *c = coll_get(pe, env->coll);
-
-	if (!c->constructed) {
-		coll_wait(c, m);
+	if (!reduction_complete_here(c, r))
 		return;
-	}
-	int child = child_towards(pe, m->src_pe);
-
-	if (w->op >= CkReduction_N || child < 0)
-		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
-	struct reduction *r = find_or_open(pe, c, w->no);
-
-	join(pe, c, r, (CkReduction)w->op, w->count, &w->cb);
-	put_in(r, c->n_local + (size_t)child, w + 1);
-	r->n_children_in++;
-	env_unref(pe, env);
-	maybe_finish(pe, c, r);
+	if (r->exchanged)
+		exchange_start(pe, c, r, true);
+	else
+		tree_advance(pe, c, r, true);
 }

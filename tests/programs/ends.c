@@ -54,15 +54,20 @@ static void act_bad_call(const char *what)
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
 }
 
-/* Elements disagree about one reduction: in its operation, its size, its target. */
+/* Elements disagree about one reduction: in its operation, its size, its target, or in a target
+ * that lets it go another way. */
 static void contribute(void *self, const char *what, int odd)
 {
 	int v[2] = { 1, 1 };
 	CkReduction op = odd && is(what, "reduce-op") ? CkReduction_max_int : CkReduction_sum_int;
 
-	CkContribute(self, v, odd && is(what, "reduce-count") ? 2 : 1, op,
-		     odd && is(what, "reduce-target") ? CkCallbackIgnore()
-						      : Main_cb_oneInt(mainProxy));
+	CkCallback cb = Main_cb_oneInt(mainProxy);
+
+	if (odd && is(what, "reduce-target"))
+		cb = CkCallbackIgnore();
+	else if (odd && is(what, "reduce-route"))
+		cb = Cell_cb_run_all(cells);
+	CkContribute(self, v, odd && is(what, "reduce-count") ? 2 : 1, op, cb);
 }
 
 static void act(const char *what)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reduce_tree.c: a reduction whose result one place gets, or whose values are many. Each PE
+ * combines its part with those of its children in PE 0's tree and passes it to its parent: the
+ * accumulator itself travels, and at PE 0 it becomes the message of the callback.
+ *
+ * Children without elements below them send nothing; the map, known everywhere, tells which.
+ */
+#include "reduce_int.h"
+
+#include <stdlib.h>
+
+/* Which child of this PE leads to `other`, or -1. */
+static int child_towards(struct pe *pe, int other)
+{
+	int parent;
+
+	while (other >= 0 && (parent = csd_tree_parent_of(pe, other, 0)) != pe->id)
+		other = parent;
+	for (int i = 0; other >= 0 && i < csd_tree_n_children(pe, 0); i++)
+		if (csd_tree_child(pe, 0, i) == other)
+			return i;
+	return -1;
+}
+
+static int count_children(struct pe *pe, struct collection *c)
+{
+	int n_pes = pe->node->job->n_pes, n = 0, child;
+	bool *has = calloc((size_t)n_pes, sizeof *has);
+	bool *active = calloc((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active);
+
+	if (!has || !active)
+		csd_abort(pe, "no memory for a reduction over %d PEs", n_pes);
+	coll_who_has(pe, c, has);
+	for (int p = 0; p < n_pes; p++) {
+		if (!has[p] || (child = child_towards(pe, p)) < 0 || active[child])
+			continue;
+		active[child] = true;
+		n++;
+	}
+	free(active);
+	free(has);
+	return n;
+}
+
+static void pass_up(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	struct ck_env *env = r->acc;
+
+	r->acc = NULL;
+	wire_set(env, c, r);
+	env->flags = 0;
+	env->head.handler = (uint16_t)pe->node->ck->h_reduce;
+	*callback_at(env) = r->cb;
+	csd_send(pe, csd_tree_parent(pe, 0), &env->head);
+	if (!r->awaited)
+		reduction_close(pe, c, r);
+}
+
+static void absorb_child(struct pe *pe, struct reduction *r, struct cmi_msg *m)
+{
+	reduction_absorb(r, values_of((struct ck_env *)m), false);
+	csd_msg_free(pe, m);
+}
+
+/* By child: that is the order in which they are combined. */
+static void keep_child(struct reduction *r, struct ck_env *env)
+{
+	struct cmi_msg **p = &r->early;
+
+	while (*p && ((struct ck_env *)*p)->root < env->root)
+		p = &(*p)->next;
+	env->head.next = *p;
+	*p = &env->head;
+}
+
+/* Something has come, from our elements or from a child. */
+void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	if (c->n_children < 0)
+		c->n_children = count_children(pe, c);
+	if (!reduction_complete_here(c, r) || r->n_children_in < c->n_children)
+		return;
+	while (r->early) {
+		struct cmi_msg *m = r->early;
+
+		r->early = m->next;
+		absorb_child(pe, r, m);
+	}
+	if (pe->id != 0)
+		pass_up(pe, c, r);
+	else
+		result_send(pe, c, r, in_handler);
+}
+
+void reduce_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkReductionMsg *head = payload_of(env);
+	struct collection *c = coll_get(pe, env->coll);
+
+	if (!c->constructed) {
+		coll_wait(c, m);
+		return;
+	}
+	int child = child_towards(pe, m->src_pe);
+
+	if (wire_op(env) >= CkReduction_N || child < 0)
+		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
+	struct reduction *r = reduction_join(pe, c, wire_no(env), (CkReduction)wire_op(env),
+					     head->count, callback_at(env));
+
+	r->n_children_in++;
+	env->root = child;
+	if (reducers[r->op].ordered)
+		keep_child(r, env);
+	else
+		absorb_child(pe, r, m);
+	tree_advance(pe, c, r, false);
+}

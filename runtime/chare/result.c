@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * result.c: what delivers. A result for elements of the reduction's own collection reaches them
+ * in the order of the reductions, whichever routes these took: one that is known too early
+ * waits in its record. It is handed to the elements at once where that is possible; where an
+ * entry method runs, it goes through the run queue, and then so do those behind it.
+ * Results for anybody else are ordinary calls.
+ */
+#include "reduce_int.h"
+
+/* ---- whom it concerns ------------------------------------------------------------------------ */
+
+static bool is_own_element(const struct collection *c, const CkCallback *cb)
+{
+	return callback_is_element(cb, c->id) && coll_linear(c, cb->index) != UINT64_MAX;
+}
+
+static int home_of_element(struct pe *pe, struct collection *c, CkIndex index)
+{
+	if (c->type->kind == CKGEN_GROUP)
+		return index.v[0];
+	return coll_home(pe, c, coll_linear(c, index));
+}
+
+/* To one element, on this PE. */
+bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb)
+{
+	return is_own_element(c, cb) && home_of_element(pe, c, cb->index) == pe->id;
+}
+
+/* ---- to this PE's elements ------------------------------------------------------------------- */
+
+/* The index of a message to all is that of no element. */
+static const CkIndex ALL = { { -1, -1, -1 } };
+
+static void call_elements(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	if (env->index.v[0] == ALL.v[0])
+		deliver_all(pe, c, env);
+	else
+		deliver_one(pe, c, env);
+}
+
+void result_due(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+
+	c->n_due--;
+	call_elements(pe, c, env);
+}
+
+static void queue_up(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const CkGenEntry *e = &c->type->entries[env->entry];
+
+	env->head.handler = (uint16_t)pe->node->ck->h_due;
+	env->head.flags = 0;
+	if ((e->flags & CKGEN_EXPEDITED) && !c->n_due)
+		env->head.flags = CMI_F_EXPEDITED;
+	c->n_due++;
+	csd_send(pe, pe->id, &env->head);
+}
+
+/* The first that elements of this PE wait for. */
+static struct reduction *first_awaited(struct collection *c)
+{
+	struct reduction *r = c->reductions;
+
+	while (r && !r->awaited)
+		r = r->next;
+	return r;
+}
+
+/* Everything is known of r; r->acc is a message for elements. */
+static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	r->done = true;
+	while ((r = first_awaited(c)) && r->done) {
+		struct ck_env *env = r->acc;
+
+		r->acc = NULL;
+		reduction_close(pe, c, r);
+		if (in_handler || c->n_due)
+			queue_up(pe, c, env);
+		else
+			call_elements(pe, c, env);
+	}
+}
+
+static void address(struct collection *c, struct reduction *r)
+{
+	struct ck_env *env = r->acc;
+
+	env->coll = c->id;
+	env->entry = r->cb.entry;
+	env->flags = CK_ENV_REDUCED;
+	env->index = callback_is_all(&r->cb, c->id) ? ALL : r->cb.index;
+}
+
+void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	if (CSD_UNLIKELY(!r->awaited)) {
+		reduction_close(pe, c, r);
+		return;
+	}
+	address(c, r);
+	hand_out(pe, c, r, in_handler);
+}
+
+/* ---- from PE 0 to where it belongs -------------------------------------------------------------- */
+
+/* To elements of the own collection: with the number of the reduction. */
+static void send_own(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	struct ck_env *env = r->acc;
+
+	address(c, r);
+	env->root = pe->id;
+	env->head.handler = (uint16_t)pe->node->ck->h_result;
+	((CkReductionMsg *)payload_of(env))->no = r->no;
+	if (env->index.v[0] == ALL.v[0])
+		bcast_forward(pe, env);
+	if (r->awaited) {
+		hand_out(pe, c, r, in_handler);
+		return;
+	}
+	if (env->index.v[0] != ALL.v[0]) {
+		r->acc = NULL;
+		csd_send(pe, home_of_element(pe, c, env->index), &env->head);
+	}
+	reduction_close(pe, c, r);
+}
+
+/* PE 0 has the result. */
+void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	if (callback_is_all(&r->cb, c->id) || is_own_element(c, &r->cb)) {
+		send_own(pe, c, r, in_handler);
+		return;
+	}
+	struct ck_env *env = r->acc;
+	CkCallback cb = r->cb;
+
+	r->acc = NULL;
+	reduction_close(pe, c, r);
+	callback_send(pe, &cb, env);
+}
+
+void result_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkReductionMsg *head = payload_of(env);
+	struct collection *c = coll_get(pe, env->coll);
+
+	if (env->index.v[0] == ALL.v[0])
+		bcast_forward(pe, env);
+	if (!c->constructed) {
+		coll_wait(c, m);
+		return;
+	}
+	if (!c->n_local && env->index.v[0] == ALL.v[0]) {
+		csd_msg_free(pe, m);
+		return;
+	}
+	struct reduction *r = reduction_find(c, head->no);
+
+	if (!r || !r->awaited || r->acc)
+		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
+	r->acc = env;
+	hand_out(pe, c, r, false);
+}

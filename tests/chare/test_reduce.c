@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reductions of one array, of all kinds in one sequence: by exchange and by the tree, to all
+ * elements, to one of them and to the main chare, in shapes of 1 to 9 PEs, with PEs that have no
+ * elements, on nets with seeded random delays. Elements contribute in bursts, without waiting
+ * for results, so that many reductions are open at a time; each result must come once, in the
+ * order of the reductions, and in the same bits to every element and in every run of a shape.
+ * The tables are written by hand, as ckci prints them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "chare_layer.h"
+#include "check_run.h"
+#include "ckgen.h"
+#include "reduce_int.h"
+
+enum { ROUNDS = 60, ELEMENTS_MOST = 30 };
+/* What the k-th reduction is. */
+enum kind { BARRIER, SUM, SUMS, LARGE, TO_ONE, TO_MAIN, MAXIMA, N_KINDS };
+enum { SUMS_N = 37, LARGE_N = EXCHANGE_MOST_BYTES / sizeof(double) + 3 };
+
+/* Of one job; written before it starts, the results by PE 0 alone. */
+static struct job {
+	int n_elements;
+	bool empty_pes;           /* a map that leaves every third PE without elements */
+	uint64_t seed;
+	uint64_t bits;            /* of all results, as element 0 got them */
+} job;
+
+struct Main {
+	CkProxy self, elems;
+	int n_in;
+	bool over;
+};
+
+struct Elem {
+	CkProxy main_proxy;
+	int at;                   /* reductions contributed to */
+	int next;                 /* the result that must come next */
+	uint64_t random, bits;
+};
+
+static const CkGenChare Main_table, Elem_table;
+enum { MAIN_NEW, MAIN_TOTAL, MAIN_QUIET, MAIN_BITS };
+enum { ELEM_NEW, ELEM_GO, ELEM_AGAIN, ELEM_SUMS, ELEM_ONE, ELEM_CHECK };
+
+static enum kind kind_of(int k)
+{
+	/* All pairs of kinds come one after the other somewhere. */
+	return (enum kind)((k * k + k / N_KINDS + (k >> 1)) % N_KINDS);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+static void mix(uint64_t *bits, const void *data, size_t bytes)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		*bits = (*bits ^ p[i]) * 0x100000001b3ull;
+}
+
+static int last_target(int k) { return (k * 7) % job.n_elements; }
+
+/* ---- Elem -------------------------------------------------------------------------------- */
+
+/* Sums of these depend on the order in their last bits; and the largest of two zeros is the last
+ * one. */
+static double value(int e, int k, int i)
+{
+	if (kind_of(k) == MAXIMA && i == 1)
+		return e / 2 % 2 ? 0.0 : -0.0;
+	return (e + 1) * (k + 1) + 1.0 / (3 + e + i % 5);
+}
+
+static void to_all(void *self, int n, CkReduction op, int k)
+{
+	static _Thread_local double v[LARGE_N];
+	int e = CkGen_thisIndex(self).v[0];
+
+	for (int i = 0; i < n; i++)
+		v[i] = value(e, k, i);
+	CkContribute(self, v, (size_t)n, op,
+		     CkGen_cbAll(&Elem_table, CkGen_thisProxy(self), ELEM_SUMS));
+}
+
+static void contribute(void *self, int k)
+{
+	CkProxy all = CkGen_thisProxy(self);
+	int e = CkGen_thisIndex(self).v[0], two[2] = { k + e, 1 };
+	CkElement target = { all.id, { { last_target(k), 0, 0 } }, 0 };
+
+	switch (kind_of(k)) {
+	case BARRIER:
+		CkContributeBarrier(self, CkGen_cbAll(&Elem_table, all, ELEM_AGAIN));
+		break;
+	case SUM:
+		to_all(self, 1, CkReduction_sum_double, k);
+		break;
+	case SUMS:
+		to_all(self, SUMS_N, CkReduction_sum_double, k);
+		break;
+	case LARGE:
+		to_all(self, LARGE_N, CkReduction_sum_double, k);
+		break;
+	case MAXIMA:
+		to_all(self, SUMS_N, CkReduction_max_double, k);
+		break;
+	case TO_ONE:
+		CkContribute(self, two, 2, CkReduction_sum_int,
+			     CkGen_cb(&Elem_table, &target, ELEM_ONE));
+		break;
+	case TO_MAIN:
+		CkContribute(self, two, 2, CkReduction_sum_int,
+			     CkGen_cbMain(&Main_table, ((struct Elem *)self)->main_proxy,
+					  MAIN_TOTAL));
+		break;
+	case N_KINDS:
+		break;
+	}
+}
+
+static void go(void *self)
+{
+	struct Elem *s = self;
+	CkElement e = { CkGen_thisProxy(self).id, CkGen_thisIndex(self), 0 };
+
+	for (uint64_t n = next_random(&s->random) % 6; n && s->at < ROUNDS; n--)
+		contribute(self, s->at++);
+	if (s->at < ROUNDS)
+		CkGen_send(&Elem_table, &e, ELEM_GO, CkGen_alloc(0), NULL);
+}
+
+static void Elem_new(void *self, void *payload)
+{
+	struct Elem *s = self;
+
+	s->main_proxy = *(CkProxy *)payload;
+	s->random = job.seed * 1000 + (uint64_t)CkGen_thisIndex(self).v[0];
+	go(self);
+}
+
+static void Elem_go(void *self, void *payload)
+{
+	(void)payload;
+	go(self);
+}
+
+/* The k-th reduction must be the next whose result this element gets. */
+static int expect(struct Elem *s, int e, bool one)
+{
+	int k = s->next;
+
+	while (kind_of(k) == TO_MAIN || (kind_of(k) == TO_ONE && last_target(k) != e))
+		k++;
+	if (k >= ROUNDS || (kind_of(k) == TO_ONE) != one)
+		CkAbort("element %d got a result that is not that of reduction %d", e, k);
+	s->next = k + 1;
+	return k;
+}
+
+static void Elem_again(void *self, void *payload)
+{
+	const CkReductionMsg *m = payload;
+	int k = expect(self, CkGen_thisIndex(self).v[0], false);
+
+	if (kind_of(k) != BARRIER || m->count || m->bytes)
+		CkAbort("reduction %d is not a barrier", k);
+}
+
+static void Elem_sums(void *self, void *payload)
+{
+	static const int count[N_KINDS] = { [SUM] = 1, [SUMS] = SUMS_N, [LARGE] = LARGE_N,
+					    [MAXIMA] = SUMS_N };
+	const CkReductionMsg *m = payload;
+	const double *v = CkReductionMsg_data(m);
+	struct Elem *s = self;
+	int k = expect(s, CkGen_thisIndex(self).v[0], false), last = job.n_elements - 1;
+
+	if (m->count != (uint64_t)count[kind_of(k)])
+		CkAbort("reduction %d has %d values, not %d", k, (int)m->count,
+			count[kind_of(k)]);
+	for (int i = 0; i < (int)m->count; i++) {
+		double is = v[i], should = value(last, k, i);
+
+		for (int e = 0; kind_of(k) != MAXIMA && e < last; e++)
+			should += value(e, k, i);
+		if (is - should > 1e-6 || should - is > 1e-6)
+			CkAbort("value %d of reduction %d is %.17g, not %.17g", i, k, is, should);
+	}
+	mix(&s->bits, v, m->bytes);
+}
+
+static void Elem_one(void *self, void *payload)
+{
+	int e = CkGen_thisIndex(self).v[0], k = expect(self, e, true), n = job.n_elements;
+	const int *v = CkReductionMsg_data(payload);
+
+	if (v[0] != n * k + n * (n - 1) / 2 || v[1] != n)
+		CkAbort("reduction %d to element %d gave %d, %d", k, e, v[0], v[1]);
+}
+
+/* After quiescence: all that should come has come, everywhere with the same bits. */
+static void Elem_check(void *self, void *payload)
+{
+	struct Elem *s = self;
+	int e = CkGen_thisIndex(self).v[0];
+	long bits[3] = { (long)s->bits, (long)~s->bits, 1 };
+	CkProxy main_proxy = s->main_proxy;
+
+	(void)payload;
+	while (s->next < ROUNDS && (kind_of(s->next) == TO_MAIN ||
+				    (kind_of(s->next) == TO_ONE && last_target(s->next) != e)))
+		s->next++;
+	if (s->at != ROUNDS || s->next != ROUNDS)
+		CkAbort("element %d waits for the result of reduction %d of %d", e, s->next, s->at);
+	CkContribute(self, bits, 3, CkReduction_max_long,
+		     CkGen_cbMain(&Main_table, main_proxy, MAIN_BITS));
+}
+
+static const CkGenEntry elem_entries[] = {
+	{ "Elem", Elem_new, NULL, 0, CK_NOTYPE, 0, 0 },
+	{ "go", Elem_go, NULL, 0, CK_NOTYPE, 0, 0 },
+	{ "again", Elem_again, Elem_again, CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 0, 0 },
+	{ "sums", Elem_sums, Elem_sums, CKGEN_REDUCTION | CKGEN_EXPEDITED, CK_DOUBLE, 1, 0 },
+	{ "one", Elem_one, Elem_one, CKGEN_REDUCTION, CK_INT, 0, 2 },
+	{ "check", Elem_check, NULL, 0, CK_NOTYPE, 0, 0 },
+};
+static const CkGenChare Elem_table = {
+	"Elem", CKGEN_ARRAY, 1, sizeof(struct Elem), elem_entries, 6
+};
+
+/* ---- Main ---------------------------------------------------------------------------------- */
+
+static int sparse_map(CkIndex i, CkArrayDims d, int n_pes)
+{
+	int pe = (i.v[0] * 5 + d.n[0]) % n_pes;
+
+	return n_pes > 1 && pe % 3 == (int)(job.seed % 3) ? (pe + 1) % n_pes : pe;
+}
+
+static void register_maps(void) { CkRegisterMap("sparse", sparse_map); }
+
+static void Main_new(void *self, void *payload)
+{
+	struct Main *m = self;
+	CkArrayOptions o = { CkDims1(job.n_elements), job.empty_pes ? "sparse" : NULL };
+	CkProxy *p = CkGen_alloc(sizeof *p);
+
+	(void)payload;
+	*p = m->self = CkGen_thisProxy(self);
+	m->elems = CkGen_newArray(&Elem_table, &o, p);
+	CkStartQD(CkGen_cbMain(&Main_table, m->self, MAIN_QUIET));
+}
+
+static void Main_total(void *self, void *payload)
+{
+	struct Main *m = self;
+	const int *v = CkReductionMsg_data(payload);
+	int n = job.n_elements, k = (v[0] - n * (n - 1) / 2) / n;
+
+	if (kind_of(k) != TO_MAIN || v[0] != n * k + n * (n - 1) / 2 || v[1] != n)
+		CkAbort("a total of %d, %d is none", v[0], v[1]);
+	m->n_in++;
+}
+
+static void Main_quiet(void *self, void *payload)
+{
+	struct Main *m = self;
+	int n = 0;
+
+	(void)payload;
+	for (int k = 0; k < ROUNDS; k++)
+		n += kind_of(k) == TO_MAIN;
+	if (m->n_in != n)
+		CkAbort("%d of %d totals had come when all was quiet", m->n_in, n);
+	CkGen_sendAll(&Elem_table, m->elems, ELEM_CHECK, CkGen_alloc(0), NULL);
+}
+
+/* The largest of a number and of its complement belong together only if all were equal. */
+static void Main_bits(void *self, void *payload)
+{
+	const long *v = CkReductionMsg_data(payload);
+
+	(void)self;
+	job.bits = (uint64_t)v[0];
+	CkExit(v[0] == ~v[1] ? 0 : 9);
+}
+
+static const CkGenEntry main_entries[] = {
+	{ "Main", Main_new, NULL, 0, CK_NOTYPE, 0, 0 },
+	{ "total", Main_total, Main_total, CKGEN_REDUCTION, CK_INT, 0, 2 },
+	{ "quiet", Main_quiet, Main_quiet, CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 0, 0 },
+	{ "bits", Main_bits, Main_bits, CKGEN_REDUCTION, CK_LONG, 0, 3 },
+};
+static const CkGenChare Main_table = {
+	"Main", CKGEN_MAINCHARE, 0, sizeof(struct Main), main_entries, 4
+};
+
+static const CkGenChare *const chares[] = { &Main_table, &Elem_table };
+static void (*const initnodes[])(void) = { register_maps };
+static const CkGenModule module = { "reduce", chares, 2, NULL, 0, initnodes, 1, NULL, 0 };
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+/* Returns the bits of all results. */
+static uint64_t run(int nodes, int pes, int n_elements, bool empty_pes, uint64_t seed)
+{
+	print_message("%d nodes of %d PEs, %d elements%s, seed %llu\n", nodes, pes, n_elements,
+		      empty_pes ? ", empty PEs" : "", (unsigned long long)seed);
+	job = (struct job){ n_elements, empty_pes, seed, 0 };
+	assert_int_equal(check_run(&chare_layer, &module, nodes, pes, seed), 0);
+	return job.bits;
+}
+
+static const int shapes[][2] = { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 3, 1 }, { 1, 3 }, { 2, 2 },
+	{ 5, 1 }, { 1, 5 }, { 3, 2 }, { 2, 3 }, { 7, 1 }, { 4, 2 }, { 3, 3 }, { 9, 1 } };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static void results_come_in_order_in_every_shape(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_SHAPES; i++)
+		run(shapes[i][0], shapes[i][1], 13, false, (uint64_t)i + 1);
+}
+
+static void pes_without_elements_take_part(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_SHAPES; i++) {
+		run(shapes[i][0], shapes[i][1], 1 + i % 4, false, (uint64_t)i + 100);
+		run(shapes[i][0], shapes[i][1], 1 + i % 11, true, (uint64_t)i + 200);
+	}
+}
+
+static void equal_runs_give_equal_bits(void **state)
+{
+	(void)state;
+	for (int i = 2; i < N_SHAPES; i += 3) {
+		uint64_t bits = run(shapes[i][0], shapes[i][1], ELEMENTS_MOST, false, 301);
+
+		for (uint64_t seed = 302; seed < 305; seed++)
+			assert_int_equal(run(shapes[i][0], shapes[i][1], ELEMENTS_MOST, false, seed),
+					 bits);
+	}
+}
+
+static void the_randomised_queue_changes_no_order(void **state)
+{
+	(void)state;
+	setenv("CK_RANDOM_QUEUE", "11", 1);
+	run(1, 3, 7, false, 401);
+	run(3, 2, 10, true, 402);
+	run(2, 2, 9, false, 403);
+	unsetenv("CK_RANDOM_QUEUE");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(results_come_in_order_in_every_shape),
+		cmocka_unit_test(pes_without_elements_take_part),
+		cmocka_unit_test(equal_runs_give_equal_bits),
+		cmocka_unit_test(the_randomised_queue_changes_no_order),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
