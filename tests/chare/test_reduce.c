@@ -226,15 +226,18 @@ static void Elem_check(void *self, void *payload)
 }
 
 static const CkGenEntry elem_entries[] = {
-	{ "Elem", Elem_new, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "go", Elem_go, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "again", Elem_again, Elem_again, CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 0, 0 },
-	{ "sums", Elem_sums, Elem_sums, CKGEN_REDUCTION | CKGEN_EXPEDITED, CK_DOUBLE, 1, 0 },
-	{ "one", Elem_one, Elem_one, CKGEN_REDUCTION, CK_INT, 0, 2 },
-	{ "check", Elem_check, NULL, 0, CK_NOTYPE, 0, 0 },
+	{ .name = "Elem", .call = Elem_new },
+	{ .name = "go", .call = Elem_go },
+	{ .name = "again", .call = Elem_again, .reduced = Elem_again, .flags = CKGEN_NOARGS | CKGEN_REDUCTION },
+	{ .name = "sums", .call = Elem_sums, .reduced = Elem_sums, .flags = CKGEN_REDUCTION | CKGEN_EXPEDITED,
+	  .want = CK_DOUBLE, .want_array = 1 },
+	{ .name = "one", .call = Elem_one, .reduced = Elem_one, .flags = CKGEN_REDUCTION,
+	  .want = CK_INT, .want_count = 2 },
+	{ .name = "check", .call = Elem_check },
 };
 static const CkGenChare Elem_table = {
-	"Elem", CKGEN_ARRAY, 1, sizeof(struct Elem), elem_entries, 6
+	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem),
+	.entries = elem_entries, .n_entries = 6
 };
 
 /* ---- Main ---------------------------------------------------------------------------------- */
@@ -251,7 +254,8 @@ static void register_maps(void) { CkRegisterMap("sparse", sparse_map); }
 static void Main_new(void *self, void *payload)
 {
 	struct Main *m = self;
-	CkArrayOptions o = { CkDims1(job.n_elements), job.empty_pes ? "sparse" : NULL };
+	CkArrayOptions o = { .dims = CkDims1(job.n_elements),
+			     .map = job.empty_pes ? "sparse" : NULL };
 	CkProxy *p = CkGen_alloc(sizeof *p);
 
 	(void)payload;
@@ -295,18 +299,23 @@ static void Main_bits(void *self, void *payload)
 }
 
 static const CkGenEntry main_entries[] = {
-	{ "Main", Main_new, NULL, 0, CK_NOTYPE, 0, 0 },
-	{ "total", Main_total, Main_total, CKGEN_REDUCTION, CK_INT, 0, 2 },
-	{ "quiet", Main_quiet, Main_quiet, CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 0, 0 },
-	{ "bits", Main_bits, Main_bits, CKGEN_REDUCTION, CK_LONG, 0, 3 },
+	{ .name = "Main", .call = Main_new },
+	{ .name = "total", .call = Main_total, .reduced = Main_total, .flags = CKGEN_REDUCTION,
+	  .want = CK_INT, .want_count = 2 },
+	{ .name = "quiet", .call = Main_quiet, .reduced = Main_quiet, .flags = CKGEN_NOARGS | CKGEN_REDUCTION },
+	{ .name = "bits", .call = Main_bits, .reduced = Main_bits, .flags = CKGEN_REDUCTION,
+	  .want = CK_LONG, .want_count = 3 },
 };
 static const CkGenChare Main_table = {
-	"Main", CKGEN_MAINCHARE, 0, sizeof(struct Main), main_entries, 4
+	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main),
+	.entries = main_entries, .n_entries = 4
 };
 
 static const CkGenChare *const chares[] = { &Main_table, &Elem_table };
 static void (*const initnodes[])(void) = { register_maps };
-static const CkGenModule module = { "reduce", chares, 2, NULL, 0, initnodes, 1, NULL, 0 };
+static const CkGenModule module = {
+	.name = "reduce", .chares = chares, .n_chares = 2, .initnodes = initnodes, .n_initnodes = 1
+};
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
