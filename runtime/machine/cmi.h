@@ -28,26 +28,40 @@ struct cmi_pe;   /* one PE's wire */
 
 /** The head of every message, 32 bytes, in memory and on the wire.
  *
- *   0        8        16      18    19     20     24    28    30    31    32
- *   +--------+--------+-------+-----+------+------+-----+-----+-----+-----+----------
- *   | next   | size   |handler|flags|origin|src_pe| prio|home |class|spare| payload...
- *   +--------+--------+-------+-----+------+------+-----+-----+-----+-----+----------
+ *   0        8        16      18    19   20     24    28    30    31     32
+ *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
+ *   | next   | size   |handler|flags|mark|src_pe| prio|home |class|origin| payload...
+ *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
+ *                     '------- route ------'          '----- owner -----'
  *
- * Local fields (next, origin, home, size_class) travel but mean nothing at the other end:
+ * Local fields (next, home, size_class, origin) travel but mean nothing at the other end:
  * the receiver overwrites them. They are in the wire image so that a message can stay in
  * the buffer in which the network delivered it. Always 16-byte aligned.
+ *
+ * `route` and `owner` are the fields beside them as one word: what a sender says of a message,
+ * in one store, and whose the memory is, in one comparison.
  */
 struct cmi_msg {
 	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
 	uint64_t size;         /* bytes, this head included */
-	uint16_t handler;      /* index into the node's handler table */
-	uint8_t flags;         /* CMI_F_* */
-	uint8_t origin;        /* local: enum cmi_origin, who gets the memory back */
-	int32_t src_pe;        /* the PE that sent it */
+	union {
+		struct {
+			uint16_t handler; /* index into the node's handler table */
+			uint8_t flags;    /* CMI_F_* */
+			uint8_t mark;     /* local: the machine's own, 0 between sends */
+			int32_t src_pe;   /* the PE that sent it */
+		};
+		uint64_t route;
+	};
 	int32_t prio;          /* lower first; read only with CMI_F_PRIO */
-	uint16_t home;         /* local: the PE of this node that owns the memory */
-	uint8_t size_class;    /* local: size class of a pool message */
-	uint8_t spare;
+	union {
+		struct {
+			uint16_t home;      /* local: the PE of this node that owns the memory */
+			uint8_t size_class; /* local: size class of a pool message */
+			uint8_t origin;     /* local: enum cmi_origin, who gets the memory back */
+		};
+		uint32_t owner;
+	};
 };
 _Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
 

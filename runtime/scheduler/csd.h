@@ -83,8 +83,11 @@ enum {
 	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
 };
 
+/** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from
+ * the day it is cut: allocating writes none of it, freeing compares it. */
 struct msg_pool {
 	struct cmi_msg *free[MSG_CLASSES];
+	uint32_t owner;                    /* of this PE's blocks, without the class */
 	uint64_t n_slabs;                  /* pieces taken from the machine's message memory */
 };
 
@@ -102,9 +105,11 @@ struct msg_heap_item {
 struct msgq_random;
 
 /** What is ready to run on one PE. Order: expedited, priority < 0, plain FIFO (priority 0),
- * priority > 0. Only the owner PE touches it. */
+ * priority > 0. Only the owner PE touches it. While `mixed` is false all that is queued is in
+ * `plain`, and one test tells so. */
 struct msgq {
 	struct msg_fifo plain;
+	bool mixed;                        /* something is in the three below */
 	struct msg_fifo expedited;
 	struct msg_heap_item *heap;
 	size_t n_heap, cap_heap;
@@ -161,19 +166,21 @@ struct pe {
 	struct ck_pe *ck;                  /* chare layer's per-PE state */
 	struct direct_pe *direct;          /* channel layer's */
 	int (*poll_channels)(struct pe *pe); /* returns arrivals found; NULL: no channel layer */
+	bool network;                      /* other nodes exist */
 
 	/* Written by the PE's own thread only. */
 	struct msgq queue;
 	struct msg_pool pool;
 	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	uint64_t n_processed;              /* the same, handled */
-	uint64_t n_dispatched;             /* all messages handled */
+	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* channels polled: idling is bounded while > 0 */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
 	const void *where;                 /* what the chare layer runs now */
 	uint64_t passes;
+	size_t n_timers;                   /* set in `timers` */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
@@ -203,6 +210,14 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m);
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void msgq_push_slow(struct msgq *q, struct cmi_msg *m);
 
+/* Everything of the owner word but the size class. */
+static inline uint32_t csd_owner_mask(void)
+{
+	const struct cmi_msg all = { .home = UINT16_MAX, .origin = UINT8_MAX };
+
+	return all.owner;
+}
+
 static inline unsigned csd_size_class(size_t size)
 {
 	if (CSD_LIKELY(size <= MSG_FINE))
@@ -211,38 +226,32 @@ static inline unsigned csd_size_class(size_t size)
 	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
 }
 
-/** Memory for a message of `size` bytes, head included (>= 32). Head filled in, handler and
- * payload are the caller's to write. Never NULL: no memory ends the job. */
+/** Memory for a message of `size` bytes, head included (>= 32). Size and no flags are filled in; handler, priority (if a flag says so) and payload are the caller's to write.
+ * Never NULL: no memory ends the job. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
-	struct cmi_msg *m;
+	struct cmi_msg *m = pe->pool.free[cls];
 
-	if (CSD_UNLIKELY(!pe->pool.free[cls])) {
+	if (CSD_UNLIKELY(!m))
 		m = csd_msg_alloc_slow(pe, size, cls);
-	} else {
-		m = pe->pool.free[cls];
+	else
 		pe->pool.free[cls] = m->next;
-	}
-	m->next = NULL;
 	m->size = size;
 	m->flags = 0;
-	m->origin = CMI_ORIGIN_POOL;
-	m->home = (uint16_t)pe->local;
-	m->size_class = (uint8_t)cls;
-	m->prio = 0;
+	m->mark = 0;
 	return m;
 }
 
 /** Give a message's memory back; on any PE of the node that owns it. */
 static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 {
-	if (CSD_LIKELY(m->origin == CMI_ORIGIN_POOL && m->home == pe->local)) {
-		m->next = pe->pool.free[m->size_class];
-		pe->pool.free[m->size_class] = m;
+	if (CSD_UNLIKELY((m->owner ^ pe->pool.owner) & csd_owner_mask())) {
+		csd_msg_free_slow(pe, m);
 		return;
 	}
-	csd_msg_free_slow(pe, m);
+	m->next = pe->pool.free[m->size_class];
+	pe->pool.free[m->size_class] = m;
 }
 
 static inline void msg_fifo_push(struct msg_fifo *f, struct cmi_msg *m)
@@ -264,7 +273,7 @@ static inline struct cmi_msg *msg_fifo_pop(struct msg_fifo *f)
 
 static inline void msgq_push(struct msgq *q, struct cmi_msg *m)
 {
-	if (CSD_LIKELY(!(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) && !q->random))
+	if (CSD_LIKELY(!(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) && !q->mixed))
 		msg_fifo_push(&q->plain, m);
 	else
 		msgq_push_slow(q, m);
@@ -286,6 +295,17 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 /** A hint: a message to that PE will be sent soon. Its inbox is fetched meanwhile, a line that
  * the other PE's core holds, so that the sending does not wait for it. */
 void csd_will_send(struct pe *pe, int dst_pe);
+
+/** csd_send to this PE itself, of a message without any flags whose `route` is complete:
+ * csd_send without its questions. */
+static inline void csd_send_here(struct pe *pe, struct cmi_msg *m)
+{
+	pe->n_created++;
+	if (CSD_LIKELY(!pe->queue.mixed))
+		msg_fifo_push(&pe->queue.plain, m);
+	else
+		msgq_push_slow(&pe->queue, m);
+}
 
 /** A copy of `m`, owned by the caller. */
 struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);

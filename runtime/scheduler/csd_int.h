@@ -6,23 +6,38 @@
 #include "csd.h"
 
 /* memory.c */
-void msg_pool_init(struct msg_pool *pool);
-void msg_pool_take_returns(struct pe *pe);
+void msg_pool_init(struct msg_pool *pool, int local);
+void msg_pool_take_returns_slow(struct pe *pe);
+static inline void msg_pool_take_returns(struct pe *pe)
+{
+	/* Relaxed: a look; the taking acquires. */
+	if (CSD_UNLIKELY(atomic_load_explicit(&pe->returns, memory_order_relaxed) != NULL))
+		msg_pool_take_returns_slow(pe);
+}
 
 /* queue.c, queue_random.c */
 void msgq_init(struct msgq *q);
 void msgq_fini(struct pe *pe, struct msgq *q);
-struct cmi_msg *msgq_pop(struct msgq *q); /* NULL when empty */
+void msgq_set_random(struct msgq *q, struct msgq_random *r); /* of an empty queue */
+struct cmi_msg *msgq_pop_mixed(struct msgq *q);
+static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
+{
+	if (CSD_UNLIKELY(q->mixed))
+		return msgq_pop_mixed(q);
+	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
+}
 struct msgq_random *msgq_random_create(uint64_t seed);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
 struct cmi_msg *msgq_random_pop(struct msgq_random *r);
 
 /* send.c */
-int inbox_take(struct pe *pe);
-static inline bool inbox_empty(struct pe *pe)
+int inbox_take_slow(struct pe *pe);
+static inline int inbox_take(struct pe *pe)
 {
-	return !atomic_load_explicit(&pe->inbox, memory_order_relaxed);
+	/* Relaxed: a look; the taking acquires. */
+	return CSD_LIKELY(!atomic_load_explicit(&pe->inbox, memory_order_relaxed)) ?
+		       0 : inbox_take_slow(pe);
 }
 
 /* flow.c */
@@ -34,7 +49,11 @@ void flow_fini(struct pe *pe);
 /* timers.c */
 void timers_init(struct pe *pe);
 void timers_fini(struct pe *pe);
-int timers_run(struct pe *pe);             /* how many were due */
+int timers_run_slow(struct pe *pe);
+static inline int timers_run(struct pe *pe) /* how many were due */
+{
+	return CSD_LIKELY(!pe->n_timers) ? 0 : timers_run_slow(pe);
+}
 uint64_t timers_next_ns(const struct pe *pe); /* UINT64_MAX: none */
 bool hooks_any(const struct pe *pe, int condition);
 void hooks_raise(struct pe *pe, int condition);
@@ -44,7 +63,12 @@ void loop_run(struct pe *pe);
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 void idle_step(struct pe *pe);
-void idle_end(struct pe *pe);
+void idle_end_slow(struct pe *pe);
+static inline void idle_end(struct pe *pe)
+{
+	if (CSD_UNLIKELY(pe->idle.polls != 0))
+		idle_end_slow(pe);
+}
 
 /* thread.c */
 void thread_register(struct node *node);

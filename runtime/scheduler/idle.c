@@ -96,10 +96,8 @@ void idle_step(struct pe *pe)
 		nap(pe, now);
 }
 
-void idle_end(struct pe *pe)
+void idle_end_slow(struct pe *pe)
 {
-	if (CSD_LIKELY(!pe->idle.polls))
-		return;
 	pe->idle.polls = 0;
 	pe->idle.since_ns = 0;
 	pe->idle.sleeps = 0;

@@ -11,39 +11,63 @@ enum { QUEUE_BATCH = 16 };
 
 _Thread_local struct pe *csd_self_;
 
-void loop_dispatch(struct pe *pe, struct cmi_msg *m)
+/* A message with flags. The credit comes behind the handler: it is not what anybody waits for. */
+static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 {
+	const struct node *node = pe->node;
 	uint8_t flags = m->flags;
+	int src_pe = m->src_pe;
+	uint64_t bytes = m->size;
 
-	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
-			  m->handler, pe->node->n_handlers);
-	if (flags & CMI_F_REMOTE) {
-		m->flags = flags & (uint8_t)~CMI_F_REMOTE;
-		flow_consumed(pe, m->src_pe, m->size);
-	}
-	pe->node->handlers[m->handler].fn(pe, m);
-	pe->n_dispatched++;
+	if (CSD_UNLIKELY(m->handler >= node->n_handlers))
+		csd_abort(pe, "message from PE %d names handler %d; there are %d", src_pe,
+			  m->handler, node->n_handlers);
+	m->flags = flags & (uint8_t)~CMI_F_REMOTE;
+	node->handlers[m->handler].fn(pe, m);
 	if (!(flags & CMI_F_SYSTEM))
 		pe->n_processed++;
+	if (flags & CMI_F_REMOTE)
+		flow_consumed(pe, src_pe, bytes);
+}
+
+/* The low word of `route` is handler and flags: below n_handlers it is a handler that exists, of
+ * a message without flags. */
+static inline void dispatch(struct pe *pe, struct cmi_msg *m)
+{
+	const struct node *node = pe->node;
+	uint32_t word = (uint32_t)m->route;
+
+	if (word >= (uint32_t)node->n_handlers) {
+		dispatch_marked(pe, m);
+		return;
+	}
+	node->handlers[word].fn(pe, m);
+	pe->n_processed++;
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the handler is the low end of route");
+
+void loop_dispatch(struct pe *pe, struct cmi_msg *m)
+{
+	dispatch(pe, m);
 }
 
 static int run_queue(struct pe *pe, int most)
 {
 	struct cmi_msg *m;
-	int n = 0;
+	int left = most;
 
-	while (n < most && (m = msgq_pop(&pe->queue))) {
-		loop_dispatch(pe, m);
-		n++;
+	while (left && (m = msgq_pop(&pe->queue))) {
+		left--;
+		dispatch(pe, m);
 	}
-	return n;
+	pe->n_dispatched += (uint64_t)(most - left);
+	return most - left;
 }
 
 /* A busy PE looks at an expensive network (tcp: a system call) every few passes only. */
 static int progress_network(struct pe *pe)
 {
-	if (!cmi_has_network(pe->wire))
+	if (!pe->network)
 		return 0;
 	int period = cmi_poll_period(pe->wire);
 
@@ -54,7 +78,7 @@ static int progress_network(struct pe *pe)
 
 int loop_receive(struct pe *pe)
 {
-	return inbox_take(pe) + (cmi_has_network(pe->wire) ? cmi_progress(pe->wire) : 0);
+	return inbox_take(pe) + (pe->network ? cmi_progress(pe->wire) : 0);
 }
 
 static int poll_channels(struct pe *pe)

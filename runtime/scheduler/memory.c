@@ -25,9 +25,20 @@ static size_t class_bytes(unsigned cls)
 	return (k & 1 ? (size_t)2048 : (size_t)1536) << (k / 2);
 }
 
-void msg_pool_init(struct msg_pool *pool)
+/* The owner word of a block of local PE `local`. */
+static uint32_t owner_word(int local, unsigned cls)
+{
+	const struct cmi_msg m = {
+		.home = (uint16_t)local, .size_class = (uint8_t)cls, .origin = CMI_ORIGIN_POOL,
+	};
+
+	return m.owner;
+}
+
+void msg_pool_init(struct msg_pool *pool, int local)
 {
 	memset(pool, 0, sizeof *pool);
+	pool->owner = owner_word(local, 0);
 }
 
 static void *slab_alloc(struct pe *pe, size_t bytes)
@@ -46,14 +57,17 @@ static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 	size_t bytes = class_bytes(cls);
 	size_t n = bytes <= SLAB_BYTES / 16 ? SLAB_BYTES / bytes : 1;
 	char *slab = slab_alloc(pe, n * bytes);
+	struct cmi_msg *m = NULL;
 
-	for (size_t i = 1; i < n; i++) {
-		struct cmi_msg *m = (struct cmi_msg *)(void *)(slab + i * bytes);
-
-		m->next = pe->pool.free[cls];
-		pe->pool.free[cls] = m;
+	for (size_t i = n; i-- > 0;) {
+		m = (struct cmi_msg *)(void *)(slab + i * bytes);
+		m->owner = owner_word(pe->local, cls);
+		if (i > 0) {
+			m->next = pe->pool.free[cls];
+			pe->pool.free[cls] = m;
+		}
 	}
-	return (struct cmi_msg *)(void *)slab;
+	return m;
 }
 
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
@@ -94,10 +108,8 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 		csd_abort(pe, "a message was freed twice, or was never one (%p)", (void *)m);
 }
 
-void msg_pool_take_returns(struct pe *pe)
+void msg_pool_take_returns_slow(struct pe *pe)
 {
-	if (!atomic_load_explicit(&pe->returns, memory_order_relaxed))
-		return;
 	struct cmi_msg *m = atomic_exchange_explicit(&pe->returns, NULL, memory_order_acquire);
 
 	while (m) {

@@ -116,7 +116,7 @@ static struct pe *pe_create(struct node *node, int local)
 	memset(pe, 0, sizeof *pe);
 	pe->node = node;
 	pe->local = pe->id = local;
-	msg_pool_init(&pe->pool);
+	msg_pool_init(&pe->pool, local);
 	msgq_init(&pe->queue);
 	timers_init(pe);
 	threads_init(pe);
@@ -143,7 +143,9 @@ static void pe_know_job(struct pe *pe)
 	if (seed && pe->id == 0)
 		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", seed);
 	if (seed)
-		pe->queue.random = msgq_random_create(strtoull(seed, NULL, 0) + (uint64_t)pe->id);
+		msgq_set_random(&pe->queue,
+				msgq_random_create(strtoull(seed, NULL, 0) + (uint64_t)pe->id));
+	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 }
 

@@ -76,6 +76,17 @@ static void fifo_push_front(struct msg_fifo *f, struct cmi_msg *m)
 	f->head = m;
 }
 
+void msgq_set_random(struct msgq *q, struct msgq_random *r)
+{
+	q->random = r;
+	q->mixed = true;
+}
+
+static bool is_mixed(const struct msgq *q)
+{
+	return q->expedited.head || q->n_heap || q->random;
+}
+
 void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_EXPEDITED)
@@ -88,17 +99,26 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 		fifo_push_front(&q->plain, m);
 	else
 		msg_fifo_push(&q->plain, m);
+	q->mixed = is_mixed(q);
 }
 
-struct cmi_msg *msgq_pop(struct msgq *q)
+static struct cmi_msg *pop_first(struct msgq *q)
 {
-	if (CSD_UNLIKELY(q->expedited.head != NULL))
+	if (q->expedited.head)
 		return msg_fifo_pop(&q->expedited);
-	if (CSD_UNLIKELY(q->random != NULL))
+	if (q->random)
 		return msgq_random_pop(q->random);
-	if (CSD_UNLIKELY(q->n_heap && (q->heap[0].key < 0 || !q->plain.head)))
+	if (q->n_heap && (q->heap[0].key < 0 || !q->plain.head))
 		return heap_pop(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
+}
+
+struct cmi_msg *msgq_pop_mixed(struct msgq *q)
+{
+	struct cmi_msg *m = pop_first(q);
+
+	q->mixed = is_mixed(q);
+	return m;
 }
 
 void msgq_fini(struct pe *pe, struct msgq *q)

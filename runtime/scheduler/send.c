@@ -27,10 +27,8 @@ static void inbox_push(struct pe *to, struct cmi_msg *m)
 
 /* Move what other PEs of this node have sent into the run queue. Bounded by what was there
  * at one moment. Acquire: pairs with inbox_push. */
-int inbox_take(struct pe *pe)
+int inbox_take_slow(struct pe *pe)
 {
-	if (inbox_empty(pe))
-		return 0;
 	struct cmi_msg *m = atomic_exchange_explicit(&pe->inbox, NULL, memory_order_acquire);
 	struct cmi_msg *in_order = NULL;
 	int n = 0;

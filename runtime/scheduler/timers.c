@@ -16,8 +16,8 @@ struct timer {
 };
 
 struct csd_timers {
-	struct timer *heap;
-	size_t n, cap;
+	struct timer *heap;    /* [pe->n_timers] */
+	size_t cap;
 	uint64_t stamp;
 };
 
@@ -51,7 +51,7 @@ static void heap_push(struct pe *pe, struct timer t)
 {
 	struct csd_timers *ts = pe->timers;
 
-	if (ts->n == ts->cap) {
+	if (pe->n_timers == ts->cap) {
 		size_t cap = ts->cap ? ts->cap * 2 : 16;
 		struct timer *heap = realloc(ts->heap, cap * sizeof *heap);
 
@@ -60,7 +60,7 @@ static void heap_push(struct pe *pe, struct timer t)
 		ts->heap = heap;
 		ts->cap = cap;
 	}
-	size_t i = ts->n++;
+	size_t i = pe->n_timers++;
 
 	while (i > 0 && before(&t, &ts->heap[(i - 1) / 2])) {
 		ts->heap[i] = ts->heap[(i - 1) / 2];
@@ -69,13 +69,14 @@ static void heap_push(struct pe *pe, struct timer t)
 	ts->heap[i] = t;
 }
 
-static struct timer heap_pop(struct csd_timers *ts)
+static struct timer heap_pop(struct pe *pe)
 {
-	struct timer top = ts->heap[0], last = ts->heap[--ts->n];
-	size_t i = 0, child;
+	struct csd_timers *ts = pe->timers;
+	size_t i = 0, child, n = --pe->n_timers;
+	struct timer top = ts->heap[0], last = ts->heap[n];
 
-	while ((child = 2 * i + 1) < ts->n) {
-		if (child + 1 < ts->n && before(&ts->heap[child + 1], &ts->heap[child]))
+	while ((child = 2 * i + 1) < n) {
+		if (child + 1 < n && before(&ts->heap[child + 1], &ts->heap[child]))
 			child++;
 		if (before(&last, &ts->heap[child]))
 			break;
@@ -96,21 +97,18 @@ void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
 
 uint64_t timers_next_ns(const struct pe *pe)
 {
-	return pe->timers->n ? pe->timers->heap[0].due_ns : UINT64_MAX;
+	return pe->n_timers ? pe->timers->heap[0].due_ns : UINT64_MAX;
 }
 
 /* Run what was due at one moment: a timer that sets itself again waits for the next pass. */
-int timers_run(struct pe *pe)
+int timers_run_slow(struct pe *pe)
 {
 	struct csd_timers *ts = pe->timers;
-
-	if (CSD_LIKELY(!ts->n))
-		return 0;
 	uint64_t now = csd_now_ns(), newest = ts->stamp;
 	int n = 0;
 
-	while (ts->n && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
-		struct timer t = heap_pop(ts);
+	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
+		struct timer t = heap_pop(pe);
 
 		t.fn(t.arg);
 		n++;
@@ -139,7 +137,7 @@ static void period_over(void *arg)
 /* The periods that are still set are ours; what a user's timer points to is the user's. */
 void timers_fini(struct pe *pe)
 {
-	for (size_t i = 0; i < pe->timers->n; i++)
+	for (size_t i = 0; i < pe->n_timers; i++)
 		if (pe->timers->heap[i].fn == period_over)
 			free(pe->timers->heap[i].arg);
 	for (int c = 0; c < CCD_N_CONDITIONS; c++)

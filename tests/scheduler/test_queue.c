@@ -76,6 +76,32 @@ static void lifo_stands_before_its_equals_only(void **state)
 	free(q.heap);
 }
 
+/* `mixed` is all that the loop looks at: it must be true as long as anything is not plain. */
+static void a_mixed_queue_is_plain_again_when_the_rest_has_left(void **state)
+{
+	struct msgq q;
+
+	(void)state;
+	msgq_init(&q);
+	msgq_push(&q, msg(1, 0, 0, 0));
+	msgq_push(&q, msg(2, 0, CMI_F_LIFO, 0));
+	assert_false(q.mixed);
+	msgq_push(&q, msg(3, 0, CMI_F_PRIO, 1));
+	msgq_push(&q, msg(4, 0, CMI_F_EXPEDITED, 0));
+	assert_true(q.mixed);
+	assert_int_equal(msgq_pop(&q)->size, 4);
+	assert_true(q.mixed);
+	assert_int_equal(msgq_pop(&q)->size, 2);
+	msgq_push(&q, msg(5, 0, 0, 0));
+	assert_int_equal(msgq_pop(&q)->size, 1);
+	assert_int_equal(msgq_pop(&q)->size, 5);
+	assert_true(q.mixed);
+	assert_int_equal(msgq_pop(&q)->size, 3);
+	assert_false(q.mixed);
+	assert_null(msgq_pop(&q));
+	free(q.heap);
+}
+
 static void the_heap_keeps_equals_in_order(void **state)
 {
 	struct msgq q;
@@ -108,7 +134,7 @@ static void run_random(uint64_t seed, char *senders)
 	int n = 0;
 
 	msgq_init(&q);
-	q.random = msgq_random_create(seed);
+	msgq_set_random(&q, msgq_random_create(seed));
 	for (int i = 0; i < 300; i++)
 		msgq_push(&q, msg(i, i % 3, 0, 0));
 	for (struct cmi_msg *m; (m = msgq_pop(&q)); n++) {
@@ -151,6 +177,7 @@ int main(void)
 		cmocka_unit_test(plain_messages_come_out_first_in_first_out),
 		cmocka_unit_test(lower_priorities_come_first_and_zero_is_plain),
 		cmocka_unit_test(lifo_stands_before_its_equals_only),
+		cmocka_unit_test(a_mixed_queue_is_plain_again_when_the_rest_has_left),
 		cmocka_unit_test(the_heap_keeps_equals_in_order),
 		cmocka_unit_test(the_randomised_queue_keeps_one_senders_order_and_replays),
 		cmocka_unit_test(size_classes_hold_what_they_promise),
