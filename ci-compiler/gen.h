@@ -72,6 +72,13 @@ void gen_message_params(struct ci_out *o, const struct ci_message *x);
  * for [sync] and [local], which have a stub of their own. */
 bool gen_has_stub(const struct ci_entry *e);
 
+/** All parameters are values that an assignment copies. */
+bool gen_only_values(const struct ci_entry *e);
+
+/** Its stub of one element makes the message where it is queued (CkGen_open): the size of the
+ * parameters is constant, the index is one number, and the entry has no attributes. */
+bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
+
 /** A callback may target it. */
 bool gen_has_cb(const struct ci_entry *e);
 

@@ -313,12 +313,31 @@ static void answering_stub(struct ci_out *o, const struct ci_chare *c, const str
 	ci_put(o, ");\n");
 }
 
+/* A stub of one element whose plain form is taken apart: what a proxy holds goes in registers. */
+static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void %s_%s_opt(const CkEntryOptions *ck_o, CProxyElement_%s ck_to", c->name,
+	       e->name, c->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ");\nvoid ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ");\nstatic inline void %s_%s(CProxyElement_%s ck_to", c->name, e->name, c->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n\tck_send_%s_%s(ck_to.ck.id, ck_to.ck.index.v[0]", c->name, e->name);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n}\n");
+}
+
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	if (e->attrs & (CI_SYNC | CI_LOCAL))
 		answering_stub(o, c, e);
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
-		stub(o, c, e, f);
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++) {
+		if (f == gen_forms(c) && gen_opens(c, e))
+			open_stub(o, c, e);
+		else
+			stub(o, c, e, f);
+	}
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
 		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
 		       f->proxy, c->name);

@@ -143,6 +143,24 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ", ck_o);\n}\n\n");
 }
 
+/* The call of one element without options, where gen_opens: the message is queued, then filled. */
+static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open(&ck_chare_%s, ck_id, ck_x, %d, ",
+	       c->name, e->number);
+	if (e->params != NULL) {
+		ci_put(o, "sizeof(struct ck_args_%s_%s));\n\n\tck_fill_%s_%s(ck_c.payload",
+		       c->name, e->name, c->name, e->name);
+		gen_args(o, e, ", ");
+		ci_put(o, ");\n");
+	} else {
+		ci_put(o, "0);\n\n");
+	}
+	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n");
+}
+
 static void callback(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 		     const struct gen_form *f)
 {
@@ -196,6 +214,8 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		sync_stub(o, c, e);
 	if (e->attrs & CI_LOCAL)
 		local_stub(o, c, e);
+	if (gen_opens(c, e))
+		open_stub(o, c, e);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
 		stub(o, c, e, f);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)

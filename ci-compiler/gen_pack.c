@@ -260,12 +260,35 @@ static void pack_message(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, "\treturn %s;\n}\n\n", m);
 }
 
+/* Values alone: the struct is all, and who has its memory fills it (open_stub in gen_def.c). */
+static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static void ck_fill_%s_%s(void *ck_m", c->name, e->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n\tstruct ck_args_%s_%s *ck_a = (struct ck_args_%s_%s *)ck_m;\n\n", c->name,
+	       e->name, c->name, e->name);
+	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_a);\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		pack_value(o, q);
+	ci_put(o, "}\n\nstatic void *ck_pack_%s_%s(", c->name, e->name);
+	gen_params(o, e, "");
+	ci_put(o, ")\n{\n\tvoid *ck_m = CkGen_alloc(sizeof(struct ck_args_%s_%s));\n\n", c->name,
+	       e->name);
+	ci_put(o, "\tck_fill_%s_%s(ck_m", c->name, e->name);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n\treturn ck_m;\n}\n\n");
+}
+
 void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const struct ci_param *before = NULL;
 
 	if (!gen_packs(c, e))
 		return;
+	if (!gen_takes_message(e) && gen_only_values(e)) {
+		pack_fixed(o, c, e);
+		return;
+	}
 	ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);
 	gen_params(o, e, "");
 	ci_put(o, ")\n{\n");

@@ -175,6 +175,23 @@ bool gen_has_stub(const struct ci_entry *e)
 	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
 }
 
+bool gen_only_values(const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind != CI_PARAM_VALUE || q->type.class_ == CI_PUP)
+			return false;
+	}
+	return true;
+}
+
+bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
+{
+	bool one_number = (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
+
+	return one_number && gen_has_stub(e) && gen_only_values(e) &&
+	       (e->attrs & ~(unsigned)CI_REDUCTION_TARGET) == 0;
+}
+
 bool gen_has_cb(const struct ci_entry *e)
 {
 	return !e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0 && (e->params == NULL || gen_takes_reduction(e) ||

@@ -17,24 +17,42 @@
  *   0            32     40          52    54    55    56    60    64
  *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
  *   | cmi_msg    | coll | index     |entry|flags|spare| root| refs| payload ...
- *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
+ *   +------------+------+-------+---+-----+-----+-----+-----+-----+------------
+ *                       | place |   |      call       |
+ *                       +-------+   +-----------------+
+ *
+ * A call of an element travels with the element's place in the array, because the sender has to
+ * compute it anyway; `index` holds only what waits at the sender for the array's extents, and
+ * the extents themselves in a creation. `call` is entry, flags and spare as one word: below the
+ * number of entries it is a plain call of one that exists (deliver.c).
  */
 struct ck_env {
 	struct cmi_msg head;
 	uint64_t coll;            /* collection or main chare; the PE that made it is in it */
-	CkIndex index;            /* element; in a creation: the dimensions */
-	uint16_t entry;           /* in a creation: the chare's number */
-	uint8_t flags;            /* CK_ENV_*; in a creation: number of the map */
-	uint8_t spare;
+	union {
+		struct {
+			CkIndex index;
+			uint16_t entry;   /* in a creation: the chare's number */
+			uint8_t flags;    /* CK_ENV_* */
+			uint8_t spare;    /* in a creation: number of the map */
+		};
+		struct {
+			uint64_t place;   /* in row-major order; of a group: the PE */
+			uint32_t unused;
+			uint32_t call;
+		};
+	};
 	int32_t root;             /* of a broadcast's tree */
 	_Atomic uint32_t refs;    /* holders; 1 while the message has one owner */
 };
-_Static_assert(sizeof(struct ck_env) == 64, "payload starts on the second cache line");
+_Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "entry is the low end of call");
 
 enum {
 	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
 	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
 	CK_ENV_EMPTY = 4,         /* exchange: no values, because no element contributed yet */
+	CK_ENV_UNPLACED = 8,      /* has an index instead of a place: the extents are not known */
 };
 
 static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
@@ -49,6 +67,8 @@ struct ck_obj {
 	uint32_t pad;
 };
 _Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
+_Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
+	       offsetof(struct ck_obj, index) == offsetof(CkGenObj, index), "stubs look into it");
 
 static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
 static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
@@ -58,7 +78,16 @@ struct reduction;
 /** One PE's part of a collection (an array, a group, a main chare). Created by the first
  * mention of its id, typed when its creation arrives; what comes before that waits. */
 struct collection {
-	uint64_t id;
+	uint64_t id;              /* first: CkGenObj points to it */
+	/* What a call needs. n_here: those of this PE's elements that can be called by place
+	 * alone: n_local once they exist, 0 before that and with a user's map. n_line: those
+	 * whose index is their place: n_here in one dimension, else 0. */
+	uint64_t first;           /* block map: this PE's elements are first .. first + n_local */
+	uint64_t n_here, n_line;
+	struct ck_obj **elems;    /* [n_local], by ordinal */
+	const CkGenEntry *entries; /* the type's */
+	uint32_t n_entries;
+
 	const CkGenChare *type;   /* NULL: not known here yet */
 	bool constructed;         /* the elements of this PE exist */
 	struct msg_fifo waiting;  /* messages that came too early */
@@ -66,8 +95,8 @@ struct collection {
 	CkArrayDims dims;
 	CkMapFn map;              /* NULL: block map */
 	uint64_t total;           /* elements of an array */
-	uint64_t first, n_local;  /* block map: this PE's elements are first .. first + n_local */
-	struct ck_obj **elems;    /* [n_local], by ordinal */
+	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
+	uint64_t n_local;
 	struct elem_slot {
 		uint64_t linear;
 		struct ck_obj *obj;
@@ -116,11 +145,19 @@ struct exchange_place {
 	bool paired, odd;
 };
 
+/** What runs on a PE. Whoever lets one handler run inside another saves it and puts it back. */
+struct ck_running {
+	struct ck_obj *obj;       /* NULL: no handler; then the rest means nothing */
+	struct ck_env *env;       /* its message; NULL: none, or kept, freed or sent by now */
+	uint32_t entry;
+};
+
 /** The chare layer on one PE. */
 struct ck_pe {
-	struct ck_env *current;   /* being delivered and not taken yet; NULL otherwise */
-	bool shared;              /* current goes to several elements */
-	struct collection *last;  /* found most recently */
+	struct ck_running now;
+	bool shared;              /* now.env goes to several elements */
+	struct collection *last;  /* found most recently, at first `none` */
+	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct collection **table;
 	size_t n_colls, table_mask;
 	uint32_t n_created;       /* collections made by this PE */
@@ -129,6 +166,7 @@ struct ck_pe {
 	struct reduction *spare_reductions; /* records to use again */
 	struct ck_env *spare_part; /* a message to use again */
 	struct exchange_place place;
+	struct collection none;   /* of no id */
 };
 
 static inline struct pe *ck_self(void)
@@ -147,9 +185,8 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 	       CkMapFn map);
 void coll_construct(struct pe *pe, struct collection *c, void *payload);
 void coll_wait(struct collection *c, struct cmi_msg *m);
-struct ck_obj *coll_find_mapped(struct collection *c, uint64_t linear);
-int coll_home_away(struct pe *pe, struct collection *c, uint64_t linear);
-bool coll_lives_here(struct pe *pe, struct collection *c, CkIndex index);
+struct ck_obj *coll_find_mapped(const struct collection *c, uint64_t place);
+int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place);
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 void coll_fini(struct pe *pe);
 
@@ -159,7 +196,7 @@ static inline struct collection *coll_get(struct pe *pe, uint64_t id)
 {
 	struct collection *c = pe->ck->last;
 
-	return CSD_LIKELY(c && c->id == id) ? c : coll_get_slow(pe, id);
+	return CSD_LIKELY(c->id == id) ? c : coll_get_slow(pe, id);
 }
 
 /* Place of an index in row-major order; UINT64_MAX: outside. */
@@ -175,42 +212,39 @@ static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
 	       (uint64_t)i.v[2];
 }
 
-static inline int coll_home(struct pe *pe, struct collection *c, uint64_t linear)
+static inline int coll_home(struct pe *pe, const struct collection *c, uint64_t place)
 {
 	/* With a map, first and n_local say nothing about places. */
-	if (CSD_LIKELY(!c->map && linear - c->first < c->n_local))
+	if (CSD_LIKELY(!c->map && place - c->first < c->n_local))
 		return pe->id;
-	return coll_home_away(pe, c, linear);
+	return coll_home_away(pe, c, place);
 }
 
-/* The element of this PE, or NULL. */
-static inline struct ck_obj *coll_find(struct collection *c, CkIndex index)
+/* The element of this PE at a place, or NULL. */
+static inline struct ck_obj *coll_find(const struct collection *c, uint64_t place)
 {
-	if (CSD_UNLIKELY(c->type->kind != CKGEN_ARRAY))
-		return c->elems[0];
-	uint64_t linear = coll_linear(c, index);
-
-	if (CSD_UNLIKELY(c->map != NULL))
-		return linear == UINT64_MAX ? NULL : coll_find_mapped(c, linear);
-	return linear - c->first < c->n_local ? c->elems[linear - c->first] : NULL;
+	if (CSD_LIKELY(place - c->first < c->n_here))
+		return c->elems[place - c->first];
+	return c->map && c->constructed ? coll_find_mapped(c, place) : NULL;
 }
 
 /* deliver.c */
-void deliver(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
-void call_handler(struct pe *pe, struct ck_obj *obj, int entry, void *payload, bool reduced);
-void env_unref(struct pe *pe, struct ck_env *env);
+void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
+void env_unref(struct pe *pe, struct ck_env *env);
 void element_arrived(struct pe *pe, struct cmi_msg *m);
 void bcast_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
 const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len);
 void ck_describe(const struct pe *pe, char *buf, size_t len);
+void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 
 /* send.c */
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
 void bcast_forward(struct pe *pe, struct ck_env *env);
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
+int place_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 

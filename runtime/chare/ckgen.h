@@ -127,15 +127,33 @@ typedef struct CkGenModule {
  * ckci prints a main() that calls it in the .def.h of a mainmodule, unless CK_NO_MAIN. */
 int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
 
+enum {
+	CKGEN_HEAD = 64,           /* bytes in front of a payload */
+	CKGEN_FINE = 1024,         /* up to this size, head included, one class per 64 bytes */
+};
+
+size_t CkGen_classAbove(size_t size);
+void *CkGen_allocClass(size_t size, size_t size_class);
+
+/* Mostly a constant: then the compiler computes it. */
+static inline size_t CkGen_class(size_t size)
+{
+	return size <= CKGEN_FINE ? (size - 1) / 64 : CkGen_classAbove(size);
+}
+
 /** A message with room for `bytes` of payload; returns the payload, 16-byte aligned, not
  * zeroed. The caller owns it until one of the functions below takes it. */
-void *CkGen_alloc(size_t bytes);
+static inline void *CkGen_alloc(size_t bytes)
+{
+	return CkGen_allocClass(bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+}
 
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
  * chare or of a main chare. They take the payload. o may be NULL. `chare` is the stub's own
  * table, for checks and names. */
 void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 		const CkEntryOptions *o);
+
 void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o);
 void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, void *payload,
@@ -144,6 +162,26 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 		     const CkEntryOptions *o);
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o);
+
+/** A call that is under way, as two registers hold it. */
+typedef struct CkGenOpen {
+	void *payload;             /* to be filled at once */
+	int64_t away;              /* not 0: then to be closed */
+} CkGenOpen;
+
+CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			  size_t size_class);
+void CkGen_close(CkGenOpen call);
+
+/** CkGen_alloc and CkGen_send at once, of an element with one number for an index and an entry
+ * without attributes. What stays on this PE is in its queue already; what does not, waits for
+ * CkGen_close. Between the two only the payload may be written. */
+static inline CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, int entry,
+				   size_t bytes)
+{
+	return CkGen_openClass(chare, id, x, entry, bytes + CKGEN_HEAD,
+			       CkGen_class(bytes + CKGEN_HEAD));
+}
 
 /** [sync]: send, and suspend the calling thread until the answer is at `reply`. e names an
  * element; id a singleton chare. Aborts where no threaded entry method runs. */
@@ -171,9 +209,24 @@ void CkGen_doneInserting(CkProxy p);
 void CkGen_beginInserting(CkProxy p);
 void CkGen_destroy(const CkElement *e);
 
+/** What lies in front of every user struct. may_alias: the runtime has other names for it. */
+typedef struct __attribute__((may_alias)) CkGenObj {
+	const uint64_t *collection; /* its id */
+	CkIndex index;
+	uint32_t rest[3];          /* the runtime's */
+} CkGenObj;
+
 /** What an element knows of itself. */
-CkProxy CkGen_thisProxy(const void *self);
-CkIndex CkGen_thisIndex(const void *self);
+static inline CkProxy CkGen_thisProxy(const void *self)
+{
+	CkProxy p = {*((const CkGenObj *)self)[-1].collection};
+
+	return p;
+}
+static inline CkIndex CkGen_thisIndex(const void *self)
+{
+	return ((const CkGenObj *)self)[-1].index;
+}
 CkChareID CkGen_thisChare(const void *self);
 
 /** The user's struct when the element lives on this PE (nodegroup: node), else NULL. */

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What runs, for error lines: a chare and the number of its entry method. */
-struct where {
-	const CkGenChare *type;
-	int entry;
-};
-
 const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len)
 {
 	bool known = entry >= 0 && entry < type->n_entries;
@@ -24,27 +18,52 @@ const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t 
 
 void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
-	const struct where *w = pe->where;
-
-	if (w)
-		describe_entry(w->type, w->entry, buf, len);
+	if (pe->ck && pe->ck->now.obj)
+		describe_entry(pe->ck->now.obj->coll->type, (int)pe->ck->now.entry, buf, len);
 	else
 		buf[0] = 0;
 }
 
-void call_handler(struct pe *pe, struct ck_obj *obj, int entry, void *payload, bool reduced)
+void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
-	const CkGenChare *type = obj->coll->type;
-	const CkGenEntry *e = &type->entries[entry];
-	const void *outer = pe->where;
-	struct where here = { type, entry };
+	struct { struct ck_running now; bool shared; } theirs, ours = { pe->ck->now, pe->ck->shared };
 
-	pe->where = &here;
-	if (CSD_UNLIKELY(reduced))
-		e->reduced(self_of(obj), payload);
-	else
-		e->call(self_of(obj), payload);
-	pe->where = outer;
+	_Static_assert(sizeof ours == CSD_RUNNING_WORDS * sizeof *state, "a thread has room for it");
+	memcpy(&theirs, state, sizeof theirs);
+	memcpy(state, &ours, sizeof ours);
+	pe->ck->now = theirs.now;
+	pe->ck->shared = theirs.shared;
+}
+
+/* The message whose handler runs and has not taken it; NULL otherwise. */
+static struct ck_env *current(const struct ck_pe *ck)
+{
+	return ck->now.obj ? ck->now.env : NULL;
+}
+
+/* Call the handler on one element. Whether to free env is the caller's business. */
+static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
+		       struct ck_env *env)
+{
+	pe->ck->now = (struct ck_running){ obj, env, entry };
+	call(self_of(obj), payload_of(env));
+	pe->ck->now.obj = NULL;
+}
+
+/* The same for an element's own message. */
+static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entry,
+				CkGenCall call, struct ck_env *env)
+{
+	run(pe, obj, entry, call, env);
+	if (CSD_LIKELY(pe->ck->now.env == env))
+		csd_msg_free(pe, &env->head);
+}
+
+void construct(struct pe *pe, struct ck_obj *obj, void *payload)
+{
+	pe->ck->now = (struct ck_running){ obj, NULL, 0 };
+	obj->coll->entries[0].call(self_of(obj), payload);
+	pe->ck->now.obj = NULL;
 }
 
 _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entry,
@@ -95,30 +114,16 @@ void env_unref(struct pe *pe, struct ck_env *env)
 		csd_msg_free(pe, &env->head);
 }
 
-/* Call the handler on one element. shared: others get the same message. */
-void deliver(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+/* What the message calls, after checking that it may. */
+static CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
-	struct ck_pe *ck = pe->ck;
-	bool reduced = env->flags & CK_ENV_REDUCED;
-	struct ck_env *outer = ck->current;
-	bool outer_shared = ck->shared;
-
-	ck->current = env;
-	ck->shared = shared;
-	call_handler(pe, obj, env->entry, payload_of(env), reduced);
-	if (CSD_LIKELY(ck->current == env && !shared))
-		csd_msg_free(pe, &env->head);
-	ck->current = outer;
-	ck->shared = outer_shared;
-}
-
-static void check_entry(struct pe *pe, const struct collection *c, struct ck_env *env)
-{
-	if (CSD_UNLIKELY(env->entry >= c->type->n_entries))
-		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
-			  env->entry, c->type->name, c->type->n_entries);
-	if (CSD_UNLIKELY(env->flags & CK_ENV_REDUCED))
-		check_reduced(pe, c->type, env->entry, payload_of(env));
+	if (env->entry >= c->n_entries)
+		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %u", env->head.src_pe,
+			  env->entry, c->type->name, c->n_entries);
+	if (!(env->flags & CK_ENV_REDUCED))
+		return c->entries[env->entry].call;
+	check_reduced(pe, c->type, env->entry, payload_of(env));
+	return c->entries[env->entry].reduced;
 }
 
 _Noreturn static void not_here(struct pe *pe, const struct collection *c, const struct ck_env *env)
@@ -130,53 +135,76 @@ _Noreturn static void not_here(struct pe *pe, const struct collection *c, const 
 		  "same PE everywhere and every time", env->head.src_pe, name);
 }
 
-/* To the element that the message names. */
+/* To the element whose place the message names. */
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	struct ck_obj *obj = coll_find(c, env->index);
+	struct ck_obj *obj = coll_find(c, env->place);
 
-	if (CSD_UNLIKELY(!obj))
+	if (!obj)
 		not_here(pe, c, env);
-	check_entry(pe, c, env);
-	deliver(pe, obj, env, false);
+	run_and_free(pe, obj, env->entry, checked_call(pe, c, env), env);
 }
 
+/* What element_arrived cannot do by place alone. */
+static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
+							   struct ck_env *env)
+{
+	if (c->constructed)
+		deliver_one(pe, c, env);
+	else
+		coll_wait(c, &env->head);
+}
+
+/* Two comparisons stand for all checks: n_here is 0 while the elements do not exist or have to be
+ * looked up, and a `call` with any flag is no number of an entry. What needs more than that
+ * (entries with attributes, elements that come and go) makes n_here or n_entries 0. */
 void element_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
+	uint64_t at = env->place - c->first;
 
-	if (CSD_UNLIKELY(!c->constructed)) {
-		coll_wait(c, m);
-		return;
-	}
-	deliver_one(pe, c, env);
+	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries))
+		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+	else
+		element_arrived_slow(pe, c, env);
+}
+
+/* One message for all: it is freed when the last has let go of it. */
+static void deliver_shared(struct pe *pe, struct collection *c, CkGenCall call,
+			   struct ck_env *env)
+{
+	pe->ck->shared = true;
+	for (uint64_t i = 0; i < c->n_local; i++)
+		run(pe, c->elems[i], env->entry, call, env);
+	pe->ck->shared = false;
 }
 
 /* A message that the handler may change or send on: one copy for each element. */
-static void deliver_copies(struct pe *pe, struct collection *c, struct ck_env *env)
+static void deliver_copies(struct pe *pe, struct collection *c, CkGenCall call,
+			   struct ck_env *env)
 {
 	for (uint64_t i = 0; i < c->n_local; i++) {
 		struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
 
 		atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
-		deliver(pe, c->elems[i], copy, false);
+		run_and_free(pe, c->elems[i], env->entry, call, copy);
 	}
 }
 
 /* To all elements of this PE; the message is nobody else's. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	check_entry(pe, c, env);
+	CkGenCall call = checked_call(pe, c, env);
+
 	if (c->n_local == 1) {
-		deliver(pe, c->elems[0], env, false);
+		run_and_free(pe, c->elems[0], env->entry, call, env);
 		return;
 	}
-	if (c->type->entries[env->entry].flags & CKGEN_MESSAGE)
-		deliver_copies(pe, c, env);
+	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
+		deliver_copies(pe, c, call, env);
 	else
-		for (uint64_t i = 0; i < c->n_local; i++)
-			deliver(pe, c->elems[i], env, true);
+		deliver_shared(pe, c, call, env);
 	env_unref(pe, env);
 }
 
@@ -203,14 +231,17 @@ static void route_early(struct pe *pe, struct collection *c)
 	c->waiting.tail = &c->waiting.head;
 	for (; m; m = next) {
 		struct ck_env *env = (struct ck_env *)m;
-		CkElement e = { env->coll, env->index, 0 };
+		int home = pe->id;
 
 		next = m->next;
-		if (m->handler == pe->node->ck->h_element && m->src_pe == pe->id &&
-		    !coll_lives_here(pe, c, env->index))
-			send_element(pe, c->type, &e, env);
-		else
+		if (env->flags & CK_ENV_UNPLACED) {
+			env->flags &= (uint8_t)~CK_ENV_UNPLACED;
+			home = place_in_array(pe, c, env->index, env);
+		}
+		if (home == pe->id)
 			coll_wait(c, m);
+		else
+			csd_send(pe, home, m);
 	}
 }
 
@@ -238,7 +269,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 void *CkKeepMsg(void)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = pe->ck->current;
+	struct ck_env *env = current(pe->ck);
 
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
@@ -246,7 +277,7 @@ void *CkKeepMsg(void)
 	if (pe->ck->shared)
 		/* Relaxed: we hold a reference already, so it cannot reach 0 meanwhile. */
 		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
-	pe->ck->current = NULL;
+	pe->ck->now.env = NULL;
 	return payload_of(env);
 }
 
@@ -258,26 +289,16 @@ void CkFreeMsg(void *msg)
 		return;
 	struct ck_env *env = env_of(msg);
 
-	if (env != pe->ck->current)
+	if (env != current(pe->ck))
 		env_unref(pe, env);
 	else if (!pe->ck->shared) {
 		/* Charm++'s habit: a handler frees its message itself. */
-		pe->ck->current = NULL;
+		pe->ck->now.env = NULL;
 		csd_msg_free(pe, &env->head);
 	}
 }
 
-/* ---- what an element knows of itself ------------------------------------------------------ */
-
-CkProxy CkGen_thisProxy(const void *self)
-{
-	return (CkProxy){ obj_of(self)->coll->id };
-}
-
-CkIndex CkGen_thisIndex(const void *self)
-{
-	return obj_of(self)->index;
-}
+/* ---- what a program finds of an element ------------------------------------------------------ */
 
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 {
@@ -288,7 +309,8 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 		return NULL;
 	if (chare->kind == CKGEN_GROUP && e->index.v[0] != pe->id)
 		return NULL;
-	struct ck_obj *obj = coll_find(c, e->index);
+	uint64_t place = coll_linear(c, e->index);
+	struct ck_obj *obj = place == UINT64_MAX ? NULL : coll_find(c, place);
 
 	return obj ? self_of(obj) : NULL;
 }

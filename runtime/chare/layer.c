@@ -22,6 +22,7 @@ static int ck_node_start(struct node *node)
 		return -ENOMEM;
 	pthread_mutex_init(&ck->print_lock, NULL);
 	node->describe = ck_describe;
+	node->swap_running = ck_swap_running;
 	ck->h_element = csd_register(node, "ck.element", element_arrived);
 	ck->h_bcast = csd_register(node, "ck.bcast", bcast_arrived);
 	ck->h_create = csd_register(node, "ck.create", create_arrived);
@@ -63,6 +64,10 @@ static void ck_pe_start(struct pe *pe)
 	pe->ck = calloc(1, sizeof *pe->ck);
 	if (!pe->ck)
 		csd_abort(pe, "no memory for the chare layer");
+	pe->ck->none.id = UINT64_MAX;
+	pe->ck->last = &pe->ck->none;
+	pe->ck->route = (struct cmi_msg){ .handler = (uint16_t)pe->node->ck->h_element,
+					  .src_pe = pe->id }.route;
 	qd_init(pe);
 	exchange_init(pe);
 	if (!pe->node->program)

@@ -15,27 +15,28 @@ static bool is_own_element(const struct collection *c, const CkCallback *cb)
 	return callback_is_element(cb, c->id) && coll_linear(c, cb->index) != UINT64_MAX;
 }
 
-static int home_of_element(struct pe *pe, struct collection *c, CkIndex index)
+static int home_of_element(struct pe *pe, struct collection *c, uint64_t place)
 {
 	if (c->type->kind == CKGEN_GROUP)
-		return index.v[0];
-	return coll_home(pe, c, coll_linear(c, index));
+		return (int)place;
+	return coll_home(pe, c, place);
 }
 
 /* To one element, on this PE. */
 bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb)
 {
-	return is_own_element(c, cb) && home_of_element(pe, c, cb->index) == pe->id;
+	return is_own_element(c, cb) &&
+	       home_of_element(pe, c, coll_linear(c, cb->index)) == pe->id;
 }
 
 /* ---- to this PE's elements ------------------------------------------------------------------- */
 
-/* The index of a message to all is that of no element. */
-static const CkIndex ALL = { { -1, -1, -1 } };
+/* The place of a message to all is that of no element. */
+static const uint64_t ALL = UINT64_MAX;
 
 static void call_elements(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	if (env->index.v[0] == ALL.v[0])
+	if (env->place == ALL)
 		deliver_all(pe, c, env);
 	else
 		deliver_one(pe, c, env);
@@ -93,9 +94,9 @@ static void address(struct collection *c, struct reduction *r)
 	struct ck_env *env = r->acc;
 
 	env->coll = c->id;
-	env->entry = r->cb.entry;
+	env->call = r->cb.entry;
 	env->flags = CK_ENV_REDUCED;
-	env->index = callback_is_all(&r->cb, c->id) ? ALL : r->cb.index;
+	env->place = callback_is_all(&r->cb, c->id) ? ALL : coll_linear(c, r->cb.index);
 }
 
 void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
@@ -119,15 +120,15 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 	env->root = pe->id;
 	env->head.handler = (uint16_t)pe->node->ck->h_result;
 	((CkReductionMsg *)payload_of(env))->no = r->no;
-	if (env->index.v[0] == ALL.v[0])
+	if (env->place == ALL)
 		bcast_forward(pe, env);
 	if (r->awaited) {
 		hand_out(pe, c, r, in_handler);
 		return;
 	}
-	if (env->index.v[0] != ALL.v[0]) {
+	if (env->place != ALL) {
 		r->acc = NULL;
-		csd_send(pe, home_of_element(pe, c, env->index), &env->head);
+		csd_send(pe, home_of_element(pe, c, env->place), &env->head);
 	}
 	reduction_close(pe, c, r);
 }
@@ -153,13 +154,13 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	const CkReductionMsg *head = payload_of(env);
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (env->index.v[0] == ALL.v[0])
+	if (env->place == ALL)
 		bcast_forward(pe, env);
 	if (!c->constructed) {
 		coll_wait(c, m);
 		return;
 	}
-	if (!c->n_local && env->index.v[0] == ALL.v[0]) {
+	if (!c->n_local && env->place == ALL) {
 		csd_msg_free(pe, m);
 		return;
 	}

@@ -119,7 +119,7 @@ struct msgq {
 
 /* ---- nodes and PEs ------------------------------------------------------------------------ */
 
-enum { CSD_MAX_HANDLERS = 64 };
+enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 4 };
 
 struct csd_handler {
 	const char *name;
@@ -148,6 +148,8 @@ struct node {
 			    const void *body, size_t bytes);
 	/** Chare layer: what runs now, "Cell::ghost"; async-signal-safe; may write "". */
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	/** Chare layer: exchange what it thinks runs on this PE with *state; all zero: nothing. */
+	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 };
@@ -178,7 +180,6 @@ struct pe {
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
-	const void *where;                 /* what the chare layer runs now */
 	uint64_t passes;
 	size_t n_timers;                   /* set in `timers` */
 	struct csd_timers *timers;

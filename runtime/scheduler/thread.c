@@ -49,7 +49,7 @@ struct csd_thread {
 	CthVoidFn fn;
 	void *arg;
 	struct pe *pe;
-	const void *where;           /* the chare layer's, while the thread does not run */
+	uint64_t running[CSD_RUNNING_WORDS]; /* while it runs: its resumer's; else its own */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
 	size_t bytes;                /* of the mapping, guard page included */
@@ -225,18 +225,18 @@ static void thread_end(struct pe_threads *ts, CthThread t)
 static void thread_run(struct pe *pe, CthThread t)
 {
 	struct pe_threads *ts = pe->threads;
-	const void *where = pe->where;
 	void *fake = NULL;
 
 	t->state = THREAD_RUNNING;
 	t->outer = ts->running;
 	ts->running = t;
-	pe->where = t->where;
+	if (pe->node->swap_running)
+		pe->node->swap_running(pe, t->running);
 	before_in(t, &fake);
 	t->context = jump_fcontext(t->context, t).from;
 	after_out(fake);
-	t->where = pe->where;
-	pe->where = where;
+	if (pe->node->swap_running)
+		pe->node->swap_running(pe, t->running);
 	ts->running = t->outer;
 	if (t->state == THREAD_ENDED)
 		thread_end(ts, t);
@@ -265,7 +265,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 	t->fn = fn;
 	t->arg = arg;
 	t->pe = pe;
-	t->where = NULL;
+	memset(t->running, 0, sizeof t->running);
 	t->state = THREAD_NEW;
 	t->context = make_fcontext(t, (size_t)((char *)t - (char *)t->mapping) - ts->page,
 				   thread_main);

@@ -16,7 +16,7 @@
 struct Main { int calls; double sum; long lo, hi; uint64_t count; char text[32]; int k; };
 struct Cell { int calls; char log[4096]; };
 struct G { char name[16]; uint64_t total; };
-struct Line { int calls; };
+struct Line { int calls; double x; };
 struct Cube { int row; };
 
 #define CK_NO_MAIN
@@ -30,6 +30,7 @@ static struct mock {
 	void *self;              /* whom messages are delivered to */
 	unsigned char fill;      /* pattern of fresh memory */
 	int open;                /* payloads not yet freed */
+	const CkGenChare *opened; /* of a call that is to be closed */
 	int failures;
 	bool keep;               /* the next message goes to kept, not to its handler */
 	void *kept;
@@ -52,12 +53,20 @@ static void fail(int line, const char *what)
 	mock.failures++;
 }
 
-void *CkGen_alloc(size_t bytes)
+size_t CkGen_classAbove(size_t size)
 {
+	CHECK(size > CKGEN_FINE);
+	return 1000;
+}
+
+void *CkGen_allocClass(size_t size, size_t size_class)
+{
+	size_t bytes = size - CKGEN_HEAD;
 	char *p = (char *)aligned_alloc(16, CkGen_align(HEADER + bytes));
 
 	memset(p, mock.fill, HEADER + bytes);
 	memcpy(p, &bytes, sizeof bytes);
+	CHECK(size_class == (size > CKGEN_FINE ? 1000 : (size - 1) / 64));
 	mock.open++;
 	return p + HEADER;
 }
@@ -110,6 +119,29 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	deliver(chare, entry, payload);
 }
 
+/* Always away: a message of this PE would be delivered later, too. */
+CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			  size_t size_class)
+{
+	const CkGenOpen c = {CkGen_allocClass(size, size_class), entry + 1};
+	const CkIndex index = {{x, 0, 0}};
+
+	(void)id;
+	CHECK(chare->nd <= 1 && chare->entries[entry].flags % 2 == 0 && mock.opened == NULL);
+	mock.opened = chare;
+	mock.index = index;
+	return c;
+}
+
+void CkGen_close(CkGenOpen c)
+{
+	const CkGenChare *chare = mock.opened;
+
+	mock.opened = NULL;
+	note("send", NULL);
+	deliver(chare, (int)c.away - 1, c.payload);
+}
+
 void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o)
 {
@@ -143,22 +175,6 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 	note("group", NULL);
 	deliver(chare, 0, payload);
 	return p;
-}
-
-CkProxy CkGen_thisProxy(const void *self)
-{
-	CkProxy p = {99};
-
-	(void)self;
-	return p;
-}
-
-CkIndex CkGen_thisIndex(const void *self)
-{
-	CkIndex i = {{5, 6, 7}};
-
-	(void)self;
-	return i;
 }
 
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
@@ -379,6 +395,7 @@ void G_on_put(G *self, size_t n, const uint64_t *v)
 
 void Line_on_new(Line *self) { self->calls = 1; }
 void Line_on_go(Line *self) { self->calls++; }
+void Line_on_step(Line *self, char c, double x) { self->x = x + c; }
 void Cube_on_new(Cube *self, int row, const char *name) { self->row = row + name[0]; }
 void Cube_on_go(Cube *self) { self->row++; }
 
@@ -575,6 +592,25 @@ static void addresses_and_options_reach_the_runtime(void)
 	GOT("4");
 }
 
+/* One number for an index, values for parameters: CkGen_open. */
+static void calls_of_constant_size_are_filled_where_they_are(void)
+{
+	const CProxy_Line p = {{77}};
+	const CkEntryOptions o = {-3, CK_QUEUEING_LIFO};
+	Line line = {0, 0};
+
+	mock.self = &line;
+	Line_go(Line_at(p, 8));
+	CHECK(line.calls == 1 && mock.index.v[0] == 8 && mock.index.v[1] == 0);
+	Line_step(Line_at(p, 9), 1, 2.5);
+	CHECK(line.x == 3.5 && mock.index.v[0] == 9 && strcmp(mock.last, "send") == 0);
+	Line_step_opt(&o, Line_at(p, 10), 2, 2.5);
+	CHECK(line.x == 4.5 && mock.index.v[0] == 10 && mock.options.prio == -3);
+	Line_step_all(p, 3, 2.5);
+	CHECK(line.x == 5.5 && strcmp(mock.last, "all") == 0);
+	CHECK(mock.open == 0 && mock.opened == NULL);
+}
+
 static void the_main_chare_gets_its_calls(void)
 {
 	const CProxy_Main p = {{1}};
@@ -591,7 +627,6 @@ static void the_main_chare_gets_its_calls(void)
 	CHECK(m.sum == 4.5);
 	Main_text(p, "hello", 9);
 	CHECK(strcmp(m.text, "hello") == 0 && m.k == 9);
-	CHECK(Main_thisProxy(&m).ck.id == 99);
 	CHECK(mock.open == 0);
 }
 
@@ -620,14 +655,21 @@ static void creation_passes_parameters_and_options(void)
 
 static void elements_know_themselves(void)
 {
-	Line line;
-	Cube cube;
+	static const uint64_t id = 99;
+	static struct {
+		CkGenObj obj;
+		union { Main main; Cell cell; Line line; Cube cube; G g; } self;
+	} x;
+	static const CkGenObj head = {&id, {{5, 6, 7}}, {0, 0, 0}};
 	G g;
 
-	CHECK(Cell_thisIndex(&cell).x == 5 && Cell_thisIndex(&cell).y == 6);
-	CHECK(Line_thisIndex(&line) == 5 && G_thisIndex(&g) == 5);
-	CHECK(Cube_thisIndex(&cube).z == 7);
-	CHECK(Cell_thisElement(&cell).ck.id == 99 && Cell_thisElement(&cell).ck.index.v[1] == 6);
+	x.obj = head;
+	CHECK(Main_thisProxy(&x.self.main).ck.id == 99);
+	CHECK(Cell_thisIndex(&x.self.cell).x == 5 && Cell_thisIndex(&x.self.cell).y == 6);
+	CHECK(Line_thisIndex(&x.self.line) == 5 && G_thisIndex(&x.self.g) == 5);
+	CHECK(Cube_thisIndex(&x.self.cube).z == 7);
+	CHECK(Cell_thisElement(&x.self.cell).ck.id == 99);
+	CHECK(Cell_thisElement(&x.self.cell).ck.index.v[1] == 6);
 	CHECK(Cell_ckLocal(to) == &cell && mock.index.v[0] == 3);
 	G_ckLocalBranch((CProxy_G){{78}});
 	CHECK(mock.index.v[0] == 3);            /* CkMyPe */
@@ -750,6 +792,8 @@ static const struct { const char *name; void (*run)(void); } tests[] = {
 	{"messages arrive", messages_arrive},
 	{"impossible messages are reported", impossible_messages_are_reported},
 	{"addresses and options reach the runtime", addresses_and_options_reach_the_runtime},
+	{"calls of constant size are filled where they are",
+	 calls_of_constant_size_are_filled_where_they_are},
 	{"the main chare gets its calls", the_main_chare_gets_its_calls},
 	{"creation passes parameters and options", creation_passes_parameters_and_options},
 	{"elements know themselves", elements_know_themselves},

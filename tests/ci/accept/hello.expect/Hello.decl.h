@@ -74,9 +74,10 @@ HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray element);
 HelloArray *HelloArray_nextLocal(CProxy_HelloArray p, const HelloArray *after);
 CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray p, const CkIndex *list, size_t n);
 void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to);
+void ck_send_HelloArray_PrintHello(uint64_t ck_id, int ck_x);
 static inline void HelloArray_PrintHello(CProxyElement_HelloArray ck_to)
 {
-	HelloArray_PrintHello_opt(NULL, ck_to);
+	ck_send_HelloArray_PrintHello(ck_to.ck.id, ck_to.ck.index.v[0]);
 }
 void HelloArray_PrintHello_all_opt(const CkEntryOptions *ck_o, CProxy_HelloArray ck_to);
 static inline void HelloArray_PrintHello_all(CProxy_HelloArray ck_to)

@@ -198,6 +198,14 @@ CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray ck_p, const CkIn
 	return ck_s;
 }
 
+void ck_send_HelloArray_PrintHello(uint64_t ck_id, int ck_x)
+{
+	const CkGenOpen ck_c = CkGen_open(&ck_chare_HelloArray, ck_id, ck_x, 1, 0);
+
+	if (ck_c.away)
+		CkGen_close(ck_c);
+}
+
 void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to)
 {
 	CkGen_send(&ck_chare_HelloArray, &ck_to.ck, 1, CkGen_alloc(0), ck_o);
