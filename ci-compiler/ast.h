@@ -21,6 +21,7 @@ struct ci_type {
 	const struct ci_tok *tok;   /* its first word, `const` aside */
 	const char *text;           /* as C writes it, without const and stars */
 	enum ci_class class_;
+	bool const_;                /* said before the stars */
 	int stars;
 };
 

@@ -42,6 +42,23 @@ static void check_readonly_message(struct checker *c, struct ci_field *f)
 		check_pointer_type(c, &f->type, f->name, &kind);
 }
 
+/* An address in a readonly or a message: say what C programs keep there instead. */
+static void field_pointer(struct checker *c, const struct ci_field *f, bool in_message)
+{
+	const char *help = in_message ? NULL : check_pointer_advice(c, &f->type);
+
+	if (in_message)
+		help = ci_fmt(c->ci, "write a variable array: %s %s[];", f->type.text, f->name);
+	else if (help == NULL && f->type.class_ == CI_USER)
+		help = ci_fmt(c->ci, "write the struct itself: %s %s; or declare 'message %s { ... };'",
+			      f->type.text, f->name, f->type.tok->s);
+	else if (help == NULL)
+		help = ci_fmt(c->ci, "write a fixed array: %s %s[64];", f->type.text, f->name);
+	ci_error(c->ci, f->type.tok->at, help,
+		 "a pointer means nothing on another node: '%s' cannot be %s", f->name,
+		 in_message ? "in a message" : "readonly");
+}
+
 static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 {
 	if (f->bad)
@@ -52,13 +69,7 @@ static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 		return;
 	}
 	if (f->type.stars != 0) {
-		ci_error(c->ci, f->type.tok->at, in_message ?
-			 ci_fmt(c->ci, "write a variable array: %s %s[];", f->type.text, f->name) :
-			 f->type.class_ == CI_USER ?
-			 ci_fmt(c->ci, "write the struct itself: %s %s;", f->type.text, f->name) :
-			 ci_fmt(c->ci, "write a fixed array: %s %s[64];", f->type.text, f->name),
-			 "a pointer means nothing on another node: '%s' cannot be %s", f->name,
-			 in_message ? "in a message" : "readonly");
+		field_pointer(c, f, in_message);
 		return;
 	}
 	if (strcmp(f->name, f->type.text) == 0)
@@ -136,16 +147,14 @@ static void check_index(struct checker *c, struct ci_chare *chare)
 	if (type->stars != 0)
 		ci_error(c->ci, type->tok->at, ci_fmt(c->ci, "write array [%s]", type->text),
 			 "an index is a value, not a pointer");
-	else if (type->class_ != CI_USER || strncmp(type->text, "Ck", 2) == 0)
-		ci_error(c->ci, type->tok->at, "write [1D] to [6D], or a struct of your own of at "
-			 "most 12 bytes", "'%s' cannot be the index type of an array", type->text);
-	else if (check_value_type(c, type) && type->class_ != CI_USER && type->class_ != CI_INTEGER)
-		ci_error(c->ci, type->tok->at, "write a struct of at most 12 bytes that can be "
-			 "compared by memcmp",
-			 "'%s' cannot be the index type of an array", type->text);
-	if (chare->index.class_ == CI_USER && c->module->includes == NULL &&
-	    c->module->externs == NULL && !c->parse_failed)
-		ci_error(c->ci, type->tok->at, "name the header that has it: include \"header.h\";",
+	else if (!check_is_foreign(c, type))
+		ci_error(c->ci, type->tok->at,
+			 "write [1D] to [6D], or a struct of your own of at most 12 bytes, without "
+			 "gaps", "'%s' cannot be the index of an array", type->text);
+	else if (check_value_type(c, type) && type->class_ == CI_USER &&
+		 c->module->includes == NULL && c->module->externs == NULL && !c->parse_failed)
+		ci_error(c->ci, type->tok->at,
+			 "name the header that has it: include \"header.h\";",
 			 "the index type '%s' is unknown here", type->text);
 }
 

@@ -156,13 +156,25 @@ static bool condition_error(struct checker *c, const struct ci_tok *t, const cha
 	return false;
 }
 
+/* Or to the C compiler, which will say so about a function. */
+static bool known_to_ck_h(const struct ci_tok *t)
+{
+	static const char *const words[] = {"self", "NULL", "true", "false"};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		if (strcmp(t->s, words[i]) == 0)
+			return true;
+	}
+	return ci_is_c_keyword(t->s) || strncmp(t->s, "Ck", 2) == 0 ||
+	       strncmp(t->s, "CK_", 3) == 0 || strcmp(t[1].s, "(") == 0;
+}
+
 static bool check_condition_name(struct checker *c, const struct ci_entry *e,
 				 const struct ci_tok *t)
 {
 	const struct ci_param *q = check_find_param(e, t->s);
 
-	if (strcmp(t[-1].s, ".") == 0 || strcmp(t[-1].s, "->") == 0 || strcmp(t->s, "self") == 0 ||
-	    ci_is_c_keyword(t->s))
+	if (strcmp(t[-1].s, ".") == 0 || strcmp(t[-1].s, "->") == 0 || known_to_ck_h(t))
 		return true;
 	if (q != NULL && (q->kind == CI_PARAM_NOCOPY || q->type.class_ == CI_PUP))
 		return condition_error(c, t, "send what it needs as a plain value beside it",
@@ -211,35 +223,46 @@ static bool check_condition(struct checker *c, const struct ci_entry *e)
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
+static bool answer_error(struct checker *c, const struct ci_entry *e, const char *help)
+{
+	ci_error(c->ci, e->answer.tok->at, help,
+		 "the answer of '%s' travels: it cannot be '%s%s'", e->name, e->answer.text,
+		 e->answer.stars == 0 ? "" : e->answer.stars == 1 ? " *" : " **");
+	return false;
+}
+
+/* M *f(), of a message; perhaps another file's. */
+static bool check_message_answer(struct checker *c, struct ci_entry *e)
+{
+	static const char help[] = "return a value or a message; for an array, return a message "
+				   "with a variable array";
+	enum ci_param_kind kind = CI_PARAM_VALUE;
+
+	if (e->answer.stars != 1 || e->answer.class_ != CI_USER)
+		return answer_error(c, e, help);
+	return check_pointer_type(c, &e->answer, "answer", &kind) &&
+	       (kind == CI_PARAM_MESSAGE || answer_error(c, e, help));
+}
+
 static bool check_answer(struct checker *c, struct ci_entry *e)
 {
 	struct ci_type *type = &e->answer;
-	enum ci_param_kind kind = CI_PARAM_VALUE;
 
 	if (type->text == NULL || (type->class_ == CI_VOID && type->stars == 0))
 		return true;
 	if (type->stars != 0 && (e->attrs & CI_LOCAL))
 		return true;    /* a function's result on the same PE: the C compiler knows */
-	if (type->stars != 0) {
-		if (type->class_ == CI_USER && !check_pointer_type(c, type, "answer", &kind))
-			return false;
-		if (kind != CI_PARAM_MESSAGE) {
-			ci_error(c->ci, type->tok->at,
-				 "return a value or a message; or take 'int n, double v[n]' back in "
-				 "an entry method of the caller",
-				 "the answer of '%s' travels: it cannot be an address", e->name);
-			return false;
-		}
-		return true;
-	}
+	if (type->stars != 0)
+		return check_message_answer(c, e);
+	if (strcmp(type->text, "string") == 0)
+		return answer_error(c, e, "return a message with a variable array of char");
+	if (check_find_message(c, type->text) != NULL)
+		return answer_error(c, e, ci_fmt(c->ci, "write '%s *%s(...)'", type->text, e->name));
 	if (!check_value_type(c, type))
 		return false;
-	if (type->class_ == CI_PUP && (e->attrs & CI_SYNC)) {
-		ci_error(c->ci, type->tok->at, "return a message, or send it back as a parameter",
-			 "the answer of '%s' is copied as it is, and '%s' needs %s_pup", e->name,
-			 type->text, type->tok->s);
-		return false;
-	}
+	if (type->class_ == CI_PUP && (e->attrs & CI_SYNC))
+		return answer_error(c, e, "return a message, or send it back as a parameter, which is "
+				    "packed");
 	return true;
 }
 

@@ -19,6 +19,12 @@ struct checker {
 /** A type that is sent or stored by value; sets type->class_. */
 bool check_value_type(struct checker *c, struct ci_type *type);
 
+/** A name that ckci knows nothing of: a type of the user's, to be copied as it is. */
+bool check_is_foreign(const struct checker *c, const struct ci_type *type);
+
+/** What to write in place of a pointer of this type, where only a value can be; or NULL. */
+const char *check_pointer_advice(const struct checker *c, const struct ci_type *type);
+
 /** The message of that name in any module of the file, or NULL. */
 const struct ci_message *check_find_message(const struct checker *c, const char *name);
 

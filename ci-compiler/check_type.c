@@ -195,8 +195,8 @@ static bool check_named(struct checker *c, struct ci_type *type)
 			 "a string can only be a parameter");
 	else if (check_find_message(c, name) != NULL)
 		ci_error(c->ci, type->tok->at,
-			 ci_fmt(c->ci, "write '%s *m' as the only parameter of an entry method",
-				name),
+			 ci_fmt(c->ci, "write '%s *m', as the only parameter of an entry method or as "
+				"a readonly", name),
 			 "message '%s' cannot be sent as a value", name);
 	else if (find_chare(c, name) != NULL)
 		ci_error(c->ci, type->tok->at,
@@ -225,6 +225,29 @@ static bool check_pup_type(struct checker *c, struct ci_type *type, const struct
 	}
 	type->class_ = CI_PUP;
 	return true;
+}
+
+bool check_is_foreign(const struct checker *c, const struct ci_type *type)
+{
+	const char *name = plain_name(type);
+
+	return type->class_ == CI_USER && strncmp(name, "Ck", 2) != 0 &&
+	       strncmp(name, "CProxy", 6) != 0 && strncmp(name, "CmiFloat", 8) != 0 &&
+	       strcmp(name, "string") != 0 && check_find_message(c, name) == NULL &&
+	       find_chare(c, name) == NULL && find_pup(c, name) == NULL;
+}
+
+const char *check_pointer_advice(const struct checker *c, const struct ci_type *type)
+{
+	const char *name = plain_name(type);
+
+	if (type->class_ == CI_USER && foreign_advice(name) != NULL)
+		return foreign_advice(name);
+	if (find_chare(c, name) != NULL)
+		return ci_fmt(c->ci, "write its proxy: CProxy_%s", name);
+	if (check_find_message(c, name) != NULL)
+		return ci_fmt(c->ci, "write one message: %s *m", name);
+	return NULL;
 }
 
 bool check_value_type(struct checker *c, struct ci_type *type)

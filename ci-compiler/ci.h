@@ -14,6 +14,12 @@
 struct ci_chunk;
 struct ci_error;
 
+/** A file that the preprocessor read beside the one named. */
+struct ci_file {
+	struct ci_file *next;
+	const char *path;
+};
+
 struct ci {
 	const char *path;           /* as the user wrote it: errors and #line repeat it */
 	const char *text;           /* the whole file, NUL-terminated */
@@ -21,6 +27,8 @@ struct ci {
 	struct ci_chunk *chunks;
 	struct ci_error *errors;    /* by position in the text */
 	int n_errors;
+	bool cpp;                   /* the text comes from the preprocessor */
+	struct ci_file *files;      /* cpp: what it read besides */
 	bool had_directive;         /* #if and the like: doubled names may be alternatives */
 };
 
@@ -32,6 +40,27 @@ char *ci_dup(struct ci *ci, const char *s, size_t len);
 char *ci_fmt(struct ci *ci, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ci_free_all(struct ci *ci);
 
+/* ---- input (input.c) ----------------------------------------------------------------- */
+
+/** Read ci->path. false after saying why not. */
+bool ci_read(struct ci *ci);
+
+/** The same through `${CC:-cc} -E`, with n options (-DX, -Idir). */
+bool ci_read_cpp(struct ci *ci, const char *const *options, int n);
+
+/** The file that a marker of the preprocessor at the start of the line s names, and the number
+ * of the line behind it; NULL when there is none. */
+const char *ci_marker(struct ci *ci, const char *s, int *line_p);
+
+/** What the user is shown of a place in the text. */
+struct ci_place {
+	const char *path;
+	int line;
+	const char *start, *end;    /* the line, without its end */
+	const char *at;             /* in it */
+};
+struct ci_place ci_place_of(struct ci *ci, const char *at);
+
 /* ---- errors (diag.c) ----------------------------------------------------------------- */
 
 /** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
@@ -40,7 +69,7 @@ void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, 
 	__attribute__((format(printf, 4, 5)));
 
 /** Print the errors, first in the file first, each with its source line and a caret. */
-void ci_print_errors(const struct ci *ci);
+void ci_print_errors(struct ci *ci);
 
 /* ---- names (names.c) ----------------------------------------------------------------- */
 

@@ -54,15 +54,6 @@ static bool starts_character(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-static int line_of(const struct ci *ci, const char *at)
-{
-	int line = 1;
-
-	for (const char *s = ci->text; s < at; s++)
-		line += *s == '\n';
-	return line;
-}
-
 static int column_of(const char *line_start, const char *at)
 {
 	int col = 1;
@@ -101,23 +92,17 @@ static void print_source(const char *start, const char *end, const char *at)
 	fputs("^\n", stderr);
 }
 
-static void print_error(const struct ci *ci, const struct ci_error *e)
+static void print_error(struct ci *ci, const struct ci_error *e)
 {
-	const char *start = e->at;
-	const char *end = e->at;
+	const struct ci_place p = ci_place_of(ci, e->at);
 
-	while (start > ci->text && start[-1] != '\n')
-		start--;
-	while (end < ci->text + ci->text_bytes && *end != '\n' && *end != '\r')
-		end++;
-	fprintf(stderr, "%s:%d:%d: error: %s\n", ci->path, line_of(ci, e->at),
-		column_of(start, e->at), e->text);
-	print_source(start, end, e->at);
+	fprintf(stderr, "%s:%d:%d: error: %s\n", p.path, p.line, column_of(p.start, p.at), e->text);
+	print_source(p.start, p.end, p.at);
 	if (e->help != NULL)
 		fprintf(stderr, "  help: %s\n", e->help);
 }
 
-void ci_print_errors(const struct ci *ci)
+void ci_print_errors(struct ci *ci)
 {
 	int shown = 0;
 

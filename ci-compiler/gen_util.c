@@ -101,7 +101,8 @@ const char *gen_answer(struct ci *ci, const struct ci_entry *e)
 		return "void ";
 	for (int i = 0; i < e->answer.stars; i++)
 		stars = ci_fmt(ci, "%s*", stars);
-	return ci_fmt(ci, "%s %s", e->answer.text, stars);
+	return ci_fmt(ci, "%s%s %s", e->answer.const_ && e->answer.stars != 0 ? "const " : "",
+		      e->answer.text, stars);
 }
 
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead)

@@ -14,6 +14,7 @@ struct lexer {
 	struct ci *ci;
 	const char *s;           /* the next character */
 	const char *end;
+	const char *path;
 	int line;
 	bool first;              /* nothing but space on this line so far */
 	bool cut;
@@ -48,6 +49,7 @@ static struct ci_tok *tok_add(struct lexer *x, enum ci_token_kind kind, size_t l
 	t = &x->toks[x->n++];
 	t->kind = kind;
 	t->first = x->first;
+	t->path = x->path;
 	t->line = x->line;
 	t->at = x->s;
 	t->s = ci_dup(x->ci, x->s, len);
@@ -89,12 +91,20 @@ static void line_comment(struct lexer *x)
 		x->s++;
 }
 
-/* Up to the end of the line, and on while lines end in a backslash. */
+/* A marker of the preprocessor says where the next line comes from. What else there is goes up
+ * to the end of the line, and on while lines end in a backslash. */
 static void directive(struct lexer *x)
 {
 	const char *e = x->s;
+	const char *path = ci_marker(x->ci, e, &x->line);
 	int lines = 0;
 
+	if (path != NULL) {
+		x->path = path;
+		x->line--;
+		line_comment(x);
+		return;
+	}
 	while (e < x->end && (*e != '\n' || e[-1] == '\\')) {
 		lines += *e == '\n';
 		e++;
@@ -181,7 +191,7 @@ const struct ci_tok *ci_lex(struct ci *ci, bool *cut_p)
 	static const char bom[] = "\xef\xbb\xbf";
 	struct lexer x = {
 		.ci = ci, .s = ci->text, .end = ci->text + ci->text_bytes, .line = 1,
-		.first = true,
+		.first = true, .path = ci->path,
 	};
 
 	if (ci->text_bytes >= 3 && memcmp(ci->text, bom, 3) == 0)

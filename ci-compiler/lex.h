@@ -21,6 +21,7 @@ struct ci_tok {
 	enum ci_token_kind kind;
 	bool first;          /* on its line */
 	int line;
+	const char *path;    /* of the file that the line is in */
 	const char *at;      /* in the file's text */
 	const char *s;       /* the same, NUL-terminated */
 	size_t len;

@@ -21,23 +21,26 @@
 enum {
 	EXIT_REFUSED = 1,                /* errors in the .ci file, or a file trouble */
 	EXIT_USAGE = 2,
-	MAX_FILE_BYTES = 64 << 20,       /* no .ci file; /dev/zero by mistake, perhaps */
 };
 
 struct options {
 	const char *dir;                 /* NULL: the current one */
 	const char *file;
-	bool depend, list;
+	bool depend, list, cpp;
+	const char **cpp_options;        /* -D, -U and -I, each in one word; room for all words */
+	int n_cpp_options;
 };
 
 static const char help[] =
-	"Usage: ckci [-o DIR] [-M] [--list] FILE.ci\n"
+	"Usage: ckci [-o DIR] [-M] [--list] [--cpp [-DX] [-IDIR]] FILE.ci\n"
 	"\n"
 	"Writes X.decl.h and X.def.h for each module X of a Chard interface file.\n"
 	"\n"
 	"  -o DIR      where to write (the current directory)\n"
 	"  -M          write nothing; print a make rule: the files made, and FILE.ci\n"
 	"  --list      write nothing; print the modules, chares and entry methods\n"
+	"  --cpp       run the file through the C preprocessor, ${CC:-cc} -E, first, with\n"
+	"              -D NAME[=VALUE], -U NAME and -I DIR\n"
 	"  --help      print this\n"
 	"  --version   print the version\n";
 
@@ -50,12 +53,46 @@ static int usage_error(const char *what, const char *arg)
 	return EXIT_USAGE;
 }
 
+/* -DX or -D X. */
+static bool cpp_option(struct ci *ci, struct options *opt, char **argv, int *i)
+{
+	const char *a = argv[*i];
+
+	if (strchr("DUI", a[1]) == NULL || a[1] == '\0')
+		return false;
+	if (a[2] == '\0' && argv[*i + 1] != NULL)
+		a = ci_fmt(ci, "%s%s", a, argv[++*i]);
+	opt->cpp_options[opt->n_cpp_options++] = a;
+	return true;
+}
+
+static int read_option(struct ci *ci, struct options *opt, char **argv, int *i)
+{
+	const char *a = argv[*i];
+
+	if (strncmp(a, "-o", 2) == 0) {
+		opt->dir = a[2] != '\0' ? a + 2 : argv[*i + 1] != NULL ? argv[++*i] : "";
+		return *opt->dir != '\0' ? EXIT_SUCCESS : usage_error("-o needs a directory", "");
+	}
+	if (strcmp(a, "-M") == 0)
+		opt->depend = true;
+	else if (strcmp(a, "--list") == 0)
+		opt->list = true;
+	else if (strcmp(a, "--cpp") == 0)
+		opt->cpp = true;
+	else if (!cpp_option(ci, opt, argv, i))
+		return usage_error("unknown option", a);
+	return EXIT_SUCCESS;
+}
+
 /* Set *done_p when nothing is left to do. Returns the exit code. */
-static int read_options(struct options *opt, int argc, char **argv, bool *done_p)
+static int read_options(struct ci *ci, struct options *opt, int argc, char **argv, bool *done_p)
 {
 	bool only_files = false;
+	int code = EXIT_SUCCESS;
 
-	for (int i = 1; i < argc; i++) {
+	opt->cpp_options = ci_alloc(ci, (size_t)argc * sizeof *opt->cpp_options);
+	for (int i = 1; i < argc && code == EXIT_SUCCESS; i++) {
 		const char *a = argv[i];
 
 		if (only_files || a[0] != '-') {
@@ -64,61 +101,19 @@ static int read_options(struct options *opt, int argc, char **argv, bool *done_p
 			opt->file = a;
 		} else if (strcmp(a, "--") == 0) {
 			only_files = true;
-		} else if (strncmp(a, "-o", 2) == 0) {
-			opt->dir = a[2] != '\0' ? a + 2 : i + 1 < argc ? argv[++i] : "";
-			if (*opt->dir == '\0')
-				return usage_error("-o needs a directory", "");
-		} else if (strcmp(a, "-M") == 0) {
-			opt->depend = true;
-		} else if (strcmp(a, "--list") == 0) {
-			opt->list = true;
 		} else if (strcmp(a, "--help") == 0 || strcmp(a, "--version") == 0) {
 			fputs(a[2] == 'h' ? help : "ckci (Chard) " VERSION "\n", stdout);
 			*done_p = true;
 			return EXIT_SUCCESS;
 		} else {
-			return usage_error("unknown option", a);
+			code = read_option(ci, opt, argv, &i);
 		}
 	}
+	if (code != EXIT_SUCCESS)
+		return code;
+	if (opt->n_cpp_options != 0 && !opt->cpp)
+		return usage_error("only with --cpp:", opt->cpp_options[0]);
 	return opt->file != NULL ? EXIT_SUCCESS : usage_error("no .ci file given", "");
-}
-
-/* ---- input ---------------------------------------------------------------------------------- */
-
-static bool read_stream(struct ci *ci, FILE *f)
-{
-	size_t room = 64 * 1024;
-	char *text = ci_alloc(ci, room + 1);
-	size_t n;
-
-	while ((n = fread(text + ci->text_bytes, 1, room - ci->text_bytes, f)) > 0) {
-		ci->text_bytes += n;
-		if (ci->text_bytes == room) {
-			char *more = ci_alloc(ci, 2 * room + 1);
-
-			memcpy(more, text, room);
-			text = more;
-			room *= 2;
-		}
-		if (ci->text_bytes > MAX_FILE_BYTES) {
-			errno = EFBIG;
-			return false;
-		}
-	}
-	ci->text = text;
-	return ferror(f) == 0;
-}
-
-static bool read_input(struct ci *ci)
-{
-	FILE *f = fopen(ci->path, "rb");
-	bool ok = f != NULL && read_stream(ci, f);
-
-	if (!ok)
-		fprintf(stderr, "ckci: cannot read %s: %s\n", ci->path, strerror(errno));
-	if (f != NULL)
-		fclose(f);
-	return ok;
 }
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -189,6 +184,10 @@ static void print_depend(struct ci *ci, const struct options *opt, const struct 
 		fputs(m->next != NULL ? " " : ": ", stdout);
 	}
 	print_make_name(opt->file);
+	for (const struct ci_file *f = ci->files; f != NULL; f = f->next) {
+		putchar(' ');
+		print_make_name(f->path);
+	}
 	putchar('\n');
 }
 
@@ -260,7 +259,7 @@ static int compile(struct ci *ci, const struct options *opt)
 {
 	struct ci_module *modules;
 
-	if (!read_input(ci))
+	if (opt->cpp ? !ci_read_cpp(ci, opt->cpp_options, opt->n_cpp_options) : !ci_read(ci))
 		return EXIT_REFUSED;
 	modules = ci_parse(ci);
 	ci_check(ci, modules);
@@ -282,12 +281,11 @@ int main(int argc, char **argv)
 	struct options opt = {0};
 	struct ci ci = {0};
 	bool done = false;
-	int code = read_options(&opt, argc, argv, &done);
+	int code = read_options(&ci, &opt, argc, argv, &done);
 
-	if (done || code != EXIT_SUCCESS)
-		return code;
 	ci.path = opt.file;
-	code = compile(&ci, &opt);
+	if (!done && code == EXIT_SUCCESS)
+		code = compile(&ci, &opt);
 	ci_free_all(&ci);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "ckci: cannot write to standard output: %s\n", strerror(errno));

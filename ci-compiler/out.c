@@ -72,7 +72,7 @@ static void put_line(struct ci_out *o, int line, const char *path)
 
 void ci_put_line(struct ci_out *o, const struct ci_tok *tok)
 {
-	put_line(o, tok->line, o->ci->path);
+	put_line(o, tok->line, tok->path);
 }
 
 void ci_put_line_back(struct ci_out *o)

@@ -160,7 +160,7 @@ static bool message(struct parser *p)
 		m->own = true;
 		return true;
 	}
-	if (!p_is(p, "{") && !p_missing(p, "'{'", NULL) && !p_is_basic_type(p))
+	if (!p_is(p, "{") && !p_missing(p, "'{' or ';'", NULL) && !p_is_basic_type(p))
 		return false;
 	message_body(p, m);
 	return true;
@@ -201,6 +201,11 @@ static bool init_function(struct parser *p, const char *word, struct ci_item **l
 	const struct ci_tok *name;
 
 	p_accept(p, "void");
+	if (p_is_basic_type(p)) {
+		ci_error(p->ci, p->t->at, ci_fmt(p->ci, "write '%s void f(void);'", word),
+			 "an %s function returns nothing", word);
+		return false;
+	}
 	name = p_new_name(p, ci_fmt(p->ci, "%s function", word));
 	if (name == NULL)
 		return false;
@@ -234,6 +239,11 @@ static bool pup(struct parser *p)
 		const struct ci_tok *name;
 
 		p->t += *tag != '\0';
+		if (p_is_basic_type(p) || p_is(p, "enum")) {
+			ci_error(p->ci, p->t->at, "take it out",
+				 "'%s' needs no packing: it is copied as it is", p->t->s);
+			return false;
+		}
 		name = p_new_name(p, "type");
 		if (name == NULL)
 			return false;

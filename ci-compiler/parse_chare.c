@@ -99,8 +99,10 @@ static bool attribute_value(struct parser *p, struct ci_entry *e, const struct c
 {
 	struct ci_expr ignored;
 
+	if (flag == CI_STACKSIZE && !p_accept(p, "="))
+		return p_unexpected(p, "'='", "write the bytes: [threaded, stacksize=65536]");
 	if (flag == CI_STACKSIZE)
-		return p_expect(p, "=") && p_expression(p, &e->stacksize);
+		return p_expression(p, &e->stacksize);
 	if (flag == CI_WHEN && !p_is(p, "("))
 		return p_unexpected(p, "'('", "write the condition: [when(n == self->n)]");
 	if (p_is(p, "("))
@@ -181,6 +183,13 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 		return false;
 	e->name = e->tok->s;
 	e->answer = type;
+	if (strcmp(e->name, c->name) == 0) {
+		if (!e->bad)
+			ci_error(p->ci, type.tok->at, ci_fmt(p->ci, "write 'entry %s(...)'", c->name),
+				 "the constructor of '%s' has no return type", c->name);
+		e->ctor = e->bad = true;
+		return true;
+	}
 	if ((type.class_ != CI_VOID || type.stars != 0) && !e->bad &&
 	    (e->attrs & (CI_SYNC | CI_LOCAL)) == 0) {
 		ci_error(p->ci, type.tok->at, type.class_ != CI_USER && type.stars != 0 ?
@@ -193,12 +202,6 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 			 e->name, type.text, type.stars != 0 ? " *" : "");
 		e->bad = true;
 	}
-	if (strcmp(e->name, c->name) != 0)
-		return true;
-	if (!e->bad)
-		ci_error(p->ci, type.tok->at, ci_fmt(p->ci, "write 'entry %s(...)'", c->name),
-			 "the constructor of '%s' has no return type", c->name);
-	e->ctor = e->bad = true;
 	return true;
 }
 
@@ -229,6 +232,15 @@ static bool sdag_body(struct parser *p)
 		p_skip_statement(p);
 	p_accept(p, ";");
 	return true;
+}
+
+/* Of [accel], which was refused: `[ ... ] { ... } name;`. */
+static void accel_body(struct parser *p)
+{
+	while (p_is(p, "[") || p_is(p, "{"))
+		p_skip_balanced(p);
+	p->t += p->t->kind == TOK_NAME && p_next_is(p, ";");
+	p_accept(p, ";");
 }
 
 static void entry_add(struct parser *p, struct ci_chare *c, struct ci_entry *e)
@@ -267,11 +279,13 @@ static bool entry_rest(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 	}
 	for (struct ci_param *q = e->params; q != NULL; q = q->next)
 		e->bad |= q->bad;
-	if (sdag_body(p)) {
+	if (e->bad && p_is(p, "["))
+		accel_body(p);
+	else if (sdag_body(p))
 		e->bad = true;
-		return true;
-	}
-	return p_expect(p, ";");
+	else
+		return p_expect(p, ";");
+	return true;
 }
 
 static void entry(struct parser *p, struct ci_chare *c)
@@ -358,6 +372,8 @@ static bool array_index(struct parser *p, struct ci_chare *c)
 
 	if (p_is(p, "migratable") || p_is(p, "python"))
 		return chare_attribute(p, "array");
+	if (c->nd != 0 || c->index.text != NULL)
+		return p_unexpected(p, "']'", "an array has one index: [2D]");
 	for (int i = 0; i < 6; i++) {
 		if (p_is(p, dims[i])) {
 			c->nd = i + 1;
@@ -411,6 +427,10 @@ static void chare_extras(struct parser *p, const struct ci_chare *c)
 {
 	if (p_is(p, "<"))
 		p_cpp(p, p->t, "a template chare", "write one chare per type");
+	else if (p_is(p, ":") && p_next_is(p, "CkArrayMap"))
+		p_cpp(p, p->t, "inheritance",
+		      "a map is a C function: give it a name with CkRegisterMap in an initnode "
+		      "function");
 	else if (p_is(p, ":"))
 		p_cpp(p, p->t, "inheritance",
 		      ci_fmt(p->ci, "repeat the entry methods in '%s'; its struct may contain "

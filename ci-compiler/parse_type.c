@@ -79,6 +79,7 @@ static bool basic_type(struct parser *p, struct ci_type *type)
 
 	type->text = "";
 	while ((count = basic_word(&b, p->t->s)) != NULL || p_is(p, "const")) {
+		type->const_ |= count == NULL;
 		if (count != NULL) {
 			++*count;
 			type->text = ci_fmt(p->ci, "%s%s%s", type->text,
@@ -169,7 +170,7 @@ bool p_type(struct parser *p, struct ci_type *type)
 
 	*type = (struct ci_type){0};
 	while (p_accept(p, "const"))
-		;
+		type->const_ = true;
 	type->tok = p->t;
 	ok = p_is_basic_type(p) ? basic_type(p, type) : named_type(p, type);
 	if (!ok)
@@ -182,6 +183,7 @@ bool p_type(struct parser *p, struct ci_type *type)
 	if (p_is(p, "::") || (p_is(p, "<") && type->class_ == CI_USER))
 		return cpp_type(p, type);
 	while (p_is(p, "*") || p_is(p, "const")) {
+		type->const_ |= type->stars == 0 && p_is(p, "const");
 		type->stars += p_is(p, "*");
 		p->t++;
 	}
@@ -208,7 +210,7 @@ static bool integer_number(const char *s)
 static bool name_operand(struct parser *p)
 {
 	if (ci_is_c_keyword(p->t->s))
-		return p_unexpected(p, "a parameter's name or a number", NULL);
+		return p_unexpected(p, "a name or a number", NULL);
 	p->t++;
 	while (p_accept(p, ".")) {
 		if (p->t->kind != TOK_NAME)
@@ -219,7 +221,7 @@ static bool name_operand(struct parser *p)
 		ci_error(p->ci, p->t->at,
 			 "it may use the integer parameters, numbers and operators; compute "
 			 "anything else before the call and pass it",
-			 "a length cannot %s",
+			 "a length or size cannot %s",
 			 p_is(p, "(") ? "call a function" : p_is(p, "[") ?
 			 "look into an array" : "follow a pointer");
 		return false;
@@ -251,7 +253,7 @@ static bool operand(struct parser *p, int nesting)
 	}
 	if (p->t->kind == TOK_NAME)
 		return name_operand(p);
-	return p_unexpected(p, "a parameter's name or a number", NULL);
+	return p_unexpected(p, "a name or a number", NULL);
 }
 
 static bool length(struct parser *p, int nesting)
@@ -333,10 +335,12 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 		if (!array_part(p, param))
 			return false;
 	} else if (param->kind == CI_PARAM_NOCOPY) {
+		const char *len = strcmp(param->name, "n") == 0 ? "len" : "n";
+
 		ci_error(p->ci, param->tok->at,
-			 ci_fmt(p->ci, "write '%s %s' for a value, 'int n, nocopy %s %s[n]' for an "
-				"array", param->type.text, param->name, param->type.text,
-				param->name), "nocopy is for arrays, and '%s' is none", param->name);
+			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, nocopy %s %s[%s]'",
+				len, param->type.text, param->name, len),
+			 "nocopy is for arrays, and '%s' is none", param->name);
 		return false;
 	}
 	if (p_is(p, "=")) {

@@ -26,11 +26,13 @@ bool p_accept(struct parser *p, const char *word)
 
 static void directive_error(struct parser *p)
 {
-	if (!p->ci->had_directive)      /* one #if says it for all */
+	if (p->ci->cpp)
+		ci_error(p->ci, p->t->at, "take it out", "a pragma says nothing in a .ci file");
+	else if (!p->ci->had_directive) /* one #if says it for all */
 		ci_error(p->ci, p->t->at,
-			 "take it out, or run the file through cpp -P first; a C header is "
+			 "run ckci --cpp, with the -D and -I that belong to it; a C header is "
 			 "named by: include \"header.h\";",
-			 "preprocessor lines are not read in a .ci file");
+			 "preprocessor lines are only read with --cpp");
 	p->ci->had_directive = true;
 }
 

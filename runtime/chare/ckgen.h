@@ -245,7 +245,9 @@ CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entr
 CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
-/** Parameters that a pup function packs (see ck.h). The size of what `pup` packs of `n` objects
+/** Parameters that a pup function packs (see ck.h). Sizing and packing, the function is given a
+ * copy of each object (its `bytes` bytes): it assigns to members, as in x->v = pup_alloc(...), and
+ * the caller's object may be constant or packed by two PEs at a time. The size of what `pup` packs of `n` objects
  * of `bytes` bytes at `objs`; packing them to `to`; making them anew from `from`: the objects
  * lie in memory that the message owns and are freed with it. */
 size_t CkGen_pupSize(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n);

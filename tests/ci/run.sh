@@ -5,6 +5,7 @@
 #
 #   accept/X.ci     accepted; --list prints X.list; the output compiles without a warning as C
 #                   and as C++; accept/X.expect/ holds the exact output where it matters
+#                   A line `// ckci: --cpp -DX` in any of them gives options
 #   refuse/X.ci     refused with exit code 1 and just the text X.err; nothing is written
 #
 # CKCI=path tests that compiler; else one is built here, with sanitizers. CC and CXX choose
@@ -54,18 +55,24 @@ fi
 strict="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 include="-I$out -I../../runtime/chare -I../../runtime/direct -Iaccept"
 
-# A C file as users write it, with one struct per chare, from what --list says.
+# A C file as users write it, with one struct per chare, from what --list says; the members are
+# what the conditions of the .ci file name.
 driver() {
+	members="int member;$(grep -o 'self->[a-z_]*' "$2" | sort -u | sed 's/self->/ int /; s/$/;/' |
+		tr -d '\n')"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
-	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { int n; };/p
-		s/^  message \(.*\), packed by the program/struct \1 { int n; };/p' "$1"
+	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
+		s/^  message \(.*\), packed by the program/struct \1 { '"$members"' };/p' "$1"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.def.h"/p' "$1"
 }
 
+# What a line `// ckci: ...` of the file asks for.
+options() { sed -n 's|^// ckci: ||p' "$1"; }
+
 for ci in accept/*.ci; do
 	name=$(basename "$ci" .ci)
-	if log=$("$CKCI" -o "$out" "$ci" 2>&1) && [ -z "$log" ] &&
-	   "$CKCI" --list "$ci" >"$tmp/$name.list" 2>&1 &&
+	if log=$("$CKCI" -o "$out" $(options "$ci") "$ci" 2>&1) && [ -z "$log" ] &&
+	   "$CKCI" --list $(options "$ci") "$ci" >"$tmp/$name.list" 2>&1 &&
 	   expect "$tmp/$name.list" "accept/$name.list"; then
 		pass "accept: $name"
 	else
@@ -75,7 +82,7 @@ done
 
 for ci in accept/*.ci; do
 	name=$(basename "$ci" .ci)
-	driver "$tmp/$name.list" >"$tmp/$name.c"
+	driver "$tmp/$name.list" "$ci" >"$tmp/$name.c"
 	if log=$($CC -std=c11 $strict -Wcast-qual $include -c "$tmp/$name.c" \
 		 -o "$tmp/x.o" 2>&1); then
 		pass "C: $name"
@@ -108,7 +115,7 @@ mkdir "$tmp/none"
 for ci in refuse/*.ci; do
 	name=$(basename "$ci" .ci)
 	rm -f "$tmp/none"/*
-	"$CKCI" -o "$tmp/none" "$ci" >"$tmp/stdout" 2>"$tmp/stderr"
+	"$CKCI" -o "$tmp/none" $(options "$ci") "$ci" >"$tmp/stdout" 2>"$tmp/stderr"
 	code=$?
 	if [ $code -eq 1 ] && [ ! -s "$tmp/stdout" ] && [ -z "$(ls "$tmp/none")" ] &&
 	   expect "$tmp/stderr" "refuse/$name.err"; then
@@ -141,7 +148,12 @@ run 2 "ckci: unknown option '--lists'; try ckci --help" --lists $one
 run 2 "ckci: unknown option '-Mfoo'; try ckci --help" -Mfoo $one
 run 2 "ckci: one file at a time, not also '$one'; try ckci --help" $one $one
 run 2 "ckci: -o needs a directory; try ckci --help" $one -o
+run 2 "ckci: only with --cpp: '-DX'; try ckci --help" -DX $one
+run 2 "ckci: unknown option '-Z'; try ckci --help" --cpp -Z $one
 run 1 "ckci: cannot read no-such.ci: No such file or directory" no-such.ci
+run 1 "ckci: cannot read no-such.ci: No such file or directory" --cpp no-such.ci
+run 1 "*ckci: refuse/preprocessor.ci: the preprocessor failed, nothing written" \
+	--cpp -DFAIL refuse/preprocessor.ci
 run 1 "ckci: cannot read accept: Is a directory" accept
 run 1 "ckci: -o no-such-dir: No such file or directory" -o no-such-dir $one
 run 1 "ckci: -o run.sh: this is no directory" -o run.sh $one
@@ -150,6 +162,12 @@ run 0 "d/Hello.decl.h d/Hello.def.h: $one" -M -o d $one
 run 0 "d/Hello.decl.h d/Hello.def.h: $one" -M -o d/ -- $one
 run 0 "leaf.decl.h leaf.def.h middle.decl.h middle.def.h several.decl.h several.def.h: *" \
 	-M accept/several_modules.ci
+run 0 "preprocessed.decl.h preprocessed.def.h: accept/cpp.ci *accept/cpp_part.h" \
+	-M --cpp -D ROWS=3 -D WITH_GROUP -Iaccept accept/cpp.ci
+real_cc=$CC CC=false
+export CC
+run 1 "ckci: $one: the preprocessor failed, nothing written" --cpp $one
+CC=$real_cc
 run 1 "*1 error, nothing written" -M refuse/no_module.ci
 
 # What was there stays when the new file is refused, and no temporary file is left.
@@ -183,6 +201,7 @@ line() {
 	fi
 }
 
+printf 'typedef struct wide { long a, b; } wide;\n' >"$tmp/wide.h"
 printf 'module lost {\n  array [1D] A {\n    entry A();\n    entry void f(int n,\n%s' \
 	'      Unknown u);
   };
@@ -195,6 +214,28 @@ line unknown_type "lost.ci:4:.*error: unknown type name .Unknown"
 printf '#include "Hello.decl.h"\nstruct HelloMain { int x; };\n#include "Hello.def.h"\n' \
 	>"$tmp/missing_struct.c"
 line missing_struct "accept/hello.ci:[0-9]*:.*error: invalid application of .sizeof.*HelloArray"
+
+# place NAME PATTERN MODULE-TEXT: a module `place` with a chare A, whose struct has no members
+place() {
+	printf 'module place {\n%s\n}\n' "$3" >"$tmp/place.ci"
+	printf '#include "place.decl.h"\nstruct A { int x; };\n#include "place.def.h"\n' \
+		>"$tmp/$1.c"
+	"$CKCI" -o "$tmp" "$tmp/place.ci" && line "$1" "$2"
+}
+place condition "place.ci:4:.*error: .*no member named .iter" '  array [1D] A {
+    entry A();
+    entry [when(n > 0 && n == self->iter)] void f(int n); };'
+place wide_index "place.ci:3:.*error: static assertion failed: .*array A has more than 12" \
+	'  include "wide.h";
+  array [wide] A { entry A(); };'
+place unknown_pup "place.ci:2:.*error: unknown type name .Unknown" \
+	'  pup Unknown; group A { entry A(Unknown x); };'
+place unknown_answer "place.ci:3:.*error: unknown type name .Unknown" \
+	'  group A { entry A();
+    entry [sync] Unknown f(); };'
+place stack_size "place.ci:3:.*error: .MUCH. undeclared" \
+	'  group A { entry A();
+    entry [threaded, stacksize=MUCH] void f(); };'
 
 # ---- programs ---------------------------------------------------------------------------------
 
@@ -210,19 +251,22 @@ program() {
 	[ $code -eq 0 ] || grep -q '^FAIL' "$tmp/log" || fail "$name: exit code $code"
 }
 
-if $CC -std=c11 -D_GNU_SOURCE $sanitize $include test_roundtrip.c -o "$tmp/roundtrip" &&
-   $CXX -std=c++17 -x c++ -D_GNU_SOURCE $sanitize $include test_roundtrip.c -o "$tmp/roundtrip++"
-then
-	program roundtrip "$tmp/roundtrip"
-	program roundtrip++ "$tmp/roundtrip++"
-else
-	fail "roundtrip: does not compile"
-fi
+for test in roundtrip model; do
+	if $CC -std=c11 -D_GNU_SOURCE $sanitize $include test_$test.c -o "$tmp/$test" &&
+	   $CXX -std=c++17 -x c++ -D_GNU_SOURCE $sanitize $include test_$test.c -o "$tmp/$test++"
+	then
+		program $test "$tmp/$test"
+		program $test++ "$tmp/$test++"
+	else
+		fail "$test: does not compile"
+	fi
+done
 if $CC -std=c11 -D_GNU_SOURCE $sanitize -I$src test_damaged.c \
    $(ls $src/*.c | grep -v '/main\.c$') -o "$tmp/damaged"; then
 	program damaged "$tmp/damaged" accept/hello.ci accept/types.ci accept/lengths.ci \
-		accept/several_modules.ci refuse/no_cascade.ci refuse/later_sdag.ci \
-		refuse/messages.ci
+		accept/several_modules.ci accept/compact.ci accept/when.ci accept/cpp.i \
+		refuse/no_cascade.ci refuse/later_sdag.ci refuse/messages.ci \
+		refuse/attribute_values.ci
 else
 	fail "damaged: does not compile"
 fi

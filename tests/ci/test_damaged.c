@@ -25,8 +25,10 @@ struct count {
 /* The text in a block of just its size, so that reading beyond it is noticed. */
 static void run(struct count *count, const char *text, size_t len)
 {
+	/* As the preprocessor leaves it, with its markers. */
+	bool cpp = len > 3 && text[0] == '#' && text[2] >= '0' && text[2] <= '9';
 	char *copy = malloc(len + 1);
-	struct ci ci = {.path = "damaged.ci", .text = copy, .text_bytes = len};
+	struct ci ci = {.path = "damaged.ci", .text = copy, .text_bytes = len, .cpp = cpp};
 	struct ci_module *modules;
 
 	memcpy(copy, text, len);

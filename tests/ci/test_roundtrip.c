@@ -2,7 +2,7 @@
 /*
  * test_roundtrip.c: what a stub is given is what the handler gets, for every form of
  * parameter; and the tables say what the .ci file says. The runtime is replaced by the
- * functions below: a "wire" that copies the payload to another address, so that a pointer
+ * functions in stand_in.h: a "wire" that copies the payload to another address, so that a pointer
  * into the old place would be seen, and fills fresh memory with a pattern, so that bytes
  * which nobody wrote would be seen. Compiles as C11 and as C++17.
  */
@@ -22,218 +22,7 @@ struct Cube { int row; };
 #define CK_NO_MAIN
 #include "roundtrip.def.h"
 
-/* ---- the runtime's place ---------------------------------------------------------------- */
-
-enum { HEADER = 64 };
-
-static struct mock {
-	void *self;              /* whom messages are delivered to */
-	unsigned char fill;      /* pattern of fresh memory */
-	int open;                /* payloads not yet freed */
-	const CkGenChare *opened; /* of a call that is to be closed */
-	int failures;
-	bool keep;               /* the next message goes to kept, not to its handler */
-	void *kept;
-	const char *last;        /* "send", "all", "main", "array", "group" */
-	CkIndex index;
-	CkEntryOptions options;
-	CkArrayOptions array;
-	int callback;            /* entry of the last callback made */
-	jmp_buf bad;
-	const char *bad_param;
-	long long bad_length;
-	char aborted[128];
-} mock;
-
-#define CHECK(c) ((c) ? (void)0 : fail(__LINE__, #c))
-
-static void fail(int line, const char *what)
-{
-	printf("test_roundtrip.c:%d: %s\n", line, what);
-	mock.failures++;
-}
-
-size_t CkGen_classAbove(size_t size)
-{
-	CHECK(size > CKGEN_FINE);
-	return 1000;
-}
-
-void *CkGen_allocClass(size_t size, size_t size_class)
-{
-	size_t bytes = size - CKGEN_HEAD;
-	char *p = (char *)aligned_alloc(16, CkGen_align(HEADER + bytes));
-
-	memset(p, mock.fill, HEADER + bytes);
-	memcpy(p, &bytes, sizeof bytes);
-	CHECK(size_class == (size > CKGEN_FINE ? 1000 : (size - 1) / 64));
-	mock.open++;
-	return p + HEADER;
-}
-
-static size_t bytes_of(void *payload)
-{
-	size_t bytes;
-
-	memcpy(&bytes, (char *)payload - HEADER, sizeof bytes);
-	return bytes;
-}
-
-void CkFreeMsg(void *payload)
-{
-	if (payload == NULL)
-		return;
-	free((char *)payload - HEADER);
-	mock.open--;
-}
-
-static void deliver(const CkGenChare *chare, int entry, void *payload)
-{
-	void *copy = CkGen_alloc(bytes_of(payload));
-
-	memcpy(copy, payload, bytes_of(payload));
-	memset(payload, 0xee, bytes_of(payload));
-	CkFreeMsg(payload);
-	if (mock.keep) {
-		mock.kept = copy;
-		return;
-	}
-	CHECK(entry >= 0 && entry < chare->n_entries);
-	chare->entries[entry].call(mock.self, copy);
-	CkFreeMsg(copy);
-}
-
-static void note(const char *what, const CkEntryOptions *o)
-{
-	const CkEntryOptions none = {0, 0};
-
-	mock.last = what;
-	mock.options = o != NULL ? *o : none;
-}
-
-void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
-		const CkEntryOptions *o)
-{
-	mock.index = e->index;
-	note("send", o);
-	deliver(chare, entry, payload);
-}
-
-/* Always away: a message of this PE would be delivered later, too. */
-CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
-			  size_t size_class)
-{
-	const CkGenOpen c = {CkGen_allocClass(size, size_class), entry + 1};
-	const CkIndex index = {{x, 0, 0}};
-
-	(void)id;
-	CHECK(chare->nd <= 1 && chare->entries[entry].flags % 2 == 0 && mock.opened == NULL);
-	mock.opened = chare;
-	mock.index = index;
-	return c;
-}
-
-void CkGen_close(CkGenOpen c)
-{
-	const CkGenChare *chare = mock.opened;
-
-	mock.opened = NULL;
-	note("send", NULL);
-	deliver(chare, (int)c.away - 1, c.payload);
-}
-
-void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
-		   const CkEntryOptions *o)
-{
-	(void)p;
-	note("all", o);
-	deliver(chare, entry, payload);
-}
-
-void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
-		    const CkEntryOptions *o)
-{
-	(void)p;
-	note("main", o);
-	deliver(chare, entry, payload);
-}
-
-CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload)
-{
-	CkProxy p = {77};
-
-	mock.array = *o;
-	note("array", NULL);
-	deliver(chare, 0, payload);
-	return p;
-}
-
-CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
-{
-	CkProxy p = {78};
-
-	note("group", NULL);
-	deliver(chare, 0, payload);
-	return p;
-}
-
-void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
-{
-	(void)chare;
-	mock.index = e->index;
-	return mock.self;
-}
-
-static CkCallback callback(const char *what, int entry)
-{
-	CkCallback cb;
-
-	memset(&cb, 0, sizeof cb);
-	note(what, NULL);
-	mock.callback = entry;
-	return cb;
-}
-
-CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry)
-{
-	(void)chare;
-	mock.index = e->index;
-	return callback("cb", entry);
-}
-
-CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry)
-{
-	(void)chare;
-	(void)p;
-	return callback("cbAll", entry);
-}
-
-CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
-{
-	(void)chare;
-	(void)p;
-	return callback("cbMain", entry);
-}
-
-void CkGen_badLength(const CkGenChare *chare, int entry, const char *param, long long n)
-{
-	(void)chare;
-	(void)entry;
-	mock.bad_param = param;
-	mock.bad_length = n;
-	longjmp(mock.bad, 1);
-}
-
-void CkAbort(const char *fmt, ...)
-{
-	strncpy(mock.aborted, fmt, sizeof mock.aborted - 1);
-	longjmp(mock.bad, 1);
-}
-
-int CkMyPe(void)
-{
-	return 3;
-}
+#include "stand_in.h"
 
 /* ---- the handlers ----------------------------------------------------------------------- */
 
@@ -411,6 +200,7 @@ static void begin(void)
 
 	memset(&cell, 0, sizeof cell);
 	mock.self = &cell;
+	mock.index.v[0] = -1;
 	mock.fill = 0xaa;
 	to = Cell_at(p, 3, 4);
 }
@@ -577,8 +367,11 @@ static void impossible_messages_are_reported(void)
 static void addresses_and_options_reach_the_runtime(void)
 {
 	const CProxy_Cell p = {{77}};
-	const CkEntryOptions o = {-5, CK_QUEUEING_LIFO};
+	CkEntryOptions o;
 
+	memset(&o, 0, sizeof o);
+	o.prio = -5;
+	o.queueing = CK_QUEUEING_LIFO;
 	Cell_soon(to, 1);
 	CHECK(strcmp(mock.last, "send") == 0 && mock.index.v[0] == 3 && mock.index.v[1] == 4);
 	CHECK(mock.options.prio == 0);
@@ -633,10 +426,13 @@ static void the_main_chare_gets_its_calls(void)
 static void creation_passes_parameters_and_options(void)
 {
 	const double v[] = {1, 2};
-	const CkArrayOptions o = {CkDims(4, 5), "diag"};
+	CkArrayOptions o;
 	Cube cube;
 	G g;
 
+	memset(&o, 0, sizeof o);
+	o.dims = CkDims(4, 5);
+	o.map = "diag";
 	CHECK(Cell_ckNew(CkDims(2, 3), 2, v).ck.id == 77);
 	CHECK(mock.array.dims.nd == 2 && mock.array.dims.n[1] == 3 && mock.array.map == NULL);
 	CHECK(strcmp(cell.log, "2: 1 2 ") == 0);
