@@ -232,9 +232,7 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 		}
 	}
 	rc = exchange_wires(m, fingerprint);
-	if (!rc)
-		share_agree(m);
-	return rc;
+	return rc ? rc : share_agree(m);
 }
 
 int cmi_fence(struct cmi *m)
@@ -256,6 +254,7 @@ void cmi_close(struct cmi *m)
 			close(m->wire[i]->wake_fd);
 			if (m->wire[i]->wake_socket >= 0)
 				close(m->wire[i]->wake_socket);
+			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
 	if (m->boot)

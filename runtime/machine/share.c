@@ -5,7 +5,7 @@
  *   base + 0 * SEGMENT    segment of the host's first node
  *   base + 1 * SEGMENT    ...of its second
  *
- *   a segment:  | share_head | line of PE 0 | PE 1 | ... | message memory, bump-allocated -> |
+ *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: bump-allocated -> |
  *
  * A segment is a sparse memfd: what is not touched costs nothing, and nothing has a name that
  * could be left behind. Others open it through /proc/PID/fd/FD.
@@ -15,6 +15,7 @@
  * message holds a reference instead of a pointer.
  */
 #include "machine_int.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,8 +33,15 @@ enum {
 	OFFSET_BITS = 48,
 	/* Polls that find messages for one that also takes blocks back. */
 	RETURNS_PERIOD = 16,
-	/* Handler number of a put by message: the machine's own, no scheduler has so many. */
+	/* The machine's own handlers: no scheduler has so many. A put by message; the offer of a
+	 * ring. */
 	PUT_HANDLER = UINT16_MAX,
+	RING_HANDLER = UINT16_MAX - 1,
+	/* Rings that a PE reads, 16 KB each, for the first who want one: an empty one costs 2 ns in
+	 * every pass. */
+	RINGS_MOST = 8,
+	/* Messages of a pair before it gets a ring: start-up and shut-down need none. */
+	RING_AFTER = 16,
 };
 
 /* Address space per segment: as much as the machine has memory, so that memory ends first;
@@ -52,15 +60,46 @@ struct share_line {
 	_Alignas(LINE) _Atomic uint64_t inbox;    /* references, newest first */
 	_Alignas(LINE) _Atomic uint64_t returns;  /* our blocks, given back */
 	_Alignas(LINE) atomic_bool sleeping;
+	atomic_int n_rings;                       /* that this PE reads, or soon will */
 };
 
-/** As a put by message travels. */
+/** What follows the head of a put by message, before the bytes. */
 struct share_put {
-	struct cmi_msg head;
 	struct cmi_put_head put;
 	uint64_t bytes;
 };
-_Static_assert(sizeof(struct share_put) == 64, "the body starts on a cache line");
+_Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == LINE, "then the bytes");
+
+/** What follows the head of the offer of a ring. */
+struct share_offer {
+	uint64_t ref;
+	uint64_t number;            /* place in the receiver's in[] */
+};
+
+/** A PE's way to another one of the host. */
+struct share_out {
+	struct share_line *line;
+	struct ring_writer ring;    /* if `mark` */
+	uint32_t n_past;            /* messages that went by the stack since it has one */
+	unsigned n_sent;            /* before */
+	uint8_t mark;               /* which of the receiver's rings, from 1; 0: none */
+	int node, local;
+};
+
+/** A ring that a PE reads. */
+struct share_in {
+	struct ring_reader ring;    /* .ring NULL: not offered yet */
+	uint32_t n_past;            /* messages of the pair that came by the stack */
+	int src_pe;
+};
+
+/** One PE's; only it reads and writes this. */
+struct share_pe {
+	struct share_line *line;
+	int n_in;                   /* of in[]: the last is in use, others may not yet be */
+	struct share_in in[RINGS_MOST];
+	struct share_out *out[];    /* [n_pes of the job], NULL: nothing sent yet */
+};
 
 struct share {
 	char *base;
@@ -88,9 +127,9 @@ static struct share_line *line_of(const struct share *s, int number, int local)
 	return (struct share_line *)(void *)lines + local;
 }
 
-static uint64_t ref_of(const struct share *s, const struct cmi_msg *m)
+static uint64_t ref_of(const struct share *s, const void *p)
 {
-	uint64_t at = (uint64_t)((const char *)m - s->base);
+	uint64_t at = (uint64_t)((const char *)p - s->base);
 
 	return at / s->segment << OFFSET_BITS | at % s->segment;
 }
@@ -255,7 +294,24 @@ int share_map(struct cmi *m, const struct share_name *names)
 	return 0;
 }
 
-void share_agree(struct cmi *m)
+/* What the PEs of this node keep about others. */
+static int open_pes(struct cmi *m)
+{
+	struct share *s = m->share;
+
+	for (int i = 0; i < m->o.n_pes; i++) {
+		struct share_pe *p =
+			calloc(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *));
+
+		if (!p)
+			return -ENOMEM;
+		p->line = line_of(s, s->me, i);
+		m->wire[i]->share = p;
+	}
+	return 0;
+}
+
+int share_agree(struct cmi *m)
 {
 	struct share *s = m->share;
 
@@ -270,7 +326,8 @@ void share_agree(struct cmi *m)
 			s->any = true;
 	}
 	if (m->o.verbose && s->any && m->job.node == 0)
-		machine_say("messages between nodes of one host pass by reference");
+		machine_say("messages between nodes of one host pass through their memory");
+	return s->any ? open_pes(m) : 0;
 }
 
 bool share_reaches(const struct share *s, int node)
@@ -388,72 +445,152 @@ static __attribute__((noinline, cold)) void wake(struct cmi_pe *w, int node, int
 		       len);
 }
 
-/* seq_cst store and load: they pair with the exchange in push and the load behind it; either
- * the sender sees that we sleep, or we see its message. */
+/* seq_cst store and loads: they pair with the exchanges in push and ring_publish and the load
+ * behind them; either the sender sees that we sleep, or we see its message. */
 bool share_sleep_begin(struct cmi_pe *w)
 {
-	struct share *s = w->m->share;
-	struct share_line *line;
+	struct share_pe *p = w->share;
+	bool empty;
+	uint64_t tag;
 
-	if (!s->any)
+	if (!p)
 		return true;
-	line = line_of(s, s->me, w->local);
-	atomic_store_explicit(&line->sleeping, true, memory_order_seq_cst);
-	if (!atomic_load_explicit(&line->inbox, memory_order_seq_cst))
-		return true;
-	share_sleep_end(w);
-	return false;
+	atomic_store_explicit(&p->line->sleeping, true, memory_order_seq_cst);
+	empty = !atomic_load_explicit(&p->line->inbox, memory_order_seq_cst);
+	for (int i = 0; i < p->n_in && empty; i++)
+		empty = !p->in[i].ring.ring || !ring_look(&p->in[i].ring, &tag);
+	if (!empty)
+		share_sleep_end(w);
+	return empty;
 }
 
 void share_sleep_end(struct cmi_pe *w)
 {
-	struct share *s = w->m->share;
 	char drop[16];
 
-	if (!s->any)
+	if (!w->share)
 		return;
-	atomic_store_explicit(&line_of(s, s->me, w->local)->sleeping, false,
-			      memory_order_relaxed);
+	atomic_store_explicit(&w->share->line->sleeping, false, memory_order_relaxed);
 	while (w->wake_socket >= 0 && recv(w->wake_socket, drop, sizeof drop, MSG_DONTWAIT) >= 0)
 		;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------ */
 
-void share_will_send(struct cmi_pe *w, int dst_pe)
+static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe *w, int dst_pe)
 {
 	struct share *s = w->m->share;
 	const struct cmi_job *j = &w->m->job;
-	int node = j->node_of[dst_pe];
+	struct share_out *o = calloc(1, sizeof *o);
 
-	__builtin_prefetch(&line_of(s, s->number[node], dst_pe - j->first_pe[node])->inbox, 1);
+	if (!o)
+		machine_die(w->m, "PE %d: no memory to send to PE %d", w->pe, dst_pe);
+	o->node = j->node_of[dst_pe];
+	o->local = dst_pe - j->first_pe[o->node];
+	o->line = line_of(s, s->number[o->node], o->local);
+	return w->share->out[dst_pe] = o;
+}
+
+/* A place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data goes
+ * with it. */
+static int claim_ring(struct share_line *line)
+{
+	int n = atomic_load_explicit(&line->n_rings, memory_order_relaxed);
+
+	while (n < RINGS_MOST)
+		if (atomic_compare_exchange_weak_explicit(&line->n_rings, &n, n + 1,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return n;
+	return -1;
+}
+
+/* By reference: any size, any number of senders. */
+static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg *m)
+{
+	m->mark = o->mark;
+	o->n_past++;
+	push(&o->line->inbox, m, ref_of(w->m->share, m));
+}
+
+/* Make a ring for the pair and offer it by the stack. What is written into it from now on is
+ * behind the offer. */
+static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct share_out *o)
+{
+	struct share *s = w->m->share;
+	int number = claim_ring(o->line);
+	struct ring *ring = number < 0 ? NULL : share_alloc(s, sizeof *ring); /* never used: zero */
+	struct share_offer *offer;
+	struct cmi_msg *m;
+
+	if (!ring)
+		return;
+	m = w->m->client.msg_alloc(w->owner, sizeof *m + sizeof *offer);
+	offer = (struct share_offer *)(void *)(m + 1);
+	m->handler = RING_HANDLER;
+	m->src_pe = w->pe;
+	offer->ref = ref_of(s, ring);
+	offer->number = (uint64_t)number;
+	send_by_stack(w, o, m);
+	ring_writer_init(&o->ring, ring);
+	o->mark = (uint8_t)(number + 1);
+	o->n_past = 0;
+}
+
+/* By value: the message's memory is ours again at once. That saves the receiver's inbox line,
+ * the message's head and the way back. */
+static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
+			 struct cmi_msg *m)
+{
+	slot->prio = m->prio;
+	slot->n_past = o->n_past;
+	ring_copy(slot->body, m + 1, m->size - sizeof *m);
+	ring_publish(&o->ring, slot, ring_tag(m->flags, m->handler, (uint16_t)m->size));
+	w->m->client.msg_free(w->owner, m);
+}
+
+void share_will_send(struct cmi_pe *w, int dst_pe)
+{
+	const struct share_out *o = w->share->out[dst_pe];
+
+	if (o && !o->mark)
+		__builtin_prefetch(&o->line->inbox, 1);
 }
 
 void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
-	struct share *s = w->m->share;
-	const struct cmi_job *j = &w->m->job;
-	int node = j->node_of[dst_pe], local = dst_pe - j->first_pe[node];
-	struct share_line *line = line_of(s, s->number[node], local);
+	struct share_out *o = w->share->out[dst_pe];
+	struct ring_slot *slot = NULL;
 
-	push(&line->inbox, m, ref_of(s, m));
-	if (__builtin_expect(atomic_load_explicit(&line->sleeping, memory_order_seq_cst), 0))
-		wake(w, node, local, line);
+	if (__builtin_expect(!o, 0))
+		o = out_open(w, dst_pe);
+	if (o->mark && m->size <= sizeof *m + RING_BODY_MOST)
+		slot = ring_claim(&o->ring);
+	if (__builtin_expect(slot != NULL, 1)) {
+		send_by_ring(w, o, slot, m);
+	} else {
+		send_by_stack(w, o, m);
+		if (!o->mark && ++o->n_sent == RING_AFTER)
+			offer_ring(w, o);
+	}
+	if (__builtin_expect(atomic_load_explicit(&o->line->sleeping, memory_order_seq_cst), 0))
+		wake(w, o->node, o->local, o->line);
 }
 
 bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		  size_t bytes)
 {
-	struct share_put *p =
-		(struct share_put *)w->m->client.msg_alloc(w->owner, sizeof *p + bytes);
+	struct cmi_msg *m =
+		w->m->client.msg_alloc(w->owner, sizeof *m + sizeof(struct share_put) + bytes);
+	struct share_put *p = (struct share_put *)(void *)(m + 1);
 
-	p->head.handler = PUT_HANDLER;
-	p->head.src_pe = w->pe;
+	m->handler = PUT_HANDLER;
+	m->src_pe = w->pe;
 	p->put = *h;
 	p->bytes = bytes;
 	if (bytes)
 		memcpy(p + 1, src, bytes);
-	share_send(w, dst_pe, &p->head);
+	share_send(w, dst_pe, m);
 	return true;
 }
 
@@ -465,22 +602,108 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	push(&line_of(s, (int)(ref >> OFFSET_BITS), msg->home)->returns, msg, ref);
 }
 
+/* ---- receiving ---------------------------------------------------------------------------------- */
+
+static void put_arrived(struct cmi_pe *w, int src_pe, const void *body)
+{
+	const struct share_put *p = body;
+
+	w->m->client.put_arrived(w->owner, src_pe, &p->put, p + 1, p->bytes);
+}
+
+/* The sender has claimed its place (claim_ring). */
+static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
+{
+	const struct share_offer *offer = (const struct share_offer *)(const void *)(m + 1);
+	struct share_pe *p = w->share;
+
+	ring_reader_init(&p->in[offer->number].ring,
+			 (struct ring *)(void *)msg_of(w->m->share, offer->ref));
+	p->in[offer->number].src_pe = m->src_pe;
+	if (p->n_in <= (int)offer->number)
+		p->n_in = (int)offer->number + 1;
+}
+
+/* By reference: it goes back where it came from. */
 static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
-	const struct share_put *p = (const struct share_put *)m;
-
 	m->next = NULL;
+	m->mark = 0;
 	m->origin = CMI_ORIGIN_SHARED;
-	if (__builtin_expect(m->handler != PUT_HANDLER, 1)) {
+	if (__builtin_expect(m->handler < RING_HANDLER, 1)) {
 		w->m->client.msg_arrived(w->owner, m);
 		return;
 	}
-	w->m->client.put_arrived(w->owner, m->src_pe, &p->put, p + 1, p->bytes);
+	if (m->handler == PUT_HANDLER)
+		put_arrived(w, m->src_pe, m + 1);
+	else
+		offer_arrived(w, m);
 	share_give_back(w->m, m);
 }
 
+static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *slot, uint64_t tag)
+{
+	uint16_t size = ring_size(tag);
+	struct cmi_msg *m;
+
+	if (__builtin_expect(ring_handler(tag) == PUT_HANDLER, 0)) {
+		put_arrived(w, src_pe, slot->body);
+		return;
+	}
+	m = w->m->client.msg_alloc(w->owner, size);
+	m->handler = ring_handler(tag);
+	m->flags = ring_flags(tag);
+	m->src_pe = src_pe;
+	m->prio = slot->prio;
+	ring_copy(m + 1, slot->body, size - sizeof *m);
+	w->m->client.msg_arrived(w->owner, m);
+}
+
+/* Until the ring is empty, or its next message is behind one that is still on the stack. At
+ * most one lap. */
+static int take_ring(struct cmi_pe *w, struct share_in *in)
+{
+	const struct ring_slot *slot;
+	uint64_t tag;
+	int n = 0;
+
+	while (n < RING_SLOTS && (slot = ring_look(&in->ring, &tag)) &&
+	       slot->n_past == in->n_past) {
+		slot_arrived(w, in->src_pe, slot, tag);
+		ring_release(&in->ring);
+		n++;
+	}
+	return n;
+}
+
+static int take_rings(struct cmi_pe *w)
+{
+	struct share_pe *p = w->share;
+	int n = 0;
+
+	for (struct share_in *in = p->in; in < p->in + p->n_in; in++)
+		if (in->ring.ring)
+			n += take_ring(w, in);
+	return n;
+}
+
+/* A message from the stack whose pair has a ring: what its sender wrote there before comes
+ * first. All of it is visible, because we have this message. */
+static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
+{
+	struct share_in *in;
+	int n;
+
+	if (!m->mark)
+		return 0;
+	in = &w->share->in[m->mark - 1];
+	n = take_ring(w, in);
+	in->n_past++;
+	return n;
+}
+
 /* A stack gives the newest first: turn it round, then deliver. */
-static int deliver(struct cmi_pe *w, uint64_t ref)
+static int take_stack(struct cmi_pe *w, uint64_t ref)
 {
 	struct share *s = w->m->share;
 	struct cmi_msg *in_order = NULL;
@@ -496,6 +719,7 @@ static int deliver(struct cmi_pe *w, uint64_t ref)
 	}
 	for (struct cmi_msg *m = in_order, *next; m; m = next, n++) {
 		next = m->next;
+		n += take_earlier(w, m);
 		arrived(w, m);
 	}
 	return n;
@@ -515,21 +739,28 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 
 int share_progress(struct cmi_pe *w)
 {
-	struct share *s = w->m->share;
-	struct share_line *line;
+	struct share_pe *p = w->share;
 	uint64_t ref;
-	int n = 0;
+	int n;
 
-	if (!s->any)
+	if (!p)
 		return 0;
-	line = line_of(s, s->me, w->local);
-	if ((ref = take(&line->inbox)))
-		n = deliver(w, ref);
+	n = take_rings(w);
+	if ((ref = take(&p->line->inbox)))
+		n += take_stack(w, ref);
 	/* To take a block back touches lines that another core holds: not while a message that
 	 * has just come waits for its handler, except now and then. */
 	if (n && ++w->n_late_returns % RETURNS_PERIOD)
 		return n;
-	if ((ref = take(&line->returns)))
+	if ((ref = take(&p->line->returns)))
 		take_back(w, ref);
 	return n;
+}
+
+void share_pe_close(struct cmi_pe *w)
+{
+	for (int pe = 0; w->share && pe < w->m->job.n_pes; pe++)
+		free(w->share->out[pe]);
+	free(w->share);
+	w->share = NULL;
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share.h: messages between the nodes of one host, handed over by reference.
+ * share.h: messages between the nodes of one host, handed over in shared memory.
  *
  * All message memory of a node lies in one segment, which the other nodes of its host map. A
- * message to one of them is not copied: a reference to it is pushed onto the target PE's
+ * message to one of them need not be copied: a reference to it is pushed onto the target PE's
  * inbox, a stack in the target's segment that any process pushes to with one
  * compare-and-swap (scheduler/send.c does the same within a process). When the receiver is done,
  * it pushes the block onto its owner's stack of returns.
  *
- * A process that dies leaves every stack whole: a push is one atomic step, before which
- * nothing is visible. So a killed node cannot wedge the others, as it can in UCX's shared FIFO.
+ * Small messages of two PEs that talk go through a ring of their own (ring.h), by value: one to
+ * four cache lines move, where the stack moves five to eight. A full ring makes nobody wait:
+ * what does not fit goes by the stack. Order: each slot says how many messages of the pair went
+ * by the stack before it, and is not read until these have come; a message from the stack
+ * comes after all that its sender wrote into the ring before, and all of that is visible when
+ * the message is.
+ *
+ * A process that dies leaves every stack and ring whole: a push or the store of a tag is one
+ * atomic step, before which nothing is visible. So a killed node cannot wedge the others, as it
+ * can in UCX's shared FIFO.
  */
 #ifndef SHARE_H
 #define SHARE_H
@@ -35,7 +43,7 @@ void share_close(struct cmi *m);
 
 /** Main, after the fence that follows share_map: who can be reached. Both sides must have
  * mapped each other. */
-void share_agree(struct cmi *m);
+int share_agree(struct cmi *m);
 /** Any thread. Whether messages to that node go this way; fixed by share_agree. */
 bool share_reaches(const struct share *s, int node);
 
@@ -44,6 +52,8 @@ void *share_alloc(struct share *s, size_t bytes);
 
 /** PE. The socket through which this PE is woken; -1 when nothing is shared. */
 int share_pe_open(struct cmi *m, int local);
+/** Main, when all PEs have stopped. */
+void share_pe_close(struct cmi_pe *w);
 
 /* PE, as their namesakes in cmi.h. */
 void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);

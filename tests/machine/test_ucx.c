@@ -9,6 +9,7 @@
 #include "../../runtime/machine/cmi.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct pe {
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
 	size_t n_done;
+	size_t n_small_here, n_small_there; /* of the storm: copied to us, or left with the sender */
 };
 
 struct node {
@@ -45,6 +47,8 @@ struct node {
 	struct pe *pes;
 	int n;
 	size_t n_storm; /* messages of each PE pair's order test, all PEs of a node together */
+	bool shares;    /* messages do not go through UCX */
+	bool crowded;   /* more PEs than cores */
 	pthread_barrier_t barrier;
 	atomic_int n_arrived, stage;
 };
@@ -137,6 +141,10 @@ static void on_arrived(void *owner, struct cmi_msg *m)
 		CHECK((uint32_t)m->prio == (uint32_t)p->seen[m->src_pe]);
 		check_content(m, p->seen[m->src_pe]++);
 		p->n_storm++;
+		if (m->size <= 200 && m->origin == CMI_ORIGIN_SHARED)
+			p->n_small_there++;
+		else if (m->size <= 200)
+			p->n_small_here++;
 		m->next = p->over;
 		p->over = m;
 		break;
@@ -184,6 +192,8 @@ static int progress(struct pe *p)
 		p->over = m->next;
 		msg_free(p, m);
 	}
+	if (!n && p->node->crowded)
+		sched_yield();
 	return n;
 }
 
@@ -281,7 +291,8 @@ static void test_order(struct pe *p)
 			if (j->node_of[pe] != j->node)
 				cmi_send(p->wire, pe,
 					 message(p, STORM, storm_size(&s), sent[pe]++));
-		if (next_random(&s) % 4)
+		/* Now and then nobody looks for a while. */
+		if (i / 128 % 2 && next_random(&s) % 4)
 			progress(p);
 		/* What flow control does above this layer. */
 		while (p->n_alive > 200)
@@ -394,6 +405,37 @@ static void test_mapped(struct pe *p)
 	cmi_detach(p->wire, r);
 	meet(p, theirs ? "the neighbour's memory is written through a pointer"
 		       : "memory that this transport cannot map has no pointer");
+	cmi_mem_free(p->node->m, mine);
+}
+
+/** The receiver does not look before all have been sent: what does not fit into the ring of the
+ * pair goes another way, and so does every large one in between. */
+static void test_full_ring(struct pe *p)
+{
+	enum { N = 400 };
+	uint64_t *mine = cmi_mem_alloc(p->node->m, 8);
+	struct offer o = swap_offers(p, mine, 8);
+	struct cmi_remote *r = cmi_attach(p->wire, p->peer, &o.key, o.addr);
+	uint64_t *theirs = cmi_remote_ptr(r, o.addr), n = theirs ? N : 0;
+
+	memset(p->seen, 0, sizeof p->seen);
+	p->n_storm = p->n_small_here = p->n_small_there = 0;
+	meet(p, NULL);
+	for (uint64_t i = 0; i < n; i++)
+		cmi_send(p->wire, p->peer, message(p, STORM, i % 7 ? 32 + i % 160 : 3000, i));
+	if (theirs)
+		__atomic_store_n(theirs, 1, __ATOMIC_RELEASE);
+	while (theirs && !__atomic_load_n(mine, __ATOMIC_ACQUIRE))
+		sched_yield();
+	for (uint64_t i = n; i < n + N; i++)
+		cmi_send(p->wire, p->peer, message(p, STORM, 100, i));
+	while (p->n_storm < n + N)
+		progress(p);
+	while (p->n_alive)
+		progress(p);
+	CHECK(!theirs || !p->node->shares || (p->n_small_here && p->n_small_there));
+	cmi_detach(p->wire, r);
+	meet(p, "800 messages that nobody takes keep their order");
 	cmi_mem_free(p->node->m, mine);
 }
 
@@ -527,7 +569,7 @@ static void measure(struct pe *p)
 	meet(p, NULL);
 	t = now();
 	for (int i = 0; i < N; i++)
-		progress(p);
+		cmi_progress(p->wire);
 	if (p->me == 0)
 		printf("     idle cmi_progress: %.0f ns, poll period %d\n", (now() - t) / N * 1e9,
 		       cmi_poll_period(p->wire));
@@ -554,6 +596,7 @@ static void *pe_main(void *arg)
 	test_put_am(p);
 	test_holding(p);
 	test_mapped(p);
+	test_full_ring(p);
 	test_puts(p);
 	test_naive(p);
 	test_foreign(p);
@@ -580,20 +623,23 @@ static void lead(struct node *n, int n_meetings)
 /** One node of the job: argv is n_pes, messages of the order test, "v" for verbose. */
 static int node_main(int argc, char **argv)
 {
+	const char *share = getenv("CK_SHARE");
 	struct node n = {.n = argc > 1 ? atoi(argv[1]) : 1,
+			 .shares = share && strcmp(share, "1") == 0,
 			 .n_storm = argc > 2 ? (size_t)atoi(argv[2]) : STORM_MESSAGES};
 	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 3};
 	pthread_t thread[PES_MAX];
 
-	/* meetings: start, sizes, order, put_am 2, holding, mapped, puts 7, naive,
+	/* meetings: start, sizes, order, put_am 2, holding, mapped, full ring 2, puts 7, naive,
 	 * foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 7 + 1 + 1 + 3 + 2 + 1 };
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);
 	pthread_barrier_init(&n.barrier, NULL, (unsigned)n.n + 1);
 	CHECK(cmi_open(&o, &CLIENT, &n.m) == 0);
 	n.job = cmi_job(n.m);
+	n.crowded = n.job->pes_on_host > sysconf(_SC_NPROCESSORS_ONLN);
 	CHECK(n.job->n_nodes % 2 == 0 && n.job->n_pes <= PES_MAX);
 	CHECK(strcmp(cmi_name(n.m), "ucx") == 0);
 	for (int i = 0; i < n.n; i++) {
@@ -627,6 +673,8 @@ static const struct variant VARIANTS[] = {
 	{"0", "UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
 	{"1", "UCX_PROTO_ENABLE", "n", "2", "1", "1", "20000"},
 	{"1", "UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
+	/* More neighbours than a PE reads rings. */
+	{"1", "UCX_PROTO_ENABLE", "n", "12", "3", "3", "1000"},
 };
 
 /** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
@@ -648,8 +696,8 @@ static bool run_variant(const struct variant *v, char *self)
 	int status;
 
 	find_ckrun(self, ckrun, sizeof ckrun);
-	printf("-- %s nodes of %s PEs, CK_SHARE=%s %s=%s\n", v->pes[0] == '1' ? v->nodes : "2",
-	       v->pes, v->share, v->name, v->value);
+	printf("-- %d nodes of %s PEs, CK_SHARE=%s %s=%s\n", atoi(v->nodes) / atoi(v->ppn), v->pes,
+	       v->share, v->name, v->value);
 	pid = fork();
 	if (pid == 0) {
 		setenv("CK_SHARE", v->share, 1);

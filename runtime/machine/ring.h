@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot is
+ * four cache lines of which a message uses as many as it needs; the first holds the tag that
+ * tells the reader that the slot is full, so a small message crosses in one line:
+ *
+ *   0      8      12     16                     64                               256
+ *   +------+------+------+----------------------+---------- - - - ---------------+
+ *   | tag  | prio | past | body                                                  |
+ *   +------+------+------+----------------------+---------- - - - ---------------+
+ *
+ *   tag:  lap (24 bits) | flags (8) | handler (16) | size (16)
+ *
+ * The lap is the number of the writer's round, from 1, so nobody has to empty a slot; what a slot
+ * held one lap ago has another one. Fresh memory is lap 0. The reader tells the writer how far it
+ * is once in a quarter of a lap, so that line seldom moves.
+ *
+ * A writer that dies leaves a slot whole or invisible: the tag is stored last.
+ */
+#ifndef RING_H
+#define RING_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	RING_LINE = 64,
+	RING_SLOTS = 64,           /* a power of two */
+	RING_SLOT_BYTES = 256,
+	RING_HEAD_BYTES = 16,
+	RING_BODY_MOST = RING_SLOT_BYTES - RING_HEAD_BYTES,
+	RING_REPORT = RING_SLOTS / 4,
+	RING_LAP_SHIFT = 40,
+};
+
+struct ring_slot {
+	_Atomic uint64_t tag;
+	int32_t prio;
+	uint32_t n_past;           /* share.c: messages of the pair that went before by the stack */
+	unsigned char body[RING_BODY_MOST];
+};
+_Static_assert(sizeof(struct ring_slot) == RING_SLOT_BYTES, "slots lie on cache lines");
+
+/** In shared memory, zeroed, aligned to a cache line. */
+struct ring {
+	/* Written by the reader, seldom read by the writer. */
+	_Atomic uint64_t n_read;   /* slots; those below may be written again */
+	/* Written by the writer. */
+	_Alignas(RING_LINE) struct ring_slot slot[RING_SLOTS];
+};
+
+/** The writer's own view. */
+struct ring_writer {
+	struct ring *ring;
+	uint64_t n_written, limit; /* slots; limit: as far as is known to be free */
+};
+
+/** The reader's. */
+struct ring_reader {
+	struct ring *ring;         /* NULL: none */
+	const struct ring_slot *next;
+	uint64_t lap;              /* that makes *next a new one */
+	uint64_t n_read;
+};
+
+/* The lap of the n-th slot, where it belongs in a tag. 24 bits: it comes round after 10^9 slots,
+ * but a slot's last content is always one lap old. */
+static inline uint64_t ring_lap(uint64_t n)
+{
+	return (n / RING_SLOTS + 1) << RING_LAP_SHIFT;
+}
+
+static inline void ring_reader_init(struct ring_reader *r, struct ring *ring)
+{
+	*r = (struct ring_reader){ .ring = ring, .next = ring->slot, .lap = ring_lap(0) };
+}
+
+static inline void ring_writer_init(struct ring_writer *w, struct ring *ring)
+{
+	*w = (struct ring_writer){ .ring = ring, .limit = RING_SLOTS };
+}
+
+static inline uint64_t ring_tag(uint8_t flags, uint16_t handler, uint16_t size)
+{
+	return (uint64_t)flags << 32 | (uint64_t)handler << 16 | size;
+}
+
+static inline uint8_t ring_flags(uint64_t tag) { return (uint8_t)(tag >> 32); }
+static inline uint16_t ring_handler(uint64_t tag) { return (uint16_t)(tag >> 16); }
+static inline uint16_t ring_size(uint64_t tag) { return (uint16_t)tag; }
+
+/** Writer. The slot to be written next, or NULL when the ring is full. */
+static inline struct ring_slot *ring_claim(struct ring_writer *w)
+{
+	if (__builtin_expect(w->n_written == w->limit, 0)) {
+		/* Acquire: pairs with ring_release; the reader's last look at these slots came
+		 * before we write them. */
+		w->limit = atomic_load_explicit(&w->ring->n_read, memory_order_acquire) + RING_SLOTS;
+		if (w->n_written == w->limit)
+			return NULL;
+	}
+	return &w->ring->slot[w->n_written % RING_SLOTS];
+}
+
+/* Sanitizers do not know fences. Ours says nothing about data, only about sleep. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wtsan"
+/** Writer. Hand over the claimed slot. The store is a release: it makes the body visible to
+ * ring_look. The fence is seq_cst: with the load of `sleeping` behind it, it is one half of the
+ * handshake in share_sleep_begin. One exchange would do for both, but it waits until the body is
+ * written, and meanwhile a reader that looks takes the line away: 4 % of a round trip. */
+static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, uint64_t tag)
+{
+	atomic_store_explicit(&slot->tag, ring_lap(w->n_written++) | tag, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+#pragma GCC diagnostic pop
+
+/** Reader. The next slot and its tag, or NULL when there is none. */
+static inline const struct ring_slot *ring_look(const struct ring_reader *r, uint64_t *tag_p)
+{
+	/* As an acquire it pairs with ring_publish; seq_cst for share_sleep_begin, where it comes
+	 * after the store of `sleeping`. */
+	uint64_t tag = atomic_load_explicit(&r->next->tag, memory_order_seq_cst);
+
+	*tag_p = tag;
+	return (tag ^ r->lap) >> RING_LAP_SHIFT ? NULL : r->next;
+}
+
+/** Reader. The slot that ring_look gave has been used. */
+static inline void ring_release(struct ring_reader *r)
+{
+	r->next++;
+	/* Release: pairs with ring_claim. */
+	if (++r->n_read % RING_REPORT == 0)
+		atomic_store_explicit(&r->ring->n_read, r->n_read, memory_order_release);
+	if (r->n_read % RING_SLOTS == 0) {
+		r->next = r->ring->slot;
+		r->lap = ring_lap(r->n_read);
+	}
+}
+
+/** Copy a body, in steps of 16 bytes: both sides have room for the last one. */
+static inline void ring_copy(void *to, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 16)
+		memcpy((char *)to + i, (const char *)from + i, 16);
+}
+
+#endif
