@@ -164,8 +164,8 @@ const char *cmi_name(const struct cmi *m);
 
 /* ---- sending ---------------------------------------------------------------------- */
 
-/** Send `m`, which lies in message memory (cmi_message_memory), to a PE of another node.
- * Takes ownership; frees through client->msg_free when done, perhaps before returning. The
+/** Send `m`, which lies in message memory (cmi_message_memory) or has arrived, to a PE of another
+ * node. Takes ownership; frees through client->msg_free when done, perhaps before returning. The
  * memory of a message, received ones too, is as large as its size rounded up to 16 bytes.
  * Never blocks. FIFO per (wire, dst_pe). */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);

@@ -355,6 +355,35 @@ static void test_holding(struct pe *p)
 	meet(p, "1000 unreleased messages all arrive, at most 128 in receive buffers");
 }
 
+/** Messages that came in a receive buffer, from another's memory, or as a copy, are sent on: from
+ * each PE to the one two nodes further, and from there to that one's neighbour. */
+static void test_sending_on(struct pe *p)
+{
+	enum { N = 40 };
+	static const size_t SIZES[] = {40, 200, 2000, 20000};
+	const struct cmi_job *j = p->node->job;
+	int across = (p->me + 2 * j->my_n_pes) % j->n_pes;
+
+	for (uint64_t i = 0; i < N && j->n_nodes >= 4; i++)
+		cmi_send(p->wire, across, message(p, HOLD, SIZES[i % 4], i));
+	p->n_held = 0;
+	while (j->n_nodes >= 4 && p->n_held < N)
+		progress(p);
+	meet(p, NULL);
+	for (size_t i = 0, n = p->n_held; i < n; i++) {
+		struct cmi_msg *m = p->held[i];
+
+		m->handler = STORM;
+		cmi_send(p->wire, p->peer, m);
+	}
+	memset(p->seen, 0, sizeof p->seen);
+	for (p->n_storm = 0; j->n_nodes >= 4 && p->n_storm < N;)
+		progress(p);
+	while (p->n_alive)
+		progress(p);
+	meet(p, "messages that came from elsewhere can be sent on");
+}
+
 /** What a node sends about its memory. */
 struct offer {
 	uint64_t addr;
@@ -595,6 +624,7 @@ static void *pe_main(void *arg)
 	test_order(p);
 	test_put_am(p);
 	test_holding(p);
+	test_sending_on(p);
 	test_mapped(p);
 	test_full_ring(p);
 	test_puts(p);
@@ -630,9 +660,11 @@ static int node_main(int argc, char **argv)
 	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 3};
 	pthread_t thread[PES_MAX];
 
-	/* meetings: start, sizes, order, put_am 2, holding, mapped, full ring 2, puts 7, naive,
-	 * foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
+	if (share && strcmp(share, "mixed") == 0 && atoi(getenv("PMI_RANK")) >= 2)
+		setenv("CK_SHARE", "0", 1);
+	/* meetings: start, sizes, order, put_am 2, holding, sending on 2, mapped, full ring 2,
+	 * puts 7, naive, foreign, sleep 3, measure 2, end */
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);
@@ -675,6 +707,8 @@ static const struct variant VARIANTS[] = {
 	{"1", "UCX_PROTO_ENABLE", "n", "4", "2", "2", "8000"},
 	/* More neighbours than a PE reads rings. */
 	{"1", "UCX_PROTO_ENABLE", "n", "12", "3", "3", "1000"},
+	/* As on two hosts: nodes 0 and 1 share, the others and between them is UCX. */
+	{"mixed", "UCX_PROTO_ENABLE", "n", "4", "1", "1", "1000"},
 };
 
 /** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
