@@ -101,6 +101,7 @@ struct cmi_pe {
 	unsigned n_late_returns; /* share.c: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* polls that left the back end out */
 	bool network;    /* another node exists */
+	bool all_shared; /* and all of them are reached through shared memory */
 	struct share_pe *share; /* share.c's; NULL: no other node shares memory with us */
 	void *alt_stack; /* the fault handlers' stack of this thread, or NULL */
 };

@@ -298,6 +298,10 @@ int share_map(struct cmi *m, const struct share_name *names)
 static int open_pes(struct cmi *m)
 {
 	struct share *s = m->share;
+	bool all = true;
+
+	for (int node = 0; node < m->job.n_nodes; node++)
+		all = all && share_reaches(s, node);
 
 	for (int i = 0; i < m->o.n_pes; i++) {
 		struct share_pe *p =
@@ -307,6 +311,7 @@ static int open_pes(struct cmi *m)
 			return -ENOMEM;
 		p->line = line_of(s, s->me, i);
 		m->wire[i]->share = p;
+		m->wire[i]->all_shared = all;
 	}
 	return 0;
 }
