@@ -232,6 +232,19 @@ for path in memory rma message; do
 	examples_at 2x2 --recv malloc
 done
 
+for polled in 0 8; do
+	group "CK_DIRECT_POLL_MAX=$polled"
+	with=(env CK_DIRECT_POLL_MAX=$polled)
+	for shape in 2x1 1x2 2x2 4x1; do
+		programs_at $shape channels qd
+		examples_at $shape
+	done
+	with+=(CK_CHECK=1)
+	programs_at 2x2 channels
+	with=(env CK_DIRECT_POLL_MAX=$polled CK_DIRECT_PATH=rma)
+	run_at 2x2 "$ok" $P/channels
+done
+
 group "tcp"
 with=(env UCX_TLS=tcp,self)
 programs_at 2x1 "${programs[@]}"

@@ -41,27 +41,32 @@ static bool reserve_rung(struct direct_rung *r, uint32_t n)
 	return true;
 }
 
+/** Room for all that may be polled when there are `n` channels; so that ready never allocates. */
+static bool reserve_set(struct direct_pe *d, uint32_t n)
+{
+	return pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
+}
+
 /** Records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
 static void grow(struct pe *pe, struct direct_pe *d)
 {
 	struct cmi *m = pe->node->machine;
 	uint32_t i = d->n_channels / DIRECT_BLOCK;
-	size_t bytes = DIRECT_BLOCK * sizeof(struct direct_line);
+	size_t bytes = sizeof(struct direct_shared);
 	struct direct_channel_block *b = aligned_alloc(_Alignof(struct direct_channel_block),
 						       sizeof(*b));
 	struct direct_channel_block **blocks =
 		realloc(d->channel_blocks, (i + 1) * sizeof(*blocks));
 
-	/* Reserved here, so that ready never allocates. */
-	if (!b || !blocks || !pollset_reserve(&d->set, d->n_channels + DIRECT_BLOCK) ||
+	if (!b || !blocks || !reserve_set(d, d->n_channels + DIRECT_BLOCK) ||
 	    !reserve_rung(&d->rung, d->n_channels + DIRECT_BLOCK))
 		csd_abort(pe, "CkDirect_createHandle: no memory for channels");
 	memset(b, 0, sizeof(*b));
-	b->lines = cmi_mem_alloc(m, bytes);
-	if (!b->lines)
+	b->shared = cmi_mem_alloc(m, bytes);
+	if (!b->shared)
 		csd_abort(pe, "CkDirect_createHandle: no shared memory for %u channels",
 			  d->n_channels + 1);
-	cmi_mem_key(m, b->lines, bytes, &b->line_key);
+	cmi_mem_key(m, b->shared, bytes, &b->line_key);
 	d->channel_blocks = blocks;
 	blocks[i] = b;
 }
@@ -76,7 +81,7 @@ static struct direct_channel_hot *new_record(struct pe *pe, struct direct_pe *d)
 	b = d->channel_blocks[d->n_channels / DIRECT_BLOCK];
 	b->hot[place].generation = 1;
 	b->rest[place].number = d->n_channels++;
-	b->rest[place].line = &b->lines[place];
+	b->rest[place].line = &b->shared->line[place];
 	return &b->hot[place];
 }
 
@@ -121,13 +126,43 @@ static __attribute__((noinline, cold)) void publish_mark(const struct direct_cha
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
 }
 
-/** The buffer is the sender's from now on. */
-static inline void mark(struct pe *pe, struct direct_channel_hot *hot)
+static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, bool tell)
 {
-	/* relaxed: the sender's next put comes after some message that this PE sends later, and
-	 * that message orders the store before it. */
+	struct direct_channel_block *b = direct_block(hot);
+
+	hot->tell = tell;
+	/* relaxed: the sender's next put comes after the program has told it of this ready, and
+	 * what told it orders the store before the load in the put: see struct direct_shared. */
+	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
+}
+
+/** Whether the next put into `hot` must be told. Few channels are polled, because what a scan finds
+ * is the end of the data itself, while a bell's slot is one line more that must come: see
+ * DIRECT_POLL_MAX. */
+static inline bool must_tell(const struct direct_pe *d, const struct direct_channel_hot *hot)
+{
+	return hot->own || (d->n_open > d->poll_max && !hot->rma);
+}
+
+/** What a scan must find until the put has come. */
+static inline void write_idle(const struct direct_channel_hot *hot)
+{
+	/* relaxed: ordered before the put as the flag is (set_tell). */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(arrival_word(hot), hot->poll.idle, memory_order_relaxed);
+}
+
+/** The buffer is the sender's from now on. */
+static inline void mark(struct pe *pe, struct direct_channel_hot *hot, bool tell)
+{
+	if (tell) {
+		if (CSD_UNLIKELY(!hot->tell))
+			set_tell(hot, true);
+	} else {
+		if (CSD_UNLIKELY(hot->tell))
+			set_tell(hot, false);
+		write_idle(hot);
+	}
 	hot->state = CHANNEL_MARKED;
 	if (CSD_UNLIKELY(pe->node->check))
 		publish_mark(hot);
@@ -135,16 +170,19 @@ static inline void mark(struct pe *pe, struct direct_channel_hot *hot)
 
 static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 {
+	struct direct_pe *d = pe->direct;
+
 	hot->state = CHANNEL_ARMED;
-	if (hot->here) {
-		/* The word would tell, too, but its line has left the caches since the put. */
-		if (hot->landed)
-			direct_ring(pe->direct, hot);
+	if (hot->landed) {
 		hot->landed = false;
-		return;
+		direct_ring(d, hot);
+	} else if (!hot->tell) {
+		pollset_add(&d->set, &hot->poll);
+		pe->armed++;
+	} else if (!hot->own) {
+		d->n_bell++;
+		pe->armed++;
 	}
-	pollset_add(&pe->direct->set, &hot->poll);
-	pe->armed = pe->direct->set.n;
 }
 
 /** Checked mode ends the job; otherwise arming twice does nothing, because writing the idle
@@ -179,7 +217,7 @@ static inline bool try_mark(struct pe *pe, const char *call, struct direct_chann
 	}
 	if (hot->mode == DIRECT_SEQ)
 		check_not_overrun(pe, call, hot);
-	mark(pe, hot);
+	mark(pe, hot, must_tell(pe->direct, hot));
 	return true;
 }
 
@@ -245,9 +283,9 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	struct direct_channel *ch = direct_rest(hot);
 
 	ch->iteration = 0;
-	hot->here = false;
-	hot->landed = false;
+	hot->own = hot->rma = hot->landed = false;
 	hot->poll.slot = POLLSET_OUT;
+	pe->direct->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders all of these
 	 * before anything that the sender does. */
 	atomic_store_explicit(&ch->line->generation, hot->generation, memory_order_relaxed);
@@ -260,7 +298,10 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	} else {
 		hot->poll.word = (_Atomic uint64_t *)(void *)(ch->buf + ch->bytes - 8);
 	}
-	mark(pe, hot);
+	/* The first put is always told: a channel that is made and not used yet is not polled.
+	 * Should the network bind it (direct_make_rma), its word must be idle. */
+	write_idle(hot);
+	mark(pe, hot, true);
 	watch(pe, hot);
 }
 
@@ -282,8 +323,7 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	h->line_addr = (uintptr_t)ch->line;
 	if (pe->node->job->n_nodes > 1) {
 		cmi_mem_key(pe->node->machine, ch->buf, ch->bytes, &h->recv_key);
-		if (hot->mode == DIRECT_SEQ || pe->node->check)
-			h->line_key = direct_block(hot)->line_key;
+		h->line_key = direct_block(hot)->line_key;
 	}
 	return handle;
 }
@@ -387,16 +427,41 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe, st
 		free_record(pe->direct, hot);
 }
 
-void direct_bound_here(struct pe *pe, struct direct_channel_hot *hot)
+void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
 {
-	bool armed = hot->state == CHANNEL_ARMED;
+	struct direct_pe *d = pe->direct;
 
-	if (armed)
-		pollset_remove(&pe->direct->set, &hot->poll);
-	hot->here = true;
-	if (armed)
-		watch(pe, hot);
-	pe->armed = pe->direct->set.n;
+	if (hot->own)
+		return;
+	if (hot->state == CHANNEL_ARMED && hot->tell)
+		d->n_bell--;
+	else if (hot->state == CHANNEL_ARMED)
+		pollset_remove(&d->set, &hot->poll);
+	d->n_open--;
+	hot->own = true;
+	set_tell(hot, true);
+	direct_count_armed(pe);
+}
+
+void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
+{
+	struct direct_pe *d = pe->direct;
+
+	if (hot->rma)
+		return;
+	d->n_open--;
+	d->n_rma++;
+	if (!reserve_set(d, d->n_channels))
+		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+	hot->rma = true;
+	if (!hot->tell)
+		return;
+	/* Nobody has told us of a put, so this is still how it was created, the word idle or
+	 * written since. */
+	set_tell(hot, false);
+	d->n_bell--;
+	pollset_add(&d->set, &hot->poll);
+	direct_count_armed(pe);
 }
 
 /* Forced inline: gcc takes a function that only prefetches for one without effect, and drops the
@@ -419,8 +484,8 @@ static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, ui
 	return r->item[i & (r->cap - 1)];
 }
 
-/** Those that are in the list now, at most DIRECT_ARRIVALS_MAX. */
-static int run_rung(struct pe *pe)
+/* Those that are in the list now. */
+int direct_run_rung(struct pe *pe)
 {
 	struct direct_rung *r = &pe->direct->rung;
 	uint32_t n = r->tail - r->head;
@@ -444,14 +509,14 @@ static int run_rung(struct pe *pe)
 	return (int)n;
 }
 
-static int run_polled(struct pe *pe)
+int direct_run_polled(struct pe *pe)
 {
 	struct poll_item *fired[DIRECT_ARRIVALS_MAX];
 	uint32_t n = pollset_scan(&pe->direct->set, fired, DIRECT_ARRIVALS_MAX);
 
-	if (!n)
+	if (CSD_LIKELY(!n))
 		return 0;
-	pe->armed = pe->direct->set.n;
+	direct_count_armed(pe);
 	for (uint32_t i = 0; i < n; i++)
 		((struct direct_channel_hot *)fired[i])->state = CHANNEL_FIRED;
 	for (uint32_t i = 0; i < n; i++) {
@@ -467,13 +532,6 @@ static int run_polled(struct pe *pe)
 			run_function(pe, hot);
 	}
 	return (int)n;
-}
-
-int direct_run_arrivals(struct pe *pe)
-{
-	int n = run_rung(pe);
-
-	return n + (pe->direct->set.n ? run_polled(pe) : 0);
 }
 
 void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
@@ -495,9 +553,10 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 		direct_check_put(pe, call, id, ch->line, h->generation, ch->buf, ch->bytes);
 	if (bytes)
 		memcpy(ch->buf, body, bytes);
-	/* release: this same thread scans the word, so any order would do here; the store is
-	 * written as on the other paths, body first. */
-	atomic_store_explicit(arrival_word(hot), h->word, memory_order_release);
+	/* relaxed: this same thread reads it. */
+	atomic_store_explicit(arrival_word(hot), h->word, memory_order_relaxed);
+	direct_make_own(pe, hot);
+	direct_landed(pe->direct, hot);
 }
 
 /* ---- the end ----------------------------------------------------------------------- */
@@ -506,25 +565,43 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
  * wait for it. */
 static bool unseen_put(const struct direct_channel_hot *hot)
 {
+	if (hot->tell)
+		return hot->landed || hot->state == CHANNEL_FIRED;
 	/* relaxed: the data is not looked at. */
 	return hot->state != CHANNEL_CONSUMED &&
 	       atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
 }
 
+/** Nobody looks for it, nobody counts it any more. */
+static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
+{
+	if (hot->state == CHANNEL_ARMED && !hot->tell)
+		pollset_remove(&d->set, &hot->poll);
+	else if (hot->state == CHANNEL_ARMED && !hot->own)
+		d->n_bell--;
+	if (hot->rma)
+		d->n_rma--;
+	else if (!hot->own)
+		d->n_open--;
+}
+
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
+	struct direct_pe *d = pe->direct;
 
-	if (hot->state == CHANNEL_ARMED && !hot->here)
-		pollset_remove(&pe->direct->set, &hot->poll);
-	pe->armed = pe->direct->set.n;
+	/* There is room for all: each channel is among the rung once. */
+	direct_bells_take(pe, UINT32_MAX);
 	if (unseen_put(hot))
 		pe->n_processed++;
-	hot->generation++;
+	leave(d, hot);
+	direct_count_armed(pe);
+	/* 31 bits: a bell's word has no room for more. */
+	hot->generation = (hot->generation + 1) & INT32_MAX;
 	hot->state = CHANNEL_FREE;
 	/* relaxed: a sender that reads it has no right to put any more; seeing it late only
 	 * makes the check miss, as without checked mode. */
 	atomic_store_explicit(&direct_rest(hot)->line->generation, hot->generation,
 			      memory_order_relaxed);
-	free_record(pe->direct, hot);
+	free_record(d, hot);
 }

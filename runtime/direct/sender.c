@@ -6,7 +6,8 @@
  * there. Bulk copies give no such promise: memcpy and the network's own copies may write the end
  * of a buffer first, and a receiver that polls the last word of one copy reads torn data.
  *
- *   memory   copy the body, then one release store of the word
+ *   memory   copy the body, then one release store of the word; then the bell, if the receiver
+ *            does not look at the word
  *   rma      body, flush, word: chained by the machine layer
  *   message  one active message; the receiver's own thread copies, then stores the word
  */
@@ -77,11 +78,11 @@ static inline bool is_checked(const struct direct_sender *s)
 
 /* ---- choosing the path ------------------------------------------------------------- */
 
-/** Attach what the paths need. The line is needed where the word or the checks are in it. */
+/** Attach what the paths need: the line for the memory path, and where the word is in it. */
 static void attach(struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
 {
 	s->recv_mem = cmi_attach(pe->wire, h->receiver, &h->recv_key, h->recv_addr);
-	if (s->recv_mem && (s->mode == DIRECT_SEQ || is_checked(s)))
+	if (s->recv_mem)
 		s->line_mem = cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
 }
 
@@ -97,7 +98,7 @@ static void detach(struct pe *pe, struct direct_sender *s)
 /** The receiver's buffer and line are at these addresses here. False if one is NULL. */
 static bool map(struct direct_sender *s, unsigned char *dst, struct direct_line *line)
 {
-	if (!dst || (!line && (s->mode == DIRECT_SEQ || is_checked(s))))
+	if (!dst || !line)
 		return false;
 	s->dst = dst;
 	s->line = line;
@@ -201,7 +202,20 @@ static void bind_here(struct pe *pe, const char *call, const struct direct_sende
 	if (!hot)
 		direct_broken(pe, call, direct_id_of_sender(s), "create a new channel",
 			      "the receiver has destroyed this channel");
-	direct_bound_here(pe, hot);
+	direct_make_own(pe, hot);
+}
+
+/** The receiving end can be seen from here: the line, and the flag beside it. */
+static void bind_memory(struct pe *pe, const char *call, struct direct_sender *s)
+{
+	struct direct_sender_hot *hot = direct_hot(s);
+
+	if (s->receiver == pe->id)
+		bind_here(pe, call, s);
+	else
+		hot->bell = direct_bell_open(pe, s->receiver);
+	hot->tell = direct_tell_flag(s->line, s->channel);
+	direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
 }
 
 /** What of the channel the sending end keeps for itself. */
@@ -252,16 +266,15 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 	s->line = NULL;
 	direct_hot(s)->iteration = 0;
 	direct_hot(s)->not_plain = pe->node->check ? DIRECT_CHECK : 0;
+	direct_hot(s)->bell = NULL;
 	why = choose_path(pe, s, h);
 	if (s->path != DIRECT_MEMORY)
 		direct_hot(s)->not_plain |= DIRECT_FAR;
 	if (pe->node->verbose)
 		say_path(pe, s, why);
 	name_sender(pe, h, s);
-	if (h->here)
-		bind_here(pe, call, s);
-	if (s->line)
-		direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
+	if (s->path == DIRECT_MEMORY)
+		bind_memory(pe, call, s);
 	else
 		direct_send_bound(pe, s);
 }
@@ -376,8 +389,10 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 	return word;
 }
 
-/** `h` is the handle through which `s` was bound: a copy of the body, then the word. */
-static inline void put_memory(struct pe *pe, const struct direct_handle *h, size_t body,
+/** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
+ * and a word to the receiver, if it does not look. */
+static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
+			      const struct direct_sender_hot *hot, size_t body,
 			      uint64_t word_addr, uint64_t word)
 {
 	if (CSD_LIKELY(body))
@@ -386,7 +401,12 @@ static inline void put_memory(struct pe *pe, const struct direct_handle *h, size
 	 * the word. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
 			      memory_order_release);
-	if (h->here)
+	/* relaxed: ordered by the program; see struct direct_shared. */
+	if (!atomic_load_explicit(hot->tell, memory_order_relaxed))
+		return;
+	if (hot->bell)
+		direct_tell(pe, call, h, hot->bell);
+	else
 		direct_landed_here(pe->direct, h->channel, h->generation);
 }
 
@@ -418,7 +438,7 @@ static bool put_word(struct pe *pe, const char *call, const struct direct_handle
 		if (is_checked(s))
 			direct_check_put(pe, call, direct_id_of_sender(s), s->line,
 					 s->channel_generation, s->dst, s->bytes);
-		put_memory(pe, h, s->body, (uintptr_t)s->word, word);
+		put_memory(pe, call, h, direct_hot(s), s->body, (uintptr_t)s->word, word);
 		return true;
 	case DIRECT_RMA:
 		if (!is_checked(s))
@@ -478,9 +498,10 @@ void CkDirect_put(CkDirectHandle *handle)
 	hot->iteration++;
 	pe->n_created++;
 	if (h->mode == DIRECT_PATTERN)
-		put_memory(pe, h, h->bytes - 8, h->dst + h->bytes - 8, last_word(pe, call, h));
+		put_memory(pe, call, h, hot, h->bytes - 8, h->dst + h->bytes - 8,
+			   last_word(pe, call, h));
 	else
-		put_memory(pe, h, h->bytes, h->seq_addr,
+		put_memory(pe, call, h, hot, h->bytes, h->seq_addr,
 			   direct_seq(h->generation, hot->iteration));
 }
 
@@ -520,6 +541,8 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 	if (is_busy(s))
 		settle(pe, call, s);
 	detach(pe, s);
+	if (direct_hot(s)->bell)
+		direct_bell_close(direct_hot(s)->bell);
 	direct_hot(s)->generation++;
 	s->path = DIRECT_UNBOUND;
 	s->next = pe->direct->free_senders;

@@ -22,7 +22,7 @@ enum {
 	/* A put wakes nobody: while channels are armed a nap costs all of its length. At 500 kB
 	 * (75 us one way) napping after 50 us doubled the round trip, 160 us instead of 80. */
 	YIELD_ARMED_NS = 2000 * 1000,
-	/* A put into an armed channel rings no bell: then naps are short and grow, so that a
+	/* A put into an armed channel wakes nobody: then naps are short and grow, so that a
 	 * program that waits long does not burn a core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,

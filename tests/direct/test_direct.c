@@ -554,6 +554,19 @@ static void puts_within_a_pe_arrive_in_their_order(void **state)
 	assert_int_equal(o.bad, 0);
 }
 
+/* Whether the receiver polls its channels or is told by a bell must not show. */
+static int all_told(void **state)
+{
+	(void)state;
+	return setenv("CK_DIRECT_POLL_MAX", "0", 1);
+}
+
+static int some_told(void **state)
+{
+	(void)state;
+	return setenv("CK_DIRECT_POLL_MAX", "2", 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,5 +585,7 @@ int main(void)
 		cmocka_unit_test(puts_within_a_pe_arrive_in_their_order),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("polled", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("told", tests, all_told, NULL) +
+	       cmocka_run_group_tests_name("polled and told", tests, some_told, NULL);
 }

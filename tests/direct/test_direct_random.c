@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_random.c: many channels between all PEs, each with its own size, mode and length of
- * life, armed, put, destroyed and created again at random moments, over a net with random delays
- * and a randomised queue. Every byte of every put is compared.
+ * test_direct_random.c: many channels between all PEs, or from all to one, each with its own size,
+ * mode and length of life, polled or told of, armed in one or in two, put, destroyed and created
+ * again at random moments, over a net with random delays and a randomised queue. Every byte of
+ * every put is compared.
  *
  *     SEED=n test_direct_random     the seed that a failing run has printed
  */
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { CHANNELS = 40, LIVES = 3, PUTS = 20, PES_MAX = 8, BYTES_MAX = 3000 };
+enum { CHANNELS_MAX = 300, LIVES = 3, PES_MAX = 8, BYTES_MAX = 3000 };
 enum { HANDLE, PUT, ARM, READY }; /* kinds of messages; index is the channel */
 
 #define OOB UINT64_MAX /* content() never gives eight 0xff in a row */
@@ -39,7 +40,8 @@ struct link {
 struct chaos {
 	struct world w; /* first */
 	uint64_t random[PES_MAX]; /* each PE its own */
-	struct link link[CHANNELS];
+	int channels, lifetime;   /* in puts */
+	struct link link[CHANNELS_MAX];
 	atomic_int left;          /* arrivals and completions that are still to come */
 	atomic_int bad;
 	atomic_llong created, processed;
@@ -97,7 +99,7 @@ static void create(struct link *l)
 static void check_content(struct link *l)
 {
 	int channel = (int)(l - chaos()->link);
-	int put = l->life * PUTS + l->arrivals;
+	int put = l->life * chaos()->lifetime + l->arrivals;
 
 	for (size_t i = l->bytes; i-- > 0;)
 		if (l->buf[i] != content(channel, put, i)) {
@@ -132,7 +134,7 @@ static void arrival(void *data)
 
 	l->arrivals++;
 	check_content(l);
-	if (l->arrivals < PUTS) {
+	if (l->arrivals < chaos()->lifetime) {
 		arm_somehow(l, (int)(l - chaos()->link));
 	} else {
 		CkDirect_destroyHandle(&l->from);
@@ -212,7 +214,7 @@ static void chaos_start(struct pe *pe)
 {
 	struct chaos *c = chaos();
 
-	for (int i = 0; i < CHANNELS; i++) {
+	for (int i = 0; i < c->channels; i++) {
 		struct link *l = &c->link[i];
 
 		if (l->dst != pe->id)
@@ -236,33 +238,46 @@ static void set(const char *name, const char *value)
 		unsetenv(name);
 }
 
+/* Few for long or many for a short time, so that bells grow; each anywhere or all to PE 0. */
+static void draw_links(struct chaos *c, uint64_t *x)
+{
+	uint64_t n_pes = (uint64_t)(c->w.nodes * c->w.pes);
+	bool many = draw(x, 2), to_one = draw(x, 2);
+
+	c->channels = many ? CHANNELS_MAX : 40;
+	c->lifetime = many ? 4 : 20;
+	for (int i = 0; i < c->channels; i++) {
+		struct link *l = &c->link[i];
+
+		l->src = (int)draw(x, n_pes);
+		l->dst = to_one ? 0 : (int)draw(x, n_pes);
+		l->seq = draw(x, 2);
+		l->bytes = draw(x, draw(x, 2) ? 64 : BYTES_MAX - 8) + (l->seq ? 1 : 8);
+	}
+}
+
 static void run_chaos(uint64_t seed)
 {
-	static const char *const paths[] = {NULL, "memory", "rma", "message"};
+	static const char *const paths[] = {NULL, NULL, "memory", "rma", "message"};
+	static const char *const polled[] = {NULL, "0", "2", "10", "1000"};
 	struct chaos *c = calloc(1, sizeof(*c));
 	uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
 	bool net = draw(&x, 3) > 0, check = draw(&x, 3) == 0, shuffle = draw(&x, 2);
-	const char *path = paths[draw(&x, 4)];
+	const char *path = paths[draw(&x, 5)], *poll_max = polled[draw(&x, 5)];
 	char text[32];
 
 	c->w = (struct world){.start = chaos_start, .message = chaos_message, .stop = chaos_stop,
 			      .nodes = net ? 2 : 1, .pes = net ? 2 : 3, .seed = seed};
-	atomic_store(&c->left, CHANNELS * LIVES * PUTS);
+	draw_links(c, &x);
+	atomic_store(&c->left, c->channels * LIVES * c->lifetime);
 	for (int i = 0; i < PES_MAX; i++)
 		c->random[i] = draw(&x, UINT32_MAX) + 1;
-	for (int i = 0; i < CHANNELS; i++) {
-		struct link *l = &c->link[i];
-		uint64_t n_pes = (uint64_t)(c->w.nodes * c->w.pes);
-
-		l->src = (int)draw(&x, n_pes);
-		l->dst = (int)draw(&x, n_pes);
-		l->seq = draw(&x, 2);
-		l->bytes = draw(&x, draw(&x, 2) ? 64 : BYTES_MAX - 8) + (l->seq ? 1 : 8);
-	}
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
-	print_message("SEED=%s: %d nodes, path %s%s%s\n", text, c->w.nodes, path ? path : "any",
+	print_message("SEED=%s: %d nodes, %d channels, path %s, %s polled%s%s\n", text,
+		      c->w.nodes, c->channels, path ? path : "any", poll_max ? poll_max : "few",
 		      check ? ", checked" : "", shuffle ? ", random queue" : "");
 	set("CK_DIRECT_PATH", path);
+	set("CK_DIRECT_POLL_MAX", poll_max);
 	set("CK_CHECK", check ? "1" : NULL);
 	set("CK_RANDOM_QUEUE", shuffle ? text : NULL);
 	assert_int_equal(world_run(&c->w), 0);

@@ -33,6 +33,7 @@ struct rule_case {
 	const char *or_says;           /* or this, where the outcome depends on time */
 	int nodes;                     /* 0: both one and two */
 	const char *path;              /* CK_DIRECT_PATH, NULL: any */
+	const char *poll_max;          /* CK_DIRECT_POLL_MAX */
 	bool check, seq;
 	void (*bound)(struct stage *s);               /* PE 0, after assocLocal */
 	void (*arrival)(struct stage *s);             /* PE 1, after each arrival */
@@ -121,6 +122,8 @@ static void play(void *arg)
 
 	if (rule->path)
 		setenv("CK_DIRECT_PATH", rule->path, 1);
+	if (rule->poll_max)
+		setenv("CK_DIRECT_POLL_MAX", rule->poll_max, 1);
 	if (rule->check)
 		setenv("CK_CHECK", "1", 1);
 	_exit(world_run(&s.w));
@@ -630,6 +633,47 @@ static void sequence_mode_finds_a_put_for_an_earlier_channel(void **state)
 				  .arrival = destroy_and_go_on, .step = create_then_put});
 }
 
+/* ---- what a bell finds --------------------------------------------------------------- */
+
+static void a_bell_finds_a_put_for_an_earlier_channel(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
+			"a put through the handle of a destroyed channel came in",
+		.poll_max = "0", .bound = put, .arrival = destroy_and_go_on,
+		.step = create_then_put});
+}
+
+/* A PE with nothing armed does not listen. */
+static void listen(struct stage *s)
+{
+	CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+}
+
+static void a_bell_finds_a_put_before_ready(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 1): "
+			"a put came before the last one was consumed",
+		.poll_max = "0", .bound = put_twice, .arrival = listen});
+}
+
+static void put_for_ever(struct stage *s)
+{
+	for (;;)
+		put(s);
+}
+
+static void a_bell_finds_a_sender_that_never_waits(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "more puts are under way than there are channels",
+				  .or_says = "a put came before the last one was consumed",
+				  .nodes = 1, .poll_max = "0", .bound = put_for_ever});
+}
+
 /* ---- start ------------------------------------------------------------------------- */
 
 static void an_unknown_path_is_refused(void **state)
@@ -637,6 +681,13 @@ static void an_unknown_path_is_refused(void **state)
 	(void)state;
 	expect((struct rule_case){.says = "CK_DIRECT_PATH=fast is no path", .nodes = 1,
 				  .path = "fast", .start = create_small});
+}
+
+static void an_unknown_number_to_poll_is_refused(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "CK_DIRECT_POLL_MAX=-1 is not a number of channels",
+				  .nodes = 1, .poll_max = "-1", .start = create_small});
 }
 
 int main(void)
@@ -669,7 +720,11 @@ int main(void)
 		cmocka_unit_test(checked_mode_finds_a_put_into_a_destroyed_channel),
 		cmocka_unit_test(the_message_path_always_finds_a_destroyed_channel),
 		cmocka_unit_test(sequence_mode_finds_a_put_for_an_earlier_channel),
+		cmocka_unit_test(a_bell_finds_a_put_for_an_earlier_channel),
+		cmocka_unit_test(a_bell_finds_a_put_before_ready),
+		cmocka_unit_test(a_bell_finds_a_sender_that_never_waits),
 		cmocka_unit_test(an_unknown_path_is_refused),
+		cmocka_unit_test(an_unknown_number_to_poll_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
