@@ -3,7 +3,7 @@
 #ifndef CHARD_BENCH_CHANNELS_H
 #define CHARD_BENCH_CHANNELS_H
 
-enum { STEPS_MAX = 8 };
+enum { STEPS_MAX = 24 };
 
 /** Set by the command line. */
 struct plan {

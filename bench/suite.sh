@@ -223,6 +223,9 @@ run_group 1
 group channels
 ck channels "${once[@]}"
 job -a -threads bench/channels "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/channels" "${once[@]}"
+# What they would be without the doorbell: all polled.
+job -a -polled bench/channels env CK_DIRECT_POLL_MAX=1000000 "$B/bin/ckrun" -n 2 \
+	"$B/bench/channels" --most 10000 "${once[@]}"
 ck paircalc "${once[@]}"
 ck paircalc "${once[@]}" --hops 0
 run_group

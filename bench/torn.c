@@ -8,6 +8,7 @@
  *     build/bench/torn --path memory                   two nodes inside one process, no network
  *     ckrun -n 2 build/bench/torn --path rma           two processes
  *     --path memory|rma|message   a channel on this path; 0 torn is the only right answer
+ *     --path bell                 memory, its receiver not polling but told by the doorbell
  *     --path naive|memcpy         one bulk write, its last word polled: must be caught
  *     --puts n                    in all, most of them small (default 2,000,000)
  *     --cases                     one line per size and offset as well
@@ -46,6 +47,7 @@ enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 /* One run. The sides never share it: where both are in one process, each has its own. */
 struct torn {
 	/* what was asked */
+	const char *name;          /* as the user called it */
 	const char *path;
 	enum torn_way way;
 	long puts;
@@ -248,7 +250,7 @@ static void report(struct torn *t)
 {
 	bool right = (t->torn > 0) == (t->way != WAY_CHANNEL);
 
-	printf("torn %s %ld %ld\n", t->path, t->seen, t->torn);
+	printf("torn %s %ld %ld\n", t->name, t->seen, t->torn);
 	if (!right)
 		fprintf(stderr, t->torn ? "torn: a channel has delivered torn data\n"
 					: "torn: not caught; try more puts, or two free cores\n");
@@ -258,7 +260,7 @@ static void report(struct torn *t)
 static void close_case(struct torn *t)
 {
 	if (t->list)
-		printf("torn-case %s %zu %zu %ld %ld\n", t->path, cases[t->at].bytes,
+		printf("torn-case %s %zu %zu %ld %ld\n", t->name, cases[t->at].bytes,
 		       cases[t->at].offset, t->puts_here, t->torn_here);
 	CkDirect_destroyHandle(&t->from);
 	t->buf -= cases[t->at].offset;
@@ -421,13 +423,14 @@ static int parse(struct torn *t, int argc, char **argv)
 		} else if (strcmp(argv[i], "--puts") == 0 && i + 1 < argc) {
 			t->puts = bench_number(argv[0], "--puts", argv[++i], CASES, 1000000000000);
 		} else if (strcmp(argv[i], "--path") == 0 && i + 1 < argc) {
-			t->path = argv[++i];
+			t->name = argv[++i];
 		} else {
 			fprintf(stderr, "usage: torn [--puts n] [--cases] "
-				"[--path memory|rma|message|naive|memcpy]\n");
+				"[--path memory|bell|rma|message|naive|memcpy]\n");
 			return -1;
 		}
 	}
+	t->path = strcmp(t->name, "bell") == 0 ? "memory" : t->name;
 	t->way = strcmp(t->path, "naive") == 0	  ? WAY_NAIVE
 		 : strcmp(t->path, "memcpy") == 0 ? WAY_MEMCPY
 						  : WAY_CHANNEL;
@@ -436,12 +439,14 @@ static int parse(struct torn *t, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct side alone = {.t = {.path = "memory", .puts = DEFAULT_PUTS}};
+	struct side alone = {.t = {.name = "memory", .puts = DEFAULT_PUTS}};
 
 	if (parse(&alone.t, argc, argv))
 		return 2;
 	if (alone.t.way == WAY_CHANNEL)
 		setenv("CK_DIRECT_PATH", alone.t.path, 1);
+	if (strcmp(alone.t.name, "bell") == 0)
+		setenv("CK_DIRECT_POLL_MAX", "0", 1);
 	if (!getenv("PMI_FD") && !getenv("PMIX_NAMESPACE"))
 		return run_loopback(&alone.t);
 	run_side(&alone);
