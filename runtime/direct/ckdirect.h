@@ -77,12 +77,40 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
  * Misuse   a handle that is not a channel's name, or is bound already, aborts. */
 void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf);
 
+/** Blocks of `block_bytes` bytes, `stride_bytes` from the beginning of one to that of the next;
+ * `blocks` of them make a plane, and `planes` planes (0 is taken for 1) lie `plane_stride_bytes`
+ * apart. Of a field double u[X][Y][Z], from &u[x][y][z]:
+ *
+ *	one x plane   {.block_bytes = 8 * Z, .blocks = Y, .stride_bytes = 8 * Z}
+ *	one y plane   {.block_bytes = 8 * Z, .blocks = X, .stride_bytes = 8 * Y * Z}
+ *	one z plane   {.block_bytes = 8, .blocks = Y, .stride_bytes = 8 * Z,
+ *	               .planes = X, .plane_stride_bytes = 8 * Y * Z}
+ *
+ * and with fewer blocks a part of each. Strides may be negative, and blocks may overlap. */
+typedef struct CkDirectStrides {
+	size_t block_bytes, blocks;
+	ptrdiff_t stride_bytes;
+	size_t planes;
+	ptrdiff_t plane_stride_bytes;
+} CkDirectStrides;
+
+/** Bind the sending end to data that does not lie in one piece: a put gathers it, in order,
+ * straight into the receive buffer.
+ *
+ * Called   instead of CkDirect_assocLocal, with the same rules.
+ * Shape    `shape` describes exactly the channel's size in bytes; nothing need be aligned.
+ * Owner    what lies there stays the user's; put has read all of it when it returns. On the rma
+ *          and message paths it was copied into memory of the runtime, as much as the channel
+ *          moves, which lives until CkDirect_destroyHandle.
+ * Misuse   another size aborts, as does what CkDirect_assocLocal aborts for. */
+void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape);
+
 /** Start one transfer of the whole buffer.
  *
  * Called   on the PE that bound the send buffer, from an entry method or a callback.
  *          Never blocks, allocates nothing, takes no lock.
  * Owner    the send buffer is the runtime's until local completion (CkDirect_putData; on the
- *          memory path: when put returns); the receive buffer is the runtime's from ready
+ *          memory path, and strided on any path: when put returns); the receive buffer is the runtime's from ready
  *          until the receiver's function runs.
  * Done     remote: the receiver's function runs on its PE. Local completion says nothing
  *          about remote completion.

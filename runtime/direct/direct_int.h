@@ -29,6 +29,7 @@
 #include "../scheduler/csd.h"
 #include "bell.h"
 #include "ckdirect.h"
+#include "copy.h"
 #include "pollset.h"
 
 enum {
@@ -103,12 +104,13 @@ static inline uint64_t direct_seq(uint32_t generation, uint64_t iteration)
  *   0       16            30   32             48            64           80       168      256
  *   +-------+-------------+----+--------------+-------------+------------+--------+--------+
  *   | names | sending end |mode| bytes, oob   | src, dst    | addresses  | key of | key of |
- *   |       |             |    |              |             |            | buffer | line   |
+ *   |       |             |    |              |             | or strides | buffer | line   |
  *   +-------+-------------+----+--------------+-------------+------------+--------+--------+
  *             by assocLocal                     by assocLocal; the rest by createHandle
  *
  * What assocLocal writes means something on sender_pe only, and is looked at only there. What
- * a put reads is the first 64 bytes, what a ready reads the first 16: nothing behind them. */
+ * a put reads is the first 64 bytes, and the strides where there are any; what a ready reads the
+ * first 16: nothing behind them. */
 struct direct_handle {
 	uint32_t magic;
 	int32_t receiver;             /* PE */
@@ -119,7 +121,8 @@ struct direct_handle {
 	uint32_t sender_generation;
 	bool here;                    /* the receiving end is on the same PE */
 	uint8_t mode;                 /* enum direct_mode */
-	uint16_t spare;
+	bool strided;                 /* by assocLocalStrided */
+	uint8_t spare;
 	uint64_t bytes;
 	union {
 		uint64_t oob;
@@ -127,10 +130,15 @@ struct direct_handle {
 	};
 	uint64_t src;                 /* send buffer */
 	uint64_t dst;                 /* receive buffer as mapped here: memory path */
-	uint64_t recv_addr;           /* in the receiver's address space, as line_addr */
-	uint64_t line_addr;
-	struct cmi_key recv_key;
-	struct cmi_key line_key;      /* empty in a job of one node */
+	union {
+		struct {              /* what binding needs */
+			uint64_t recv_addr; /* in the receiver's address space, as line_addr */
+			uint64_t line_addr;
+			struct cmi_key recv_key;
+			struct cmi_key line_key; /* empty in a job of one node */
+		};
+		struct copy_strides strides; /* once bound, if `strided`: src is their base */
+	};
 } __attribute__((may_alias));     /* lies in the uint64_t array of CkDirectHandle */
 _Static_assert(sizeof(struct direct_handle) == sizeof(CkDirectHandle), "wire format");
 _Static_assert(offsetof(struct direct_handle, recv_addr) == 64, "a put reads what is before");
@@ -237,7 +245,8 @@ _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
-	const unsigned char *src;     /* the user's */
+	const unsigned char *src;     /* the user's, or staging */
+	void *staging;                /* strided, not on the memory path: ours, else NULL */
 	size_t body;                  /* bytes that are copied: all, or all but the last word */
 	unsigned char *dst;           /* receive buffer as mapped here: memory path */
 	_Atomic uint64_t *word;       /* arrival word as mapped here: memory path */
@@ -519,6 +528,9 @@ void direct_bells_stop(struct pe *pe);
 
 /** Give all memory back. */
 void direct_bells_free(struct node *node, struct direct_pe *d);
+
+/** Nothing moves any more: give the records back. */
+void direct_senders_free(struct direct_pe *d);
 
 /* ---- words between the two ends (control.c) ---------------------------------------- */
 

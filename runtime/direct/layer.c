@@ -138,11 +138,8 @@ static void free_pe(struct node *node, struct direct_pe *d)
 		cmi_mem_free(node->machine, d->channel_blocks[i / DIRECT_BLOCK]->shared);
 		free(d->channel_blocks[i / DIRECT_BLOCK]);
 	}
-	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
-		free(d->sender_blocks[i]);
+	direct_senders_free(d);
 	free(d->channel_blocks);
-	free(d->sender_blocks);
-	free(d->senders);
 	free(d->rung.item);
 	pollset_fini(&d->set);
 	direct_bells_free(node, d);

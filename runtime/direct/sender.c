@@ -167,8 +167,18 @@ static void say_path(const struct pe *pe, const struct direct_sender *s, const c
 
 /* ---- binding ----------------------------------------------------------------------- */
 
+/** False also where the product does not fit. */
+static bool adds_up_to(const struct copy_strides *s, uint64_t bytes)
+{
+	uint64_t n;
+
+	return s->block_bytes && !__builtin_mul_overflow(s->block_bytes, s->blocks, &n) &&
+	       !__builtin_mul_overflow(n, s->planes, &n) && n == bytes;
+}
+
+/** `strides` is NULL where the data lies in one piece. */
 static void check_bindable(struct pe *pe, const char *call, const struct direct_handle *h,
-			   const void *send_buf)
+			   const void *send_buf, const struct copy_strides *strides)
 {
 	struct direct_id id = direct_id_of_handle(h);
 
@@ -184,11 +194,17 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 	if (!send_buf)
 		direct_broken(pe, call, id, "pass the buffer to send from",
 			      "the send buffer is NULL");
-	if (h->mode == DIRECT_PATTERN && ((uintptr_t)send_buf + h->bytes) % 8)
+	if (!strides && h->mode == DIRECT_PATTERN && ((uintptr_t)send_buf + h->bytes) % 8)
 		direct_broken(pe, call, id,
 			      "move the buffer, or use CkDirect_createHandleSeq",
 			      "the end of the send buffer (%p + %zu) is not 8-aligned", send_buf,
 			      (size_t)h->bytes);
+	if (strides && !adds_up_to(strides, h->bytes))
+		direct_broken(pe, call, id, "describe as many bytes as the channel moves",
+			      "%llu x %llu blocks of %llu bytes, but the channel has %zu",
+			      (unsigned long long)strides->planes,
+			      (unsigned long long)strides->blocks,
+			      (unsigned long long)strides->block_bytes, (size_t)h->bytes);
 }
 
 static void put_done(struct cmi_op *op);
@@ -235,28 +251,43 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 			       : h->line_addr + offsetof(struct direct_line, seq);
 }
 
-/** What a put reads. */
-static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s)
+/** Where nothing here can write into the receive buffer, strided data is gathered into memory of the
+ * sending end first. It ends where the rules for send buffers want it to. */
+static void stage(struct pe *pe, const char *call, struct direct_sender *s)
+{
+	size_t pad = -s->bytes % 8;
+
+	s->staging = malloc(s->bytes + pad);
+	if (!s->staging)
+		csd_abort(pe, "%s: no memory for %zu bytes", call, s->bytes);
+	s->src = (unsigned char *)s->staging + pad;
+}
+
+/** What a put reads. `strides`: see check_bindable. From here on the handle cannot be bound. */
+static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s,
+			const void *send_buf, const struct copy_strides *strides)
 {
 	h->sender_pe = pe->id;
 	h->sender = s->number;
 	h->sender_generation = direct_hot(s)->generation;
 	h->here = h->receiver == pe->id;
-	h->src = (uintptr_t)s->src;
+	h->src = (uintptr_t)send_buf;
 	h->dst = (uintptr_t)s->dst;
 	if (h->mode == DIRECT_SEQ)
 		h->seq_addr = (uintptr_t)s->word;
+	h->strided = strides;
+	if (strides)
+		h->strides = *strides;
 }
 
-void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
+static void bind_sender(const char *call, struct direct_handle *h, const void *send_buf,
+			const struct copy_strides *strides)
 {
-	static const char call[] = "CkDirect_assocLocal";
 	struct pe *pe = direct_self(call);
-	struct direct_handle *h = direct_open(handle);
 	struct direct_sender *s;
 	const char *why;
 
-	check_bindable(pe, call, h, send_buf);
+	check_bindable(pe, call, h, send_buf, strides);
 	s = take_record(pe, pe->direct);
 	copy_shape(s, h, send_buf);
 	s->op.done = put_done;
@@ -270,13 +301,33 @@ void CkDirect_assocLocal(CkDirectHandle *handle, const void *send_buf)
 	why = choose_path(pe, s, h);
 	if (s->path != DIRECT_MEMORY)
 		direct_hot(s)->not_plain |= DIRECT_FAR;
+	if (s->path != DIRECT_MEMORY && strides)
+		stage(pe, call, s);
 	if (pe->node->verbose)
 		say_path(pe, s, why);
-	name_sender(pe, h, s);
+	name_sender(pe, h, s, send_buf, strides);
 	if (s->path == DIRECT_MEMORY)
 		bind_memory(pe, call, s);
 	else
 		direct_send_bound(pe, s);
+}
+
+void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf)
+{
+	bind_sender("CkDirect_assocLocal", direct_open(h), send_buf, NULL);
+}
+
+void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape)
+{
+	struct copy_strides s = {
+		.block_bytes = shape.block_bytes,
+		.blocks = shape.blocks,
+		.planes = shape.planes ? shape.planes : 1,
+		.stride = shape.stride_bytes,
+		.plane_stride = shape.plane_stride_bytes,
+	};
+
+	bind_sender("CkDirect_assocLocalStrided", direct_open(h), base, &s);
 }
 
 const char *CkDirect_path(const CkDirectHandle *handle)
@@ -383,10 +434,26 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 {
 	uint64_t word;
 
-	memcpy(&word, (const unsigned char *)(uintptr_t)h->src + h->bytes - 8, 8);
+	if (CSD_UNLIKELY(h->strided))
+		word = copy_last_word((const unsigned char *)(uintptr_t)h->src, &h->strides);
+	else
+		memcpy(&word, (const unsigned char *)(uintptr_t)h->src + h->bytes - 8, 8);
 	if (CSD_UNLIKELY(word == h->oob))
 		ends_in_oob(pe, call, h);
 	return word;
+}
+
+/** The first n bytes of the data that `h` is bound to. */
+static inline void copy_out(const struct direct_handle *h, unsigned char *dst, size_t n)
+{
+	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
+
+	if (CSD_UNLIKELY(h->strided))
+		copy_gather(dst, src, &h->strides, n);
+	else if (h->here)
+		memcpy(dst, src, n);
+	else
+		copy_to_other(dst, src, n);
 }
 
 /** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
@@ -396,7 +463,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 			      uint64_t word_addr, uint64_t word)
 {
 	if (CSD_LIKELY(body))
-		memcpy((void *)(uintptr_t)h->dst, (const void *)(uintptr_t)h->src, body);
+		copy_out(h, (unsigned char *)(uintptr_t)h->dst, body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
@@ -452,7 +519,8 @@ static bool put_word(struct pe *pe, const char *call, const struct direct_handle
 	}
 }
 
-/** Count this put, and return the word that tells its arrival. */
+/** Count this put, and return the word that tells its arrival. From here on all paths but the memory
+ * path read s->src. */
 static uint64_t begin(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
@@ -460,6 +528,8 @@ static uint64_t begin(struct pe *pe, const char *call, const struct direct_handl
 		settle(pe, call, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;
+	if (s->staging)
+		copy_out(h, (unsigned char *)(uintptr_t)s->src, s->body);
 	return s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration)
 				     : last_word(pe, call, h);
 }
@@ -543,6 +613,8 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 	detach(pe, s);
 	if (direct_hot(s)->bell)
 		direct_bell_close(direct_hot(s)->bell);
+	free(s->staging);
+	s->staging = NULL;
 	direct_hot(s)->generation++;
 	s->path = DIRECT_UNBOUND;
 	s->next = pe->direct->free_senders;
@@ -557,4 +629,14 @@ void direct_senders_stop(struct pe *pe)
 		/* A put in flight still uses its attachment; closing the wire ends both. */
 		if (!is_busy(sender_at(d, i)))
 			detach(pe, sender_at(d, i));
+}
+
+void direct_senders_free(struct direct_pe *d)
+{
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
+		free(sender_at(d, i)->staging);
+	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
+		free(d->sender_blocks[i]);
+	free(d->sender_blocks);
+	free(d->senders);
 }
