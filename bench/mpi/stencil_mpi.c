@@ -98,8 +98,7 @@ static void block_destroy(struct block *b)
 	free(b->next);
 }
 
-/* One Jacobi step from now to next, then exchange them. */
-static void block_sweep(struct block *b)
+static inline __attribute__((always_inline)) void sweep(const struct block *b)
 {
 	const size_t sx = b->stride_x, sy = b->stride_y;
 
@@ -114,7 +113,27 @@ static void block_sweep(struct block *b)
 					  c[z + 1]) / 7.0;
 		}
 	}
+}
+
+#if defined(__x86_64__)
+/* Vectors of four where the processor has them, as in examples/stencil. */
+__attribute__((target("avx2"))) static void sweep_avx2(const struct block *b)
+{
+	sweep(b);
+}
+#endif
+
+/* One Jacobi step from now to next, then exchange them. */
+static void block_sweep(struct block *b)
+{
 	double *old = b->now;
+
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2"))
+		sweep_avx2(b);
+	else
+#endif
+		sweep(b);
 	b->now = b->next;
 	b->next = old;
 }

@@ -2,11 +2,13 @@
 /*
  * kernel.c: a block is worked on row by row along z. A row and its four neighbour rows are
  * plain pointers, which at the edge of the block point into the ghost sides, so that the
- * loop over z has no condition in it and the compiler makes vectors of it. Only the two
- * ends of a row look at the z sides.
+ * loop over z has no condition in it and the compiler makes vectors of it. Only the z sides are
+ * copied first, to the two cells that each row has for them: the ends of a row worked out by
+ * themselves would take two divisions more, half as long as a row of 8 cells takes.
  */
 #include "kernel.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,68 +31,100 @@ static const double *row(const double *u, struct box b, int x, int y)
 	return u + ((size_t)x * (size_t)b.ny + (size_t)y) * (size_t)b.nz;
 }
 
-void pack_side(double *restrict out, const double *restrict u, struct box b, int side)
+struct layer side_layer(struct box b, int side)
 {
-	size_t row_bytes = (size_t)b.nz * sizeof *u;
-	int last;
+	size_t nx = (size_t)b.nx, ny = (size_t)b.ny, nz = (size_t)b.nz, pitch = nz + 2;
+	bool last = side % 2;
 
 	switch (side / 2) {
-	case 0:
-		memcpy(out, row(u, b, side == XM ? 0 : b.nx - 1, 0), (size_t)b.ny * row_bytes);
-		break;
-	case 1:
-		for (int x = 0; x < b.nx; x++)
-			memcpy(out + (size_t)x * (size_t)b.nz,
-			       row(u, b, x, side == YM ? 0 : b.ny - 1), row_bytes);
-		break;
-	default:
-		last = side == ZM ? 0 : b.nz - 1;
-		for (int x = 0; x < b.nx; x++)
-			for (int y = 0; y < b.ny; y++)
-				*out++ = row(u, b, x, y)[last];
+	case 0: return (struct layer){1 + (last ? (nx - 1) * ny * pitch : 0), nz, ny, pitch};
+	case 1: return (struct layer){1 + (last ? (ny - 1) * pitch : 0), nz, nx, ny * pitch};
+	default: return (struct layer){last ? nz : 1, 1, nx * ny, pitch};
 	}
+}
+
+void pack_side(double *restrict out, const double *restrict u, struct box b, int side)
+{
+	struct layer l = side_layer(b, side);
+
+	u += l.first;
+	if (l.run == 1)
+		for (size_t i = 0; i < l.runs; i++)
+			out[i] = u[i * l.stride];
+	else
+		for (size_t i = 0; i < l.runs; i++)
+			memcpy(out + i * l.run, u + i * l.stride, l.run * sizeof *u);
 }
 
 /* A row and what surrounds it. */
 struct rows {
 	const double *c, *xm, *xp, *ym, *yp;
-	double zm, zp;
 };
 
 /* The Makefile asks for -O3: at -O2 gcc 12 makes no vectors of a loop of unknown length. */
-static void jacobi_row(double *restrict out, struct rows r, int n)
+static inline __attribute__((always_inline)) void jacobi_row(double *restrict out, struct rows r,
+							     int n)
 {
 	const double *c = r.c, *xm = r.xm, *xp = r.xp, *ym = r.ym, *yp = r.yp;
-	int e = n - 1;
 
-	out[0] = (c[0] + xm[0] + xp[0] + ym[0] + yp[0] + r.zm + (e ? c[1] : r.zp)) / 7.0;
-	for (int z = 1; z < e; z++)
+	for (int z = 0; z < n; z++)
 		out[z] = (c[z] + xm[z] + xp[z] + ym[z] + yp[z] + c[z - 1] + c[z + 1]) / 7.0;
-	if (e)
-		out[e] = (c[e] + xm[e] + xp[e] + ym[e] + yp[e] + c[e - 1] + r.zp) / 7.0;
 }
 
-void jacobi(double *restrict out, const double *restrict in, struct box b,
-	    const double *const ghost[N_SIDES])
+static inline __attribute__((always_inline)) void jacobi_rows(double *restrict out,
+							      const double *restrict in, struct box b,
+							      const double *const ghost[N_SIDES])
 {
-	size_t nz = (size_t)b.nz, layer = (size_t)b.ny * nz;
-	size_t i = 0;
+	size_t nz = (size_t)b.nz, pitch = nz + 2, layer = (size_t)b.ny * pitch;
 
+	out++;
+	in++;
 	for (int x = 0; x < b.nx; x++)
-		for (int y = 0; y < b.ny; y++, i++) {
-			const double *c = in + i * nz;
+		for (int y = 0; y < b.ny; y++, in += pitch, out += pitch) {
 			struct rows r = {
-				.c = c,
-				.xm = x > 0 ? c - layer : ghost[XM] + (size_t)y * nz,
-				.xp = x < b.nx - 1 ? c + layer : ghost[XP] + (size_t)y * nz,
-				.ym = y > 0 ? c - nz : ghost[YM] + (size_t)x * nz,
-				.yp = y < b.ny - 1 ? c + nz : ghost[YP] + (size_t)x * nz,
-				.zm = ghost[ZM][i],
-				.zp = ghost[ZP][i],
+				.c = in,
+				.xm = x > 0 ? in - layer : ghost[XM] + (size_t)y * nz,
+				.xp = x < b.nx - 1 ? in + layer : ghost[XP] + (size_t)y * nz,
+				.ym = y > 0 ? in - pitch : ghost[YM] + (size_t)x * nz,
+				.yp = y < b.ny - 1 ? in + pitch : ghost[YP] + (size_t)x * nz,
 			};
 
-			jacobi_row(out + i * nz, r, b.nz);
+			jacobi_row(out, r, b.nz);
 		}
+}
+
+#if defined(__x86_64__)
+/* Vectors of four where the processor has them; the same operations on each number. */
+__attribute__((target("avx2"))) static void jacobi_avx2(double *restrict out,
+							const double *restrict in, struct box b,
+							const double *const ghost[N_SIDES])
+{
+	jacobi_rows(out, in, b, ghost);
+}
+#endif
+
+/* The z sides, a cell per row, go to the ends of the rows. */
+static void close_rows(double *in, struct box b, const double *zm, const double *zp)
+{
+	size_t rows = (size_t)b.nx * (size_t)b.ny, nz = (size_t)b.nz;
+
+	for (size_t i = 0; i < rows; i++, in += nz + 2) {
+		in[0] = zm[i];
+		in[nz + 1] = zp[i];
+	}
+}
+
+void jacobi(double *restrict out, double *restrict in, struct box b,
+	    const double *const ghost[N_SIDES])
+{
+	close_rows(in, b, ghost[ZM], ghost[ZP]);
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2")) {
+		jacobi_avx2(out, in, b, ghost);
+		return;
+	}
+#endif
+	jacobi_rows(out, in, b, ghost);
 }
 
 static double value_at(const double *u, struct box b, int x, int y, int z)
