@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cube.c: one chare of the multiplication. An iteration sends the own slices of A and B,
- * waits for the others', multiplies, sends the slices of the product, waits for those that
- * belong here, and adds them up. With channels every slice of A and B lands where dgemm
- * reads it; with messages it is copied there from the message. Slices of C are added from
- * where they arrived in both modes.
+ * waits for the others', multiplies, sends the slices of the product, and waits for those that
+ * belong here. With channels every slice of A and B lands where dgemm reads it; with messages
+ * the call copies it into the message, and the handler from there to where dgemm reads it.
+ * Slices of C are added to the sum from where they arrived, in both modes.
  *
  * Why --sync none needs no barrier. Let M be a chare and Q a peer in some exchange.
  *  (1) Q's iteration k + 1 ends only after M's slice of that exchange for k + 1 has come.
@@ -98,12 +98,12 @@ static int slice_rows(int nb, int i)
 
 static int slice_doubles(const Cube *m, int i)
 {
-	return slice_rows(m->nb, i) * m->nb;
+	return m->start[i + 1] - m->start[i];
 }
 
 static double *slice_of(const Cube *m, double *block, int i)
 {
-	return block + (size_t)first_row(m->nb, i) * (size_t)m->nb;
+	return block + m->start[i];
 }
 
 /* What peer q sends here, and where it shall stand. */
@@ -132,9 +132,20 @@ static double *out_place(const Cube *m, int kind, int slot, int q)
 	return slice_of(m, m->ab[kind][slot], m->me[kind]);
 }
 
+/* What counts the slices of a kind that are still to come. */
+static int *missing(Cube *m, int kind, int slot)
+{
+	return kind == KIND_C ? &m->missing_parts[slot] : &m->missing_inputs[slot];
+}
+
+static int link_number(int kind, int slot, int q)
+{
+	return (kind * N_SLOTS + slot) * opt.p + q;
+}
+
 static struct link *link_of(const Cube *m, int kind, int slot, int q)
 {
-	return &m->links[(kind * N_SLOTS + slot) * opt.p + q];
+	return &m->links[link_number(kind, slot, q)];
 }
 
 /* The q-th of the chares that share a block of this kind with m. */
@@ -181,32 +192,49 @@ void limit_blas_threads(void)
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
+static void new_links(Cube *m)
+{
+	int n = N_KINDS * N_SLOTS * opt.p;
+
+	m->links = aligned_alloc(_Alignof(struct link), (size_t)n * sizeof *m->links);
+	m->at_once = calloc((size_t)n, sizeof *m->at_once);
+	if (!m->links || !m->at_once)
+		CkAbort("matmul: no memory for %d links: use a smaller --p", n);
+	memset(m->links, 0, (size_t)n * sizeof *m->links);
+}
+
+static void new_blocks(Cube *m)
+{
+	size_t block = (size_t)m->nb * (size_t)m->nb;
+	size_t own = (size_t)slice_doubles(m, m->me[KIND_C]);
+
+	m->partial = alloc_doubles(block, false);
+	m->c = alloc_doubles(own, false);
+	for (int s = 0; s < n_slots(); s++) {
+		m->ab[KIND_A][s] = alloc_doubles(block, true);
+		m->ab[KIND_B][s] = alloc_doubles(block, true);
+		if (opt.modes[MODE_DIRECT])
+			m->area[s] = alloc_doubles((size_t)opt.p * own, true);
+	}
+}
+
 void Cube_on_new(Cube *m)
 {
 	CkIndex3D i = Cube_thisIndex(m);
-	size_t block;
 
 	m->me[KIND_A] = i.z;
 	m->me[KIND_B] = i.x;
 	m->me[KIND_C] = i.y;
 	m->nb = opt.n / opt.p;
-	block = (size_t)m->nb * (size_t)m->nb;
-	m->partial = alloc_doubles(block, false);
-	m->c = alloc_doubles((size_t)slice_doubles(m, i.y), false);
-	m->links = calloc((size_t)(N_KINDS * N_SLOTS * opt.p), sizeof *m->links);
-	if (!m->links)
-		CkAbort("matmul: no memory for %d links", N_KINDS * N_SLOTS * opt.p);
-	for (int s = 0; s < n_slots(); s++) {
-		for (int kind = 0; kind < N_KINDS; kind++)
-			for (int q = 0; q < opt.p; q++)
-				*link_of(m, kind, s, q) =
-					(struct link){.cube = m, .kind = kind, .slot = s};
-		m->ab[KIND_A][s] = alloc_doubles(block, true);
-		m->ab[KIND_B][s] = alloc_doubles(block, true);
-		if (opt.modes[MODE_DIRECT])
-			m->area[s] = alloc_doubles(
-				(size_t)opt.p * (size_t)slice_doubles(m, i.y), true);
-		link_of(m, KIND_C, s, i.y)->part = slice_of(m, m->partial, i.y);
+	m->start = alloc_bytes((size_t)(opt.p + 1) * sizeof *m->start, false);
+	for (int k = 0; k <= opt.p; k++)
+		m->start[k] = first_row(m->nb, k) * m->nb;
+	new_blocks(m);
+	if (opt.modes[MODE_DIRECT])
+		new_links(m);
+	for (int s = 0; s < N_SLOTS; s++) {
+		m->missing_inputs[s] = 2 * (opt.p - 1);
+		m->missing_parts[s] = opt.p - 1;
 	}
 }
 
@@ -225,8 +253,10 @@ static void connect_link(Cube *m, int kind, int slot, int q)
 	double *place = in_place(m, kind, slot, q);
 	size_t bytes = (size_t)in_doubles(m, kind, q) * sizeof(double);
 
-	if (kind == KIND_C)
-		l->part = place;
+	l->cube = m;
+	l->missing = missing(m, kind, slot);
+	l->part = kind == KIND_C ? place : NULL;
+	l->here = Cube_ckLocal(peer(m, kind, q));
 	l->in = CkDirect_createHandle(place, bytes, OUT_OF_BAND, on_put, l);
 	Cube_channel(peer(m, kind, q), kind, slot, m->me[kind], l->in);
 }
@@ -245,12 +275,14 @@ void Cube_on_channel(Cube *m, int kind, int slot, int from, CkDirectHandle h)
 {
 	struct link *l = link_of(m, kind, slot, from);
 	const char *path;
+	bool at_once;
 
 	l->out = h;
 	CkDirect_assocLocal(&l->out, out_place(m, kind, slot, from));
 	path = CkDirect_path(&l->out);
-	l->at_once = !strcmp(path, "memory");
-	m->paths[l->at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
+	at_once = !strcmp(path, "memory");
+	m->at_once[link_number(kind, slot, from)] = at_once;
+	m->paths[at_once ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA : PATH_MESSAGE]++;
 	count_connection(m);
 }
 
@@ -285,41 +317,54 @@ static void on_put_complete(void *cube_p)
 	advance(m);
 }
 
-static void send_slice(Cube *m, int kind, int slot, int q)
+static void put_slice(Cube *m, int kind, int slot, int q)
 {
-	struct link *l = link_of(m, kind, slot, q);
+	CkDirectHandle *out = &link_of(m, kind, slot, q)->out;
 
-	if (m->mode == MODE_MSG) {
-		Cube_slice(peer(m, kind, q), kind, slot, m->me[kind], out_doubles(m, kind, q),
-			   out_place(m, kind, slot, q));
-	} else if (l->at_once) {
-		CkDirect_put(&l->out);
+	if (m->at_once[link_number(kind, slot, q)]) {
+		CkDirect_put(out);
 	} else {
 		m->unsent++;
-		CkDirect_putData(&l->out, on_put_complete, &m, sizeof m);
+		CkDirect_putData(out, on_put_complete, &m, sizeof m);
 	}
 }
 
 static void send_slices(Cube *m, int kind, int slot)
 {
-	for (int q = 0; q < opt.p; q++)
-		if (q != m->me[kind])
-			send_slice(m, kind, slot, q);
+	int me = m->me[kind];
+
+	for (int q = 0; q < opt.p; q++) {
+		if (q == me)
+			continue;
+		if (m->mode == MODE_DIRECT)
+			put_slice(m, kind, slot, q);
+		else
+			Cube_slice(peer(m, kind, q), kind, slot, me, out_doubles(m, kind, q),
+				   out_place(m, kind, slot, q));
+	}
+}
+
+/* Parts are added as they come, while they are in the caches. With other elements the last bits
+ * of the sum would depend on their order. */
+static void add(Cube *m, const double *part)
+{
+	cblas_daxpy(slice_doubles(m, m->me[KIND_C]), 1.0, part, 1, m->c, 1);
+}
+
+static void count_arrival(Cube *m, int *missing)
+{
+	if (--*missing == 0)
+		advance(m);
 }
 
 /* A slice has come in a message, */
 void Cube_on_slice(Cube *m, int kind, int slot, int from, int n, const double *v)
 {
-	struct link *l = link_of(m, kind, slot, from);
-
-	if (kind == KIND_C) {
-		l->kept = CkKeepMsg();
-		l->part = v;
-	} else {
+	if (kind == KIND_C)
+		add(m, v);
+	else
 		memcpy(in_place(m, kind, slot, from), v, (size_t)n * sizeof *v);
-	}
-	m->arrived[kind][slot]++;
-	advance(m);
+	count_arrival(m, missing(m, kind, slot));
 }
 
 /* or through a channel. */
@@ -327,38 +372,48 @@ static void on_put(void *link)
 {
 	struct link *l = link;
 
-	l->cube->arrived[l->kind][l->slot]++;
-	advance(l->cube);
-}
-
-/* What came in this exchange has been used. */
-static void release(Cube *m, int kind, int slot)
-{
-	m->arrived[kind][slot] = 0;
-	m->marked[kind][slot] = m->mode == MODE_DIRECT;
-	for (int q = 0; q < opt.p; q++) {
-		struct link *l = link_of(m, kind, slot, q);
-
-		if (q == m->me[kind])
-			continue;
-		if (m->mode == MODE_DIRECT) {
-			CkDirect_readyMark(&l->in);
-		} else {
-			CkFreeMsg(l->kept);
-			l->kept = NULL;
-		}
+	if (l->part) {
+		add(l->cube, l->part);
+		CkDirect_ready(&l->in);
 	}
+	count_arrival(l->cube, l->missing);
 }
 
-/* From here on slices are expected in this exchange; until now polling would be in vain. */
-static void poll_slices(Cube *m, int kind, int slot)
+static void release_input(struct link *l)
 {
-	if (!m->marked[kind][slot])
+	if (l->here)
+		CkDirect_ready(&l->in);
+	else
+		CkDirect_readyMark(&l->in);
+}
+
+/* The blocks of A and B have been used. What comes from this PE need not be polled, so nothing is
+ * saved by arming it later; the others are marked only until poll_inputs. */
+static void release_inputs(Cube *m, int slot)
+{
+	m->missing_inputs[slot] = 2 * (opt.p - 1);
+	if (m->mode == MODE_MSG)
 		return;
-	m->marked[kind][slot] = false;
-	for (int q = 0; q < opt.p; q++)
-		if (q != m->me[kind])
-			CkDirect_readyPollQ(&link_of(m, kind, slot, q)->in);
+	for (int kind = KIND_A; kind <= KIND_B; kind++)
+		for (int q = 0; q < opt.p; q++)
+			if (q != m->me[kind])
+				release_input(link_of(m, kind, slot, q));
+	m->marked[slot] = true;
+}
+
+/* From here on inputs are expected; until now polling would have been in vain. */
+static void poll_inputs(Cube *m, int slot)
+{
+	if (!m->marked[slot])
+		return;
+	for (int kind = KIND_A; kind <= KIND_B; kind++)
+		for (int q = 0; q < opt.p; q++) {
+			struct link *l = link_of(m, kind, slot, q);
+
+			if (q != m->me[kind] && !l->here)
+				CkDirect_readyPollQ(&l->in);
+		}
+	m->marked[slot] = false;
 }
 
 /* Bring the own slice of A from the factor that it has to that of this iteration. */
@@ -379,33 +434,26 @@ static bool send_inputs(Cube *m, int slot)
 	scale_a(m, slot);
 	send_slices(m, KIND_A, slot);
 	send_slices(m, KIND_B, slot);
-	poll_slices(m, KIND_A, slot);
-	poll_slices(m, KIND_B, slot);
+	poll_inputs(m, slot);
 	return true;
 }
 
 static bool multiply_blocks(Cube *m, int slot)
 {
-	if (m->arrived[KIND_A][slot] < opt.p - 1 || m->arrived[KIND_B][slot] < opt.p - 1)
+	if (m->missing_inputs[slot])
 		return false;
 	multiply(m->partial, 1.0, m->ab[KIND_A][slot], m->ab[KIND_B][slot], m->nb, m->nb, m->nb);
-	release(m, KIND_A, slot);
-	release(m, KIND_B, slot);
+	release_inputs(m, slot);
 	send_slices(m, KIND_C, slot);
-	poll_slices(m, KIND_C, slot);
+	add(m, slice_of(m, m->partial, m->me[KIND_C]));
 	return true;
 }
 
-/* In the order of the peers' places, so that the sum is the same in every run. */
-static bool add_up(Cube *m, int slot)
+static bool complete(Cube *m, int slot)
 {
-	int n = slice_doubles(m, m->me[KIND_C]);
-
-	if (m->arrived[KIND_C][slot] < opt.p - 1)
+	if (m->missing_parts[slot])
 		return false;
-	for (int q = 0; q < opt.p; q++)
-		cblas_daxpy(n, 1.0, link_of(m, KIND_C, slot, q)->part, 1, m->c, 1);
-	release(m, KIND_C, slot);
+	m->missing_parts[slot] = opt.p - 1;
 	return true;
 }
 
@@ -415,7 +463,7 @@ static bool do_stage(Cube *m, int slot)
 	switch (m->stage) {
 	case SEND_INPUTS: return send_inputs(m, slot);
 	case MULTIPLY: return multiply_blocks(m, slot);
-	default: return add_up(m, slot);
+	default: return complete(m, slot);
 	}
 }
 
@@ -425,7 +473,7 @@ static void advance(Cube *m)
 	while (m->iter < m->iters) {
 		if (!do_stage(m, slot_of(m->iter)))
 			return;
-		if (m->stage != ADD_UP) {
+		if (m->stage != COMPLETE) {
 			m->stage++;
 			continue;
 		}
@@ -524,7 +572,7 @@ void Cube_on_disconnect(Cube *m)
 					CkDirect_destroyHandle(&link_of(m, kind, s, q)->in);
 					CkDirect_destroyHandle(&link_of(m, kind, s, q)->out);
 				}
-			m->marked[kind][s] = false;
+			m->marked[s] = false;
 		}
 	m->n_connected = 0;
 	memset(m->paths, 0, sizeof m->paths);
@@ -540,6 +588,8 @@ void Cube_on_finish(Cube *m)
 	}
 	free(m->partial);
 	free(m->c);
+	free(m->start);
 	free(m->links);
+	free(m->at_once);
 	CkContributeBarrier(m, Main_cb_finished(mainProxy));
 }

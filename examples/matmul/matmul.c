@@ -11,6 +11,11 @@
  *
  * Channels exist during direct runs only, so that messages do not pay for polling them.
  *
+ * What channels gain depends on the grain. An iteration is 3 (p - 1) p^3 transfers of 8 n^2 / p^3
+ * bytes and p^3 products of (n / p)^3 multiplications: the smaller n / p, the more the transfers
+ * count. --n 32 --p 4, where each of 32 chares of a PE waits for 9 slices of 128 bytes, is where
+ * they are nearly everything; bench/transfer tells what one costs.
+ *
  * It prints the median time per iteration of each mode, and ends with 0 only when all results
  * agree bit for bit: with each other, and with one dgemm unless --no-verify. The checksum (the
  * sum of the elements of A B) and the hash depend neither on the number of PEs nor on p.
@@ -65,10 +70,14 @@ static void begin_run(Main *self)
 
 static void print_header(void)
 {
-	if (!opt.quiet)
-		CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s recv %s\n", opt.n,
-			 opt.p, CkNumPes(), CkNumNodes(), opt.iters,
-			 opt.barrier ? "barrier" : "none", opt.malloc_recv ? "malloc" : "shared");
+	if (opt.quiet)
+		return;
+	CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s recv %s\n", opt.n, opt.p,
+		 CkNumPes(), CkNumNodes(), opt.iters, opt.barrier ? "barrier" : "none",
+		 opt.malloc_recv ? "malloc" : "shared");
+	CkPrintf("matmul transfers %ld of about %ld bytes per iteration\n",
+		 3L * opt.p * opt.p * opt.p * (opt.p - 1),
+		 (long)(opt.n / opt.p) * (opt.n / opt.p) / opt.p * (long)sizeof(double));
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
