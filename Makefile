@@ -104,8 +104,8 @@ $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): 
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o: OPT := -O3 -g
-$(B)/examples/matmul/%.o $(B)/bench/paircalc.o: CFLAGS += $(BLAS_CFLAGS)
-$(B)/examples/matmul/matmul $(B)/bench/paircalc: LIBS := $(BLAS_LIBS) $(LIBS)
+$(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
+$(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
