@@ -15,9 +15,15 @@
  *	   pair that has all its inputs multiplies, S = B C' and R = S C, with dgemm, and returns
  *	   the rows of R to the states of block b. A state adds up what comes back, and goes on.
  *
- * The points travel as messages, or through channels that are made ready in one (CkDirect_ready
- * after the product), or in two (CkDirect_readyMark after it, CkDirect_readyPollQ when phase 2
- * begins). Results travel as messages in all three.
+ * The paper's calculators also wait, between the two products, for a reduction of S over all
+ * pairs and for what comes of it. That is no transfer of points and the same in all modes: it is
+ * left out, and phase 1 stands for everything else.
+ *
+ * The points travel as messages, which the pair copies to where dgemm reads; or through channels
+ * that are made ready in one (CkDirect_ready after the product), or in two (CkDirect_readyMark
+ * after it, CkDirect_readyPollQ when phase 2 begins). Results travel as messages in all three, as
+ * in the paper, and are added from where they lie. They are a third of the transfers: that, and
+ * the products, bound the gain (bench/transfer tells what a transfer of a size costs).
  *
  * Options: --states n, --planes n, --points n, --block n, --hops n (0: phase 2 alone, the paper's
  * "PC only"), --iters n, --reps n, --smoke.
@@ -57,7 +63,8 @@ struct Main {
 struct State {
 	enum mode mode;
 	int iteration;          /* of all runs */
-	double *points;         /* [points], as sent */
+	double *points;         /* [points], as sent: */
+	double factor;          /* multiplied by this, see below */
 	double *sum;            /* [points], of all results */
 	int n_results;
 	/* Phase 1: */
@@ -70,11 +77,12 @@ struct State {
 	bool connecting;
 };
 
-/* One input of a pair: a state of one of its blocks. */
+/* One input of a pair: a state of one of its blocks. An arrival and the ready after it, which reads
+ * the front of the handle, touch one cache line. */
 struct input {
-	Pair *pair;
-	CkDirectHandle channel;
+	_Alignas(64) Pair *pair;
 	double *place;
+	CkDirectHandle channel;
 };
 
 struct Pair {
@@ -95,6 +103,17 @@ static int n_blocks(void)
 static int n_channels(void)
 {
 	return shape.states * shape.planes * 2 * n_blocks();
+}
+
+/* On a cache line, but not on a page each, as bench_alloc's: the arrays of hundreds of chares would
+ * fall on the same sets of a cache. */
+static void *allocate(size_t bytes)
+{
+	void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+
+	if (!p)
+		CkAbort("no memory for %zu bytes", bytes);
+	return memset(p, 0, bytes);
 }
 
 static double factor_of(int iteration)
@@ -141,11 +160,15 @@ static CProxyElement_Pair target(const State *self, int to, int *input_p)
 
 void State_on_new(State *self)
 {
+	CkIndex2D i = State_thisIndex(self);
 	size_t bytes = (size_t)shape.points * sizeof(double);
 
-	self->points = bench_alloc(bytes);
-	self->sum = bench_alloc(bytes);
-	self->to = bench_alloc((size_t)(2 * n_blocks()) * sizeof *self->to);
+	self->points = allocate(bytes);
+	for (int k = 0; k < shape.points; k++)
+		self->points[k] = point(i.x, i.y, k);
+	self->factor = 1;
+	self->sum = allocate(bytes);
+	self->to = allocate((size_t)(2 * n_blocks()) * sizeof *self->to);
 }
 
 static void say_connected(State *self)
@@ -222,11 +245,10 @@ void State_on_neighbour(State *self, double v)
 
 void State_on_send_points(State *self)
 {
-	CkIndex2D i = State_thisIndex(self);
 	double factor = factor_of(self->iteration);
 
-	for (int k = 0; k < shape.points; k++)
-		self->points[k] = factor * point(i.x, i.y, k);
+	cblas_dscal(shape.points, factor / self->factor, self->points, 1);
+	self->factor = factor;
 	for (int to = 0; to < 2 * n_blocks(); to++) {
 		int input;
 		CProxyElement_Pair pair = target(self, to, &input);
@@ -242,8 +264,7 @@ void State_on_send_points(State *self)
  * after it was. The reduction says so to the next iteration's puts. */
 void State_on_result(State *self, int n, const double *v)
 {
-	for (int k = 0; k < n; k++)
-		self->sum[k] += v[k];
+	cblas_daxpy(n, 1.0, v, 1, self->sum, 1);
 	if (++self->n_results < n_blocks())
 		return;
 	self->n_results = 0;
@@ -261,9 +282,9 @@ void Pair_on_new(Pair *self)
 	if (!self->in)
 		CkAbort("no memory for a pair of %d states with %d points", 2 * shape.block,
 			shape.points);
-	self->overlap = bench_alloc(block * block * sizeof(double));
-	self->product = bench_alloc(block * points * sizeof(double));
-	self->input = bench_alloc(2 * block * sizeof *self->input);
+	self->overlap = allocate(block * block * sizeof(double));
+	self->product = allocate(block * points * sizeof(double));
+	self->input = allocate(2 * block * sizeof *self->input);
 	for (size_t i = 0; i < 2 * block; i++) {
 		self->input[i].pair = self;
 		self->input[i].place = self->in + i * points;
@@ -492,7 +513,7 @@ static bool parse(int argc, char **argv)
 	const int n = sizeof options / sizeof options[0];
 
 	shape = (struct shape){.states = 64, .planes = 4, .points = 128, .block = 8, .hops = 16,
-			       .iterations = 10, .repeats = 7};
+			       .iterations = 20, .repeats = 7};
 	for (int i = 1; i < argc; i++) {
 		int o = 0;
 
