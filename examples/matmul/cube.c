@@ -151,10 +151,12 @@ static struct link *link_of(const Cube *m, int kind, int slot, int q)
 /* The q-th of the chares that share a block of this kind with m. */
 static CProxyElement_Cube peer(const Cube *m, int kind, int q)
 {
-	CkIndex3D i = Cube_thisIndex(m);
+	int x = kind == KIND_B ? q : m->x, y = kind == KIND_C ? q : m->y;
+	int z = kind == KIND_A ? q : m->z, first = opt.spread ? x + y + z : x;
 
-	return Cube_at(Cube_thisProxy(m), kind == KIND_B ? q : i.x, kind == KIND_C ? q : i.y,
-		       kind == KIND_A ? q : i.z);
+	while (first >= opt.p)
+		first -= opt.p;
+	return Cube_at(Cube_thisProxy(m), first, y, z);
 }
 
 /* ---- the matrices ------------------------------------------------------------------------- */
@@ -222,9 +224,12 @@ void Cube_on_new(Cube *m)
 {
 	CkIndex3D i = Cube_thisIndex(m);
 
-	m->me[KIND_A] = i.z;
-	m->me[KIND_B] = i.x;
-	m->me[KIND_C] = i.y;
+	m->x = opt.spread ? (2 * opt.p + i.x - i.y - i.z) % opt.p : i.x;
+	m->y = i.y;
+	m->z = i.z;
+	m->me[KIND_A] = m->z;
+	m->me[KIND_B] = m->x;
+	m->me[KIND_C] = m->y;
 	m->nb = opt.n / opt.p;
 	m->start = alloc_bytes((size_t)(opt.p + 1) * sizeof *m->start, false);
 	for (int k = 0; k <= opt.p; k++)
@@ -290,18 +295,17 @@ void Cube_on_channel(Cube *m, int kind, int slot, int from, CkDirectHandle h)
  * be touched: channels may be armed. */
 void Cube_on_prepare(Cube *m, int mode)
 {
-	CkIndex3D i = Cube_thisIndex(m);
-	int nb = m->nb, za = first_row(nb, i.z), xb = first_row(nb, i.x);
+	int nb = m->nb, za = first_row(nb, m->z), xb = first_row(nb, m->x);
 
 	m->mode = mode;
 	for (int s = 0; s < n_slots(); s++) {
-		fill(slice_of(m, m->ab[KIND_A][s], i.z), KIND_A, i.x * nb + za,
-		     slice_rows(nb, i.z), i.y * nb, nb);
-		fill(slice_of(m, m->ab[KIND_B][s], i.x), KIND_B, i.y * nb + xb,
-		     slice_rows(nb, i.x), i.z * nb, nb);
+		fill(slice_of(m, m->ab[KIND_A][s], m->z), KIND_A, m->x * nb + za,
+		     slice_rows(nb, m->z), m->y * nb, nb);
+		fill(slice_of(m, m->ab[KIND_B][s], m->x), KIND_B, m->y * nb + xb,
+		     slice_rows(nb, m->x), m->z * nb, nb);
 		m->factor_in[s] = 1;
 	}
-	memset(m->c, 0, (size_t)slice_doubles(m, i.y) * sizeof *m->c);
+	memset(m->c, 0, (size_t)slice_doubles(m, m->y) * sizeof *m->c);
 	CkContributeBarrier(m, Main_cb_prepared(mainProxy));
 }
 
@@ -540,9 +544,8 @@ static long count_wrong_rows(const Cube *m, int row0, int rows, int col0)
 
 void Cube_on_check(Cube *m)
 {
-	CkIndex3D i = Cube_thisIndex(m);
-	int row0 = i.x * m->nb + first_row(m->nb, i.y), rows = slice_rows(m->nb, i.y);
-	int col0 = i.z * m->nb;
+	int row0 = m->x * m->nb + first_row(m->nb, m->y), rows = slice_rows(m->nb, m->y);
+	int col0 = m->z * m->nb;
 	const double *c = m->c;
 	long sums[N_SUMS] = {0};
 	uint64_t hash = 0;

@@ -11,6 +11,11 @@
  *	B     (y, z)   x             sends slice x to the others      puts it into its block of B
  *	C     (x, z)   y             sends slice y' to chare y'       adds it to slice y of C
  *
+ * Its index is (x, y, z), or with --map spread ((x + y + z) % p, y, z). The default placement gives
+ * each PE a range of the first number, so in the first case most of those that exchange share a
+ * PE, in the second hardly any do; and a message between two PEs costs several times what one on a
+ * PE does, which decides what channels gain.
+ *
  * Slots: iteration k uses slot k % 2 of the receive places, because a peer may be one
  * iteration ahead (cube.c has the proof that it cannot be two). With a barrier after every
  * iteration nobody is ahead, and slot 0 serves all.
@@ -50,6 +55,7 @@ struct link {
 };
 
 struct Cube {
+	int x, y, z;
 	int me[N_KINDS];        /* place among those it exchanges a kind with: z, x, y */
 	int nb;                 /* rows and columns of a block */
 	int *start;             /* [p + 1]: where slice i of a block begins, in doubles */

@@ -14,7 +14,8 @@
  * What channels gain depends on the grain. An iteration is 3 (p - 1) p^3 transfers of 8 n^2 / p^3
  * bytes and p^3 products of (n / p)^3 multiplications: the smaller n / p, the more the transfers
  * count. --n 32 --p 4, where each of 32 chares of a PE waits for 9 slices of 128 bytes, is where
- * they are nearly everything; bench/transfer tells what one costs.
+ * they are nearly everything. On few PEs most of them stay on their PE; with --map spread most
+ * cross, as they do with one chare per PE. bench/transfer tells what one of either kind costs.
  *
  * It prints the median time per iteration of each mode, and ends with 0 only when all results
  * agree bit for bit: with each other, and with one dgemm unless --no-verify. The checksum (the
@@ -72,9 +73,9 @@ static void print_header(void)
 {
 	if (opt.quiet)
 		return;
-	CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s recv %s\n", opt.n, opt.p,
-		 CkNumPes(), CkNumNodes(), opt.iters, opt.barrier ? "barrier" : "none",
-		 opt.malloc_recv ? "malloc" : "shared");
+	CkPrintf("matmul n %d p %d pes %d nodes %d iters %d sync %s map %s recv %s\n", opt.n,
+		 opt.p, CkNumPes(), CkNumNodes(), opt.iters, opt.barrier ? "barrier" : "none",
+		 opt.spread ? "spread" : "block", opt.malloc_recv ? "malloc" : "shared");
 	CkPrintf("matmul transfers %ld of about %ld bytes per iteration\n",
 		 3L * opt.p * opt.p * opt.p * (opt.p - 1),
 		 (long)(opt.n / opt.p) * (opt.n / opt.p) / opt.p * (long)sizeof(double));

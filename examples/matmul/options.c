@@ -31,6 +31,8 @@ static const char usage[] =
 	"  --sync S               none, or barrier after every multiplication (none);\n"
 	"                         with barrier half the memory: faster where none needs\n"
 	"                         more than the caches hold\n"
+	"  --map M                chares in blocks, or spread so that those that exchange\n"
+	"                         are on different PEs, as with one chare per PE (block)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
 	"  --verify, --no-verify  compare with one dgemm (up to N = 1024)\n"
 	"  --quiet                only the results\n"
@@ -82,6 +84,7 @@ static const struct option long_options[] = {
 	{"iters", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'w'},
 	{"repeat", required_argument, NULL, 'r'}, {"mode", required_argument, NULL, 'm'},
 	{"sync", required_argument, NULL, 's'},   {"recv", required_argument, NULL, 'R'},
+	{"map", required_argument, NULL, 'M'},
 	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
 	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -91,6 +94,7 @@ static int parse_one(struct options *o, int c, int *verify_p)
 {
 	static const char *const modes[] = {"msg", "direct", "both", NULL};
 	static const char *const syncs[] = {"none", "barrier", NULL};
+	static const char *const maps[] = {"block", "spread", NULL};
 	static const char *const recvs[] = {"shared", "malloc", NULL};
 	int w = 0, rc;
 
@@ -108,6 +112,10 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	case 's':
 		rc = parse_word("sync", optarg, syncs, &w);
 		o->barrier = w == 1;
+		return rc;
+	case 'M':
+		rc = parse_word("map", optarg, maps, &w);
+		o->spread = w == 1;
 		return rc;
 	case 'R':
 		rc = parse_word("recv", optarg, recvs, &w);

@@ -15,6 +15,7 @@ struct options {
 	int repeat;             /* timed runs per mode */
 	bool modes[N_MODES];
 	bool barrier;           /* --sync barrier: one iteration in flight in the whole job */
+	bool spread;            /* --map spread: chares that exchange are on different PEs */
 	bool malloc_recv;       /* --recv malloc: receive buffers that only this process maps */
 	bool verify;
 	bool quiet;
