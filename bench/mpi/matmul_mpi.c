@@ -4,7 +4,8 @@
  * doubles with the 3-D decomposition of section 4.2 of the CkDirect paper (Agarwal et al., IBM J.
  * R&D 39(5), 1995), the same work on the same numbers, so that checksum and hash are equal.
  *
- * A P x P x P array of cubes is dealt to the ranks in blocks, as the runtime deals chares to PEs.
+ * A P x P x P array of cubes is dealt to the ranks in blocks, as the runtime deals chares to PEs;
+ * with --spread so that cubes that exchange are on different ranks, as --map spread does.
  * Cube (x, y, z) multiplies block (x, y) of A by block (y, z) of B, a share of block (x, z) of C.
  * A block that P cubes share is cut into P slices of rows, each owned by one of them:
  *
@@ -17,7 +18,7 @@
  * and there is no barrier. Between cubes of one rank a slice is copied once, and a part of C added
  * from where it is. A slice of rows of a block is contiguous, hence nothing is packed.
  *
- *     matmul_mpi N ITERATIONS [--p P] [--repeat R] [--no-verify] [--no-pin]
+ *     matmul_mpi N ITERATIONS [--p P] [--repeat R] [--spread] [--no-verify] [--no-pin]
  *
  * N a multiple of P, at least P * P. Without --p as many cubes as ranks: 1, 8, 27, ... More cubes
  * than ranks are what a PE with several chares is to be compared with, one rank per core. More
@@ -71,7 +72,7 @@ struct cube {
 
 struct matmul {
 	int n, p, iterations, repeats;
-	bool verify, pin;
+	bool verify, pin, spread;
 	int rank, ranks;
 	int block;                 /* rows and columns of a block: n / p */
 	int *start;                /* [p + 1]: where a slice of a block begins, in doubles */
@@ -153,6 +154,31 @@ static int slice_row(const struct matmul *m, int i)
 	return m->start[i] / m->block;
 }
 
+/* As in examples/matmul: numbers go by (x, y, z), or with --spread by ((x + y + z) % p, y, z). */
+static struct place place_of(const struct matmul *m, int number)
+{
+	int p = m->p, first = number / p / p;
+	struct place at = {first, number / p % p, number % p, {0}};
+
+	if (m->spread)
+		at.x = (2 * p + first - at.y - at.z) % p;
+	at.me[KIND_A] = at.z;
+	at.me[KIND_B] = at.x;
+	at.me[KIND_C] = at.y;
+	return at;
+}
+
+/* The q-th of the cubes that share a block of this kind with the one at that place. */
+static int peer(const struct matmul *m, const struct place *at, int kind, int q)
+{
+	int x = kind == KIND_B ? q : at->x, y = kind == KIND_C ? q : at->y;
+	int z = kind == KIND_A ? q : at->z, first = m->spread ? x + y + z : x;
+
+	while (first >= m->p)
+		first -= m->p;
+	return (first * m->p + y) * m->p + z;
+}
+
 static int first_of_rank(const struct matmul *m, int rank)
 {
 	int total = m->p * m->p * m->p, each = total / m->ranks, rest = total % m->ranks;
@@ -167,25 +193,6 @@ static int rank_of(const struct matmul *m, int number)
 	while (number >= first_of_rank(m, rank + 1))
 		rank++;
 	return rank;
-}
-
-static struct place place_of(const struct matmul *m, int number)
-{
-	struct place at = {number / m->p / m->p, number / m->p % m->p, number % m->p, {0}};
-
-	at.me[KIND_A] = at.z;
-	at.me[KIND_B] = at.x;
-	at.me[KIND_C] = at.y;
-	return at;
-}
-
-/* The q-th of the cubes that share a block of this kind with the one at that place. */
-static int peer(const struct matmul *m, const struct place *at, int kind, int q)
-{
-	int x = kind == KIND_B ? q : at->x, y = kind == KIND_C ? q : at->y;
-	int z = kind == KIND_A ? q : at->z;
-
-	return (x * m->p + y) * m->p + z;
 }
 
 /* NULL: another rank's. */
@@ -238,8 +245,8 @@ static void send_to(struct matmul *m, struct cube *c, int kind, int q, int numbe
 
 /* In the order in which slices are sent, from wherever: a library finds the receive for a message
  * at the head of its list, not behind hundreds of others. The requests of a cube, which it waits
- * for, are the same ones. (N 64, P 8 on 2 ranks: 450 us, in the order of the receiving cubes 1400 with
- * Open MPI and 1900 with MPICH.) */
+ * for, are the same ones. (N 64, P 8 on 2 ranks: 450 us; in the order of the receiving cubes
+ * 1400 with Open MPI, 1900 with MPICH.) */
 static void connect_all(struct matmul *m)
 {
 	for (int number = 0; number < m->p * m->p * m->p; number++) {
@@ -539,6 +546,8 @@ static void parse(struct matmul *m, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--no-verify"))
 			m->verify = false;
+		else if (!strcmp(argv[i], "--spread"))
+			m->spread = true;
 		else if (!strcmp(argv[i], "--no-pin"))
 			m->pin = false;
 		else if (!strcmp(argv[i], "--p"))
@@ -553,7 +562,7 @@ static void parse(struct matmul *m, int argc, char **argv)
 	}
 	if (n != 2)
 		bench_mpi_refuse("usage: %s N ITERATIONS [--p P] [--repeat R] "
-				 "[--no-verify] [--no-pin]\n", argv[0]);
+				 "[--spread] [--no-verify] [--no-pin]\n", argv[0]);
 }
 
 static void check_sizes(struct matmul *m)
