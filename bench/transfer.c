@@ -27,12 +27,13 @@
  *	                             no work at all beside it
  *	transfer-dgemm, transfer-daxpy  ns  of the work that examples/matmul --p 4 has to do with
  *	                             slices of so many bytes
- *	transfer-matmul-gain     %   what follows for examples/matmul --p 4 on 2 PEs, if only these
- *	                             cost time: the bound for its gain by channels
+ *	transfer-matmul-gain, transfer-matmul-gain-spread
+ *	                         %   what follows for examples/matmul --p 4 on 2 PEs, by default and
+ *	                             with --map spread, if only these cost time
  *
- * A chare of matmul --p 4 gets 3 slices each of A, B and C in an iteration, and on 2 PEs 2 of B
- * come from the other. Slices of C are read where they lie, those of A and B copied to their place,
- * or put there.
+ * A chare of matmul --p 4 gets 3 slices each of A, B and C in an iteration. On 2 PEs 2 of B come from
+ * the other one; with --map spread 2 of each kind. Slices of C are read where they lie, those of A
+ * and B copied to their place, or put there.
  */
 #include <cblas.h>
 #include <math.h>
@@ -363,12 +364,29 @@ static double part_ns(Main *self, enum how how, size_t bytes, bool ready)
 	return -1;
 }
 
-/* An iteration of examples/matmul --p 4, per chare. */
-static double matmul_ns(Main *self, size_t bytes, enum how inputs, enum how parts, double work)
+/* Slices that a chare of examples/matmul --p 4 gets in an iteration on 2 PEs. */
+struct slices {
+	int inputs[WHERES], parts[WHERES];
+};
+
+static double exchange_ns(Main *self, size_t bytes, const struct slices *n, enum how inputs,
+			  enum how parts)
 {
-	return 4 * transfer_ns(self, inputs, HERE, bytes) +
-	       2 * transfer_ns(self, inputs, AWAY, bytes) +
-	       3 * transfer_ns(self, parts, HERE, bytes) + work;
+	double ns = 0;
+
+	for (int w = 0; w < WHERES; w++)
+		ns += n->inputs[w] * transfer_ns(self, inputs, (enum where)w, bytes) +
+		      n->parts[w] * transfer_ns(self, parts, (enum where)w, bytes);
+	return ns;
+}
+
+static void report_bound(Main *self, const char *name, size_t bytes, const struct slices *n,
+			 double work)
+{
+	double by_messages = exchange_ns(self, bytes, n, PLACE, READ) + work;
+	double by_channels = exchange_ns(self, bytes, n, CHANNEL, CHANNEL) + work;
+
+	CkPrintf("%s %zu %.1f %%\n", name, bytes, 100 - 100 * by_channels / by_messages);
 }
 
 static void report_work(Main *self, size_t bytes)
@@ -377,7 +395,7 @@ static void report_work(Main *self, size_t bytes)
 	int nb = (int)lround(sqrt((double)n * CUBES));
 	size_t block = (size_t)(nb * nb);
 	double *context = bench_alloc((64 + 3 * block + (LANES + 1) * n) * sizeof(double));
-	double dgemm, daxpy, work, by_messages;
+	double dgemm, daxpy, work;
 
 	context[0] = (double)n;
 	context[1] = nb;
@@ -387,9 +405,10 @@ static void report_work(Main *self, size_t bytes)
 	CkPrintf("transfer-dgemm %zu %.1f ns\n", bytes, dgemm);
 	CkPrintf("transfer-daxpy %zu %.1f ns\n", bytes, daxpy);
 	work = dgemm + CUBES * daxpy;
-	by_messages = matmul_ns(self, bytes, PLACE, READ, work);
-	CkPrintf("transfer-matmul-gain %zu %.1f %%\n", bytes,
-		 100 - 100 * matmul_ns(self, bytes, CHANNEL, CHANNEL, work) / by_messages);
+	report_bound(self, "transfer-matmul-gain", bytes,
+		     &(struct slices){.inputs = {4, 2}, .parts = {3, 0}}, work);
+	report_bound(self, "transfer-matmul-gain-spread", bytes,
+		     &(struct slices){.inputs = {2, 4}, .parts = {1, 2}}, work);
 	free(context);
 }
 
