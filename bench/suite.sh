@@ -228,6 +228,7 @@ job -a -polled bench/channels env CK_DIRECT_POLL_MAX=1000000 "$B/bin/ckrun" -n 2
 	"$B/bench/channels" --most 10000 "${once[@]}"
 ck paircalc "${once[@]}"
 ck paircalc "${once[@]}" --hops 0
+ck_both transfer "${once[@]}"
 run_group
 
 # Whole programs, by messages and by channels, over the size of the problem and the virtualisation
@@ -275,6 +276,24 @@ if [ ! "$quick" ]; then
 fi
 matmul 1 8 2 256 -8pes
 mpi 8 -p 1 "" matmul 256 $((iterations / 10 + 1)) --no-verify
+run_group
+
+# The same with as many PEs or ranks as cores; the parameter is the bytes of a slice. "fine": most of
+# a chare's transfers cross between PEs, as with one chare per PE, and are nearly all its work.
+matmul_2() { # suffix, bytes, N, P, iterations, options of both programs; and of the example
+	job -p "$2" -a "$1" examples/matmul/matmul "$B/bin/ckrun" -n 2 "$B/examples/matmul/matmul" \
+		--mode both --n "$3" --p "$4" --iters "$5" --warmup 5 --repeat 3 --sync barrier \
+		--no-verify ${6:+--map "$6"}
+	for m in openmpi mpich; do
+		job -p "$2" -a "$1-$m" bench/mpi/matmul_mpi.$m $(launcher $m) -n 2 \
+			"$B/bench/mpi/matmul_mpi.$m" "$3" "$5" --p "$4" --repeat 3 --no-verify \
+			${6:+"--$6"}
+	done
+}
+group matmul2
+matmul_2 -2pes 65536 256 2 $((iterations / 2))
+matmul_2 -fine 128 32 4 $((iterations * 10)) spread
+[ "$smoke" ] || matmul_2 -fine 512 64 4 $((iterations * 5)) spread
 run_group
 
 group crowd
@@ -400,6 +419,13 @@ matmul-direct-128 matmul-msg-128
 matmul-direct-512 matmul-msg-512
 matmul-msg-8pes matmul-mpi-openmpi
 matmul-direct-8pes matmul-mpi-openmpi
+matmul-msg-2pes matmul-mpi-2pes-openmpi
+matmul-direct-2pes matmul-mpi-2pes-openmpi
+matmul-msg-2pes matmul-mpi-2pes-mpich
+matmul-direct-2pes matmul-mpi-2pes-mpich
+matmul-direct-fine matmul-msg-fine
+matmul-msg-fine matmul-mpi-fine-openmpi
+matmul-direct-fine matmul-mpi-fine-openmpi
 PAIRS
 }
 
@@ -424,11 +450,15 @@ allreduce, over the faster MPI | allreduce-group-nodes | all | <= | 1.0 | allred
 1000 armed idle channels, ns per pass | idle-armed | 1000 | <= | 1000 |
 message round trip beside 100000 armed channels, over none | message-slow | 100000 | <= | 1.05 |
 stencil: gain by channels at the finest grain, % | stencil-gain | last | >= | 12 |
-matmul: gain by channels at the finest grain, % | matmul-gain | last | >= | 40 |
+matmul: gain by channels at the fine grain (slices of 128 and 512 bytes), % | matmul-gain-fine | all | >= | 40 |
 stencil by messages, over the faster MPI program | stencil-msg | 1-8 | <= | 1.0 | stencil-mpi-openmpi stencil-mpi-mpich
 stencil by channels, over the faster MPI program | stencil-direct | 1-8 | <= | 1.0 | stencil-mpi-openmpi stencil-mpi-mpich
 matmul by messages, 8 PEs, over the faster MPI program | matmul-msg-8pes | 1 | <= | 1.0 | matmul-mpi-openmpi matmul-mpi-mpich
 matmul by channels, 8 PEs, over the faster MPI program | matmul-direct-8pes | 1 | <= | 1.0 | matmul-mpi-openmpi matmul-mpi-mpich
+matmul by messages, 2 PEs, over the faster MPI program | matmul-msg-2pes | all | <= | 1.0 | matmul-mpi-2pes-openmpi matmul-mpi-2pes-mpich
+matmul by channels, 2 PEs, over the faster MPI program | matmul-direct-2pes | all | <= | 1.0 | matmul-mpi-2pes-openmpi matmul-mpi-2pes-mpich
+matmul by messages, fine grain, over the faster MPI program | matmul-msg-fine | all | <= | 1.0 | matmul-mpi-fine-openmpi matmul-mpi-fine-mpich
+matmul by channels, fine grain, over the faster MPI program | matmul-direct-fine | all | <= | 1.0 | matmul-mpi-fine-openmpi matmul-mpi-fine-mpich
 the same work on 16 PEs, over 2 PEs (2 cores) | crowd-processes | 16/2 | <= | 1.5 |
 hello on 2 PEs from launch to exit, ms | launch | 2 | <= | 100 |
 TARGETS
