@@ -265,6 +265,14 @@ void Peer_on_end(Peer *self)
 	CkContributeBarrier(self, Main_cb_ended(mainProxy));
 }
 
+void Peer_on_finish(Peer *self)
+{
+	free(self->lane);
+	free(self->source);
+	CkDirect_free(self->places);
+	CkContributeBarrier(self, Main_cb_finished(mainProxy));
+}
+
 /* ---- without the runtime -------------------------------------------------------------------- */
 
 /* ns of one call of fn(context), median. */
@@ -444,6 +452,12 @@ static void report(Main *self)
 		report_size(self, opt.common.bytes[i]);
 	free(self->parts);
 	free(self->plan);
+	Peer_finish_all(peers);
+}
+
+void Main_on_finished(Main *self)
+{
+	(void)self;
 	CkExit(0);
 }
 
