@@ -90,8 +90,10 @@ static const struct { unsigned flag, kinds; const char *help, *why; } places[] =
 	 "is for a nodegroup, whose handlers run on all PEs of a node"},
 	{CI_IMMEDIATE, 1 << CI_NODEGROUP, "write [expedited]: served before everything queued",
 	 "is for a nodegroup"},
-	{CI_CREATEHERE, 1 << CI_ARRAY, "take it out", "is for an array, whose elements may be missing"},
-	{CI_CREATEHOME, 1 << CI_ARRAY, "take it out", "is for an array, whose elements may be missing"},
+	{CI_CREATEHERE, 1 << CI_ARRAY, "take it out",
+	 "is for an array, whose elements may be missing"},
+	{CI_CREATEHOME, 1 << CI_ARRAY, "take it out",
+	 "is for an array, whose elements may be missing"},
 	{CI_AGGREGATE, COLLECTIONS, "take it out", "is for an array, a group or a nodegroup"},
 	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
@@ -178,14 +180,15 @@ static bool check_condition_name(struct checker *c, const struct ci_entry *e,
 		return true;
 	if (q != NULL && (q->kind == CI_PARAM_NOCOPY || q->type.class_ == CI_PUP))
 		return condition_error(c, t, "send what it needs as a plain value beside it",
-				       ci_fmt(c->ci, "a condition cannot use '%s': it is unpacked only "
-					      "for the handler", t->s));
+				       ci_fmt(c->ci, "a condition cannot use '%s': it is unpacked "
+					      "only for the handler", t->s));
 	if (q != NULL || check_find_readonly(c, t->s) != NULL || c->module->includes != NULL ||
 	    c->module->externs != NULL || c->parse_failed)
 		return true;
 	return condition_error(c, t, ci_fmt(c->ci, "it may use the parameters and the chare: "
 					    "self->%s", t->s),
-			       ci_fmt(c->ci, "a condition cannot use '%s': it is unknown here", t->s));
+			       ci_fmt(c->ci, "a condition cannot use '%s': it is unknown here",
+				      t->s));
 }
 
 static bool check_condition_token(struct checker *c, const struct ci_entry *e,
@@ -199,7 +202,8 @@ static bool check_condition_token(struct checker *c, const struct ci_entry *e,
 	if (strcmp(t->s, "=") == 0 || twice)
 		return condition_error(c, t, twice ? "change it in the handler" :
 				       "write == to compare; change it in the handler",
-				       "a condition must not change anything: it is asked again and again");
+				       "a condition must not change anything: it is asked again and "
+				       "again");
 	if (t->kind == TOK_DIRECTIVE || (t->kind == TOK_BAD && *t->s != '\'') ||
 	    strcmp(t->s, ";") == 0 || strcmp(t->s, "{") == 0 || strcmp(t->s, "}") == 0)
 		return condition_error(c, t, NULL,

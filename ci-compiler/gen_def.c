@@ -64,8 +64,8 @@ static void own_message(struct ci_out *o, const struct ci_message *x)
 	       n, n);
 	ci_put(o, "static void *ck_msgunpack_%s(void *ck_m)\n{\n\treturn %s_unpack(ck_m);\n}\n\n", n,
 	       n);
-	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", ck_msgpack_%s, ck_msgunpack_%s, NULL};\n\n",
-	       n, n, n, n);
+	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", ck_msgpack_%s, ck_msgunpack_%s, NULL};"
+	       "\n\n", n, n, n, n);
 }
 
 static void message(struct ci_out *o, const struct ci_message *x)
@@ -352,8 +352,8 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s ck_p)\n{\n"
 		       "\treturn %s_ckLocal(%s_at(ck_p, %s()));\n}\n\n", n, n, n, n, n,
 		       c->kind == CI_GROUP ? "CkMyPe" : "CkMyNode");
-	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, size_t ck_n)\n"
-	       "{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
+	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, "
+	       "size_t ck_n)\n{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
 	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);
 }
 

@@ -195,8 +195,10 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 
 bool gen_has_cb(const struct ci_entry *e)
 {
-	return !e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0 && (e->params == NULL || gen_takes_reduction(e) ||
-			    (e->attrs & CI_REDUCTION_TARGET) != 0);
+	if (e->ctor || (e->attrs & (CI_SYNC | CI_LOCAL)) != 0)
+		return false;
+	return e->params == NULL || gen_takes_reduction(e) ||
+	       (e->attrs & CI_REDUCTION_TARGET) != 0;
 }
 
 bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e)
