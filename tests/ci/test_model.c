@@ -290,7 +290,6 @@ static void begin(void)
 
 	memset(&cell, 0, sizeof cell);
 	mock.self = &cell;
-	mock.index.v[0] = -1;
 	mock.fill = 0xaa;
 	mock.remote = false;
 	mock.local = NULL;
@@ -622,32 +621,42 @@ static void elements_are_inserted(void)
 	CHECK(made.n == 1 && mock.index.v[1] == 5 && mock.pe == 2 && mock.open == 0);
 }
 
+/* An element with its index, as the runtime lays it. */
+static struct {
+	CkGenObj head;
+	union { Four four; Five five; Six six; Shade shade; } self;
+} placed;
+
+static void place(CkIndex index)
+{
+	memset(&placed, 0, sizeof placed);
+	placed.head.index = index;
+}
+
 static void indices_of_every_kind_agree(void)
 {
 	const colour_index c = {0x01020304, {5, 6, 7, 8}};
 	CProxyElement_Shade e;
-	struct {
-		CkGenObj obj;
-		union { Four four; Five five; Six six; Shade shade; } self;
-	} x;
+	Shade shade;
 
-	memset(&x, 0, sizeof x);
-	x.obj.index = Four_at((CProxy_Four){{1}}, 1, -2, 3, 4).ck.index;
-	CHECK(Four_thisIndex(&x.self.four).w == 1 && Four_thisIndex(&x.self.four).x == -2);
-	CHECK(Four_thisIndex(&x.self.four).y == 3 && Four_thisIndex(&x.self.four).z == 4);
-	CHECK(CkIndexShort(x.obj.index, 1) == -2 && CkIndexShort(x.obj.index, 4) == 0);
-	x.obj.index = Five_index(1, 2, 3, 4, -5);
-	CHECK(Five_thisIndex(&x.self.five).v == 1 && Five_thisIndex(&x.self.five).z == -5);
-	x.obj.index = Six_index(1, 2, 3, 4, 5, -32768);
-	CHECK(Six_thisIndex(&x.self.six).x1 == 1 && Six_thisIndex(&x.self.six).z2 == -32768);
+	place(Four_at((CProxy_Four){{1}}, 1, -2, 3, 4).ck.index);
+	CHECK(Four_thisIndex(&placed.self.four).w == 1 && Four_thisIndex(&placed.self.four).x == -2);
+	CHECK(Four_thisIndex(&placed.self.four).y == 3 && Four_thisIndex(&placed.self.four).z == 4);
+	CHECK(CkIndexShort(placed.head.index, 1) == -2 && CkIndexShort(placed.head.index, 4) == 0);
+	place(Five_index(1, 2, 3, 4, -5));
+	CHECK(Five_thisIndex(&placed.self.five).v == 1);
+	CHECK(Five_thisIndex(&placed.self.five).z == -5);
+	place(Six_index(1, 2, 3, 4, 5, -32768));
+	CHECK(Six_thisIndex(&placed.self.six).x1 == 1);
+	CHECK(Six_thisIndex(&placed.self.six).z2 == -32768);
 	e = Shade_at((CProxy_Shade){{1}}, c);
 	CHECK(memcmp(&e.ck.index, &c, sizeof c) == 0 && e.ck.index.v[2] == 0);
-	mock.self = &x.self.shade;
-	x.obj.index = e.ck.index;
+	place(e.ck.index);
+	CHECK(Shade_thisIndex(&placed.self.shade).shade[3] == 8);
+	mock.self = &shade;
 	Shade_insert(e, 1, 20);
 	Shade_go(e, 2);
-	CHECK(x.self.shade.k == 22 && mock.index.v[0] == 0x01020304);
-	CHECK(Shade_thisIndex(&x.self.shade).shade[3] == 8);
+	CHECK(shade.k == 22 && mock.index.v[0] == 0x01020304);
 	Shared_ckLocalBranch((CProxy_Shared){{1}});
 	CHECK(mock.index.v[0] == 2);            /* CkMyNode */
 }

@@ -200,7 +200,6 @@ static void begin(void)
 
 	memset(&cell, 0, sizeof cell);
 	mock.self = &cell;
-	mock.index.v[0] = -1;
 	mock.fill = 0xaa;
 	to = Cell_at(p, 3, 4);
 }
@@ -389,9 +388,11 @@ static void addresses_and_options_reach_the_runtime(void)
 static void calls_of_constant_size_are_filled_where_they_are(void)
 {
 	const CProxy_Line p = {{77}};
-	const CkEntryOptions o = {-3, CK_QUEUEING_LIFO};
+	CkEntryOptions o;
 	Line line = {0, 0};
 
+	memset(&o, 0, sizeof o);
+	o.prio = -3;
 	mock.self = &line;
 	Line_go(Line_at(p, 8));
 	CHECK(line.calls == 1 && mock.index.v[0] == 8 && mock.index.v[1] == 0);
@@ -457,7 +458,6 @@ static void elements_know_themselves(void)
 		union { Main main; Cell cell; Line line; Cube cube; G g; } self;
 	} x;
 	static const CkGenObj head = {&id, {{5, 6, 7}}, {0, 0, 0}};
-	G g;
 
 	x.obj = head;
 	CHECK(Main_thisProxy(&x.self.main).ck.id == 99);
