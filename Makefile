@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chard: a message-driven chare runtime with one-sided direct channels.
-#   make demo    install what is missing, build, run the three examples, print one table
+#   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make bench   the benchmarks (QUICK=1: shorter)   make install PREFIX=... DESTDIR=...
@@ -38,7 +38,7 @@ LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
 CKRUN    := $(B)/bin/ckrun
 
-EXAMPLES := hello stencil matmul
+EXAMPLES := hello stencil matmul alltoall histogram kmeans primes samplesort wave2d
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
@@ -103,7 +103,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
-$(B)/bench/collectives.o: OPT := -O3 -g
+$(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka

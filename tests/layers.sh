@@ -16,7 +16,8 @@ runtime/direct:     csd.h cmi.h
 runtime:            chare_layer.h ckgen.h direct_layer.h csd.h
 ci-compiler:
 launcher:
-examples/*:         ck.h ckdirect.h
+examples:           ck.h
+examples/*:         ck.h ckdirect.h args.h random.h
 bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
 bench/mpi:          bench.h plan.h stream.h crowd.h pingack.h
 tests:              csd.h cmi.h

@@ -171,6 +171,18 @@ examples_at() { # shape; more arguments
 	run_at "$shape" "$ok" "${stencil[@]}" "$@"
 	run_at "$shape" "$ok" "${matmul[@]}" "$@"
 }
+# The smaller examples end with a line that says "checked" when the answer is right.
+checked='[ $rc = 0 ] && grep -q "^[a-z0-9]*: .*: checked$" "$out"'
+small_examples_at() { # shape; a seed, or none for the usual one
+	local shape=$1 s=(${2:+--seed $2})
+	run_at "$shape" "$checked" $X/alltoall/alltoall --chares 7 --rounds 4 "${s[@]}"
+	run_at "$shape" "$checked" $X/histogram/histogram --values 500 "${s[@]}"
+	run_at "$shape" "$checked" $X/kmeans/kmeans --points 1500 --chunks 11 "${s[@]}"
+	run_at "$shape" "$checked" $X/primes/primes --limit 300000 --segments 9
+	run_at "$shape" "$checked" $X/samplesort/samplesort --keys 6000 --repeat 2 "${s[@]}"
+	run_at "$shape" "$checked" $X/samplesort/samplesort --keys 3000 --parts 9 "${s[@]}"
+	run_at "$shape" "$checked" $X/wave2d/wave2d --columns 5 --steps 30 "${s[@]}"
+}
 
 group "build rules: layers"
 t "who includes what" "$ok" tests/layers.sh --self-test
@@ -195,6 +207,31 @@ for shape in "${shapes[@]}"; do
 	run_at "$shape" '[ $rc = 0 ] && [ $(grep -c "^Hello World" "$out") = 8 ]' $X/hello/hello 8
 	examples_at "$shape"
 done
+
+# At 1, 2 and 4 PEs: threads, processes, both. Then with more PEs than chares.
+example_shapes=(1x1 1x2 1x4 2x1 4x1 2x2)
+[ -z "$SAN" ] || example_shapes=(1x1 1x4 2x1 2x2)
+group "examples"
+for shape in "${example_shapes[@]}"; do
+	small_examples_at "$shape"
+done
+for shape in 1x6 3x2; do
+	run_at $shape "$checked" $X/alltoall/alltoall --chares 2 --bytes 100000
+	run_at $shape "$checked" $X/alltoall/alltoall --chares 1 --bytes 0
+	run_at $shape "$checked" $X/histogram/histogram --sources 2 --bins 3
+	run_at $shape "$checked" $X/kmeans/kmeans --points 40 --clusters 40 --chunks 4
+	run_at $shape "$checked" $X/primes/primes --limit 2 --segments 3
+	run_at $shape "$checked" $X/primes/primes --limit 1234567 --segments 2
+	run_at $shape "$checked" $X/samplesort/samplesort --keys 5 --parts 2
+	run_at $shape "$checked" $X/wave2d/wave2d --columns 1 --rows 1
+	run_at $shape "$checked" $X/wave2d/wave2d --width 7 --height 5 --columns 7 --rows 1
+done
+t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --help$"' \
+	$X/wave2d/wave2d --colums 4
+t "an option without its number" 'ends 1 "^kmeans: --points wants a number from 1 to 100000000$"' \
+	$X/kmeans/kmeans --points
+t "help" '[ $rc = 0 ] && grep -q "^  --keys .*integers to sort (20000)" "$out"' \
+	$X/samplesort/samplesort --help
 
 group "without a launcher"
 for p in "${programs[@]}"; do
@@ -276,6 +313,8 @@ programs_at 2x2 "${programs[@]}"
 programs_at 1x2 "${programs[@]}"
 examples_at 2x2
 examples_at 2x1 --recv malloc
+small_examples_at 2x2
+small_examples_at 1x2
 
 group "little memory for messages under way"
 with=(env CK_FLOW_BYTES=20000)
@@ -284,6 +323,7 @@ programs_at 2x2 params messages broadcast qd
 with+=(CK_SHARE=0)
 programs_at 2x2 params messages broadcast qd
 examples_at 2x1
+small_examples_at 2x2
 
 seed=${CHECK_SEED:-$RANDOM}
 group "random order of delivery, CK_RANDOM_QUEUE=$seed"
@@ -295,7 +335,9 @@ for shape in "${random_shapes[@]}"; do
 		with=(env CK_RANDOM_QUEUE=$((seed++)))
 		programs_at $shape $p
 	done
+	with=(env CK_RANDOM_QUEUE=$((seed++)))
 	examples_at $shape
+	small_examples_at $shape $((seed++))
 done
 with=()
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.h: the command line of the small examples: options of one number each.
+ *
+ *	const struct arg args[] = {{"cells", &cells, 64, 1, 4096, "cells per side"}};
+ *
+ *	if (!args_read("wave2d", m, args, 1))
+ *		return;
+ *
+ * then takes `--cells 100` and `--help`. Called in the main chare's constructor, the values may
+ * be readonly variables.
+ */
+#ifndef EXAMPLES_ARGS_H
+#define EXAMPLES_ARGS_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ck.h"
+
+struct arg {
+	const char *name;               /* without its dashes */
+	long *value;
+	long usual, least, most;
+	const char *what;               /* for --help */
+};
+
+static inline void args_help(const char *program, const struct arg *args, int n)
+{
+	CkPrintf("Usage: ckrun -n <PEs> %s [options]\n", program);
+	for (int i = 0; i < n; i++)
+		CkPrintf("  --%-10s %s (%ld)\n", args[i].name, args[i].what, args[i].usual);
+}
+
+static inline const struct arg *args_find(const char *word, const struct arg *args, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!strncmp(word, "--", 2) && !strcmp(word + 2, args[i].name))
+			return &args[i];
+	return NULL;
+}
+
+static inline bool args_number(const char *text, const struct arg *arg)
+{
+	char *end;
+
+	errno = 0;
+	*arg->value = strtol(text, &end, 10);
+	return end > text && !*end && !errno && *arg->value >= arg->least &&
+	       *arg->value <= arg->most;
+}
+
+/** Set every value, to the usual one where the command line has none. False: the user has been
+ * told what to write, the job is about to end, and the constructor should return. */
+static inline bool args_read(const char *program, const CkArgMsg *m, const struct arg *args, int n)
+{
+	for (int i = 0; i < n; i++)
+		*args[i].value = args[i].usual;
+	for (int i = 1; i < m->argc; i += 2) {
+		const struct arg *arg = args_find(m->argv[i], args, n);
+
+		if (arg && i + 1 < m->argc && args_number(m->argv[i + 1], arg))
+			continue;
+		if (!strcmp(m->argv[i], "--help"))
+			args_help(program, args, n);
+		else if (!arg)
+			CkError("%s: no option '%s', see --help\n", program, m->argv[i]);
+		else
+			CkError("%s: --%s wants a number from %ld to %ld\n", program, arg->name,
+				arg->least, arg->most);
+		CkExit(strcmp(m->argv[i], "--help") ? 1 : 0);
+		return false;
+	}
+	return true;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster.h: what k-means does to a part of the points. Points are integers, so that sums over
+ * them do not depend on the order in which they are added: the parallel run and the serial one get
+ * the same centres to the last bit.
+ */
+#ifndef KMEANS_CLUSTER_H
+#define KMEANS_CLUSTER_H
+
+struct centre {
+	double x, y;
+};
+
+/** Points first .. first + n - 1, and the cluster that each belongs to. */
+struct part {
+	long n;
+	long *x, *y;
+	int *cluster;           /* -1: none yet */
+};
+
+/* What a part adds up, and what the sums of all parts add up to: per cluster the coordinates and
+ * the number of its points; behind them, how many points have changed their cluster. */
+enum { SUM_X, SUM_Y, SUM_N, N_SUMS };
+
+static inline int sums_count(int k)
+{
+	return k * N_SUMS + 1;
+}
+
+void part_init(struct part *p, long first, long n);
+void part_fini(struct part *p);
+/** Assign each point to its nearest centre, the first of equals; fills sums_count(k) sums. */
+void part_assign(struct part *p, int k, const struct centre *centres, long *sums);
+/** The centres that the first round begins with: some of the points. */
+void centres_init(int k, struct centre *centres);
+/** Move each centre to the mean of its points; one without points stays. Returns how many points
+ * have changed their cluster. */
+long centres_move(int k, struct centre *centres, const long *sums);
+
+#endif
