@@ -119,8 +119,10 @@ $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
 
+# samplesort_mpi shares the keys and the serial sort with the example.
+MPI_KEYS := examples/samplesort/keys.h examples/random.h
 define mpi_rule
-$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c $(wildcard bench/*.h)
+$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c $(wildcard bench/*.h) $(MPI_KEYS)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
 	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)

@@ -296,6 +296,16 @@ matmul_2 -fine 128 32 4 $((iterations * 10)) spread
 [ "$smoke" ] || matmul_2 -fine 512 64 4 $((iterations * 5)) spread
 run_group
 
+# Sample sort: one call per key, against an MPI program that gathers them by hand.
+samplesort=(--keys $([ "$smoke" ] && echo 10000 || echo 1000000) --repeat 3)
+group samplesort
+job -a -nodes examples/samplesort/samplesort "$B/bin/ckrun" -n 2 \
+	"$B/examples/samplesort/samplesort" "${samplesort[@]}"
+job -a -threads examples/samplesort/samplesort "$B/bin/ckrun" -n 2 --ppn 2 \
+	"$B/examples/samplesort/samplesort" "${samplesort[@]}"
+mpi 2 samplesort "${samplesort[@]}"
+run_group
+
 group crowd
 job bench/crowd sh bench/crowd.sh "$B" ${smoke:+--smoke}
 run_group 1
@@ -426,6 +436,9 @@ matmul-direct-2pes matmul-mpi-2pes-mpich
 matmul-direct-fine matmul-msg-fine
 matmul-msg-fine matmul-mpi-fine-openmpi
 matmul-direct-fine matmul-mpi-fine-openmpi
+samplesort-nodes samplesort-openmpi
+samplesort-nodes samplesort-mpich
+samplesort-threads samplesort-openmpi
 PAIRS
 }
 
