@@ -64,6 +64,7 @@ struct torn {
 	CkDirectHandle to, ack_from;
 	uint64_t *ack_word;
 	struct cmi_remote *remote; /* naive and memcpy: the receiver's buffer */
+	bool told;                 /* the first put of the case is behind us */
 	uint64_t addr;
 	unsigned char *mapped;
 	struct cmi_op op;
@@ -164,7 +165,8 @@ static void put_next(struct torn *t)
 	if (t->left-- == 0)
 		return;
 	write_stamp(t->source, bytes, ++t->stamp);
-	switch (t->way) {
+	/* Of a channel's first put the receiver is told: it would not look at a naive one. */
+	switch (t->told ? t->way : WAY_CHANNEL) {
 	case WAY_CHANNEL:
 		CkDirect_put(&t->to);
 		break;
@@ -175,6 +177,7 @@ static void put_next(struct torn *t)
 		memcpy(t->mapped, t->source, bytes);
 		break;
 	}
+	t->told = true;
 }
 
 static void acknowledged(void *arg)
@@ -214,20 +217,19 @@ static void begin_case(struct torn *t, const struct torn_msg *m)
 {
 	unsigned char *line = t->source - (uintptr_t)t->source % LINE;
 
-	if (t->at != m->at && t->way == WAY_CHANNEL)
+	if (t->at != m->at)
 		CkDirect_destroyHandle(&t->to);
 	t->at = m->at;
 	t->left = share(t, t->at);
 	t->source = line + cases[t->at].offset;
 	t->to = m->handle;
-	if (t->way == WAY_CHANNEL) {
-		CkDirect_assocLocal(&t->to, t->source);
-		if (strcmp(CkDirect_path(&t->to), t->path) != 0)
-			csd_abort(t->pe, "torn: --path %s is not possible here, it would be %s",
-				  t->path, CkDirect_path(&t->to));
-	} else {
+	t->told = false;
+	CkDirect_assocLocal(&t->to, t->source);
+	if (t->way != WAY_CHANNEL)
 		attach_case(t, m);
-	}
+	else if (strcmp(CkDirect_path(&t->to), t->path) != 0)
+		csd_abort(t->pe, "torn: --path %s is not possible here, it would be %s", t->path,
+			  CkDirect_path(&t->to));
 	put_next(t);
 }
 
