@@ -54,12 +54,19 @@ struct link {
 	_Alignas(64) CkDirectHandle out; /* made by the peer, bound here */
 };
 
+/** A slice of A or B: in its place in the block, or in the message that brought it. */
+struct piece {
+	const double *v;
+	void *kept;             /* the message; NULL: none, v is in the block */
+};
+
 struct Cube {
 	int x, y, z;
 	int me[N_KINDS];        /* place among those it exchanges a kind with: z, x, y */
 	int nb;                 /* rows and columns of a block */
 	int *start;             /* [p + 1]: where slice i of a block begins, in doubles */
 	double *ab[KIND_C][N_SLOTS]; /* the blocks of A and B: own slice and received ones */
+	struct piece *pieces[KIND_C][N_SLOTS]; /* msg: [peer], where its slice is */
 	double *partial;        /* their product; the runtime's while unsent */
 	double *area[N_SLOTS];  /* direct: p received slices of C */
 	double *c;              /* this chare's slice of C */
