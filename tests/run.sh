@@ -146,6 +146,7 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
+programs+=(completion fence)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -392,6 +393,17 @@ for what in op count target route; do
 	run_at 2x2 '[ $rc = 1 ] && grep -q "$disagree" "$err"' $P/ends reduce-$what
 done
 run_at 4x1 '[ $rc = 1 ] && grep -q "$disagree" "$err"' $P/ends reduce-route
+misuse() { # program and its argument, pattern
+	run_at 2x2 "[ \$rc = 1 ] && grep -qE ${2@Q} \"\$err\"" $P/$1
+}
+misuse "completion unset" 'in Main::Main: a CkCompletion was used that CkCompletionCreate has not made'
+misuse "completion negative" 'CkCompletionProduce: -1 is not a number of things'
+misuse "completion twice" 'CkCompletionStart: a detection is running on this detector already'
+misuse "completion done" 'CkCompletionDone: 1 producers are done; CkCompletionStart was told of 0'
+misuse "completion consumed" 'CkCompletionConsume: all producers are done and have produced 0; 1 was'
+misuse "fence no-thread" 'in Other::misuse: CkFenceWait: only a thread can wait'
+misuse "fence unset" 'in Other::misuse: CkFence: the callback was never set'
+misuse "fence disagree" 'disagree in reduction 0: 0 x nop to .*a fence before Main::quiet'
 with=(env CK_CHECK=1)
 run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/ends readonly 3
 for pe in 0 1 2; do

@@ -74,6 +74,10 @@ static const CkGenChare *target_type(struct pe *pe, const CkCallback *cb)
 
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
 {
+	if (cb->kind & CB_FENCE) {
+		fence_describe(pe, cb, buf, len);
+		return;
+	}
 	switch ((enum callback_kind)cb->kind) {
 	case CB_NONE:
 		snprintf(buf, len, "a callback that was never set");
@@ -92,6 +96,9 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 	case CB_MAIN:
 		describe_entry(target_type(pe, cb), cb->entry, buf, len);
 		return;
+	case CB_FENCE_WAIT:
+	case CB_FENCE:
+		break;
 	}
 	snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
 }
@@ -141,6 +148,10 @@ static void send_entry(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
+	if (CSD_UNLIKELY(cb->kind & CB_FENCE)) {
+		fence_all_there(pe, cb, env);
+		return;
+	}
 	switch ((enum callback_kind)cb->kind) {
 	case CB_IGNORE:
 		csd_msg_free(pe, &env->head);
@@ -157,6 +168,10 @@ void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	case CB_MAIN:
 		send_entry(pe, cb, env);
 		return;
+	case CB_FENCE_WAIT:
+		fence_awaken(pe, cb, env);
+		return;
+	case CB_FENCE:
 	case CB_NONE:
 		break;
 	}

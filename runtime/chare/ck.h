@@ -349,6 +349,68 @@ static inline void CkContributeBarrier(void *self, CkCallback cb)
  * put has been noticed. One detection at a time; later requests share the next. */
 void CkStartQD(CkCallback cb);
 
+/* ---- completion of a part of the job ---------------------------------------------------- */
+
+/** A completion detector: finds out when one process among several in the job is over, where
+ * quiescence would wait for all. A value: may be a parameter, a readonly, a struct member. */
+typedef struct CkCompletion {
+	uint64_t id;
+} CkCompletion;
+
+/** A new detector. It may be used at once, on every PE, also where a message with it arrives
+ * before anything else was heard of it. It lives as long as the job. */
+CkCompletion CkCompletionCreate(void);
+
+/** Begin a detection with `n_producers` producers.
+ *
+ * Called   anywhere, once per detection; the next one on the same detector when `finished` has
+ *          come. Other detectors may run at the same time.
+ * Done     `started`: producers may begin (they may have begun before: counts are kept).
+ *          `all_produced`: every producer has called CkCompletionDone. `finished`: in addition,
+ *          all that was produced has been consumed. CkCallbackIgnore() for what is not wanted.
+ * Cost     while no count changes, nothing is sent. While counts change: two small messages per
+ *          PE and wave, at most one wave per millisecond in the long run, of priority `prio`
+ *          (0: the usual).
+ * Misuse   a second start while one runs, more producers done than were told of, more consumed
+ *          than produced, a CkCompletion that was not created: aborts.
+ * Source   Charm++'s CompletionDetector::start_detection; Mattern, 1987. */
+void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
+		       CkCallback all_produced, CkCallback finished, int prio);
+
+/** n things are about to be sent; before they are. From a producer that is not done, or from a
+ * handler that has not yet consumed what it handles. */
+void CkCompletionProduce(CkCompletion c, long n);
+/** n things have been received and dealt with. */
+void CkCompletionConsume(CkCompletion c, long n);
+/** One producer is done: it will produce no more, except in answer to what it consumes. */
+void CkCompletionDone(CkCompletion c);
+
+/* ---- fences ------------------------------------------------------------------------------ */
+
+/** A fence over self's collection: `cb` fires, once, when all its elements have come to the
+ * fence and all communication has settled, while everybody goes on serving calls.
+ *
+ * Called   once by each element per fence, all with the same callback, mostly X_cb_f_all(proxy).
+ *          It returns at once, and does not stop the element from being called. A fence counts
+ *          among the element's reductions: all elements come to both in the same order.
+ * Done     at a moment after the last arrival at which no message was queued or under way
+ *          anywhere in the job and no entry method ran: so every call, result and put that any
+ *          element made before its arrival has been handled, and also all that was sent, by
+ *          whomever, while these were handled, to any depth.
+ * Not      what elements do once the callback has reached them: it belongs to the next fence. Such
+ *          a call may reach an element that has not been told yet.
+ * Scope    the whole job, as ARMI's: somebody outside the collection who sends without an end
+ *          holds the fence up. For a part of the job, use CkCompletion.
+ * Unlike   CkStartQD it waits for elements that are still to come (woken by a timer, say), and
+ *          a fence that some have not reached does not hold up others, or CkStartQD.
+ * Source   Saunders, ARMI's rmi_fence, 2003. */
+void CkFence(void *self, CkCallback cb);
+
+/** The same for a thread: returns when the fence is over. Only in a thread of an element
+ * ([threaded], CthCreate); other threads and handlers of the PE run meanwhile. All elements of
+ * the collection must come by CkFenceWait. */
+void CkFenceWait(void *self);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

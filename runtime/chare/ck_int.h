@@ -127,7 +127,7 @@ struct ck_node {
 	uint64_t readonly_hash;   /* checked mode: what the readonlies were when sealed */
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
-	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd;
+	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd, h_completion, h_fence;
 	int h_reduce, h_exchange, h_result, h_due;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
@@ -163,6 +163,8 @@ struct ck_pe {
 	uint32_t n_created;       /* collections made by this PE */
 	struct line_buffer out, err;
 	struct qd *qd;
+	struct completions *completions;
+	struct fence_waiter *fence_waiters;
 	struct reduction *spare_reductions; /* records to use again */
 	struct ck_env *spare_part; /* a message to use again */
 	struct exchange_place place;
@@ -263,7 +265,11 @@ static inline CkCallback *callback_at(struct ck_env *env)
 }
 /** Fire it with a message of callback_msg, which is given away. */
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-enum callback_kind { CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN };
+enum callback_kind {
+	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN,
+	CB_FENCE_WAIT = 0x7f,     /* the threads that wait in a collection's fence (fence.c) */
+	CB_FENCE = 0x80,          /* with another kind: to be fired when the fence is over */
+};
 static inline bool callback_is_all(const CkCallback *cb, uint64_t id) /* of this collection */
 {
 	return cb->kind == CB_ALL && cb->id == id;
@@ -305,6 +311,18 @@ const char *data_type_name(CkDataType type);
 void qd_arrived(struct pe *pe, struct cmi_msg *m);
 void qd_init(struct pe *pe);
 void qd_fini(struct pe *pe);
+void qd_start(struct pe *pe, const CkCallback *cb);
+
+/* completion.c */
+void completion_arrived(struct pe *pe, struct cmi_msg *m);
+void completion_init(struct pe *pe);
+void completion_fini(struct pe *pe);
+
+/* fence.c */
+void fence_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+void fence_all_there(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+void fence_awaken(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+void fence_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* register.c */
 int register_program(struct node *node);

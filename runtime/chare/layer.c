@@ -33,6 +33,8 @@ static int ck_node_start(struct node *node)
 	ck->h_due = csd_register(node, "ck.due", result_due);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
+	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
+	ck->h_fence = csd_register(node, "ck.fence", fence_arrived);
 	return register_program(node);
 }
 
@@ -69,6 +71,7 @@ static void ck_pe_start(struct pe *pe)
 	pe->ck->route = (struct cmi_msg){ .handler = (uint16_t)pe->node->ck->h_element,
 					  .src_pe = pe->id }.route;
 	qd_init(pe);
+	completion_init(pe);
 	exchange_init(pe);
 	if (!pe->node->program)
 		return;
@@ -85,6 +88,7 @@ static void ck_pe_stop(struct pe *pe)
 	print_flush(pe);
 	print_fini(pe);
 	qd_fini(pe);
+	completion_fini(pe);
 	coll_fini(pe);
 	reduce_pe_fini(pe);
 	free(pe->ck);

@@ -6,6 +6,8 @@
  * was sent up to the end of a wave equals what had been handled already in the wave before
  * it, then nothing was under way in between (Mattern's four counters, 1987).
  *
+ * A fence (fence.c) is answered like a request, when all members have come to it.
+ *
  * The waves' own messages are not counted. A wave's question waits in the run queue behind
  * the work there, so a busy job is not troubled; between waves PE 0 waits longer each time.
  */
@@ -38,6 +40,11 @@ struct qd {
 	double wait_ms;
 	struct qd_waiter *waiters;
 };
+
+/* aggregate.c, where the library has it: send what waits for company. What is buffered counts as
+ * sent, so without this no wave would find all of it handled. */
+#pragma weak aggregate_flush
+void aggregate_flush(struct pe *pe);
 
 /* Between two waves: from about a message's round trip, doubling. */
 static const double WAIT_MIN_MS = 0.01, WAIT_MAX_MS = 1.0;
@@ -136,6 +143,8 @@ static void ask(struct pe *pe, uint32_t wave)
 {
 	struct qd *qd = pe->ck->qd;
 
+	if (aggregate_flush)
+		aggregate_flush(pe);
 	qd->wave = wave;
 	qd->n_in = 0;
 	qd->created = qd->processed = 0;
@@ -184,7 +193,12 @@ void qd_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
+void qd_start(struct pe *pe, const CkCallback *cb)
+{
+	send_qd(pe, 0, (struct qd_msg){ .kind = QD_START, .cb = *cb });
+}
+
 void CkStartQD(CkCallback cb)
 {
-	send_qd(ck_self(), 0, (struct qd_msg){ .kind = QD_START, .cb = cb });
+	qd_start(ck_self(), &cb);
 }
