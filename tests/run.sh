@@ -147,6 +147,7 @@ whole_lines() {
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
 programs+=(completion fence)
+programs+=(sections)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -404,6 +405,24 @@ misuse "completion consumed" 'CkCompletionConsume: all producers are done and ha
 misuse "fence no-thread" 'in Other::misuse: CkFenceWait: only a thread can wait'
 misuse "fence unset" 'in Other::misuse: CkFence: the callback was never set'
 misuse "fence disagree" 'disagree in reduction 0: 0 x nop to .*a fence before Main::quiet'
+wrong_section() { # what, pattern
+	local pattern="^chard: PE [0-9]+ .node [0-9]+.*$2"
+	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/sections "$1"
+}
+wrong_section unset 'in Member::mistake: a section was used before it was made'
+wrong_section empty 'in Member::mistake: a section of Cell has 0 elements'
+wrong_section range 'in Member::mistake: a section of Cell has 0 elements'
+wrong_section step 'in Member::mistake: the range 0..4 of a section has step 0'
+wrong_section index 'in Member::mistake: a section of array Cell names element .41, 0, 0.; the array has 41'
+wrong_section pe 'in Member::mistake: a section of group Member names PE 4; the job has PEs 0-3'
+wrong_section destroyed 'section [0-9]+ of PE 3 was destroyed, or never made'
+wrong_section destroyed-twice 'section [0-9]+ of PE 3 was destroyed, or never made'
+wrong_section no-member 'element .0, 0, 0. of Cell contributed to section [0-9]+ of PE 3: it is no member'
+wrong_section far 'on PE 1, element .12, 0, 0. contributed to section [0-9]+ of PE 3, of Cell: it is no'
+wrong_section neighbour 'element .3, 0, 0. of Cell contributed to section [0-9]+ of PE 3: it is no member'
+wrong_section collection 'in Cell::mistake: CkContributeSection: the section is of another collection'
+wrong_section disagree 'members of a section of Cell disagree in reduction 0: [12] x sum_int'
+wrong_section unfinished 'is destroyed in the middle of its reduction 0|was destroyed, or never made'
 with=(env CK_CHECK=1)
 run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/ends readonly 3
 for pe in 0 1 2; do

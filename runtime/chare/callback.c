@@ -56,6 +56,15 @@ CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry)
 	return make_entry(CB_ALL, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
 }
 
+/* The section's number goes behind what the others need. */
+CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry)
+{
+	CkCallback cb = make_entry(CB_SECTION, chare, s->coll, (CkIndex){ { 0, 0, 0 } }, entry);
+
+	cb.reserved[0] = s->id;
+	return cb;
+}
+
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
 {
 	return make_entry(CB_MAIN, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
@@ -94,6 +103,7 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 	case CB_ELEMENT:
 	case CB_ALL:
 	case CB_MAIN:
+	case CB_SECTION:
 		describe_entry(target_type(pe, cb), cb->entry, buf, len);
 		return;
 	case CB_FENCE_WAIT:
@@ -142,6 +152,8 @@ static void send_entry(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 		send_element(pe, chare, &e, env);
 	else if (cb->kind == CB_ALL)
 		send_all(pe, cb->id, env);
+	else if (cb->kind == CB_SECTION)
+		section_send(pe, &(CkSection){ cb->id, cb->reserved[0] }, env);
 	else
 		send_main(pe, cb->id, env);
 }
@@ -166,6 +178,7 @@ void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	case CB_ELEMENT:
 	case CB_ALL:
 	case CB_MAIN:
+	case CB_SECTION:
 		send_entry(pe, cb, env);
 		return;
 	case CB_FENCE_WAIT:

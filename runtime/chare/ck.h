@@ -345,6 +345,47 @@ static inline void CkContributeBarrier(void *self, CkCallback cb)
 	CkContribute(self, NULL, 0, CkReduction_nop, cb);
 }
 
+/* ---- sections ------------------------------------------------------------------------------ */
+
+/* Some elements of an array, or members of a group. ckci makes X_ckSection(proxy, list, n), which
+ * copies the list, X_f_section(section, ...) for each entry, and X_cb_f_section. An element that is
+ * listed twice is a member once; an empty list and elements that cannot be are refused. A
+ * section may be used at once, and anywhere that it is sent to. It is best made where it is
+ * called from: other PEs' multicasts take the way over the PE that made it.
+ *
+ * Order: multicasts of one PE to one section reach each member in order. They are not ordered
+ * against calls of single elements or of all. */
+
+/** Contribute to the next reduction over a section that `self` is a member of: as CkContribute,
+ * except that the k-th call is counted for each section by itself. `section` is the `ck` of a
+ * CProxySection_X. Several sections may have members in common. The callbacks of one section are
+ * fired in the order of its reductions. An element that is no member aborts. */
+void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
+			 CkReduction op, CkCallback cb);
+
+/** Forget the section on all PEs, when the multicasts that this PE has sent to it, and those that
+ * have reached the PE that made it, have been handled. Any PE, once. Later use aborts, and so does
+ * a reduction that is under way. */
+void CkSectionDestroy(CkSection section);
+
+/** Sections by ranges: elements lo, lo + step, ... up to hi (included), per dimension. For
+ * CProxySection_X: CProxySection_X s = {CkSectionRange1D(proxy.ck, 0, 9, 2)}. Charm++'s
+ * CProxySection_X::ckNew. */
+typedef struct CkRange { int lo, hi, step; } CkRange;
+CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z);
+static inline CkSection CkSectionRange2D(CkProxy p, CkRange x, CkRange y)
+{
+	CkRange one = {0, 0, 1};
+
+	return CkSectionRange3D(p, x, y, one);
+}
+static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
+{
+	CkRange x = {lo, hi, step}, one = {0, 0, 1};
+
+	return CkSectionRange3D(p, x, one, one);
+}
+
 /** Fire `cb` when no message is queued or in flight anywhere, no entry method runs and every
  * put has been noticed. One detection at a time; later requests share the next. */
 void CkStartQD(CkCallback cb);

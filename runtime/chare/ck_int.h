@@ -129,6 +129,7 @@ struct ck_node {
 	int n_maps;
 	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd, h_completion, h_fence;
 	int h_reduce, h_exchange, h_result, h_due;
+	int h_section, h_section_ctl;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
@@ -161,6 +162,8 @@ struct ck_pe {
 	struct collection **table;
 	size_t n_colls, table_mask;
 	uint32_t n_created;       /* collections made by this PE */
+	uint32_t n_sections;      /* the same, sections */
+	struct section **sections; /* hash by id; NULL: there are none */
 	struct line_buffer out, err;
 	struct qd *qd;
 	struct completions *completions;
@@ -234,6 +237,8 @@ static inline struct ck_obj *coll_find(const struct collection *c, uint64_t plac
 void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
+void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
+		  struct ck_env *env);
 void env_unref(struct pe *pe, struct ck_env *env);
 void element_arrived(struct pe *pe, struct cmi_msg *m);
 void bcast_arrived(struct pe *pe, struct cmi_msg *m);
@@ -266,7 +271,7 @@ static inline CkCallback *callback_at(struct ck_env *env)
 /** Fire it with a message of callback_msg, which is given away. */
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 enum callback_kind {
-	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN,
+	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN, CB_SECTION,
 	CB_FENCE_WAIT = 0x7f,     /* the threads that wait in a collection's fence (fence.c) */
 	CB_FENCE = 0x80,          /* with another kind: to be fired when the fence is over */
 };
@@ -306,6 +311,12 @@ void exchange_init(struct pe *pe);
 /* reducers.c */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
+
+/* section.c; section_send takes the message */
+void section_send(struct pe *pe, const CkSection *to, struct ck_env *env);
+void section_arrived(struct pe *pe, struct cmi_msg *m);
+void section_ctl_arrived(struct pe *pe, struct cmi_msg *m);
+void sections_fini(struct pe *pe);
 
 /* quiesce.c */
 void qd_arrived(struct pe *pe, struct cmi_msg *m);

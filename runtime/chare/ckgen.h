@@ -265,9 +265,6 @@ __attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entr
 
 /* Every array and group can use these, few do. Weak until the runtime has them: a program that
  * does not call them links without. */
-#pragma weak CkGen_sendSection
-#pragma weak CkGen_cbSection
-#pragma weak CkGen_section
 #pragma weak CkGen_insert
 #pragma weak CkGen_doneInserting
 #pragma weak CkGen_beginInserting

@@ -171,41 +171,47 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 }
 
 /* One message for all: it is freed when the last has let go of it. */
-static void deliver_shared(struct pe *pe, struct collection *c, CkGenCall call,
+static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGenCall call,
 			   struct ck_env *env)
 {
 	pe->ck->shared = true;
-	for (uint64_t i = 0; i < c->n_local; i++)
-		run(pe, c->elems[i], env->entry, call, env);
+	for (uint64_t i = 0; i < n; i++)
+		run(pe, objs[i], env->entry, call, env);
 	pe->ck->shared = false;
 }
 
 /* A message that the handler may change or send on: one copy for each element. */
-static void deliver_copies(struct pe *pe, struct collection *c, CkGenCall call,
+static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGenCall call,
 			   struct ck_env *env)
 {
-	for (uint64_t i = 0; i < c->n_local; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
 
 		atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
-		run_and_free(pe, c->elems[i], env->entry, call, copy);
+		run_and_free(pe, objs[i], env->entry, call, copy);
 	}
 }
 
-/* To all elements of this PE; the message is nobody else's. */
-void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
+/* To n elements of this PE; the message is nobody else's. */
+void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
+		  struct ck_env *env)
 {
 	CkGenCall call = checked_call(pe, c, env);
 
-	if (c->n_local == 1) {
-		run_and_free(pe, c->elems[0], env->entry, call, env);
+	if (n == 1) {
+		run_and_free(pe, objs[0], env->entry, call, env);
 		return;
 	}
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
-		deliver_copies(pe, c, call, env);
+		deliver_copies(pe, objs, n, call, env);
 	else
-		deliver_shared(pe, c, call, env);
+		deliver_shared(pe, objs, n, call, env);
 	env_unref(pe, env);
+}
+
+void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	deliver_some(pe, c, c->elems, c->n_local, env);
 }
 
 void bcast_arrived(struct pe *pe, struct cmi_msg *m)

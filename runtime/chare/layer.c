@@ -31,6 +31,8 @@ static int ck_node_start(struct node *node)
 	ck->h_exchange = csd_register(node, "ck.exchange", exchange_arrived);
 	ck->h_result = csd_register(node, "ck.result", result_arrived);
 	ck->h_due = csd_register(node, "ck.due", result_due);
+	ck->h_section = csd_register(node, "ck.section", section_arrived);
+	ck->h_section_ctl = csd_register(node, "ck.section.ctl", section_ctl_arrived);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
@@ -89,6 +91,7 @@ static void ck_pe_stop(struct pe *pe)
 	print_fini(pe);
 	qd_fini(pe);
 	completion_fini(pe);
+	sections_fini(pe);
 	coll_fini(pe);
 	reduce_pe_fini(pe);
 	free(pe->ck);

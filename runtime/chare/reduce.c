@@ -34,7 +34,7 @@ static struct reduction *record_new(struct pe *pe)
 	return r;
 }
 
-static void record_free(struct pe *pe, struct reduction *r)
+void reduction_free(struct pe *pe, struct reduction *r)
 {
 	while (CSD_UNLIKELY(r->early != NULL)) {
 		struct cmi_msg *m = r->early;
@@ -59,7 +59,7 @@ void reduce_fini(struct pe *pe, struct collection *c)
 		struct reduction *r = c->reductions;
 
 		c->reductions = r->next;
-		record_free(pe, r);
+		reduction_free(pe, r);
 	}
 }
 
@@ -84,13 +84,12 @@ void reduction_close(struct pe *pe, struct collection *c, struct reduction *r)
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
-	record_free(pe, r);
+	reduction_free(pe, r);
 }
 
-/* The one with this number, or the place where it belongs. */
-static struct reduction **find(struct collection *c, uint32_t no)
+struct reduction **reduction_place(struct reduction **list, uint32_t no)
 {
-	struct reduction **p = &c->reductions;
+	struct reduction **p = list;
 
 	/* The difference: numbers may wrap. */
 	while (*p && (int32_t)((*p)->no - no) < 0)
@@ -100,7 +99,7 @@ static struct reduction **find(struct collection *c, uint32_t no)
 
 struct reduction *reduction_find(struct collection *c, uint32_t no)
 {
-	struct reduction *r = *find(c, no);
+	struct reduction *r = *reduction_place(&c->reductions, no);
 
 	return r && r->no == no ? r : NULL;
 }
@@ -111,9 +110,8 @@ bool reduction_passed(const struct collection *c, uint32_t no)
 	return c->n_local && (int32_t)(c->elems[0]->n_contributed - no) > 0;
 }
 
-static struct reduction *open_one(struct pe *pe, struct collection *c, struct reduction **at,
-				  uint32_t no, CkReduction op, uint64_t count,
-				  const CkCallback *cb)
+struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t no,
+				 CkReduction op, uint64_t count, const CkCallback *cb)
 {
 	struct reduction *r = record_new(pe);
 
@@ -122,19 +120,29 @@ static struct reduction *open_one(struct pe *pe, struct collection *c, struct re
 	r->count = count;
 	r->bytes = count * data_type_bytes(reducers[op].type);
 	r->cb = *cb;
-	r->exchanged = exchange_fits(c, cb, r->bytes);
-	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 : result_comes_here(pe, c, cb);
-	r->done = r->any = false;
+	r->exchanged = r->awaited = r->done = r->any = false;
 	r->stage = REDUCTION_WAITS;
 	r->n_children_in = 0;
 	r->n_local_in = r->n_in_order = r->n_stashed = 0;
 	r->early = NULL;
-	/* An exchange without values needs its message only when it has sent its part. */
 	r->acc = NULL;
-	if (r->bytes || !r->exchanged)
-		reduction_make_acc(pe, r);
 	r->next = *at;
 	return *at = r;
+}
+
+/* Of a whole collection, which has its routes. */
+static struct reduction *open_one(struct pe *pe, struct collection *c, struct reduction **at,
+				  uint32_t no, CkReduction op, uint64_t count,
+				  const CkCallback *cb)
+{
+	struct reduction *r = reduction_open(pe, at, no, op, count, cb);
+
+	r->exchanged = exchange_fits(c, cb, r->bytes);
+	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 : result_comes_here(pe, c, cb);
+	/* An exchange without values needs its message only when it has sent its part. */
+	if (r->bytes || !r->exchanged)
+		reduction_make_acc(pe, r);
+	return r;
 }
 
 _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
@@ -153,7 +161,7 @@ _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const str
 struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
 				 uint64_t count, const CkCallback *cb)
 {
-	struct reduction **p = find(c, no), *r = *p;
+	struct reduction **p = reduction_place(&c->reductions, no), *r = *p;
 
 	if (!r || r->no != no)
 		return open_one(pe, c, p, no, op, count, cb);
@@ -164,40 +172,52 @@ struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t n
 
 /* ---- contributions ------------------------------------------------------------------------- */
 
-static char *stash_place(const struct collection *c, const struct reduction *r, uint64_t ordinal)
+static char *stash_place(const struct reduction *r, uint64_t n_local, uint64_t ordinal)
 {
-	return r->stash + (c->n_local + 15) / 16 * 16 + ordinal * r->bytes;
+	return r->stash + (n_local + 15) / 16 * 16 + ordinal * r->bytes;
 }
 
-static void stash(struct pe *pe, struct collection *c, struct reduction *r, uint64_t ordinal,
+static void stash(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		  const void *data)
 {
-	size_t bytes = (c->n_local + 15) / 16 * 16 + c->n_local * r->bytes;
+	size_t bytes = (n_local + 15) / 16 * 16 + n_local * r->bytes;
 
 	if (r->cap_stash < bytes) {
 		free(r->stash);
 		r->stash = malloc(bytes);
 		if (!r->stash)
 			csd_abort(pe, "no memory for a reduction of %llu x %zu bytes",
-				  (unsigned long long)c->n_local, r->bytes);
+				  (unsigned long long)n_local, r->bytes);
 		r->cap_stash = bytes;
 	}
 	if (!r->n_stashed)
-		memset(r->stash, 0, c->n_local);
+		memset(r->stash, 0, n_local);
 	r->stash[ordinal] = 1;
-	memcpy(stash_place(c, r, ordinal), data, r->bytes);
+	memcpy(stash_place(r, n_local, ordinal), data, r->bytes);
 	r->n_stashed++;
 }
 
 /* The next in order has come: it, and those that waited for it. */
-static void absorb_in_order(struct collection *c, struct reduction *r, const void *data)
+static void absorb_in_order(struct reduction *r, uint64_t n_local, const void *data)
 {
 	reduction_absorb(r, data, false);
 	r->n_in_order++;
 	while (CSD_UNLIKELY(r->n_stashed > 0) && r->stash[r->n_in_order]) {
-		reduction_absorb(r, stash_place(c, r, r->n_in_order++), false);
+		reduction_absorb(r, stash_place(r, n_local, r->n_in_order++), false);
 		r->n_stashed--;
 	}
+}
+
+void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
+		    const void *data)
+{
+	if (!r->bytes || !reducers[r->op].ordered)
+		reduction_absorb(r, data, false);
+	else if (CSD_LIKELY(ordinal == r->n_in_order))
+		absorb_in_order(r, n_local, data);
+	else
+		stash(pe, r, n_local, ordinal, data);
+	r->n_local_in++;
 }
 
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
@@ -215,13 +235,7 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 		count = 0;
 	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb);
 
-	if (!r->bytes || !reducers[op].ordered)
-		reduction_absorb(r, data, false);
-	else if (CSD_LIKELY(obj->ordinal == r->n_in_order))
-		absorb_in_order(c, r, data);
-	else
-		stash(pe, c, r, obj->ordinal, data);
-	r->n_local_in++;
+	reduction_take(pe, r, c->n_local, obj->ordinal, data);
 	if (!reduction_complete_here(c, r))
 		return;
 	if (r->exchanged)

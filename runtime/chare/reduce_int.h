@@ -84,6 +84,19 @@ _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const str
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
 bool reduction_passed(const struct collection *c, uint32_t no);
 
+/* What knows neither collections nor sections, for both (section.c). A list of open reductions is
+ * in the order of their numbers: the one with this number, or the place where it belongs. */
+struct reduction **reduction_place(struct reduction **list, uint32_t no);
+struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t no,
+				 CkReduction op, uint64_t count, const CkCallback *cb);
+void reduction_free(struct pe *pe, struct reduction *r);
+/* The contribution of one of the n_local members of this PE; r has its accumulator. */
+void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
+		    const void *data);
+/* The part of a child; those whose turn must be kept are absorbed when all are here. */
+void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child);
+void reduction_absorb_kept(struct pe *pe, struct reduction *r);
+
 static inline void reduction_make_acc(struct pe *pe, struct reduction *r)
 {
 	r->acc = callback_msg(pe, reducers[r->op].type, r->count, r->bytes);

@@ -74,6 +74,26 @@ static void keep_child(struct reduction *r, struct ck_env *env)
 	*p = &env->head;
 }
 
+void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child)
+{
+	r->n_children_in++;
+	env->root = child;
+	if (reducers[r->op].ordered)
+		keep_child(r, env);
+	else
+		absorb_child(pe, r, &env->head);
+}
+
+void reduction_absorb_kept(struct pe *pe, struct reduction *r)
+{
+	while (r->early) {
+		struct cmi_msg *m = r->early;
+
+		r->early = m->next;
+		absorb_child(pe, r, m);
+	}
+}
+
 /* Something has come, from our elements or from a child. */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
@@ -81,12 +101,7 @@ void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool
 		c->n_children = count_children(pe, c);
 	if (!reduction_complete_here(c, r) || r->n_children_in < c->n_children)
 		return;
-	while (r->early) {
-		struct cmi_msg *m = r->early;
-
-		r->early = m->next;
-		absorb_child(pe, r, m);
-	}
+	reduction_absorb_kept(pe, r);
 	if (pe->id != 0)
 		pass_up(pe, c, r);
 	else
@@ -110,11 +125,6 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m)
 	struct reduction *r = reduction_join(pe, c, wire_no(env), (CkReduction)wire_op(env),
 					     head->count, callback_at(env));
 
-	r->n_children_in++;
-	env->root = child;
-	if (reducers[r->op].ordered)
-		keep_child(r, env);
-	else
-		absorb_child(pe, r, m);
+	reduction_take_child(pe, r, env, child);
 	tree_advance(pe, c, r, false);
 }

@@ -283,6 +283,16 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 	send_all(pe, p.id, env);
 }
 
+void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, void *payload,
+		       const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take(pe, payload, entry);
+
+	set_options(env, &chare->entries[entry], o);
+	section_send(pe, s, env);
+}
+
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o)
 {

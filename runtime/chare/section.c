@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section.c: sections: some elements of a collection, called with one multicast.
+ *
+ * The PE that makes a section is the root of its tree. The list of members, in the order of the
+ * tree, goes down it once: each PE takes its own members from the front and cuts the rest into
+ * pieces for its children. After that a multicast carries the section's number only. Like the
+ * tree of broadcasts (tree.c) it crosses to each process once and has at most four children in
+ * other processes; PEs without members are not in it.
+ *
+ * A multicast from another PE goes to the root first. So all multicasts of one PE take the same
+ * way and arrive in order, and the root alone must know whether a section still lives.
+ */
+#include "section_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A piece of the tree: the receiver's members first, then its process's, then other ones'. The
+ * payload of SECTION_CREATE; of SECTION_START without segments. */
+struct section_list {
+	uint64_t coll;
+	uint32_t n_segments, n_members;
+	/* struct segment[n_segments], CkIndex[n_members] follow */
+};
+struct segment {
+	int32_t pe;
+	uint32_t n;
+};
+
+static struct segment *segments_of(struct section_list *l) { return (struct segment *)(l + 1); }
+static CkIndex *indices_of(struct section_list *l)
+{
+	return (CkIndex *)(segments_of(l) + l->n_segments);
+}
+
+/* ---- by id ---------------------------------------------------------------------------------- */
+
+enum { SECTION_BUCKETS = 256 };   /* a program has few; chains stay short to thousands */
+
+static struct section **bucket_of(const struct ck_pe *ck, uint64_t id)
+{
+	return &ck->sections[(id ^ id >> 32) % SECTION_BUCKETS];
+}
+
+struct section *section_find(const struct ck_pe *ck, uint64_t id)
+{
+	struct section *s = ck->sections ? *bucket_of(ck, id) : NULL;
+
+	while (s && s->id != id)
+		s = s->chain;
+	return s;
+}
+
+static void *zeroed(struct pe *pe, size_t n, size_t bytes)
+{
+	void *p = calloc(n ? n : 1, bytes);
+
+	if (!p)
+		csd_abort(pe, "no memory for a section");
+	return p;
+}
+
+struct section *section_get(struct pe *pe, uint64_t id)
+{
+	struct ck_pe *ck = pe->ck;
+	struct section *s = section_find(ck, id);
+
+	if (s)
+		return s;
+	if (!ck->sections)
+		ck->sections = zeroed(pe, SECTION_BUCKETS, sizeof *ck->sections);
+	struct section **bucket = bucket_of(ck, id);
+
+	s = zeroed(pe, 1, sizeof *s);
+	s->id = id;
+	s->parent = -1;
+	s->end = UINT64_MAX;
+	s->waiting.tail = &s->waiting.head;
+	s->chain = *bucket;
+	return *bucket = s;
+}
+
+static void section_free(struct pe *pe, struct section *s)
+{
+	struct section **p = bucket_of(pe->ck, s->id);
+
+	while (*p != s)
+		p = &(*p)->chain;
+	*p = s->chain;
+	while (s->waiting.head)
+		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
+	section_close_reductions(pe, s);
+	free(s->members);
+	free(s->objs);
+	free(s->children);
+	free(s->pes);
+	free(s);
+}
+
+void sections_fini(struct pe *pe)
+{
+	for (int i = 0; pe->ck->sections && i < SECTION_BUCKETS; i++)
+		while (pe->ck->sections[i])
+			section_free(pe, pe->ck->sections[i]);
+	free(pe->ck->sections);
+}
+
+/* ---- what a program can do wrong ------------------------------------------------------------ */
+
+void section_check(struct pe *pe, uint64_t id)
+{
+	if (CSD_UNLIKELY(!id || section_root(id) >= pe->node->job->n_pes))
+		csd_abort(pe, "a section was used before it was made (by X_ckSection)");
+}
+
+_Noreturn void section_gone(struct pe *pe, uint64_t id)
+{
+	csd_abort(pe, "section %u of PE %d was destroyed, or never made", (unsigned)id,
+		  section_root(id));
+}
+
+/* At the root: it must be there and live. */
+static struct section *living(struct pe *pe, uint64_t id)
+{
+	struct section *s = section_find(pe->ck, id);
+
+	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
+		section_gone(pe, id);
+	return s;
+}
+
+_Noreturn static void outside(struct pe *pe, const struct collection *c, const CkGenChare *type,
+			      CkIndex i)
+{
+	if (type->kind == CKGEN_GROUP)
+		csd_abort(pe, "a section of group %s names PE %d; the job has PEs 0-%d",
+			  type->name, i.v[0], pe->node->job->n_pes - 1);
+	csd_abort(pe, "a section of array %s names element (%d, %d, %d); the array has %d x %d x "
+		  "%d elements, from 0", type->name, i.v[0], i.v[1], i.v[2], c->dims.n[0],
+		  c->dims.n[1], c->dims.n[2]);
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+struct listed {
+	int node, pe;             /* in the order of the tree: the root's node and PE first */
+	CkIndex index;
+};
+
+static int compare_index(const CkIndex *a, const CkIndex *b)
+{
+	for (int d = 0; d < 3; d++)
+		if (a->v[d] != b->v[d])
+			return a->v[d] < b->v[d] ? -1 : 1;
+	return 0;
+}
+
+static int compare_listed(const void *a_, const void *b_)
+{
+	const struct listed *a = a_, *b = b_;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	if (a->pe != b->pe)
+		return a->pe < b->pe ? -1 : 1;
+	return compare_index(&a->index, &b->index);
+}
+
+/* The PE that an element is called through, for ever. */
+static int home_of(struct pe *pe, const struct collection *c, const CkGenChare *type, CkIndex i)
+{
+	if (type->kind == CKGEN_GROUP) {
+		if ((uint32_t)i.v[0] >= (uint32_t)pe->node->job->n_pes)
+			outside(pe, c, type, i);
+		return i.v[0];
+	}
+	uint64_t place = coll_linear(c, i);
+
+	if (place == UINT64_MAX)
+		outside(pe, c, type, i);
+	return coll_home(pe, c, place);
+}
+
+/* Sorted as the tree wants it, each element once. Returns how many; *v_p is the caller's. */
+static uint32_t sort_list(struct pe *pe, const struct collection *c, const CkGenChare *type,
+			  const CkIndex *list, size_t n, struct listed **v_p)
+{
+	const struct cmi_job *job = pe->node->job;
+	struct listed *v = zeroed(pe, n, sizeof *v);
+	uint32_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int home = home_of(pe, c, type, list[i]);
+		int node = (job->node_of[home] - job->node + job->n_nodes) % job->n_nodes;
+
+		v[i] = (struct listed){ node, home == pe->id ? -1 : home, list[i] };
+	}
+	qsort(v, n, sizeof *v, compare_listed);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || compare_listed(&v[kept - 1], &v[i]))
+			v[kept++] = v[i];
+	*v_p = v;
+	return kept;
+}
+
+static struct ck_env *list_env(struct pe *pe, uint64_t coll, uint32_t n_segments,
+			       uint32_t n_members)
+{
+	struct ck_env *env = env_new(pe, pe->node->ck->h_section_ctl,
+				     sizeof(struct section_list) +
+				     n_segments * sizeof(struct segment) +
+				     n_members * sizeof(CkIndex));
+
+	*(struct section_list *)payload_of(env) =
+		(struct section_list){ coll, n_segments, n_members };
+	return env;
+}
+
+/* The whole tree's list. This PE is its first segment, with members or without. */
+static struct ck_env *make_list(struct pe *pe, const struct collection *c, const CkGenChare *type,
+				const CkIndex *list, size_t n_listed)
+{
+	struct listed *v;
+	uint32_t n = sort_list(pe, c, type, list, n_listed, &v), n_segments = 1;
+
+	for (uint32_t i = 0; i < n; i++)
+		n_segments += v[i].pe != (i ? v[i - 1].pe : -1);
+	struct ck_env *env = list_env(pe, c->id, n_segments, n);
+	struct section_list *l = payload_of(env);
+	struct segment *s = segments_of(l);
+
+	*s = (struct segment){ pe->id, 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		if (v[i].pe != (i ? v[i - 1].pe : -1))
+			*++s = (struct segment){ v[i].pe, 0 };
+		s->n++;
+		indices_of(l)[i] = v[i].index;
+	}
+	free(v);
+	return env;
+}
+
+void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
+		  struct ck_env *env)
+{
+	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
+	env->coll = id;
+	env->flags = 0;
+	env->spare = (uint8_t)kind;
+	csd_send(pe, dst_pe, &env->head);
+}
+
+/* Segments first .. end - 1, whose members begin at `member`, become a child of this PE.
+ * Returns where the next piece's members begin. */
+static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list *l, uint32_t first,
+			   uint32_t end, uint32_t member)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		n += segments_of(l)[i].n;
+	struct ck_env *env = list_env(pe, l->coll, end - first, n);
+	struct section_list *piece = payload_of(env);
+
+	memcpy(segments_of(piece), segments_of(l) + first, (end - first) * sizeof(struct segment));
+	memcpy(indices_of(piece), indices_of(l) + member, n * sizeof(CkIndex));
+	s->children[s->n_children++] = segments_of(l)[first].pe;
+	section_post(pe, segments_of(l)[first].pe, s->id, SECTION_CREATE, env);
+	return member + n;
+}
+
+/* Past the segments of the node of segment i. */
+static uint32_t skip_node(struct pe *pe, struct section_list *l, uint32_t i)
+{
+	const int *node_of = pe->node->job->node_of;
+	int node = node_of[segments_of(l)[i].pe];
+
+	while (i < l->n_segments && node_of[segments_of(l)[i].pe] == node)
+		i++;
+	return i;
+}
+
+/* The other PEs of this process are leaves; the other processes are cut into up to four pieces. */
+static void send_pieces(struct pe *pe, struct section *s, struct section_list *l)
+{
+	uint32_t here = skip_node(pe, l, 0), member = s->n_members, n_nodes = 0;
+
+	s->children = zeroed(pe, here + CSD_TREE_ARITY, sizeof *s->children);
+	for (uint32_t i = 1; i < here; i++)
+		member = send_piece(pe, s, l, i, i + 1, member);
+	for (uint32_t i = here; i < l->n_segments; i = skip_node(pe, l, i))
+		n_nodes++;
+	uint32_t at = here;
+
+	for (uint32_t pieces = CSD_TREE_ARITY; n_nodes; pieces--) {
+		uint32_t take = (n_nodes + pieces - 1) / pieces, end = at;
+
+		n_nodes -= take;
+		while (take--)
+			end = skip_node(pe, l, end);
+		member = send_piece(pe, s, l, at, end, member);
+		at = end;
+	}
+}
+
+static void remember_pes(struct pe *pe, struct section *s, struct section_list *l)
+{
+	s->pes = zeroed(pe, l->n_segments, sizeof *s->pes);
+	for (uint32_t i = 0; i < l->n_segments; i++)
+		if (segments_of(l)[i].n)
+			s->pes[s->n_pes++] = segments_of(l)[i].pe;
+}
+
+/* The section is known here: take our part of the list, send on the rest, and handle what came
+ * too early. */
+static void install(struct pe *pe, struct section *s, struct section_list *l)
+{
+	s->n_members = segments_of(l)->n;
+	s->members = zeroed(pe, s->n_members, sizeof *s->members);
+	s->objs = zeroed(pe, s->n_members, sizeof *s->objs);
+	for (uint32_t i = 0; i < s->n_members; i++)
+		s->members[i].index = indices_of(l)[i];
+	s->coll = coll_get(pe, l->coll);
+	send_pieces(pe, s, l);
+	struct msg_fifo early = s->waiting;
+
+	s->waiting = (struct msg_fifo){ NULL, &s->waiting.head };
+	while (early.head) {
+		struct cmi_msg *m = msg_fifo_pop(&early);
+
+		pe->node->handlers[m->handler].fn(pe, m);
+	}
+}
+
+static void start(struct pe *pe, struct section *s, struct collection *c, const CkGenChare *type,
+		  const CkIndex *list, size_t n)
+{
+	struct ck_env *env = make_list(pe, c, type, list, n);
+
+	remember_pes(pe, s, payload_of(env));
+	install(pe, s, payload_of(env));
+	csd_msg_free(pe, &env->head);
+}
+
+/* The list waits for the array's extents, as calls do. */
+static void start_later(struct pe *pe, struct section *s, struct collection *c,
+			const CkIndex *list, size_t n)
+{
+	struct ck_env *env = list_env(pe, c->id, 0, (uint32_t)n);
+
+	memcpy(indices_of(payload_of(env)), list, n * sizeof *list);
+	env->coll = s->id;
+	env->spare = SECTION_START;
+	env->head.src_pe = pe->id;
+	coll_wait(c, &env->head);
+}
+
+/* type NULL: not known, the collection's own will be. */
+static CkSection make(struct pe *pe, uint64_t coll, const CkGenChare *type, const CkIndex *list,
+		      size_t n)
+{
+	struct collection *c = coll_get(pe, coll);
+	struct section *s = section_get(pe, (uint64_t)(uint32_t)pe->id << 32 |
+					    ++pe->ck->n_sections);
+
+	if (c->type)
+		type = c->type;
+	if (!n || n > UINT32_MAX)
+		csd_abort(pe, "a section of %s has %zu elements; it must have one at least",
+			  type ? type->name : "an array", n);
+	if (type && type->kind == CKGEN_NODEGROUP)
+		csd_abort(pe, "%s is a nodegroup; only arrays and groups have sections", type->name);
+	if (c->type || (type && type->kind == CKGEN_GROUP))
+		start(pe, s, c, type, list, n);
+	else
+		start_later(pe, s, c, list, n);
+	return (CkSection){ coll, s->id };
+}
+
+CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n)
+{
+	return make(ck_self(), p.id, chare, list, n);
+}
+
+static size_t range_count(CkRange r)
+{
+	if (r.step < 1)
+		csd_abort(ck_self(), "the range %d..%d of a section has step %d; it must be at least 1",
+			  r.lo, r.hi, r.step);
+	return r.hi < r.lo ? 0 : ((size_t)r.hi - (size_t)r.lo) / (size_t)r.step + 1;
+}
+
+CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z)
+{
+	struct pe *pe = ck_self();
+	size_t nx = range_count(x), ny = range_count(y), nz = range_count(z), n = nx * ny * nz;
+	CkIndex *list = zeroed(pe, n, sizeof *list);
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = (CkIndex){ { x.lo + (int)(i / nz / ny) * x.step,
+				       y.lo + (int)(i / nz % ny) * y.step,
+				       z.lo + (int)(i % nz) * z.step } };
+	CkSection s = make(pe, p.id, NULL, list, n);
+
+	free(list);
+	return s;
+}
+
+/* ---- multicast ------------------------------------------------------------------------------ */
+
+static void forward(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	for (int i = 0; i < s->n_children; i++)
+		csd_send(pe, s->children[i], csd_msg_copy(pe, &env->head));
+	env->flags |= CK_ENV_FORWARDED;
+	s->n_sent++;
+}
+
+static void maybe_end(struct pe *pe, struct section *s);
+
+/* To those of our members that live here; to others, copies on their way. */
+static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	struct collection *c = s->coll;
+	uint64_t n = 0;
+
+	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	for (uint32_t i = 0; i < s->n_members; i++) {
+		CkElement e = { c->id, s->members[i].index, 0 };
+		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ?
+					     c->elems[0] : coll_find(c, coll_linear(c, e.index));
+
+		if (CSD_LIKELY(obj != NULL))
+			s->objs[n++] = obj;
+		else
+			send_element(pe, c->type, &e, (struct ck_env *)csd_msg_copy(pe, &env->head));
+	}
+	deliver_some(pe, c, s->objs, n, env);
+	s->n_delivered++;
+	maybe_end(pe, s);
+}
+
+/* At the root: down the tree at once, to our own members through the queue like any call. */
+static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	if (CSD_UNLIKELY(!section_known(s))) {
+		env->head.src_pe = pe->id;
+		msg_fifo_push(&s->waiting, &env->head);
+		return;
+	}
+	forward(pe, s, env);
+	if (s->n_members) {
+		csd_send(pe, pe->id, &env->head);
+		return;
+	}
+	s->n_delivered++;
+	env_unref(pe, env);
+}
+
+void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
+{
+	section_check(pe, to->id);
+	env->head.handler = (uint16_t)pe->node->ck->h_section;
+	env->coll = to->coll;
+	env->place = to->id;
+	if (section_root(to->id) == pe->id)
+		send_down(pe, living(pe, to->id), env);
+	else
+		csd_send(pe, section_root(to->id), &env->head);
+}
+
+void section_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	bool passed_on = env->flags & CK_ENV_FORWARDED;
+	struct section *s = section_root(env->place) == pe->id && !passed_on ?
+				    living(pe, env->place) : section_get(pe, env->place);
+
+	if (CSD_UNLIKELY(!section_known(s))) {
+		msg_fifo_push(&s->waiting, m);
+		return;
+	}
+	if (!passed_on)
+		forward(pe, s, env);
+	if (CSD_UNLIKELY(!s->coll->constructed))
+		coll_wait(s->coll, m);
+	else
+		deliver(pe, s, env);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* A multicast with a priority may be late: it is waited for. */
+static void maybe_end(struct pe *pe, struct section *s)
+{
+	if (CSD_LIKELY(s->n_delivered < s->end))
+		return;
+	if (s->reductions)
+		csd_abort(pe, "section %u of PE %d, of %s, is destroyed in the middle of its "
+			  "reduction %u", (unsigned)s->id, section_root(s->id),
+			  s->coll->type ? s->coll->type->name : "?", s->reductions->no);
+	for (int i = 0; i < s->n_children; i++) {
+		struct ck_env *env = env_new(pe, 0, 0);
+
+		env->place = s->n_sent;
+		section_post(pe, s->children[i], s->id, SECTION_DESTROY, env);
+	}
+	section_free(pe, s);
+}
+
+static void destroy(struct pe *pe, struct section *s, uint64_t n_sent)
+{
+	s->end = section_root(s->id) == pe->id ? s->n_sent : n_sent;
+	maybe_end(pe, s);
+}
+
+void CkSectionDestroy(CkSection section)
+{
+	struct pe *pe = ck_self();
+
+	section_check(pe, section.id);
+	section_post(pe, section_root(section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
+}
+
+/* ---- what else arrives ---------------------------------------------------------------------- */
+
+/* A PE where an element contributed to a section that is not known there. */
+static void answer(struct pe *pe, const struct section *s, const struct ck_env *env)
+{
+	for (int i = 0; i < s->n_pes; i++)
+		if (s->pes[i] == env->head.src_pe)
+			return;
+	csd_abort(pe, "on PE %d, element (%d, %d, %d) contributed to section %u of PE %d, of %s: "
+		  "it is no member", env->head.src_pe, env->index.v[0], env->index.v[1],
+		  env->index.v[2], (unsigned)s->id, pe->id,
+		  s->coll->type ? s->coll->type->name : "a group");
+}
+
+static void handle(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	struct section_list *l = payload_of(env);
+
+	switch ((enum section_kind)env->spare) {
+	case SECTION_START:
+		start(pe, s, coll_get(pe, l->coll), coll_get(pe, l->coll)->type, indices_of(l),
+		      l->n_members);
+		break;
+	case SECTION_CREATE:
+		s->parent = env->head.src_pe;
+		install(pe, s, l);
+		break;
+	case SECTION_CONTRIBUTE:
+		section_contribution(pe, s, env);
+		break;
+	case SECTION_PART:
+		section_part(pe, s, env);
+		return; /* kept */
+	case SECTION_ASK:
+		answer(pe, s, env);
+		break;
+	case SECTION_DESTROY:
+		destroy(pe, s, env->place);
+		break;
+	}
+	csd_msg_free(pe, &env->head);
+}
+
+void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	bool makes_it = env->spare == SECTION_START || env->spare == SECTION_CREATE;
+	bool root = section_root(env->coll) == pe->id;
+	struct section *s = root ? section_find(pe->ck, env->coll) : section_get(pe, env->coll);
+
+	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->spare != SECTION_PART)))
+		section_gone(pe, env->coll);
+	if (!section_known(s) && !makes_it)
+		msg_fifo_push(&s->waiting, m);
+	else
+		handle(pe, s, env);
+}

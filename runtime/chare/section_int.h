@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section_int.h: what the files of sections share.
+ *
+ *	section.c         who belongs to it: creation, its tree, multicast, the end
+ *	section_reduce.c  reductions over its members
+ */
+#ifndef SECTION_INT_H
+#define SECTION_INT_H
+
+#include "reduce_int.h"
+
+struct section_member {
+	CkIndex index;
+	uint32_t n_contributed;
+};
+
+/** One PE's part of a section. Its tree is fixed when it is made: the PE that made it is the
+ * root, the PEs that have members are below it. A record without a collection holds what came
+ * before the section did. */
+struct section {
+	uint64_t id;              /* the root is in it, as in a collection's */
+	struct section *chain;
+	struct collection *coll;
+	struct section_member *members; /* of this PE, in index order */
+	struct ck_obj **objs;     /* room for n_members: whom a message goes to */
+	uint32_t n_members, next; /* next: whose contribution is expected */
+	int parent;               /* -1: this is the root */
+	int n_children, *children;
+	int n_pes, *pes;          /* at the root: who has members */
+	uint64_t n_sent;          /* multicasts that went to the children */
+	uint64_t n_delivered;     /* multicasts that have been handled here */
+	uint64_t end;             /* destroyed after so many; UINT64_MAX: lives */
+	bool asked;               /* the root, whether this PE has members */
+	struct reduction *reductions;
+	uint32_t n_fired;         /* root: reductions whose callbacks have been fired */
+	struct msg_fifo waiting;  /* messages that came too early */
+};
+
+/* What travels besides multicasts: `spare` of a struct ck_env whose collection is the section. */
+enum section_kind {
+	SECTION_START,            /* waits at the root for the array's extents */
+	SECTION_CREATE,           /* down: struct section_list of a part of the tree */
+	SECTION_CONTRIBUTE,       /* waits at a PE for the creation */
+	SECTION_PART,             /* up: what a part of the tree contributes */
+	SECTION_ASK,              /* to the root: has this PE members? */
+	SECTION_DESTROY,          /* to the root, then down */
+};
+
+static inline int section_root(uint64_t id) { return (int)(id >> 32); }
+static inline bool section_known(const struct section *s) { return s && s->coll; }
+
+/* section.c */
+struct section *section_find(const struct ck_pe *ck, uint64_t id);
+struct section *section_get(struct pe *pe, uint64_t id);
+void section_check(struct pe *pe, uint64_t id);
+_Noreturn void section_gone(struct pe *pe, uint64_t id);
+void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
+		  struct ck_env *env);
+
+/* section_reduce.c */
+void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
+void section_part(struct pe *pe, struct section *s, struct ck_env *env);
+void section_close_reductions(struct pe *pe, struct section *s);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section_reduce.c: reductions over the members of a section. The k-th contribution of each
+ * member belongs to the k-th reduction, as for a whole collection (reduce.c, which combines).
+ * Partial results go up the section's own tree; the root fires the callbacks in order.
+ */
+#include "section_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void section_close_reductions(struct pe *pe, struct section *s)
+{
+	while (s->reductions) {
+		struct reduction *r = s->reductions;
+
+		s->reductions = r->next;
+		reduction_free(pe, r);
+	}
+}
+
+static void close_one(struct pe *pe, struct section *s, struct reduction *r)
+{
+	*reduction_place(&s->reductions, r->no) = r->next;
+	reduction_free(pe, r);
+}
+
+/* ---- up the tree ---------------------------------------------------------------------------- */
+
+static void pass_up(struct pe *pe, struct section *s, struct reduction *r)
+{
+	struct ck_env *env = r->acc;
+
+	r->acc = NULL;
+	wire_set(env, s->coll, r);
+	*callback_at(env) = r->cb;
+	close_one(pe, s, r);
+	section_post(pe, s->parent, s->id, SECTION_PART, env);
+}
+
+/* The order of the callbacks is that of the reductions, whichever was complete first. */
+static void fire(struct pe *pe, struct section *s)
+{
+	struct reduction *r;
+
+	while ((r = s->reductions) && r->no == s->n_fired && r->done) {
+		struct ck_env *env = r->acc;
+		CkCallback cb = r->cb;
+
+		r->acc = NULL;
+		s->n_fired++;
+		close_one(pe, s, r);
+		callback_send(pe, &cb, env);
+	}
+}
+
+static void advance(struct pe *pe, struct section *s, struct reduction *r)
+{
+	if (r->n_local_in < s->n_members || r->n_children_in < s->n_children)
+		return;
+	reduction_absorb_kept(pe, r);
+	if (s->parent >= 0) {
+		pass_up(pe, s, r);
+		return;
+	}
+	r->done = true;
+	fire(pe, s);
+}
+
+_Noreturn static void disagree(struct pe *pe, const struct section *s, const struct reduction *r,
+			       CkReduction op, uint64_t count, const CkCallback *cb)
+{
+	char was[96], is[96];
+
+	callback_describe(pe, &r->cb, was, sizeof was);
+	callback_describe(pe, cb, is, sizeof is);
+	csd_abort(pe, "members of a section of %s disagree in reduction %u: %llu x %s to %s, and "
+		  "%llu x %s to %s", s->coll->type->name, r->no, (unsigned long long)r->count,
+		  reducers[r->op].name, was, (unsigned long long)count, reducers[op].name, is);
+}
+
+/* Find or open reduction `no`; all must mean the same by it. */
+static struct reduction *join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
+			      uint64_t count, const CkCallback *cb)
+{
+	struct reduction **p = reduction_place(&s->reductions, no), *r = *p;
+
+	if (!r || r->no != no) {
+		r = reduction_open(pe, p, no, op, count, cb);
+		reduction_make_acc(pe, r);
+	}
+	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
+		disagree(pe, s, r, op, count, cb);
+	return r;
+}
+
+static int child_of(const struct section *s, int pe)
+{
+	int i = s->n_children;
+
+	while (i-- && s->children[i] != pe)
+		;
+	return i;
+}
+
+void section_part(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	const CkReductionMsg *head = payload_of(env);
+	int child = child_of(s, env->head.src_pe);
+
+	if (wire_op(env) >= CkReduction_N || child < 0)
+		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
+	struct reduction *r = join(pe, s, wire_no(env), (CkReduction)wire_op(env), head->count,
+				   callback_at(env));
+
+	reduction_take_child(pe, r, env, child);
+	advance(pe, s, r);
+}
+
+/* ---- contributions -------------------------------------------------------------------------- */
+
+static int compare(const void *key, const void *member)
+{
+	const CkIndex *a = key, *b = &((const struct section_member *)member)->index;
+
+	for (int d = 0; d < 3; d++)
+		if (a->v[d] != b->v[d])
+			return a->v[d] < b->v[d] ? -1 : 1;
+	return 0;
+}
+
+/* Elements mostly contribute in index order: then nothing is searched. */
+static struct section_member *member_of(struct pe *pe, struct section *s, CkIndex index)
+{
+	struct section_member *m = &s->members[s->next];
+
+	if (s->next >= s->n_members || compare(&index, m))
+		m = bsearch(&index, s->members, s->n_members, sizeof *m, compare);
+	if (!m)
+		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
+			  "no member", index.v[0], index.v[1], index.v[2], s->coll->type->name,
+			  (unsigned)s->id, section_root(s->id));
+	s->next = (uint32_t)(m - s->members + 1) % s->n_members;
+	return m;
+}
+
+static void contribute(struct pe *pe, struct section *s, CkIndex index, const void *data,
+		       uint64_t count, CkReduction op, const CkCallback *cb)
+{
+	struct section_member *m = member_of(pe, s, index);
+	struct reduction *r = join(pe, s, m->n_contributed++, op, count, cb);
+
+	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
+	advance(pe, s, r);
+}
+
+/* One that came before the section did. */
+void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	const CkReductionMsg *head = payload_of(env);
+
+	contribute(pe, s, env->index, CkReductionMsg_data(head), head->count,
+		   (CkReduction)head->no, callback_at(env));
+}
+
+/* It waits here, in order. Meanwhile the root is asked, so that the error of an element that is no
+ * member does not become a hang. */
+static void contribute_later(struct pe *pe, struct section *s, CkIndex index, const void *data,
+			     uint64_t count, CkReduction op, const CkCallback *cb)
+{
+	size_t bytes = count * data_type_bytes(reducers[op].type);
+	struct ck_env *env = callback_msg(pe, reducers[op].type, count, bytes);
+	CkReductionMsg *head = payload_of(env);
+
+	head->no = (uint32_t)op;
+	if (bytes)
+		memcpy(head + 1, data, bytes);
+	*callback_at(env) = *cb;
+	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
+	env->head.src_pe = pe->id;
+	env->coll = s->id;
+	env->index = index;
+	env->spare = SECTION_CONTRIBUTE;
+	msg_fifo_push(&s->waiting, &env->head);
+	if (s->asked || section_root(s->id) == pe->id)
+		return;
+	s->asked = true;
+	env = env_new(pe, 0, 0);
+	env->index = index;
+	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
+}
+
+void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
+			 CkReduction op, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	const struct ck_obj *obj = obj_of(self);
+
+	if (CSD_UNLIKELY((unsigned)op >= CkReduction_N))
+		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
+	section_check(pe, section.id);
+	if (CSD_UNLIKELY(section.coll != obj->coll->id))
+		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
+			  "%s", obj->coll->type->name);
+	if (op == CkReduction_nop)
+		count = 0;
+	bool root = section_root(section.id) == pe->id;
+	struct section *s = root ? section_find(pe->ck, section.id) : section_get(pe, section.id);
+
+	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
+		section_gone(pe, section.id);
+	if (CSD_LIKELY(section_known(s)))
+		contribute(pe, s, obj->index, data, count, op, &cb);
+	else
+		contribute_later(pe, s, obj->index, data, count, op, &cb);
+}
