@@ -57,7 +57,7 @@ static void own_message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "\tif (ck_extra > PTRDIFF_MAX / 2)\n"
 	       "\t\tCkAbort(\"%s_alloc: there are no %%zu bytes\", ck_extra);\n", n);
 	ci_put_line(o, x->tok);
-	ci_put(o, "\tck_m = (%s *)CkGen_alloc(sizeof(%s) + ck_extra);\n", n, n);
+	ci_put(o, "\tck_m = (%s *)CkGen_allocMsg(sizeof(%s) + ck_extra);\n", n, n);
 	ci_put_line_back(o);
 	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_m);\n\treturn ck_m;\n}\n\n");
 	ci_put(o, "static void *ck_msgpack_%s(void *ck_m)\n{\n\treturn %s_pack((%s *)ck_m);\n}\n\n", n,
@@ -90,7 +90,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		ci_put(o, "\tck_end = ck_at[%d] + n_%s * sizeof(%s);\n", i, f->name, f->type.text);
 		i++;
 	}
-	ci_put(o, "\tck_m = (%s *)CkGen_alloc(%s);\n", x->name, x->n_var != 0 ? "ck_end" :
+	ci_put(o, "\tck_m = (%s *)CkGen_allocMsg(%s);\n", x->name, x->n_var != 0 ? "ck_end" :
 	       ci_fmt(o->ci, "sizeof(%s)", x->name));
 	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_m);\n");
 	for (i = 0; i < x->n_var; i++)

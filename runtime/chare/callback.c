@@ -146,6 +146,7 @@ static void send_entry(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 
 	env->entry = cb->entry;
 	env->flags = CK_ENV_REDUCED;
+	env->refnum = (int32_t)(uint32_t)cb->reserved[0];
 	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
 		env->head.flags |= CMI_F_EXPEDITED;
 	if (cb->kind == CB_ELEMENT)

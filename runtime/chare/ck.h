@@ -180,7 +180,18 @@ typedef struct CkArrayOptions {
 	const struct CkCallback *ready;
 } CkArrayOptions;
 
-/** Options of one call. Zeroed: default priority (0), first in first out, reference number 0. */
+/** Options of one call. Zeroed: default priority (0), first in first out, reference number 0.
+ *
+ * Order    lower priorities are served first on each PE; of equal ones the first in, or with a
+ *          LIFO strategy the last. Priorities above 0 come after all calls without one, those
+ *          below 0 before. Bit vectors are compared bit by bit, a shorter one before those that
+ *          begin with it; one that begins with 1 comes after calls without a priority, with 0
+ *          before. A number counts as the vector of its 64 bits with the highest inverted.
+ * Scope    a PE's queue. Messages under way are not overtaken by those with a better priority.
+ * Owner    prio_bits is read during the call.
+ * Messages keep priority and reference number when a handler sends them on without options.
+ * Errors   a strategy or vector that is none aborts naming the call.
+ * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; 0 is what unprioritised calls have */
 	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
@@ -196,6 +207,17 @@ enum {
 	CK_QUEUEING_LFIFO = 6, CK_QUEUEING_LLIFO = 7  /**< 64-bit priority */
 };
 
+/** A reference number of a message that the program owns, or of the one that is being delivered
+ * (CkGetRefNum(NULL): also in an entry with parameters or reduction results; 0 when the handler
+ * has none, or has given it away). 32 bits, 0 by default; travels with the message. */
+void CkSetRefNum(void *msg, int n);
+int CkGetRefNum(const void *msg);
+
+/** Integer priority and order among equals (CK_QUEUEING_FIFO or _LIFO) of a message from X_alloc,
+ * for all its journeys; options of a call win. */
+void CkSetPrio(void *msg, int prio);
+void CkSetQueueing(void *msg, int queueing);
+
 /* ---- packing: PUP ------------------------------------------------------------------------ */
 
 /** One routine sizes, packs and unpacks an object: `pup T;` in the .ci file says that
@@ -207,6 +229,16 @@ int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
 
 void pup_bytes(pup_er p, void *v, size_t n);
+typedef void (*CkPupFn)(pup_er p, void *obj);
+static inline void pup_bool(pup_er p, bool *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_uchar(pup_er p, unsigned char *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_ushort(pup_er p, unsigned short *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_uint(pup_er p, unsigned *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_ulong(pup_er p, unsigned long *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_int8(pup_er p, int8_t *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_int16(pup_er p, int16_t *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_int32(pup_er p, int32_t *v) { pup_bytes(p, v, sizeof *v); }
+static inline void pup_int64(pup_er p, int64_t *v) { pup_bytes(p, v, sizeof *v); }
 static inline void pup_char(pup_er p, char *v) { pup_bytes(p, v, sizeof *v); }
 static inline void pup_short(pup_er p, short *v) { pup_bytes(p, v, sizeof *v); }
 static inline void pup_int(pup_er p, int *v) { pup_bytes(p, v, sizeof *v); }
@@ -225,6 +257,13 @@ static inline void pup_doubles(pup_er p, double *v, size_t n) { pup_bytes(p, v, 
  * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n); does for a vector. */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
 
+/** The same function for a program's own purposes: the bytes that `obj` takes packed; packing it
+ * to `to`; making it anew from the `n` bytes at `from`, of which the bytes used are returned.
+ * `bytes` is sizeof the object. Here pup_alloc is calloc, and the program frees. */
+size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes);
+void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to);
+size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n);
+
 /* ---- messages ------------------------------------------------------------------------ */
 
 /** What the main chare's constructor gets: the arguments without the runtime's own. Owned by
@@ -236,17 +275,20 @@ typedef struct CkArgMsg {
 
 /** Keep the message that is being delivered: its array, string and struct parameters stay
  * valid after the handler returns, until CkFreeMsg of the returned pointer, which may
- * be called on any PE of this node. Only inside an entry method, at most once per call. */
+ * be called on any PE of this node. Only inside an entry method, at most once per call, and not
+ * of an entry with nocopy or pup parameters, which are valid in the handler only. */
 void *CkKeepMsg(void);
 
 /** For a message that the program packs itself (`message M;` in the .ci file): memory of `bytes`
- * bytes for the other form of `msg`. M_pack makes a buffer from a message, M_unpack a message from
+ * bytes for the other form of `msg`, with its reference number. M_pack makes a buffer from a message, M_unpack a message from
  * a buffer; both free what they were given with CkFreeMsg, or return it when nothing changes.
  * Charm++'s function of that name. */
 void *CkAllocBuffer(void *msg, size_t bytes);
 
 /** Free a kept message, a message from X_alloc that was never sent, or a message parameter
- * that was kept. NULL is allowed. */
+ * that was kept. NULL is allowed. In checked mode (CK_CHECK=1) freeing twice, freeing or using
+ * what was sent or belongs to a handler that has returned, sending twice and writing after the
+ * free end the job with a line that says so. */
 void CkFreeMsg(void *msg);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
@@ -289,8 +331,9 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
 /** For a `nocopy` array: the caller's memory, which must not change until `done` fires on the
- * caller's PE. It is read where it lies when the receiver is in the same process (or can map
- * it), else copied. Charm++'s CkSendBuffer. */
+ * caller's PE. It is read where it lies when one element of the same process gets it, valid until
+ * its handler returns; else it is copied into the message and `done` fires at once. Charm++'s
+ * CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
@@ -300,6 +343,8 @@ CkNcpyBuffer CkSendBuffer(const void *ptr);                     /**< nobody is t
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
 CkCallback CkCallbackIgnore(void);                        /**< nothing happens */
+/** The reference number of the message that the callback will be: Charm++'s setRefnum. */
+void CkCallbackSetRefNum(CkCallback *cb, int n);
 CkCallback CkCallbackExit(void);                          /**< CkExit(0) */
 /** fn(ctx, m) on the PE that made the callback, wherever it is sent from. */
 CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx);

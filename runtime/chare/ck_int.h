@@ -16,14 +16,15 @@
  *
  *   0            32     40          52    54    55    56    60    64
  *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
- *   | cmi_msg    | coll | index     |entry|flags|spare| root| refs| payload ...
+ *   | cmi_msg    | coll | index     |entry|flags|spare| refs|refnum payload ...
  *   +------------+------+-------+---+-----+-----+-----+-----+-----+------------
- *                       | place |   |      call       |
- *                       +-------+   +-----------------+
+ *                       | place |root      call       |
+ *                       +-------+---+-----------------+
  *
  * A call of an element travels with the element's place in the array, because the sender has to
  * compute it anyway; `index` holds only what waits at the sender for the array's extents, and
- * the extents themselves in a creation. `call` is entry, flags and spare as one word: below the
+ * the extents themselves in a creation. `root` is that of a broadcast's tree; a creation needs
+ * none, because the PE that made the collection is in its id. `call` is entry, flags and spare as one word: below the
  * number of entries it is a plain call of one that exists (deliver.c).
  */
 struct ck_env {
@@ -38,22 +39,34 @@ struct ck_env {
 		};
 		struct {
 			uint64_t place;   /* in row-major order; of a group: the PE */
-			uint32_t unused;
+			int32_t root;     /* of a broadcast's tree; see env_root */
 			uint32_t call;
 		};
 	};
-	int32_t root;             /* of a broadcast's tree */
-	_Atomic uint32_t refs;    /* holders; 1 while the message has one owner */
+	union {
+		struct {
+			_Atomic uint32_t refs; /* holders; 1 while the message has one owner */
+			int32_t refnum;        /* the program's: CkGetRefNum */
+		};
+		uint64_t refs_and_refnum;      /* in one store: 1 is one holder, number 0 */
+	};
 };
 _Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "entry is the low end of call");
+_Static_assert(offsetof(struct ck_env, refs) % 8 == 0, "one holder is the low end of the word");
 
 enum {
 	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
 	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
 	CK_ENV_EMPTY = 4,         /* exchange: no values, because no element contributed yet */
 	CK_ENV_UNPLACED = 8,      /* has an index instead of a place: the extents are not known */
+	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
+	CK_ENV_PACKED = 0x20,     /* a user's message in its packed form (pack.c) */
 };
+
+/* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
+ * closer. */
+enum { CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP };
 
 static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
 static inline void *payload_of(struct ck_env *env) { return env + 1; }
@@ -157,6 +170,7 @@ struct ck_running {
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
+	struct pup_block *unpacked; /* of the running handler's parameters (pup.c) */
 	struct collection *last;  /* found most recently, at first `none` */
 	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct collection **table;
@@ -171,6 +185,8 @@ struct ck_pe {
 	struct reduction *spare_reductions; /* records to use again */
 	struct ck_env *spare_part; /* a message to use again */
 	struct exchange_place place;
+	struct msg_fifo freed;    /* checked mode: messages that programs freed (owner.c) */
+	int n_freed;
 	struct collection none;   /* of no id */
 };
 
@@ -234,6 +250,7 @@ static inline struct ck_obj *coll_find(const struct collection *c, uint64_t plac
 }
 
 /* deliver.c */
+void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
@@ -254,6 +271,37 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 int place_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
+
+/* options.c */
+struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
+			     uint8_t flags, const CkEntryOptions *o);
+
+/* pack.c */
+struct ck_env *message_pack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
+struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
+struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+struct cmi_msg *ck_leaving(struct pe *pe, struct cmi_msg *m);
+
+/* ncpy.c */
+struct ck_env *ncpy_copy(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+
+/* pup.c */
+void pup_forget(struct pe *pe);
+
+/* owner.c: whose a user's message is, in checked mode. */
+enum owner {
+	OWNER_UNKNOWN = 0,
+	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
+	OWNER_SENT,               /* given away */
+	OWNER_HANDLER,            /* the runtime's; lent to a handler */
+	OWNER_NOBODY,             /* freed */
+};
+void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
+void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
+void owner_check_free(struct pe *pe, struct ck_env *env);
+void owner_free(struct pe *pe, struct ck_env *env);
+void owner_fini(struct pe *pe);
 
 /* callback.c */
 /** A message for a callback, on its way or still being filled, in one piece:

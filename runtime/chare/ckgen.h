@@ -148,6 +148,9 @@ static inline void *CkGen_alloc(size_t bytes)
 	return CkGen_allocClass(bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
 }
 
+/** The same for a message of the program's: X_alloc. */
+void *CkGen_allocMsg(size_t bytes);
+
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
  * chare or of a main chare. They take the payload. o may be NULL. `chare` is the stub's own
  * table, for checks and names. */
@@ -247,14 +250,12 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
 /** Parameters that a pup function packs (see ck.h). Sizing and packing, the function is given a
  * copy of each object (its `bytes` bytes): it assigns to members, as in x->v = pup_alloc(...), and
- * the caller's object may be constant or packed by two PEs at a time. The size of what `pup` packs of `n` objects
- * of `bytes` bytes at `objs`; packing them to `to`; making them anew from `from`: the objects
- * lie in memory that the message owns and are freed with it. */
-size_t CkGen_pupSize(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n);
-void CkGen_pupPack(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n,
-		   void *to);
-const void *CkGen_pupUnpack(void (*pup)(pup_er p, void *obj), size_t bytes, size_t n,
-			    const void *from, void *payload);
+ * the caller's object may be constant or packed by two PEs at a time. The size of what `pup` packs
+ * of `n` objects of `bytes` bytes at `objs`; packing them to `to`; making them anew from `from`:
+ * the objects are freed when the handler has returned. */
+size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
+void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
+const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
 
 /** Round up to the alignment of arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }

@@ -26,13 +26,18 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
-	struct { struct ck_running now; bool shared; } theirs, ours = { pe->ck->now, pe->ck->shared };
+	struct {
+		struct ck_running now;
+		bool shared;
+		struct pup_block *unpacked;
+	} theirs, ours = { pe->ck->now, pe->ck->shared, pe->ck->unpacked };
 
 	_Static_assert(sizeof ours == CSD_RUNNING_WORDS * sizeof *state, "a thread has room for it");
 	memcpy(&theirs, state, sizeof theirs);
 	memcpy(state, &ours, sizeof ours);
 	pe->ck->now = theirs.now;
 	pe->ck->shared = theirs.shared;
+	pe->ck->unpacked = theirs.unpacked;
 }
 
 /* The message whose handler runs and has not taken it; NULL otherwise. */
@@ -59,11 +64,71 @@ static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entr
 		csd_msg_free(pe, &env->head);
 }
 
+static void message_done(struct pe *pe, struct ck_env *env)
+{
+	if (pe->node->check)
+		owner_free(pe, env);
+	else
+		csd_msg_free(pe, &env->head);
+}
+
+/* Behind a handler with CK_ENV_SPECIAL: what was lent to it ends. */
+void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
+{
+	if (e->flags & CKGEN_NOCOPY)
+		ncpy_done(pe, e, env);
+	if (pe->ck->unpacked)
+		pup_forget(pe);
+}
+
+/* An element's own message, of an entry with attributes or in its packed form. */
+static void run_special(struct pe *pe, struct ck_obj *obj, CkGenCall call, struct ck_env *env)
+{
+	uint32_t entry = env->entry;
+	const CkGenEntry *e = &obj->coll->entries[entry];
+
+	if (env->flags & CK_ENV_PACKED)
+		env = message_unpack(pe, e->message, env);
+	env->head.mark = OWNER_HANDLER;
+	run(pe, obj, entry, call, env);
+	params_end(pe, e, env);
+	if (pe->ck->now.env == env)
+		message_done(pe, env);
+}
+
+static void run_own(struct pe *pe, struct ck_obj *obj, CkGenCall call, struct ck_env *env)
+{
+	if (CSD_UNLIKELY(env->flags & (CK_ENV_SPECIAL | CK_ENV_PACKED)))
+		run_special(pe, obj, call, env);
+	else
+		run_and_free(pe, obj, env->entry, call, env);
+}
+
+/* A copy that its receiver may do with as it likes. */
+static struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
+{
+	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+
+	atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
+	return copy;
+}
+
 void construct(struct pe *pe, struct ck_obj *obj, void *payload)
 {
+	const CkGenEntry *e = &obj->coll->entries[0];
+
+	if (e->flags & CKGEN_MESSAGE) {
+		struct ck_env *copy = own_copy(pe, env_of(payload));
+
+		copy->entry = 0;
+		run_special(pe, obj, e->call, copy);
+		return;
+	}
 	pe->ck->now = (struct ck_running){ obj, NULL, 0 };
-	obj->coll->entries[0].call(self_of(obj), payload);
+	e->call(self_of(obj), payload);
 	pe->ck->now.obj = NULL;
+	if (pe->ck->unpacked)
+		pup_forget(pe);
 }
 
 _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entry,
@@ -142,7 +207,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 
 	if (!obj)
 		not_here(pe, c, env);
-	run_and_free(pe, obj, env->entry, checked_call(pe, c, env), env);
+	run_own(pe, obj, checked_call(pe, c, env), env);
 }
 
 /* What element_arrived cannot do by place alone. */
@@ -175,8 +240,11 @@ static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGe
 			   struct ck_env *env)
 {
 	pe->ck->shared = true;
-	for (uint64_t i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++) {
 		run(pe, objs[i], env->entry, call, env);
+		if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
+			params_end(pe, &objs[i]->coll->entries[env->entry], env);
+	}
 	pe->ck->shared = false;
 }
 
@@ -184,12 +252,8 @@ static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGe
 static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGenCall call,
 			   struct ck_env *env)
 {
-	for (uint64_t i = 0; i < n; i++) {
-		struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
-
-		atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
-		run_and_free(pe, objs[i], env->entry, call, copy);
-	}
+	for (uint64_t i = 0; i < n; i++)
+		run_own(pe, objs[i], call, own_copy(pe, env));
 }
 
 /* To n elements of this PE; the message is nobody else's. */
@@ -199,7 +263,7 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 	CkGenCall call = checked_call(pe, c, env);
 
 	if (n == 1) {
-		run_and_free(pe, objs[0], env->entry, call, env);
+		run_own(pe, objs[0], call, env);
 		return;
 	}
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
@@ -272,6 +336,20 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- what a handler may do with its message --------------------------------------------- */
 
+/* Not all that the parameters point to is in the message. */
+static void check_keep(struct pe *pe)
+{
+	const CkGenChare *type = pe->ck->now.obj->coll->type;
+	uint32_t flags = type->entries[pe->ck->now.entry].flags;
+
+	if (flags & CKGEN_NOCOPY)
+		csd_abort(pe, "CkKeepMsg: nocopy arrays are the caller's memory, valid until the "
+			  "handler returns; copy what is to be kept");
+	if (flags & CKGEN_PUP)
+		csd_abort(pe, "CkKeepMsg: objects that a pup function made are valid until the "
+			  "handler returns; copy what is to be kept");
+}
+
 void *CkKeepMsg(void)
 {
 	struct pe *pe = ck_self();
@@ -280,6 +358,9 @@ void *CkKeepMsg(void)
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
+	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
+		check_keep(pe);
+	env->head.mark = OWNER_PROGRAM;
 	if (pe->ck->shared)
 		/* Relaxed: we hold a reference already, so it cannot reach 0 meanwhile. */
 		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
@@ -295,12 +376,15 @@ void CkFreeMsg(void *msg)
 		return;
 	struct ck_env *env = env_of(msg);
 
-	if (env != current(pe->ck))
-		env_unref(pe, env);
-	else if (!pe->ck->shared) {
+	if (env != current(pe->ck)) {
+		if (pe->node->check)
+			owner_check_free(pe, env);
+		else
+			env_unref(pe, env);
+	} else if (!pe->ck->shared) {
 		/* Charm++'s habit: a handler frees its message itself. */
 		pe->ck->now.env = NULL;
-		csd_msg_free(pe, &env->head);
+		message_done(pe, env);
 	}
 }
 

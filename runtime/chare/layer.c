@@ -23,6 +23,7 @@ static int ck_node_start(struct node *node)
 	pthread_mutex_init(&ck->print_lock, NULL);
 	node->describe = ck_describe;
 	node->swap_running = ck_swap_running;
+	node->leaving = ck_leaving;
 	ck->h_element = csd_register(node, "ck.element", element_arrived);
 	ck->h_bcast = csd_register(node, "ck.bcast", bcast_arrived);
 	ck->h_create = csd_register(node, "ck.create", create_arrived);
@@ -72,6 +73,7 @@ static void ck_pe_start(struct pe *pe)
 	pe->ck->last = &pe->ck->none;
 	pe->ck->route = (struct cmi_msg){ .handler = (uint16_t)pe->node->ck->h_element,
 					  .src_pe = pe->id }.route;
+	pe->ck->freed.tail = &pe->ck->freed.head;
 	qd_init(pe);
 	completion_init(pe);
 	exchange_init(pe);
@@ -92,6 +94,7 @@ static void ck_pe_stop(struct pe *pe)
 	qd_fini(pe);
 	completion_fini(pe);
 	sections_fini(pe);
+	owner_fini(pe);
 	coll_fini(pe);
 	reduce_pe_fini(pe);
 	free(pe->ck);

@@ -65,13 +65,13 @@ static bool folds(struct pe *pe, struct collection *c)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* A single value takes the place of `root` and `refs`, which a part does not need: then it is one
+/* A single value takes the place of `refs` and `refnum`, which a part does not need: then it is one
  * cache line (an allreduce of one double between processes: 0.24 instead of 0.29 us). */
 static void *part_values(struct ck_env *env, const struct reduction *r)
 {
-	return r->bytes <= sizeof(uint64_t) ? (void *)&env->root : payload_of(env);
+	return r->bytes <= sizeof(uint64_t) ? (void *)&env->refs_and_refnum : payload_of(env);
 }
-_Static_assert(offsetof(struct ck_env, root) + sizeof(uint64_t) == sizeof(struct ck_env),
+_Static_assert(offsetof(struct ck_env, refs_and_refnum) + sizeof(uint64_t) == sizeof(struct ck_env),
 	       "room for one value");
 
 static size_t part_bytes(const struct reduction *r)

@@ -14,7 +14,7 @@ struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 
 	env->head.handler = (uint16_t)handler;
 	env->call = 0;
-	atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* nobody else knows it */
+	env->refs_and_refnum = 1; /* plain: nobody else knows it */
 	return env;
 }
 
@@ -24,7 +24,7 @@ static inline void *fresh(struct cmi_msg *m, size_t size)
 	struct ck_env *env = (struct ck_env *)m;
 
 	env->head.size = size;
-	atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* nobody else knows it */
+	env->refs_and_refnum = 1; /* plain: nobody else knows it */
 	return payload_of(env);
 }
 
@@ -50,10 +50,18 @@ size_t CkGen_classAbove(size_t size)
 	return csd_size_class(size);
 }
 
+void *CkGen_allocMsg(size_t bytes)
+{
+	void *payload = CkGen_alloc(bytes);
+
+	env_of(payload)->head.route = 0;
+	env_of(payload)->head.mark = OWNER_PROGRAM;
+	return payload;
+}
+
 /* A message parameter that its handler sends on is not freed after the handler; one that goes
- * to several elements cannot be given away, so the copy that each got is. The flags are those
- * of its last journey, also in a message that was kept and is sent later. */
-static inline struct ck_env *take(struct pe *pe, void *payload, int entry)
+ * to several elements cannot be given away, so the copy that each got is. */
+static inline struct ck_env *take_plain(struct pe *pe, void *payload, int entry)
 {
 	struct ck_env *env = env_of(payload);
 
@@ -64,17 +72,19 @@ static inline struct ck_env *take(struct pe *pe, void *payload, int entry)
 	return env;
 }
 
-static void set_options(struct ck_env *env, const CkGenEntry *entry, const CkEntryOptions *o)
+/* The same for a call, with all that its entry and its caller ask for. */
+static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
+				  const CkEntryOptions *o)
 {
-	if (CSD_UNLIKELY(entry->flags & CKGEN_EXPEDITED))
-		env->head.flags |= CMI_F_EXPEDITED;
-	if (CSD_LIKELY(!o))
-		return;
-	if (o->prio)
-		env->head.flags |= CMI_F_PRIO;
-	env->head.prio = o->prio;
-	if (o->queueing == CK_QUEUEING_LIFO)
-		env->head.flags |= CMI_F_LIFO;
+	const uint32_t more = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL;
+	uint8_t flags;
+
+	if (CSD_LIKELY(!o && !(chare->entries[entry].flags & more)))
+		return take_plain(pe, payload, entry);
+	if (pe->node->check && (chare->entries[entry].flags & CKGEN_MESSAGE))
+		owner_check_send(pe, chare, entry, env_of(payload));
+	flags = env_of(payload)->head.flags;
+	return options_apply(pe, chare, entry, take_plain(pe, payload, entry), flags, o);
 }
 
 _Noreturn static void bad_index(struct pe *pe, const struct collection *c, int entry, CkIndex at)
@@ -146,15 +156,25 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 		csd_send(pe, home, &env->head);
 }
 
-/* Copies to this PE's children in the tree of env->root. */
+static int env_root(const struct pe *pe, const struct ck_env *env)
+{
+	return env->head.handler == pe->node->ck->h_create ? (int)(env->coll >> 32) : env->root;
+}
+
+static bool pe_is_here(const struct pe *pe, int other)
+{
+	return pe->node->job->node_of[other] == pe->node->job->node;
+}
+
+/* Copies to this PE's children in the message's tree. */
 void bcast_forward(struct pe *pe, struct ck_env *env)
 {
 	if (env->flags & CK_ENV_FORWARDED)
 		return;
-	int n = csd_tree_n_children(pe, env->root);
+	int root = env_root(pe, env), n = csd_tree_n_children(pe, root);
 
 	for (int i = 0; i < n; i++)
-		csd_send(pe, csd_tree_child(pe, env->root, i), csd_msg_copy(pe, &env->head));
+		csd_send(pe, csd_tree_child(pe, root, i), csd_msg_copy(pe, &env->head));
 	env->flags |= CK_ENV_FORWARDED;
 }
 
@@ -182,10 +202,12 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 		const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = take(pe, payload, entry);
-
-	set_options(env, &chare->entries[entry], o);
+	struct ck_env *env = take(pe, chare, entry, payload, o);
 	const struct collection *c = coll_get(pe, e->id);
+
+	/* As long as the collection is unknown here, nobody later on would know its entries. */
+	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type))
+		env = env_for_others(pe, &chare->entries[entry], env);
 	uint64_t place = coll_linear(c, e->index);
 
 	if (CSD_UNLIKELY(place == UINT64_MAX)) {
@@ -276,10 +298,11 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = take(pe, payload, entry);
+	struct ck_env *env = take(pe, chare, entry, payload, o);
 
 	coll_get(pe, p.id);
-	set_options(env, &chare->entries[entry], o);
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
+		env = env_for_others(pe, &chare->entries[entry], env);
 	send_all(pe, p.id, env);
 }
 
@@ -287,9 +310,10 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 		       const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = take(pe, payload, entry);
+	struct ck_env *env = take(pe, chare, entry, payload, o);
 
-	set_options(env, &chare->entries[entry], o);
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
+		env = env_for_others(pe, &chare->entries[entry], env);
 	section_send(pe, s, env);
 }
 
@@ -297,26 +321,41 @@ void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload
 		    const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = take(pe, payload, entry);
+	struct ck_env *env = take(pe, chare, entry, payload, o);
 
-	set_options(env, &chare->entries[entry], o);
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))
+		env = env_for_others(pe, &chare->entries[entry], env);
 	send_main(pe, p.id, env);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */
+
+/* Parameters of constructors may go anywhere, so they leave this node's form at once. */
+static struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payload)
+{
+	const CkGenEntry *e = &type->entries[0];
+	struct ck_env *env;
+
+	if (pe->node->check && (e->flags & CKGEN_MESSAGE))
+		owner_check_send(pe, type, 0, env_of(payload));
+	env = take_plain(pe, payload, 0);
+	env->refnum = 0;
+	env = env_for_others(pe, e, env);
+	env->entry = (uint16_t)chare_number(pe->node->ck, type);
+	return env;
+}
 
 /* The shape is known here at once, so that calls can follow; the elements of this PE come
  * with the creation message, like everybody's. */
 static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, int map,
 		      void *payload)
 {
-	struct ck_env *env = take(pe, payload, chare_number(pe->node->ck, type));
+	struct ck_env *env = take_new(pe, type, payload);
 	uint64_t id = coll_new_id(pe);
 
 	coll_type(pe, coll_get(pe, id), type, dims, map_by_number(pe->node->ck, map));
 	env->coll = id;
 	env->spare = (uint8_t)map;
-	env->root = pe->id;
 	for (int d = 0; d < 3; d++)
 		env->index.v[d] = dims.n[d];
 	env->head.handler = (uint16_t)pe->node->ck->h_create;

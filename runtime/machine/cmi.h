@@ -48,12 +48,13 @@ struct cmi_msg {
 		struct {
 			uint16_t handler; /* index into the node's handler table */
 			uint8_t flags;    /* CMI_F_* */
-			uint8_t mark;     /* local: the machine's own, 0 between sends */
+			uint8_t mark;     /* local: the machine's while it has the message; else
+					   * the layer's above: whose it is, in checked mode */
 			int32_t src_pe;   /* the PE that sent it */
 		};
 		uint64_t route;
 	};
-	int32_t prio;          /* lower first; read only with CMI_F_PRIO */
+	int32_t prio;          /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
 	union {
 		struct {
 			uint16_t home;      /* local: the PE of this node that owns the memory */
@@ -71,6 +72,8 @@ enum {
 	CMI_F_EXPEDITED = 0x04, /* before everything that is queued */
 	CMI_F_SYSTEM = 0x08,    /* not counted by quiescence detection */
 	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
+	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
+	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
 };
 
 enum cmi_origin {

@@ -340,12 +340,25 @@ bool share_reaches(const struct share *s, int node)
 	return s->number[node] >= 0;
 }
 
+/* Memory that the layer above has declared out of bounds may become anybody's. */
+#ifdef __SANITIZE_ADDRESS__
+void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
+static void in_bounds_again(const struct share *s)
+{
+	if (s->own && s->own != MAP_FAILED)
+		__asan_unpoison_memory_region(s->own, head_of(s, s->me)->used);
+}
+#else
+static inline void in_bounds_again(const struct share *s) { (void)s; }
+#endif
+
 void share_close(struct cmi *m)
 {
 	struct share *s = m->share;
 
 	if (!s)
 		return;
+	in_bounds_again(s);
 	if (s->base && s->base != MAP_FAILED)
 		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
 	if (s->name.fd >= 0)

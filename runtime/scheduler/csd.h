@@ -97,8 +97,17 @@ struct msg_fifo {
 	struct cmi_msg *head, **tail;
 };
 
+/** A wide priority (CMI_F_WIDE), at the end of the message; the vector's words stand before it. */
+struct msg_prio {
+	int64_t key;                       /* a number, or the first 64 bits of a vector */
+	uint32_t n_bits;                   /* of the vector; 0: a number */
+	uint32_t bytes;                    /* what was appended to the message */
+};
+
 struct msg_heap_item {
-	int64_t key;                       /* priority above, arrival order below */
+	int64_t key;                       /* priority, or its first 64 bits; then `wide`, then */
+	int64_t order;                     /* of arrival: rises for FIFO, falls for LIFO */
+	const struct msg_prio *wide;       /* in the message; NULL: the key is all */
 	struct cmi_msg *m;
 };
 
@@ -113,13 +122,13 @@ struct msgq {
 	struct msg_fifo expedited;
 	struct msg_heap_item *heap;
 	size_t n_heap, cap_heap;
-	uint32_t stamp;                    /* orders equals in the heap */
+	int64_t stamp;                     /* orders equals in the heap */
 	struct msgq_random *random;        /* tests: the randomised policy, else NULL */
 };
 
 /* ---- nodes and PEs ------------------------------------------------------------------------ */
 
-enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 4 };
+enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 5 };
 
 struct csd_handler {
 	const char *name;
@@ -150,6 +159,9 @@ struct node {
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
 	/** Chare layer: exchange what it thinks runs on this PE with *state; all zero: nothing. */
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+	/** Chare layer: a message with CMI_F_HERE is about to leave the node. Takes it; returns
+	 * one that may. */
+	struct cmi_msg *(*leaving)(struct pe *pe, struct cmi_msg *m);
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 };
@@ -227,6 +239,25 @@ static inline unsigned csd_size_class(size_t size)
 	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
 }
 
+/* With the address sanitizer, memory of messages that are free, and what a block has beyond its
+ * message, is out of bounds, as malloc's would be. The machine's head stays readable. */
+size_t msg_class_bytes(unsigned cls);
+#ifdef __SANITIZE_ADDRESS__
+void __asan_poison_memory_region(void const volatile *addr, size_t size);
+void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
+static inline void csd_poison(struct cmi_msg *m)
+{
+	__asan_poison_memory_region(m + 1, msg_class_bytes(m->size_class) - sizeof *m);
+}
+static inline void csd_unpoison(struct cmi_msg *m, size_t size)
+{
+	__asan_unpoison_memory_region(m, size);
+}
+#else
+static inline void csd_poison(struct cmi_msg *m) { (void)m; }
+static inline void csd_unpoison(struct cmi_msg *m, size_t size) { (void)m; (void)size; }
+#endif
+
 /** Memory for a message of `size` bytes, head included (>= 32). Size and no flags are filled in; handler, priority (if a flag says so) and payload are the caller's to write.
  * Never NULL: no memory ends the job. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
@@ -238,6 +269,7 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 		m = csd_msg_alloc_slow(pe, size, cls);
 	else
 		pe->pool.free[cls] = m->next;
+	csd_unpoison(m, size);
 	m->size = size;
 	m->flags = 0;
 	m->mark = 0;
@@ -251,6 +283,7 @@ static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 		csd_msg_free_slow(pe, m);
 		return;
 	}
+	csd_poison(m);
 	m->next = pe->pool.free[m->size_class];
 	pe->pool.free[m->size_class] = m;
 }
@@ -306,6 +339,24 @@ static inline void csd_send_here(struct pe *pe, struct cmi_msg *m)
 		msg_fifo_push(&pe->queue.plain, m);
 	else
 		msgq_push_slow(&pe->queue, m);
+}
+
+/** Give a message a priority, lower first, that only its place in queues depends on: a number, or a
+ * vector of bits (bit 0 is the highest of words[0]). Vectors are compared bit by bit, a shorter one
+ * before those that begin with it; a number counts as the 64 bits of it with the highest
+ * inverted, and no priority as 0. They take the message and return it, perhaps in new memory. */
+struct cmi_msg *csd_set_prio(struct pe *pe, struct cmi_msg *m, int64_t number);
+struct cmi_msg *csd_set_prio_bits(struct pe *pe, struct cmi_msg *m, const unsigned *words,
+				  uint32_t n_bits);
+void csd_clear_prio(struct cmi_msg *m);
+/** Whether csd_set_prio_bits (0: csd_set_prio) would leave the message where it is. */
+bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits);
+/** A wide priority kept beside its message, while that changes its form; restoring frees it. */
+struct msg_prio *csd_save_prio(struct pe *pe, const struct cmi_msg *m);
+struct cmi_msg *csd_restore_prio(struct pe *pe, struct cmi_msg *m, struct msg_prio *saved);
+static inline const struct msg_prio *msg_prio_of(const struct cmi_msg *m) /* with CMI_F_WIDE */
+{
+	return (const struct msg_prio *)(const void *)((const char *)m + m->size) - 1;
 }
 
 /** A copy of `m`, owned by the caller. */

@@ -15,6 +15,17 @@ static inline void msg_pool_take_returns(struct pe *pe)
 		msg_pool_take_returns_slow(pe);
 }
 
+/* prio.c */
+int msg_prio_compare(const struct msg_prio *a, const struct msg_prio *b); /* NULL: a number */
+
+/* The key of a message's priority, of any kind. */
+static inline int64_t msg_key(const struct cmi_msg *m)
+{
+	if (!(m->flags & CMI_F_PRIO))
+		return 0;
+	return m->flags & CMI_F_WIDE ? msg_prio_of(m)->key : m->prio;
+}
+
 /* queue.c, queue_random.c */
 void msgq_init(struct msgq *q);
 void msgq_fini(struct pe *pe, struct msgq *q);

@@ -16,7 +16,7 @@
 
 enum { SLAB_BYTES = 64 * 1024 };
 
-static size_t class_bytes(unsigned cls)
+size_t msg_class_bytes(unsigned cls)
 {
 	if (cls < MSG_FINE / 64)
 		return (cls + 1) * 64u;
@@ -54,7 +54,7 @@ static void *slab_alloc(struct pe *pe, size_t bytes)
 /* Refill an empty class: many small blocks from one slab, larger ones singly. */
 static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 {
-	size_t bytes = class_bytes(cls);
+	size_t bytes = msg_class_bytes(cls);
 	size_t n = bytes <= SLAB_BYTES / 16 ? SLAB_BYTES / bytes : 1;
 	char *slab = slab_alloc(pe, n * bytes);
 	struct cmi_msg *m = NULL;
@@ -62,6 +62,7 @@ static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 	for (size_t i = n; i-- > 0;) {
 		m = (struct cmi_msg *)(void *)(slab + i * bytes);
 		m->owner = owner_word(pe->local, cls);
+		csd_poison(m);
 		if (i > 0) {
 			m->next = pe->pool.free[cls];
 			pe->pool.free[cls] = m;
@@ -89,6 +90,8 @@ static void return_to(struct pe *home, struct cmi_msg *m)
 {
 	struct cmi_msg *head = atomic_load_explicit(&home->returns, memory_order_relaxed);
 
+	if (m->origin == CMI_ORIGIN_POOL)
+		csd_poison(m);
 	do {
 		m->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(&home->returns, &head, m,

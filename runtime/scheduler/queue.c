@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * queue.c: what is ready to run on one PE. Unprioritised messages, nearly all of them, go
- * through a linked FIFO; a binary heap holds the rest, ordered by (priority, arrival).
- * Expedited messages stand before everything.
+ * through a linked FIFO; a binary heap holds the rest, ordered by (priority, arrival), where a
+ * priority is a number or a vector of bits (prio.c). Expedited messages stand before
+ * everything.
  */
 #include "csd_int.h"
 
@@ -16,15 +17,29 @@ void msgq_init(struct msgq *q)
 	q->expedited.tail = &q->expedited.head;
 }
 
-/* Lower first: the priority above, and below it, unsigned, a stamp that grows with arrival from
- * the middle for FIFO and falls for LIFO, so that 2^31 queued equals keep their order. */
-static int64_t heap_key(struct msgq *q, const struct cmi_msg *m)
+/* Equals last: their order is that of arrival. */
+static bool before(const struct msg_heap_item *a, const struct msg_heap_item *b)
 {
-	int32_t stamp = (int32_t)(++q->stamp & INT32_MAX);
+	int by_vector;
 
-	if (m->flags & CMI_F_LIFO)
-		stamp = -stamp;
-	return (int64_t)((uint64_t)(uint32_t)m->prio << 32 | ((uint32_t)stamp ^ 0x80000000u));
+	if (a->key != b->key)
+		return a->key < b->key;
+	if (CSD_UNLIKELY(a->wide || b->wide) &&
+	    (by_vector = msg_prio_compare(a->wide, b->wide)) != 0)
+		return by_vector < 0;
+	return a->order < b->order;
+}
+
+static struct msg_heap_item item_of(struct msgq *q, struct cmi_msg *m)
+{
+	int64_t stamp = ++q->stamp; /* 64 bits: does not wrap */
+
+	return (struct msg_heap_item){
+		.key = msg_key(m),
+		.order = m->flags & CMI_F_LIFO ? -stamp : stamp,
+		.wide = m->flags & CMI_F_WIDE ? msg_prio_of(m) : NULL,
+		.m = m,
+	};
 }
 
 static void heap_push(struct msgq *q, struct cmi_msg *m)
@@ -38,10 +53,10 @@ static void heap_push(struct msgq *q, struct cmi_msg *m)
 		q->heap = heap;
 		q->cap_heap = cap;
 	}
-	struct msg_heap_item item = { heap_key(q, m), m };
+	const struct msg_heap_item item = item_of(q, m);
 	size_t i = q->n_heap++;
 
-	while (i > 0 && q->heap[(i - 1) / 2].key > item.key) {
+	while (i > 0 && before(&item, &q->heap[(i - 1) / 2])) {
 		q->heap[i] = q->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
@@ -55,16 +70,14 @@ static struct cmi_msg *heap_pop(struct msgq *q)
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < q->n_heap) {
-		if (child + 1 < q->n_heap && q->heap[child + 1].key < q->heap[child].key)
+		if (child + 1 < q->n_heap && before(&q->heap[child + 1], &q->heap[child]))
 			child++;
-		if (last.key <= q->heap[child].key)
+		if (!before(&q->heap[child], &last))
 			break;
 		q->heap[i] = q->heap[child];
 		i = child;
 	}
 	q->heap[i] = last;
-	if (!q->n_heap)
-		q->stamp = 0;
 	return m;
 }
 
@@ -93,7 +106,7 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 		msg_fifo_push(&q->expedited, m);
 	else if (q->random)
 		msgq_random_push(q->random, m);
-	else if ((m->flags & CMI_F_PRIO) && m->prio != 0)
+	else if ((m->flags & CMI_F_WIDE) || ((m->flags & CMI_F_PRIO) && m->prio != 0))
 		heap_push(q, m);
 	else if (m->flags & CMI_F_LIFO)
 		fifo_push_front(&q->plain, m);
@@ -102,13 +115,20 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	q->mixed = is_mixed(q);
 }
 
+/* Whether the first of the heap stands before those without a priority, which count as 0. */
+static bool heap_is_first(const struct msgq *q)
+{
+	return q->heap[0].key < 0 ||
+	       (q->heap[0].key == 0 && msg_prio_compare(q->heap[0].wide, NULL) < 0);
+}
+
 static struct cmi_msg *pop_first(struct msgq *q)
 {
 	if (q->expedited.head)
 		return msg_fifo_pop(&q->expedited);
 	if (q->random)
 		return msgq_random_pop(q->random);
-	if (q->n_heap && (q->heap[0].key < 0 || !q->plain.head))
+	if (q->n_heap && (!q->plain.head || heap_is_first(q)))
 		return heap_pop(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }

@@ -12,7 +12,7 @@
 struct stream {
 	struct msg_fifo fifo;
 	int src_pe;
-	int32_t prio;
+	int64_t key; /* of the priority */
 };
 
 struct msgq_random {
@@ -47,10 +47,10 @@ void msgq_random_destroy(struct msgq_random *r)
 
 static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m)
 {
-	int32_t prio = m->flags & CMI_F_PRIO ? m->prio : 0;
+	int64_t key = msg_key(m);
 
 	for (size_t i = 0; i < r->n; i++)
-		if (r->streams[i]->src_pe == m->src_pe && r->streams[i]->prio == prio)
+		if (r->streams[i]->src_pe == m->src_pe && r->streams[i]->key == key)
 			return r->streams[i];
 	if (r->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 16;
@@ -67,7 +67,7 @@ static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m
 		csd_abort(csd_self(), "no memory for the randomised queue");
 	s->fifo.tail = &s->fifo.head;
 	s->src_pe = m->src_pe;
-	s->prio = prio;
+	s->key = key;
 	return r->streams[r->n++] = s;
 }
 

@@ -76,6 +76,11 @@ void *CkGen_allocClass(size_t size, size_t size_class)
 	return p + HEADER;
 }
 
+void *CkGen_allocMsg(size_t bytes)
+{
+	return CkGen_alloc(bytes);
+}
+
 static size_t bytes_of(void *payload)
 {
 	size_t bytes;
