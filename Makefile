@@ -38,7 +38,7 @@ LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
 CKRUN    := $(B)/bin/ckrun
 
-EXAMPLES := hello stencil matmul alltoall histogram kmeans primes samplesort wave2d
+EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.h: the command line of the small examples: options of one number each.
+ * args.h: the command line of the small examples: options of one number or one word each.
  *
  *	const struct arg args[] = {{"cells", &cells, 64, 1, 4096, "cells per side"}};
  *
@@ -8,7 +8,9 @@
  *		return;
  *
  * then takes `--cells 100` and `--help`. Called in the main chare's constructor, the values may
- * be readonly variables.
+ * be readonly variables. A text with bars stands for words, the value for the place of one:
+ *
+ *	{"mode", &mode, BOTH, 0, BOTH, "chares|futures|both"}
  */
 #ifndef EXAMPLES_ARGS_H
 #define EXAMPLES_ARGS_H
@@ -26,11 +28,36 @@ struct arg {
 	const char *what;               /* for --help */
 };
 
+static inline bool args_words(const struct arg *arg)
+{
+	return strchr(arg->what, '|') != NULL;
+}
+
+/* The i-th word, and how long it is. */
+static inline const char *args_word(const struct arg *arg, long i, size_t *length_p)
+{
+	const char *word = arg->what;
+
+	while (i--)
+		word = strchr(word, '|') + 1;
+	*length_p = strcspn(word, "|");
+	return word;
+}
+
 static inline void args_help(const char *program, const struct arg *args, int n)
 {
 	CkPrintf("Usage: ckrun -n <PEs> %s [options]\n", program);
-	for (int i = 0; i < n; i++)
-		CkPrintf("  --%-10s %s (%ld)\n", args[i].name, args[i].what, args[i].usual);
+	for (int i = 0; i < n; i++) {
+		CkPrintf("  --%-10s %s ", args[i].name, args[i].what);
+		if (args_words(&args[i])) {
+			size_t length;
+			const char *word = args_word(&args[i], args[i].usual, &length);
+
+			CkPrintf("(%.*s)\n", (int)length, word);
+		} else {
+			CkPrintf("(%ld)\n", args[i].usual);
+		}
+	}
 }
 
 static inline const struct arg *args_find(const char *word, const struct arg *args, int n)
@@ -51,6 +78,25 @@ static inline bool args_number(const char *text, const struct arg *arg)
 	       *arg->value <= arg->most;
 }
 
+static inline bool args_choice(const char *text, const struct arg *arg)
+{
+	for (long i = arg->least; i <= arg->most; i++) {
+		size_t length;
+		const char *word = args_word(arg, i, &length);
+
+		if (strlen(text) == length && !strncmp(text, word, length)) {
+			*arg->value = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static inline bool args_value(const char *text, const struct arg *arg)
+{
+	return args_words(arg) ? args_choice(text, arg) : args_number(text, arg);
+}
+
 /** Set every value, to the usual one where the command line has none. False: the user has been
  * told what to write, the job is about to end, and the constructor should return. */
 static inline bool args_read(const char *program, const CkArgMsg *m, const struct arg *args, int n)
@@ -60,12 +106,14 @@ static inline bool args_read(const char *program, const CkArgMsg *m, const struc
 	for (int i = 1; i < m->argc; i += 2) {
 		const struct arg *arg = args_find(m->argv[i], args, n);
 
-		if (arg && i + 1 < m->argc && args_number(m->argv[i + 1], arg))
+		if (arg && i + 1 < m->argc && args_value(m->argv[i + 1], arg))
 			continue;
 		if (!strcmp(m->argv[i], "--help"))
 			args_help(program, args, n);
 		else if (!arg)
 			CkError("%s: no option '%s', see --help\n", program, m->argv[i]);
+		else if (args_words(arg))
+			CkError("%s: --%s wants %s\n", program, arg->name, arg->what);
 		else
 			CkError("%s: --%s wants a number from %ld to %ld\n", program, arg->name,
 				arg->least, arg->most);
