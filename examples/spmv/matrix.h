@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * matrix.h: a sparse matrix of whole numbers that each can make for itself, and blocks of it.
+ *
+ * It is like that of a mesh: most of a row's elements are near the diagonal, others near a second
+ * one. So a matrix that is cut into many blocks has empty ones. Vectors have whole numbers below
+ * MATRIX_BELOW, so that all products and sums are exact, in whatever order they are added.
+ */
+#ifndef SPMV_MATRIX_H
+#define SPMV_MATRIX_H
+
+#include <stdbool.h>
+
+enum { MATRIX_BELOW = 1000 };
+
+/** What makes a matrix: `rows` rows and columns, about per_row elements in each row. */
+struct matrix {
+	long rows, per_row, seed;
+};
+
+/** Rows and columns first .. end - 1. */
+struct range {
+	long first, end;
+};
+
+/** Element by element, row by row; first_of_row[i] says where row i begins. */
+struct block {
+	struct range rows, columns;
+	long *first_of_row;
+	int *column;            /* from the block's first */
+	double *value;
+	long n;
+};
+
+/** Part i of n of the rows. */
+struct range matrix_range(const struct matrix *m, long i, long n);
+
+/** Whether some element lies in these rows and columns. */
+bool matrix_touches(const struct matrix *m, struct range rows, struct range columns);
+
+/** That part of the matrix; to be given back with block_fini. */
+void block_init(struct block *b, const struct matrix *m, struct range rows, struct range columns);
+void block_fini(struct block *b);
+
+/** y = b x, of the block's rows and columns. */
+void block_multiply(const struct block *b, const double *x, double *y);
+
+/** The vector to begin with, and the next one from a product. */
+void vector_first(const struct matrix *m, struct range r, double *x);
+void vector_next(long n, const double *y, double *x);
+
+#endif
