@@ -131,6 +131,17 @@ static void own_message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "%s *%s_alloc(size_t extra_bytes);\n", n, n);
 }
 
+/* Inline: few programs use them. */
+static void message_future(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	ci_put(o, "static inline void %s_sendToFuture(CkFuture ck_f, %s *ck_m)\n{\n"
+	       "\tCkGen_sendToFuture(ck_f, ck_m, &ck_type_%s);\n}\n", n, n, n);
+	ci_put(o, "static inline %s *%s_waitFuture(CkFuture ck_f)\n{\n"
+	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
+}
+
 static void message(struct ci_out *o, const struct ci_message *x)
 {
 	if (x->own) {
@@ -149,6 +160,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	}
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
+	message_future(o, x);
 }
 
 /* ---- chares --------------------------------------------------------------------------------- */

@@ -148,6 +148,7 @@ whole_lines() {
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
 programs+=(completion fence)
 programs+=(sections)
+programs+=(threaded sync futures when direct_calls)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)

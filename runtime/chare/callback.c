@@ -32,6 +32,25 @@ CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx)
 	return cb;
 }
 
+CkCallback callback_of_future(enum callback_kind kind, CkFuture f)
+{
+	CkCallback cb = make(kind);
+
+	cb.pe = f.pe;
+	cb.id = f.id;
+	cb.want = (uint8_t)f.type;
+	return cb;
+}
+
+CkCallback CkCallbackExpect(CkCallback cb, CkDataType type)
+{
+	if (cb.kind != CB_FUNCTION && cb.kind != CB_FUTURE && cb.kind != CB_THREAD)
+		csd_abort(ck_self(), "CkCallbackExpect: for a C function, a future or a thread; an entry "
+			  "method says itself what it takes");
+	cb.want = (uint8_t)type;
+	return cb;
+}
+
 /* The chare travels as its number, so that any node can name it. */
 static CkCallback make_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
 			     CkIndex index, int entry)
@@ -100,6 +119,12 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 	case CB_FUNCTION:
 		snprintf(buf, len, "a C function on PE %d", cb->pe);
 		return;
+	case CB_FUTURE:
+		snprintf(buf, len, "a future of PE %d", cb->pe);
+		return;
+	case CB_THREAD:
+		snprintf(buf, len, "a thread of PE %d", cb->pe);
+		return;
 	case CB_ELEMENT:
 	case CB_ALL:
 	case CB_MAIN:
@@ -121,6 +146,19 @@ struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint
 
 	*m = (CkReductionMsg){ .bytes = bytes, .count = count, .type = type };
 	return env;
+}
+
+/* Data for whoever is no entry method, whose own data is checked where it is delivered. */
+static void check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m)
+{
+	char name[128];
+
+	if (cb->want == CK_NOTYPE || data_as(m, (CkDataType)cb->want))
+		return;
+	callback_describe(pe, cb, name, sizeof name);
+	csd_abort(pe, "%s takes %s; the callback brought %llu of %s", name,
+		  data_type_name((CkDataType)cb->want), (unsigned long long)m->count,
+		  data_type_name((CkDataType)m->type));
 }
 
 static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *env)
@@ -174,7 +212,13 @@ void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 		csd_exit(pe, 0);
 		return;
 	case CB_FUNCTION:
+		check_wanted(pe, cb, payload_of(env));
 		send_function(pe, cb, env);
+		return;
+	case CB_FUTURE:
+	case CB_THREAD:
+		check_wanted(pe, cb, payload_of(env));
+		future_fire(pe, cb, env);
 		return;
 	case CB_ELEMENT:
 	case CB_ALL:

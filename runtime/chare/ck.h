@@ -107,9 +107,9 @@ typedef struct CkSection {
 
 /** What a thread can wait for; made by CkCreateFuture. POD, travels as a parameter. */
 typedef struct CkFuture {
-	uint64_t id;
+	uint64_t id;           /* private, all of them */
 	int32_t pe;
-	int32_t pad;
+	int32_t type;
 } CkFuture;
 
 /** Charm++'s names for numbers of a given size. */
@@ -349,6 +349,10 @@ CkCallback CkCallbackExit(void);                          /**< CkExit(0) */
 /** fn(ctx, m) on the PE that made the callback, wherever it is sent from. */
 CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx);
 
+/** The same callback, for `type` only: fired with data of another type it aborts, where it is fired,
+ * naming both. Of a C function, a future or a thread; entry methods declare what they take. */
+CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
+
 /** Fire a callback, with `bytes` bytes at `data` (NULL: none), copied. A [reductiontarget]
  * entry finds them as its parameters; a mismatch of type or count aborts with both names. */
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
@@ -356,6 +360,61 @@ void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
 /** Fires the CkCallback that `cb` points to, without data: a CkDirectFn. */
 void CkCallbackFn(void *cb);
+
+/* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
+
+/*
+ * Only a [threaded] entry method may wait. It runs on a stack of its own; while it waits its PE goes
+ * on with other messages, also of the same element: what its fields hold may have changed
+ * afterwards. Its message, and so its parameters, live until it ends. cth.h has CthSelf,
+ * CthSuspend, CthAwaken, CthYield.
+ *
+ * X_f_sync(...) of a [sync] entry method sends the call and waits for what its handler returns.
+ */
+
+/** A value that will be there. Made for the PE that calls; its threads wait for it, any PE sends
+ * it, once. CkReleaseFuture when it is not needed any more. Charm++'s names and meaning. */
+CkFuture CkCreateFuture(void);
+/** One that takes values of `type` only; others abort where they are sent, naming both. */
+CkFuture CkCreateFutureTyped(CkDataType type);
+
+/** Wait until the value is there and give it: the message that was sent, or a CkReductionMsg if
+ * data or a callback's result was.
+ *
+ * Called   on the future's PE; by a [threaded] entry method unless the value is there already.
+ *          Any number of times, by any number of threads, before and after the value comes.
+ * Owner    the caller's, until CkFreeMsg. Several who wait share one message: they may not
+ *          change it or send it on. Who waited alone may, after CkReleaseFuture.
+ * Errors   a future that was released, or of another PE, aborts.
+ * Source   Charm++. M_waitFuture(f) is the same for a message M: it checks the type, and sets the
+ *          pointers to its arrays when it comes from another process. */
+void *CkWaitFuture(CkFuture f);
+/** The same, and release the future. */
+void *CkWaitReleaseFuture(CkFuture f);
+/** Whether the value is there: then CkWaitFuture does not wait. On the future's PE. */
+int CkProbeFuture(CkFuture f);
+/** Give the future back. A value that comes later aborts. Nobody may be waiting. */
+void CkReleaseFuture(CkFuture f);
+
+/** Send a message for the value; takes it. From any PE. M_sendToFuture(f, m) for a message M that
+ * has arrays or is packed by the program. */
+void CkSendToFuture(CkFuture f, void *msg);
+/** Send `count` values, copied; CK_NOTYPE, NULL, 0: just that something has happened. */
+void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
+
+/** What M_sendToFuture and M_waitFuture call. */
+struct CkGenMessage;
+void CkGen_sendToFuture(CkFuture f, void *msg, const struct CkGenMessage *type);
+void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
+
+/** A callback that sends its data to the future. */
+CkCallback CkCallbackFuture(CkFuture f);
+/** A callback that this PE's threads can wait for: Charm++'s CkCallback(CkCallback::resumeThread).
+ * To be waited for once, with CkCallbackThreadDelay. */
+CkCallback CkCallbackResumeThread(void);
+/** Wait until it is fired: Charm++'s cb.thread_delay(). The CkReductionMsg is the caller's:
+ * CkFreeMsg. */
+void *CkCallbackThreadDelay(CkCallback cb);
 
 /* ---- reductions ------------------------------------------------------------------------ */
 
@@ -434,6 +493,9 @@ static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 /** Fire `cb` when no message is queued or in flight anywhere, no entry method runs and every
  * put has been noticed. One detection at a time; later requests share the next. */
 void CkStartQD(CkCallback cb);
+/** Wait for that, in a [threaded] entry method. A thread that waits is no work, and neither is a call
+ * that waits for its [when(...)]. */
+void CkWaitQD(void);
 
 /* ---- completion of a part of the job ---------------------------------------------------- */
 

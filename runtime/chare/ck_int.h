@@ -46,7 +46,8 @@ struct ck_env {
 	union {
 		struct {
 			_Atomic uint32_t refs; /* holders; 1 while the message has one owner */
-			int32_t refnum;        /* the program's: CkGetRefNum */
+			int32_t refnum;        /* the program's: CkGetRefNum; of a [sync] call the PE that
+						* waits: its slot for the answer is head.prio */
 		};
 		uint64_t refs_and_refnum;      /* in one store: 1 is one holder, number 0 */
 	};
@@ -66,7 +67,9 @@ enum {
 
 /* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
  * closer. */
-enum { CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP };
+enum {
+	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN
+};
 
 static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
 static inline void *payload_of(struct ck_env *env) { return env + 1; }
@@ -77,7 +80,7 @@ struct ck_obj {
 	CkIndex index;
 	uint32_t ordinal;         /* place among this PE's elements, in index order */
 	uint32_t n_contributed;   /* reductions this element took part in */
-	uint32_t pad;
+	uint32_t extra;           /* number of its struct ck_extra; 0: it has none */
 };
 _Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
 _Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
@@ -99,7 +102,8 @@ struct collection {
 	uint64_t n_here, n_line;
 	struct ck_obj **elems;    /* [n_local], by ordinal */
 	const CkGenEntry *entries; /* the type's */
-	uint32_t n_entries;
+	uint32_t n_entries;       /* the type's; 0 while calls wait for their condition (when.c) */
+	uint32_t n_waiting;       /* elements of this PE that have such calls */
 
 	const CkGenChare *type;   /* NULL: not known here yet */
 	bool constructed;         /* the elements of this PE exist */
@@ -143,6 +147,7 @@ struct ck_node {
 	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd, h_completion, h_fence;
 	int h_reduce, h_exchange, h_result, h_due;
 	int h_section, h_section_ctl;
+	int h_when, h_future;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
@@ -166,6 +171,17 @@ struct ck_running {
 	uint32_t entry;
 };
 
+/** What few elements have, and not for long (extra.c). */
+struct ck_extra {
+	struct ck_obj *obj;       /* NULL: destroyed meanwhile, or a free record */
+	uint32_t no;              /* its number */
+	uint32_t n_threads;       /* handlers of this element on stacks of their own */
+	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
+	bool asked;               /* a message is on its way that will have them tested again */
+	void (*end)(struct pe *pe, struct ck_obj *obj); /* to be called with the last thread's end */
+	struct ck_extra *next;    /* free list */
+};
+
 /** The chare layer on one PE. */
 struct ck_pe {
 	struct ck_running now;
@@ -187,6 +203,11 @@ struct ck_pe {
 	struct exchange_place place;
 	struct msg_fifo freed;    /* checked mode: messages that programs freed (owner.c) */
 	int n_freed;
+	struct ck_extra **extras; /* [cap_extras], by number; number 0 is nobody's */
+	uint32_t n_extras, cap_extras;
+	struct ck_extra *spare_extras;
+	struct ck_slot *slots;    /* [n_slots]: futures of this PE (future.c) */
+	uint32_t n_slots, free_slot;
 	struct collection none;   /* of no id */
 };
 
@@ -258,6 +279,10 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 		  struct ck_env *env);
 void env_unref(struct pe *pe, struct ck_env *env);
 void element_arrived(struct pe *pe, struct cmi_msg *m);
+void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
+void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 void bcast_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
 const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len);
@@ -304,6 +329,12 @@ void owner_free(struct pe *pe, struct ck_env *env);
 void owner_fini(struct pe *pe);
 
 /* callback.c */
+enum callback_kind {
+	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN, CB_SECTION, CB_FUTURE,
+	CB_THREAD,
+	CB_FENCE_WAIT = 0x7f,     /* the threads that wait in a collection's fence (fence.c) */
+	CB_FENCE = 0x80,          /* with another kind: to be fired when the fence is over */
+};
 /** A message for a callback, on its way or still being filled, in one piece:
  *
  *	| struct ck_env | CkReductionMsg | values, padded to 16 | CkCallback |
@@ -316,13 +347,9 @@ static inline CkCallback *callback_at(struct ck_env *env)
 
 	return (CkCallback *)(void *)((char *)(m + 1) + CkGen_align(m->bytes));
 }
+CkCallback callback_of_future(enum callback_kind kind, CkFuture f);
 /** Fire it with a message of callback_msg, which is given away. */
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-enum callback_kind {
-	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN, CB_SECTION,
-	CB_FENCE_WAIT = 0x7f,     /* the threads that wait in a collection's fence (fence.c) */
-	CB_FENCE = 0x80,          /* with another kind: to be fired when the fence is over */
-};
 static inline bool callback_is_all(const CkCallback *cb, uint64_t id) /* of this collection */
 {
 	return cb->kind == CB_ALL && cb->id == id;
@@ -347,6 +374,47 @@ static inline bool callback_same(const CkCallback *a, const CkCallback *b)
 }
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 
+/* extra.c */
+struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);
+void extra_trim(struct pe *pe, struct ck_extra *x);
+void extra_free(struct pe *pe, struct ck_extra *x);
+void extras_fini(struct pe *pe);
+static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj *obj)
+{
+	return pe->ck->extras[obj->extra];
+}
+/** Whether handlers of the element run on stacks of their own; then end(pe, obj) is called when
+ * the last of them has ended, on whatever stack, and no further call of the element is begun
+ * from its waiting ones. Whoever destroys an element asks first. */
+bool obj_end_later(struct pe *pe, struct ck_obj *obj,
+		   void (*end)(struct pe *pe, struct ck_obj *obj));
+/** The element is about to be freed: drop the calls that wait for their condition. */
+void obj_forget(struct pe *pe, struct ck_obj *obj);
+
+/* when.c */
+bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+void when_test(struct pe *pe, struct ck_obj *obj);
+void when_test_soon(struct pe *pe, struct ck_obj *obj);
+void when_drop(struct pe *pe, struct ck_extra *x);
+void when_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* threaded.c */
+void thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+bool thread_is_counted(const struct ck_obj *obj);
+void thread_ended(struct pe *pe, struct ck_obj *obj);
+void threads_drop(struct pe *pe);
+
+/* sync.c */
+void sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+
+/* future.c */
+void future_arrived(struct pe *pe, struct cmi_msg *m);
+void future_fire(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+uint32_t answer_slot(struct pe *pe);
+struct ck_env *answer_wait(struct pe *pe, uint32_t slot); /* and gives the slot back */
+void answer_send(struct pe *pe, int dst_pe, uint32_t slot, struct ck_env *env);
+void slots_fini(struct pe *pe);
+
 /* reduce.c and its routes (reduce_int.h) */
 void reduce_arrived(struct pe *pe, struct cmi_msg *m);
 void exchange_arrived(struct pe *pe, struct cmi_msg *m);
@@ -359,6 +427,7 @@ void exchange_init(struct pe *pe);
 /* reducers.c */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
+bool data_as(CkReductionMsg *m, CkDataType type); /* is it that? Plain bytes become it if they fit */
 
 /* section.c; section_send takes the message */
 void section_send(struct pe *pe, const CkSection *to, struct ck_env *env);

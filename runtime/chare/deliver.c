@@ -24,27 +24,13 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 		buf[0] = 0;
 }
 
-void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
-{
-	struct {
-		struct ck_running now;
-		bool shared;
-		struct pup_block *unpacked;
-	} theirs, ours = { pe->ck->now, pe->ck->shared, pe->ck->unpacked };
-
-	_Static_assert(sizeof ours == CSD_RUNNING_WORDS * sizeof *state, "a thread has room for it");
-	memcpy(&theirs, state, sizeof theirs);
-	memcpy(state, &ours, sizeof ours);
-	pe->ck->now = theirs.now;
-	pe->ck->shared = theirs.shared;
-	pe->ck->unpacked = theirs.unpacked;
-}
-
 /* The message whose handler runs and has not taken it; NULL otherwise. */
 static struct ck_env *current(const struct ck_pe *ck)
 {
 	return ck->now.obj ? ck->now.env : NULL;
 }
+
+static CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
 
 /* Call the handler on one element. Whether to free env is the caller's business. */
 static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
@@ -53,6 +39,17 @@ static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenC
 	pe->ck->now = (struct ck_running){ obj, env, entry };
 	call(self_of(obj), payload_of(env));
 	pe->ck->now.obj = NULL;
+}
+
+/* The same with the entry's attributes. */
+void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	const struct collection *c = obj->coll;
+
+	if (c->entries[env->entry].flags & CKGEN_SYNC)
+		sync_answer(pe, obj, env);
+	else
+		run(pe, obj, env->entry, checked_call(pe, c, env), env);
 }
 
 /* The same for an element's own message. */
@@ -81,29 +78,6 @@ void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 		pup_forget(pe);
 }
 
-/* An element's own message, of an entry with attributes or in its packed form. */
-static void run_special(struct pe *pe, struct ck_obj *obj, CkGenCall call, struct ck_env *env)
-{
-	uint32_t entry = env->entry;
-	const CkGenEntry *e = &obj->coll->entries[entry];
-
-	if (env->flags & CK_ENV_PACKED)
-		env = message_unpack(pe, e->message, env);
-	env->head.mark = OWNER_HANDLER;
-	run(pe, obj, entry, call, env);
-	params_end(pe, e, env);
-	if (pe->ck->now.env == env)
-		message_done(pe, env);
-}
-
-static void run_own(struct pe *pe, struct ck_obj *obj, CkGenCall call, struct ck_env *env)
-{
-	if (CSD_UNLIKELY(env->flags & (CK_ENV_SPECIAL | CK_ENV_PACKED)))
-		run_special(pe, obj, call, env);
-	else
-		run_and_free(pe, obj, env->entry, call, env);
-}
-
 /* A copy that its receiver may do with as it likes. */
 static struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
 {
@@ -120,8 +94,8 @@ void construct(struct pe *pe, struct ck_obj *obj, void *payload)
 	if (e->flags & CKGEN_MESSAGE) {
 		struct ck_env *copy = own_copy(pe, env_of(payload));
 
-		copy->entry = 0;
-		run_special(pe, obj, e->call, copy);
+		copy->call = (copy->flags & (CK_ENV_SPECIAL | CK_ENV_PACKED)) * 0x10000u;
+		deliver_to(pe, obj, copy, false);
 		return;
 	}
 	pe->ck->now = (struct ck_running){ obj, NULL, 0 };
@@ -147,7 +121,7 @@ _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entr
 		  data_type_name((CkDataType)m->type));
 }
 
-/* A callback's data must be what the entry method declares. Plain bytes fit by size. */
+/* A callback's data must be what the entry method declares. */
 static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
 {
 	const CkGenEntry *e = &type->entries[entry];
@@ -158,15 +132,7 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 			  describe_entry(type, entry, name, sizeof name));
 	if (e->want == CK_NOTYPE)
 		return;
-	if (m->type == CK_BYTE) {
-		size_t each = data_type_bytes(e->want);
-
-		if (m->bytes % each)
-			wrong_data(pe, type, entry, m);
-		m->count = m->bytes / each;
-		m->type = e->want;
-	}
-	if (m->type != e->want || (!e->want_array && m->count != e->want_count))
+	if (!data_as(m, (CkDataType)e->want) || (!e->want_array && m->count != e->want_count))
 		wrong_data(pe, type, entry, m);
 }
 
@@ -179,12 +145,17 @@ void env_unref(struct pe *pe, struct ck_env *env)
 		csd_msg_free(pe, &env->head);
 }
 
+static void check_entry(struct pe *pe, const struct collection *c, const struct ck_env *env)
+{
+	if (env->entry >= c->type->n_entries)
+		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
+			  env->entry, c->type->name, c->type->n_entries);
+}
+
 /* What the message calls, after checking that it may. */
 static CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
-	if (env->entry >= c->n_entries)
-		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %u", env->head.src_pe,
-			  env->entry, c->type->name, c->n_entries);
+	check_entry(pe, c, env);
 	if (!(env->flags & CK_ENV_REDUCED))
 		return c->entries[env->entry].call;
 	check_reduced(pe, c->type, env->entry, payload_of(env));
@@ -200,6 +171,55 @@ _Noreturn static void not_here(struct pe *pe, const struct collection *c, const 
 		  "same PE everywhere and every time", env->head.src_pe, name);
 }
 
+/* ---- entries with attributes, and elements that have calls waiting ----------------------------- */
+
+/* Behind a handler: what was lent to it ends, and so does a message of its own that it has not
+ * taken. `special` is from before, because the handler may have freed the message. */
+void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared)
+{
+	if (special)
+		params_end(pe, e, env);
+	if (shared || pe->ck->now.env != env)
+		return;
+	if (special)
+		message_done(pe, env);
+	else
+		csd_msg_free(pe, &env->head);
+}
+
+/* Run the handler where it belongs. The message is the element's own, or, shared, its caller's. */
+void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+	bool special = env->flags & CK_ENV_SPECIAL;
+
+	if (special)
+		env->head.mark = OWNER_HANDLER;
+	if (e->flags & CKGEN_THREADED) {
+		thread_start(pe, obj, env, shared);
+		return;
+	}
+	pe->ck->shared = shared;
+	run_entry(pe, obj, env);
+	pe->ck->shared = false;
+	call_ended(pe, e, env, special, shared);
+}
+
+void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	check_entry(pe, obj->coll, env);
+	if (env->flags & CK_ENV_PACKED)
+		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
+	if ((obj->coll->entries[env->entry].flags & CKGEN_WHEN) &&
+	    when_keeps(pe, obj, env, shared))
+		return;
+	execute(pe, obj, env, shared);
+	if (CSD_UNLIKELY(obj->extra))
+		when_test(pe, obj);
+}
+
+/* ---- to one, to all ----------------------------------------------------------------------------- */
+
 /* To the element whose place the message names. */
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 {
@@ -207,7 +227,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 
 	if (!obj)
 		not_here(pe, c, env);
-	run_own(pe, obj, checked_call(pe, c, env), env);
+	deliver_to(pe, obj, env, false);
 }
 
 /* What element_arrived cannot do by place alone. */
@@ -236,40 +256,32 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 }
 
 /* One message for all: it is freed when the last has let go of it. */
-static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGenCall call,
-			   struct ck_env *env)
+static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
-	pe->ck->shared = true;
-	for (uint64_t i = 0; i < n; i++) {
-		run(pe, objs[i], env->entry, call, env);
-		if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
-			params_end(pe, &objs[i]->coll->entries[env->entry], env);
-	}
-	pe->ck->shared = false;
+	for (uint64_t i = 0; i < n; i++)
+		deliver_to(pe, objs[i], env, true);
 }
 
 /* A message that the handler may change or send on: one copy for each element. */
-static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, CkGenCall call,
-			   struct ck_env *env)
+static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
-		run_own(pe, objs[i], call, own_copy(pe, env));
+		deliver_to(pe, objs[i], own_copy(pe, env), false);
 }
 
 /* To n elements of this PE; the message is nobody else's. */
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env)
 {
-	CkGenCall call = checked_call(pe, c, env);
-
+	check_entry(pe, c, env);
 	if (n == 1) {
-		run_own(pe, objs[0], call, env);
+		deliver_to(pe, objs[0], env, false);
 		return;
 	}
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
-		deliver_copies(pe, objs, n, call, env);
+		deliver_copies(pe, objs, n, env);
 	else
-		deliver_shared(pe, objs, n, call, env);
+		deliver_shared(pe, objs, n, env);
 	env_unref(pe, env);
 }
 

@@ -35,6 +35,8 @@ static int ck_node_start(struct node *node)
 	ck->h_section = csd_register(node, "ck.section", section_arrived);
 	ck->h_section_ctl = csd_register(node, "ck.section.ctl", section_ctl_arrived);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
+	ck->h_when = csd_register(node, "ck.when", when_arrived);
+	ck->h_future = csd_register(node, "ck.future", future_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
 	ck->h_fence = csd_register(node, "ck.fence", fence_arrived);
@@ -94,8 +96,11 @@ static void ck_pe_stop(struct pe *pe)
 	qd_fini(pe);
 	completion_fini(pe);
 	sections_fini(pe);
+	threads_drop(pe);
+	extras_fini(pe);
 	owner_fini(pe);
 	coll_fini(pe);
+	slots_fini(pe);
 	reduce_pe_fini(pe);
 	free(pe->ck);
 	pe->ck = NULL;

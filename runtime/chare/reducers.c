@@ -73,3 +73,14 @@ const char *data_type_name(CkDataType type)
 
 	return type <= CK_BYTE ? name[type] : "an unknown type";
 }
+
+bool data_as(CkReductionMsg *m, CkDataType type)
+{
+	size_t each = data_type_bytes(type);
+
+	if (m->type == CK_BYTE && type != CK_BYTE && each && m->bytes % each == 0) {
+		m->count = m->bytes / each;
+		m->type = type;
+	}
+	return m->type == type;
+}

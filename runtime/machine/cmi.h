@@ -291,8 +291,10 @@ _Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *wh
 
 /** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would,
  * naming node and PE (`whoami` writes "node 1 PE 3 in Cell::ghost" into buf; it must be
- * async-signal-safe). Leaves handlers alone that somebody else (a sanitizer) installed. */
-void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len));
+ * async-signal-safe). `explain`, NULL or async-signal-safe too, may write what a fault at an address
+ * means. Leaves handlers alone that somebody else (a sanitizer) installed. */
+void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
+		      void (*explain)(const void *at, char *buf, size_t len));
 
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 

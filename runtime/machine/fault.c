@@ -30,6 +30,7 @@ enum { N_SIGNALS = sizeof SIGNALS / sizeof *SIGNALS };
 
 static struct cmi *fault_machine;
 static void (*fault_whoami)(char *buf, size_t len);
+static void (*fault_explain)(const void *at, char *buf, size_t len);
 
 static void say(const char *text)
 {
@@ -126,12 +127,16 @@ static const char *signal_text(int sig)
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-	char who[160] = "", line[320];
+	char who[160] = "", why[160] = "", line[480];
 
 	be_the_one(fault_machine, 128 + sig);
 	if (fault_whoami)
 		fault_whoami(who, sizeof who);
-	if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
+	if (fault_explain && info->si_code > 0)
+		fault_explain(info->si_addr, why, sizeof why);
+	if (why[0])
+		snprintf(line, sizeof line, "chard: %s: %s\n", who, why);
+	else if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
 		snprintf(line, sizeof line, "chard: %s: %s (signal %d from process %d)\n", who,
 			 signal_text(sig), sig, (int)info->si_pid);
 	else
@@ -153,12 +158,14 @@ static bool belongs_to_ucx(const struct sigaction *a)
 	       handler.dli_fbase == ucx.dli_fbase;
 }
 
-void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len))
+void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
+		      void (*explain)(const void *at, char *buf, size_t len))
 {
 	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND}, now;
 
 	fault_machine = m;
 	fault_whoami = whoami;
+	fault_explain = explain;
 	ours.sa_sigaction = on_fault;
 	sigemptyset(&ours.sa_mask);
 	for (int i = 0; i < N_SIGNALS; i++) {

@@ -362,6 +362,12 @@ static inline const struct msg_prio *msg_prio_of(const struct cmi_msg *m) /* wit
 /** A copy of `m`, owned by the caller. */
 struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 
+/* ---- threads within a PE: cth.h; for layers: ------------------------------------------------- */
+
+/** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
+void csd_each_thread(struct pe *pe,
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+
 /* ---- spanning trees -------------------------------------------------------------------------- */
 
 enum { CSD_TREE_ARITY = 4 };

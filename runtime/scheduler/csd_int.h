@@ -83,6 +83,7 @@ static inline void idle_end(struct pe *pe)
 
 /* thread.c */
 void thread_register(struct node *node);
+void thread_explain(const void *at, char *buf, size_t len);
 void threads_init(struct pe *pe);
 void threads_fini(struct pe *pe);
 

@@ -345,7 +345,7 @@ int csd_run(struct csd_config *cfg)
 	if (layers_start(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
-		cmi_catch_faults(node.machine, whoami);
+		cmi_catch_faults(node.machine, whoami, thread_explain);
 	pes_run(&node, o.machine.n_pes);
 	node_destroy(&node, o.machine.n_pes);
 	if (start.failed)

@@ -17,6 +17,7 @@
 #include "cth.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,6 +70,7 @@ struct csd_thread {
 enum {
 	STACK_CLASSES = 32,          /* powers of two of pages */
 	KEPT_PER_CLASS = 256,        /* free stacks; more are unmapped */
+	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
 };
 
 struct pe_threads {
@@ -76,7 +78,7 @@ struct pe_threads {
 	CthThread live;
 	CthThread free[STACK_CLASSES];
 	unsigned n_free[STACK_CLASSES];
-	size_t page, stack_bytes;
+	size_t page, guard, stack_bytes;
 };
 
 struct wake_msg {
@@ -97,11 +99,11 @@ static unsigned class_of(const struct pe_threads *ts, size_t bytes)
 
 static CthThread stack_map(struct pe *pe, unsigned cls)
 {
-	size_t page = pe->threads->page, bytes = (page << cls) + page;
+	size_t guard = pe->threads->guard, bytes = (pe->threads->page << cls) + guard;
 	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
-	if (p == MAP_FAILED || mprotect(p, page, PROT_NONE))
+	if (p == MAP_FAILED || mprotect(p, guard, PROT_NONE))
 		csd_abort(pe, "no memory for a thread's stack of %zu KiB (%s); use fewer threads at a "
 			  "time, smaller stacks (CK_STACK, [stacksize]) or raise vm.max_map_count",
 			  bytes >> 10, strerror(errno));
@@ -133,7 +135,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 
 #if defined(__SANITIZE_ADDRESS__)
 	/* What the dead frames poisoned would frighten the next thread. */
-	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->page, t->bytes - ts->page);
+	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->guard, t->bytes - ts->guard);
 #endif
 	if (ts->n_free[cls] == KEPT_PER_CLASS) {
 		munmap(t->mapping, t->bytes);
@@ -151,7 +153,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 static void before_in(CthThread t, void **fake)
 {
 #if defined(__SANITIZE_ADDRESS__)
-	char *bottom = (char *)t->mapping + t->pe->threads->page;
+	char *bottom = (char *)t->mapping + t->pe->threads->guard;
 
 	__sanitizer_start_switch_fiber(fake, bottom, (size_t)((char *)t - bottom));
 #endif
@@ -267,7 +269,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 	t->pe = pe;
 	memset(t->running, 0, sizeof t->running);
 	t->state = THREAD_NEW;
-	t->context = make_fcontext(t, (size_t)((char *)t - (char *)t->mapping) - ts->page,
+	t->context = make_fcontext(t, (size_t)((char *)t - (char *)t->mapping) - ts->guard,
 				   thread_main);
 	t->next = ts->live;
 	t->link = &ts->live;
@@ -350,6 +352,14 @@ void CthYield(void)
 	switch_out(t, false);
 }
 
+void csd_each_thread(struct pe *pe,
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]))
+{
+	for (CthThread t = pe->threads->live; t; t = t->next)
+		if (t->state != THREAD_RUNNING)
+			fn(pe, t->running);
+}
+
 /* ---- the scheduler's side ------------------------------------------------------------------------ */
 
 static void thread_arrived(struct pe *pe, struct cmi_msg *m)
@@ -374,7 +384,21 @@ void threads_init(struct pe *pe)
 	if (!pe->threads)
 		csd_abort(NULL, "no memory for the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
+	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
 	pe->threads->stack_bytes = n > 0 ? (size_t)n << 10 : CTH_STACK_DEFAULT;
+}
+
+/* Of an address that faulted, in a signal handler: whether it is below the running thread's stack. */
+void thread_explain(const void *at, char *buf, size_t len)
+{
+	const struct pe *pe = csd_self();
+	CthThread t = pe && pe->threads ? pe->threads->running : NULL;
+
+	if (!t || (uintptr_t)at - (uintptr_t)t->mapping >= pe->threads->guard)
+		return;
+	snprintf(buf, len, "stack overflow of a thread, which had %zu KiB; give it more with "
+		 "[threaded, stacksize=...], or all of them with CK_STACK",
+		 (t->bytes - pe->threads->guard) >> 10);
 }
 
 /* Threads that still wait when the job ends are dropped, as queued messages are. */
