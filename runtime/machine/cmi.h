@@ -74,6 +74,7 @@ enum {
 	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
 	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
 	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
+	CMI_F_NODE = 0x80,      /* for any PE of the node */
 };
 
 enum cmi_origin {

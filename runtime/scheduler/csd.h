@@ -128,6 +128,30 @@ struct msgq {
 
 /* ---- nodes and PEs ------------------------------------------------------------------------ */
 
+/** Messages for a node: any of its PEs handles them (node_queue.c). A gate holds messages back, in
+ * order, without blocking a PE: a serial one lets one through at a time, until csd_gate_open
+ * says that it is over; another one lets nothing through before it is opened, then everything. */
+struct csd_gate {
+	struct cmi_msg opens;              /* stands in the inbox for the opening; first */
+	struct msg_fifo waiting;
+	bool closed, serial;               /* all of these: of whoever holds `taken` */
+	struct csd_gate *next;
+};
+enum { CSD_GATE_OPENS = UINT16_MAX };
+
+struct csd_node_queue {
+	/* Written by any PE. `n`: messages that can be taken, never too low. */
+	_Alignas(CSD_CACHE_LINE) _Atomic int64_t n;
+	_Atomic(struct cmi_msg *) inbox;   /* newest first */
+	_Atomic(struct csd_gate *) gates;  /* all of them */
+	/* PEs that sleep, or are about to. */
+	_Alignas(CSD_CACHE_LINE) atomic_int n_sleeping;
+	/* Who holds `taken` owns the rest. */
+	_Alignas(CSD_CACHE_LINE) atomic_bool taken;
+	struct msg_fifo ready, again;      /* let through by gates, serial ones and others */
+	struct msgq queue;
+};
+
 enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 5 };
 
 struct csd_handler {
@@ -143,6 +167,7 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_handled;                     /* flow.c's: handled by another PE */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
 	bool verbose;
@@ -162,8 +187,12 @@ struct node {
 	/** Chare layer: a message with CMI_F_HERE is about to leave the node. Takes it; returns
 	 * one that may. */
 	struct cmi_msg *(*leaving)(struct pe *pe, struct cmi_msg *m);
+	/** Chare layer: the gate in the way of a message for the node, or NULL; may look at
+	 * `closed`. On whichever PE looks, which may not wait meanwhile. */
+	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
+	struct csd_node_queue queue;
 };
 
 struct csd_timers;
@@ -359,6 +388,20 @@ static inline const struct msg_prio *msg_prio_of(const struct cmi_msg *m) /* wit
 	return (const struct msg_prio *)(const void *)((const char *)m + m->size) - 1;
 }
 
+/** Send `m` to a node: one of its PEs handles it, whichever comes first. What one PE sends to one
+ * node leaves the node's queue in order of priority and sending; several PEs may then handle it
+ * at the same time, unless a gate forbids. */
+void csd_send_node(struct pe *pe, int node, struct cmi_msg *m);
+
+/** A gate of this node; `g` is the caller's and lives until all PEs have stopped. Any PE. */
+void csd_gate_init(struct node *node, struct csd_gate *g, bool serial);
+/** Serial: the message that went through is over. Else: once. Any PE. */
+void csd_gate_open(struct pe *pe, struct csd_gate *g);
+
+/** Messages ready on this PE without the expedited ones, counted up to `most`; takes time in
+ * proportion. */
+size_t csd_queue_length(const struct pe *pe, size_t most);
+
 /** A copy of `m`, owned by the caller. */
 struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 
@@ -378,6 +421,8 @@ int csd_tree_parent(const struct pe *pe, int root);      /* -1 for the root */
 int csd_tree_parent_of(const struct pe *pe, int other, int root); /* the same for any PE */
 int csd_tree_n_children(const struct pe *pe, int root);
 int csd_tree_child(const struct pe *pe, int root, int i);
+/** Of these children the first so many are on other nodes; the others are leaves. */
+int csd_tree_n_nodes(const struct pe *pe, int root);
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 

@@ -40,6 +40,7 @@ static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 struct msgq_random *msgq_random_create(uint64_t seed);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
+size_t msgq_random_length(const struct msgq_random *r, size_t most);
 struct cmi_msg *msgq_random_pop(struct msgq_random *r);
 
 /* send.c */
@@ -51,10 +52,25 @@ static inline int inbox_take(struct pe *pe)
 		       0 : inbox_take_slow(pe);
 }
 
+/* node_queue.c */
+void node_queue_init(struct node *node);
+void node_queue_arrived(struct pe *pe, struct cmi_msg *m); /* from the network */
+int node_queue_run_slow(struct pe *pe);
+static inline int node_queue_run(struct pe *pe) /* how many messages were handled: 0 or 1 */
+{
+	/* Relaxed: a look; the taking acquires, and the sleeping looks again. */
+	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
+		       0 : node_queue_run_slow(pe);
+}
+void node_queue_drop(struct pe *pe);
+void node_queue_fini(struct node *node);
+
 /* flow.c */
 void flow_register(struct node *node);
+void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
+void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes);
 void flow_fini(struct pe *pe);
 
 /* timers.c */

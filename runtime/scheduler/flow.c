@@ -29,6 +29,13 @@ struct flow_credit {
 	uint64_t consumed;
 };
 
+/* Between PEs of a node. */
+struct flow_handled {
+	struct cmi_msg head;
+	uint64_t bytes;
+	int src_pe;
+};
+
 enum { FLOW_HANDLER = 0 };
 
 static struct csd_peer *peer_of(struct pe *pe, int other)
@@ -89,6 +96,26 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	cmi_send(pe->wire, src_pe, &c->head);
 }
 
+/* A message that PE `by` of this node received was handled here. */
+void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes)
+{
+	struct flow_handled *h = (struct flow_handled *)csd_msg_alloc(pe, sizeof *h);
+
+	h->head.handler = (uint16_t)pe->node->h_handled;
+	h->head.flags = CMI_F_SYSTEM;
+	h->bytes = bytes;
+	h->src_pe = src_pe;
+	csd_send(pe, by, &h->head);
+}
+
+static void handled_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct flow_handled *h = (struct flow_handled *)m;
+
+	flow_consumed(pe, h->src_pe, h->bytes);
+	csd_msg_free(pe, m);
+}
+
 static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	int src_pe = m->src_pe;
@@ -104,6 +131,11 @@ void flow_register(struct node *node)
 {
 	if (csd_register(node, "csd.credit", credit_arrived) != FLOW_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
+}
+
+void flow_register_handled(struct node *node)
+{
+	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
 }
 
 void flow_fini(struct pe *pe)

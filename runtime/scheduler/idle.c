@@ -57,16 +57,22 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 }
 
 /* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
- * seq_cst exchange and load in inbox_push: one of the two sees the other. */
+ * seq_cst exchange and load in inbox_push: one of the two sees the other. So do the count of
+ * sleepers and the load of the node queue's count with node_queue.c's announce, which wakes one
+ * of those whose `sleeping` it finds set: it is set before the count is raised. */
 static void nap(struct pe *pe, uint64_t now)
 {
+	struct csd_node_queue *q = &pe->node->queue;
 	int64_t us = nap_us(pe, now);
 
 	if (us == 0)
 		return;
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
-	if (!atomic_load_explicit(&pe->inbox, memory_order_seq_cst) && !pe->stop)
+	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
+	if (!atomic_load_explicit(&pe->inbox, memory_order_seq_cst) &&
+	    !atomic_load_explicit(&q->n, memory_order_seq_cst) && !pe->stop)
 		cmi_sleep(pe->wire, us);
+	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);
 	atomic_store_explicit(&pe->sleeping, false, memory_order_relaxed);
 	pe->idle.sleeps++;
 }

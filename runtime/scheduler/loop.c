@@ -95,6 +95,7 @@ static int one_pass(struct pe *pe, int most)
 	work += progress_network(pe);
 	work += poll_channels(pe);
 	work += run_queue(pe, most);
+	work += node_queue_run(pe);
 	work += timers_run(pe);
 	msg_pool_take_returns(pe);
 	return work;

@@ -71,7 +71,10 @@ static void client_arrived(void *owner, struct cmi_msg *m)
 
 	if (m->handler != 0)
 		m->flags |= CMI_F_REMOTE;
-	msgq_push(&pe->queue, m);
+	if (CSD_UNLIKELY(m->flags & CMI_F_NODE))
+		node_queue_arrived(pe, m);
+	else
+		msgq_push(&pe->queue, m);
 }
 
 static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_head *h,
@@ -174,8 +177,18 @@ static void pe_serve(struct pe *pe)
 		if (cfg->layers[i]->pe_stop)
 			cfg->layers[i]->pe_stop(pe);
 	inbox_take(pe);
+	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
 	flow_fini(pe);
+}
+
+static int join(struct node *node)
+{
+	int err = cmi_connect(node->machine, node->fingerprint);
+
+	if (!err)
+		node_queue_init(node);
+	return err;
 }
 
 static void pe_main(struct pe *pe)
@@ -186,7 +199,7 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? cmi_connect(node->machine, node->fingerprint) : 0))
+	if (!stage_ok(node, main_thread ? join(node) : 0))
 		return;
 	pe_serve(pe);
 	/* Now nobody of this node frees a message any more: what is ours has come home. */
@@ -270,6 +283,7 @@ static int layers_start(struct node *node)
 	flow_register(node);
 	exit_register(node);
 	thread_register(node);
+	flow_register_handled(node);
 	for (int i = 0; i < node->cfg->n_layers && !err; i++)
 		if (node->cfg->layers[i]->node_start)
 			err = node->cfg->layers[i]->node_start(node);
@@ -308,6 +322,7 @@ static void node_destroy(struct node *node, int n)
 	for (int i = node->cfg->n_layers; i-- > 0;)
 		if (node->cfg->layers[i]->node_stop)
 			node->cfg->layers[i]->node_stop(node);
+	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
 		pe_destroy(node->pes[i]);
 	pthread_barrier_destroy(&node->start->stage);

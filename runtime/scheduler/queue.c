@@ -141,6 +141,16 @@ struct cmi_msg *msgq_pop_mixed(struct msgq *q)
 	return m;
 }
 
+size_t csd_queue_length(const struct pe *pe, size_t most)
+{
+	const struct msgq *q = &pe->queue;
+	size_t n = q->n_heap + (q->random ? msgq_random_length(q->random, most) : 0);
+
+	for (const struct cmi_msg *m = q->plain.head; m && n < most; m = m->next)
+		n++;
+	return n < most ? n : most;
+}
+
 void msgq_fini(struct pe *pe, struct msgq *q)
 {
 	struct cmi_msg *m;

@@ -76,6 +76,16 @@ void msgq_random_push(struct msgq_random *r, struct cmi_msg *m)
 	msg_fifo_push(&find_stream(r, m)->fifo, m);
 }
 
+size_t msgq_random_length(const struct msgq_random *r, size_t most)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		for (const struct cmi_msg *m = r->streams[i]->fifo.head; m && n < most; m = m->next)
+			n++;
+	return n;
+}
+
 struct cmi_msg *msgq_random_pop(struct msgq_random *r)
 {
 	if (!r->n)

@@ -60,6 +60,13 @@ int csd_tree_n_children(const struct pe *pe, int root)
 	return n_child_nodes(job, root) + job->my_n_pes - 1;
 }
 
+int csd_tree_n_nodes(const struct pe *pe, int root)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	return pe->id == leader_of(job, job->node, root) ? n_child_nodes(job, root) : 0;
+}
+
 /* Other nodes first: they have further to go. */
 int csd_tree_child(const struct pe *pe, int root, int i)
 {

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
+ *
+ * Any PE pushes onto `inbox`, a stack like that of a PE. Whoever wants a message takes `taken`
+ * with one exchange, turns the inbox round into the queue, pops one message and lets go: nobody
+ * waits for `taken`, because a PE that does not get it has other work or comes back. So one PE at
+ * a time touches the queue, and what one sender sent comes out in order.
+ *
+ * A message whose gate is closed waits in the gate, out of the queue: it blocks no PE. A serial
+ * gate closes behind each message that goes through and is opened when that one is over; so its
+ * messages run one at a time, in the order in which they left the queue. A gate that is not serial
+ * is closed from the start and opened once.
+ */
+#include "csd_int.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+void node_queue_init(struct node *node)
+{
+	struct csd_node_queue *q = &node->queue;
+	const char *seed = getenv("CK_RANDOM_QUEUE");
+
+	msgq_init(&q->queue);
+	q->ready.tail = &q->ready.head;
+	q->again.tail = &q->again.head;
+	if (seed)
+		msgq_set_random(&q->queue,
+				msgq_random_create(strtoull(seed, NULL, 0) + 0x10000u +
+						   (uint64_t)node->job->my_first_pe));
+}
+
+/* ---- waking ------------------------------------------------------------------------------- */
+
+/* One PE that sleeps, if any. The exchange leaves it to one of several wakers. */
+static void wake_one(struct pe *pe)
+{
+	struct node *node = pe->node;
+	int n = node->job->my_n_pes;
+
+	for (int i = 1; i <= n; i++) {
+		struct pe *other = node->pes[(pe->local + i) % n];
+
+		if (atomic_load_explicit(&other->sleeping, memory_order_seq_cst) &&
+		    atomic_exchange_explicit(&other->sleeping, false, memory_order_seq_cst)) {
+			cmi_wake(other->wire);
+			return;
+		}
+	}
+}
+
+/* Up to `k` PEs, after `n` has been raised. Raising it and this load pair with those in idle.c's
+ * nap, all seq_cst: either we see that somebody sleeps, or it sees that there is something and
+ * does not. */
+static void wake(struct pe *pe, int64_t k)
+{
+	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
+		return;
+	for (; k > 0; k--)
+		wake_one(pe);
+}
+
+/* ---- pushing -------------------------------------------------------------------------------- */
+
+/* The successful exchange releases the message to the acquire exchange in turn_round. It is
+ * counted before it is there, so that the count is never too low; who finds nothing comes back. */
+static void push(struct pe *pe, struct cmi_msg *m)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	struct cmi_msg *head = atomic_load_explicit(&q->inbox, memory_order_relaxed);
+
+	atomic_fetch_add_explicit(&q->n, 1, memory_order_seq_cst);
+	do {
+		m->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&q->inbox, &head, m, memory_order_release,
+							memory_order_relaxed));
+	wake(pe, 1);
+}
+
+void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
+		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
+			  m->handler, pe->node->n_handlers);
+	push(pe, m);
+}
+
+/* The wire that a node's messages from one PE go to: always the same, which keeps their order. */
+static int local_wire(int src_pe, int n_pes)
+{
+	return src_pe % n_pes;
+}
+
+void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
+{
+	const struct cmi_job *job = pe->node->job;
+	int first = job->first_pe[node], n = job->first_pe[node + 1] - first;
+
+	m->src_pe = pe->id;
+	m->flags |= CMI_F_NODE;
+	if (!(m->flags & CMI_F_SYSTEM))
+		pe->n_created++;
+	if (node == job->node)
+		push(pe, m);
+	else
+		flow_send(pe, first + local_wire(pe->id, n), m);
+}
+
+/* ---- taking: with `taken` only ----------------------------------------------------------------- */
+
+/* Acquire and release make what the last holder wrote visible to the next. */
+static bool try_take(struct csd_node_queue *q)
+{
+	return !atomic_load_explicit(&q->taken, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&q->taken, true, memory_order_acquire);
+}
+
+static void let_go(struct csd_node_queue *q)
+{
+	atomic_store_explicit(&q->taken, false, memory_order_release);
+}
+
+/* What waits behind an opened gate comes before everything queued: of a serial gate one message,
+ * behind which it stays closed; of another one all, which may have a second gate before them.
+ * Returns how many. */
+static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
+{
+	int64_t n = 0;
+
+	g->closed = g->serial && g->waiting.head;
+	while (g->waiting.head && !(g->serial && n)) {
+		msg_fifo_push(g->serial ? &q->ready : &q->again, msg_fifo_pop(&g->waiting));
+		n++;
+	}
+	return n;
+}
+
+/* Acquire: pairs with push. An opened gate is no message; returns how many became ready by such. */
+static int64_t turn_round(struct csd_node_queue *q)
+{
+	struct cmi_msg *m = atomic_exchange_explicit(&q->inbox, NULL, memory_order_acquire);
+	struct cmi_msg *in_order = NULL;
+	int64_t n = 0;
+
+	for (struct cmi_msg *next; m; m = next) {
+		next = m->next;
+		m->next = in_order;
+		in_order = m;
+	}
+	for (struct cmi_msg *next; in_order; in_order = next) {
+		next = in_order->next;
+		if (in_order->handler == CSD_GATE_OPENS)
+			n += let_through(q, (struct csd_gate *)in_order) - 1;
+		else
+			msgq_push(&q->queue, in_order);
+	}
+	return n;
+}
+
+static struct cmi_msg *next_queued(struct csd_node_queue *q)
+{
+	return q->again.head ? msg_fifo_pop(&q->again) : msgq_pop(&q->queue);
+}
+
+/* A message that stays waiting at its gate does not count any more. */
+static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int64_t *n)
+{
+	struct cmi_msg *m;
+
+	if (q->ready.head)
+		return msg_fifo_pop(&q->ready);
+	while ((m = next_queued(q))) {
+		struct csd_gate *g = pe->node->gate_of ? pe->node->gate_of(pe, m) : NULL;
+
+		if (!g || !g->closed) {
+			if (g)
+				g->closed = g->serial;
+			return m;
+		}
+		msg_fifo_push(&g->waiting, m);
+		--*n;
+	}
+	return NULL;
+}
+
+/* The credit belongs to the PE that the network gave the message to. */
+static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
+{
+	int wire = local_wire(src_pe, pe->node->job->my_n_pes);
+
+	if (wire == pe->local)
+		flow_consumed(pe, src_pe, bytes);
+	else
+		flow_consumed_for(pe, pe->node->job->my_first_pe + wire, src_pe, bytes);
+}
+
+static void handle(struct pe *pe, struct cmi_msg *m)
+{
+	uint8_t flags = m->flags;
+	int src_pe = m->src_pe;
+	uint64_t bytes = m->size;
+
+	m->flags = flags & (uint8_t)~(CMI_F_REMOTE | CMI_F_NODE);
+	pe->node->handlers[m->handler].fn(pe, m);
+	if (!(flags & CMI_F_SYSTEM))
+		pe->n_processed++;
+	if (flags & CMI_F_REMOTE)
+		consumed(pe, src_pe, bytes);
+	pe->n_dispatched++;
+}
+
+/* One message, so that the others are there for other PEs. */
+int node_queue_run_slow(struct pe *pe)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	int64_t n;
+
+	if (!try_take(q))
+		return 0;
+	n = turn_round(q);
+	struct cmi_msg *m = next_message(pe, q, &n);
+
+	let_go(q);
+	n -= m != NULL;
+	if (n)
+		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
+	wake(pe, n);
+	if (m)
+		handle(pe, m);
+	return m != NULL;
+}
+
+/* ---- gates ----------------------------------------------------------------------------------------- */
+
+void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
+{
+	struct csd_node_queue *q = &node->queue;
+
+	*g = (struct csd_gate){ .serial = serial, .closed = !serial };
+	g->opens.handler = CSD_GATE_OPENS;
+	g->waiting.tail = &g->waiting.head;
+	g->next = atomic_load_explicit(&q->gates, memory_order_relaxed);
+	/* Read when all PEs have stopped; release so that it can be followed then. */
+	while (!atomic_compare_exchange_weak_explicit(&q->gates, &g->next, g, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+/* It goes through the inbox like a message, so nobody waits for the queue; `opens` is used by one
+ * at a time, because only who went through a gate opens it. */
+void csd_gate_open(struct pe *pe, struct csd_gate *g)
+{
+	push(pe, &g->opens);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+static void drop(struct pe *pe, struct msg_fifo *f)
+{
+	while (f->head)
+		csd_msg_free(pe, msg_fifo_pop(f));
+}
+
+/* Each PE does so when it receives nothing more, so the last one leaves nothing. */
+void node_queue_drop(struct pe *pe)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	struct cmi_msg *m;
+
+	while (!try_take(q))
+		sched_yield();
+	turn_round(q);
+	drop(pe, &q->ready);
+	while ((m = next_queued(q)))
+		csd_msg_free(pe, m);
+	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
+		drop(pe, &g->waiting);
+	let_go(q);
+}
+
+/* Main thread, after all PEs. */
+void node_queue_fini(struct node *node)
+{
+	msgq_fini(node->pes[0], &node->queue.queue);
+}
