@@ -42,7 +42,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
-PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci))
+PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
 BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c bench/floor.c,$(wildcard bench/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
@@ -100,7 +100,10 @@ $(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
 $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
-$(foreach c,$(wildcard tests/programs/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+# One program of two modules.
+$(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
+$(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
+$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g

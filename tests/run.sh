@@ -149,6 +149,7 @@ programs=(params messages arrays broadcast reductions groups qd prio callbacks r
 programs+=(completion fence)
 programs+=(sections)
 programs+=(threaded sync futures when direct_calls)
+programs+=(chares nodegroups readonly_msg)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -165,6 +166,13 @@ programs_at() { # shape; programs
 	for p; do
 		run_at "$shape" "$ok" $P/$p
 	done
+}
+# Where the seed balancer chooses, and several modules.
+more_at() { # shape
+	with=(env CK_SEED=neighbor)
+	run_at "$1" "$ok" $P/chares
+	with=()
+	run_at "$1" "$ok" $P/mains/mains one two
 }
 stencil=("$X/stencil/stencil" --domain 18x16x17 --chares 2x3x2 --iters 20 --warmup 2 --verify)
 matmul=("$X/matmul/matmul" --n 72 --p 3 --iters 4 --warmup 1 --verify)
@@ -208,6 +216,7 @@ group "launcher"
 for shape in "${shapes[@]}"; do
 	group "programs and examples, $shape"
 	programs_at "$shape" "${programs[@]}"
+	more_at "$shape"
 	run_at "$shape" '[ $rc = 0 ] && [ $(grep -c "^Hello World" "$out") = 8 ]' $X/hello/hello 8
 	examples_at "$shape"
 done
@@ -392,6 +401,22 @@ bad callback-type 'Main::oneInt takes 1 of int; the callback brought 1 of double
 bad callback-count 'Main::twoInts takes 2 of int; the callback brought 3 of int' 0
 bad callback-bytes 'Main::ints takes an array of int; the callback brought 7 of bytes' 0
 bad callback-unset 'in Member::act: a callback was fired that was never set' 3
+bad_chare() { # what, pattern, PE; at two shapes
+	local pattern="^chard: (PE $3|node [0-9]+).*$2"
+	run_at 2x2 "ends 1 ${pattern@Q}" $P/ends_chares "$1" 3
+	run_at 4x1 "ends 1 ${pattern@Q}" $P/ends_chares "$1" 3
+}
+bad_chare gone 'PE 3 called Single::call of a chare that was destroyed' 3
+bad_chare pe 'in Member::act: Single_ckNew: PE 4; the job has PEs 0-3, or CK_PE_ANY' 3
+bad_chare unset 'in Member::act: a proxy was used before it was set' 3
+bad_chare node 'in Member::act: call of Node::call on node [24]: the job has nodes' 3
+bad_chare destroy-group 'in Member::act: CkDestroy: Member is no singleton chare' 3
+bad_chare destroy-main 'in Main::Main: CkDestroy: Main is no singleton chare' 0
+bad_chare destroy-twice 'in Single::act: CkDestroy: this chare Single is destroyed already' 3
+bad_chare contribute 'in Single::act: CkContribute: Single is a singleton chare' 3
+with=(env CK_SEED=nonsense)
+run_at 1x2 'ends 1 "^chard: CK_SEED=nonsense: there are random and neighbor"' $P/chares
+with=()
 disagree='^chard: PE .*elements of Cell disagree in reduction 0: [12] x .* to .*, and [12] x .* to '
 for what in op count target route; do
 	# More than one PE may see it.
@@ -432,6 +457,8 @@ run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/e
 for pe in 0 1 2; do
 	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: node .*a readonly variable was written" "$err"' \
 		$P/readonlies late $pe
+	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: node .*a readonly variable was written" "$err"' \
+		$P/readonly_msg late $pe
 done
 with=()
 run_at 2x2 whole_lines $P/print

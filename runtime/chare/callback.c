@@ -67,12 +67,19 @@ static CkCallback make_entry(enum callback_kind kind, const CkGenChare *chare, u
 
 CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry)
 {
-	return make_entry(CB_ELEMENT, chare, e->id, e->index, entry);
+	return make_entry(chare->kind == CKGEN_NODEGROUP ? CB_NODE : CB_ELEMENT, chare, e->id,
+			  e->index, entry);
 }
 
 CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry)
 {
-	return make_entry(CB_ALL, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
+	return make_entry(chare->kind == CKGEN_NODEGROUP ? CB_NODE_ALL : CB_ALL, chare, p.id,
+			  (CkIndex){ { 0, 0, 0 } }, entry);
+}
+
+CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
+{
+	return make_entry(CB_CHARE, chare, id.id, (CkIndex){ { id.pe, 0, 0 } }, entry);
 }
 
 /* The section's number goes behind what the others need. */
@@ -129,6 +136,9 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 	case CB_ALL:
 	case CB_MAIN:
 	case CB_SECTION:
+	case CB_CHARE:
+	case CB_NODE:
+	case CB_NODE_ALL:
 		describe_entry(target_type(pe, cb), cb->entry, buf, len);
 		return;
 	case CB_FENCE_WAIT:
@@ -187,12 +197,16 @@ static void send_entry(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	env->refnum = (int32_t)(uint32_t)cb->reserved[0];
 	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
 		env->head.flags |= CMI_F_EXPEDITED;
-	if (cb->kind == CB_ELEMENT)
+	if (cb->kind == CB_ELEMENT || cb->kind == CB_NODE)
 		send_element(pe, chare, &e, env);
 	else if (cb->kind == CB_ALL)
 		send_all(pe, cb->id, env);
 	else if (cb->kind == CB_SECTION)
 		section_send(pe, &(CkSection){ cb->id, cb->reserved[0] }, env);
+	else if (cb->kind == CB_NODE_ALL)
+		nodegroup_send_all(pe, chare, cb->id, env);
+	else if (cb->kind == CB_CHARE)
+		single_send(pe, chare, (CkChareID){ cb->id, cb->index.v[0], 0 }, env);
 	else
 		send_main(pe, cb->id, env);
 }
@@ -224,6 +238,9 @@ void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	case CB_ALL:
 	case CB_MAIN:
 	case CB_SECTION:
+	case CB_CHARE:
+	case CB_NODE:
+	case CB_NODE_ALL:
 		send_entry(pe, cb, env);
 		return;
 	case CB_FENCE_WAIT:

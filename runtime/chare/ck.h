@@ -291,6 +291,18 @@ void *CkAllocBuffer(void *msg, size_t bytes);
  * free end the job with a line that says so. */
 void CkFreeMsg(void *msg);
 
+/* ---- the end of a chare ---------------------------------------------------------------- */
+
+/** End a singleton chare or an array element, itself perhaps: `self` is its struct.
+ *
+ * Called   on its PE, from a handler of it or of anybody else, once.
+ * Then     nobody reaches it any more. A handler of it that runs, and its threads, go on to their
+ *          end; then its memory is freed (what it points to is the program's to free).
+ * Errors   a call of a singleton chare that arrives later aborts the job, naming the caller: so
+ *          does CkDestroy of a main chare, a group or a nodegroup.
+ * Source   Charm++ delete this, ckDestroy. */
+void CkDestroy(void *self);
+
 /* ---- callbacks ------------------------------------------------------------------------ */
 
 /** What is handed over by a reduction or by CkCallbackSend: `count` values of `type` (a

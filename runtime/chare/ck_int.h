@@ -132,7 +132,12 @@ struct ck_map {
 	CkMapFn fn;
 };
 
-enum { CK_MAX_MAPS = 255 };
+enum { CK_MAX_MAPS = 255, CK_NODEGROUP_BUCKETS = 64 };
+
+struct nodegroup;
+struct single;
+struct seed;
+struct doomed;
 
 /** The chare layer on one node: tables, constant once the loops run. */
 struct ck_node {
@@ -140,14 +145,19 @@ struct ck_node {
 	int n_modules;
 	const CkGenChare **chares;
 	int n_chares;
-	size_t readonly_bytes;
 	uint64_t readonly_hash;   /* checked mode: what the readonlies were when sealed */
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
+	bool seed_neighbor;       /* CK_SEED */
+	/* While the loops run: nodegroup.c. */
+	_Atomic(struct nodegroup *) nodegroups[CK_NODEGROUP_BUCKETS];
+	pthread_mutex_t nodegroup_lock;  /* of those who add one */
 	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd, h_completion, h_fence;
 	int h_reduce, h_exchange, h_result, h_due;
 	int h_section, h_section_ctl;
 	int h_when, h_future;
+	int h_chare_new, h_chare_call, h_doomed, h_seed_load;
+	int h_node_create, h_node_call, h_node_bcast, h_node_immediate, h_node_contribute;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
@@ -198,6 +208,9 @@ struct ck_pe {
 	struct qd *qd;
 	struct completions *completions;
 	struct fence_waiter *fence_waiters;
+	struct single *single;    /* NULL: no singleton chares here so far */
+	struct seed *seed;
+	struct doomed *doomed;
 	struct reduction *spare_reductions; /* records to use again */
 	struct ck_env *spare_part; /* a message to use again */
 	struct exchange_place place;
@@ -274,6 +287,7 @@ static inline struct ck_obj *coll_find(const struct collection *c, uint64_t plac
 void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
+void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);
@@ -328,10 +342,51 @@ void owner_check_free(struct pe *pe, struct ck_env *env);
 void owner_free(struct pe *pe, struct ck_env *env);
 void owner_fini(struct pe *pe);
 
+/* single.c: singleton chares */
+/** `env` holds the constructor's parameters and the chare's number; where may be CK_PE_ANY. */
+CkChareID single_create(struct pe *pe, int where, struct ck_env *env);
+void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, struct ck_env *env);
+void single_new_arrived(struct pe *pe, struct cmi_msg *m);
+void single_call_arrived(struct pe *pe, struct cmi_msg *m);
+void single_remove(struct pe *pe, struct ck_obj *obj);
+void single_fini(struct pe *pe);
+
+/* seed.c */
+bool seed_policy_neighbor(void);
+void seed_init(struct pe *pe);
+void seed_fini(struct pe *pe);
+int seed_place(struct pe *pe);
+void seed_started(struct pe *pe, int src_pe);
+void seed_load_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* destroy.c */
+/** Free an object that nobody can find any more, when no handler of it runs. */
+void destroy_later(struct pe *pe, struct ck_obj *obj);
+void destroy_doomed(struct pe *pe, struct cmi_msg *m);
+void destroy_fini(struct pe *pe);
+
+/* nodegroup.c */
+CkProxy nodegroup_create(struct pe *pe, struct ck_env *env);
+void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
+void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
+void *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+struct csd_gate *nodegroup_gate(struct pe *pe, const struct cmi_msg *m);
+void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m);
+void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m);
+void nodegroup_bcast_arrived(struct pe *pe, struct cmi_msg *m);
+void nodegroup_immediate_arrived(struct pe *pe, struct cmi_msg *m);
+void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m);
+/** A branch contributes. Returns the collection that this PE's part of the reduction is kept in;
+ * NULL: the contribution went to the node's first PE. */
+struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *obj, const void *data,
+					 size_t bytes, uint64_t count, CkReduction op,
+					 const CkCallback *cb);
+void nodegroup_node_fini(struct node *node);
+
 /* callback.c */
 enum callback_kind {
 	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION, CB_ELEMENT, CB_ALL, CB_MAIN, CB_SECTION, CB_FUTURE,
-	CB_THREAD,
+	CB_THREAD, CB_CHARE, CB_NODE, CB_NODE_ALL,
 	CB_FENCE_WAIT = 0x7f,     /* the threads that wait in a collection's fence (fence.c) */
 	CB_FENCE = 0x80,          /* with another kind: to be fired when the fence is over */
 };
@@ -456,6 +511,7 @@ void fence_arrived(struct pe *pe, struct cmi_msg *m);
 int register_program(struct node *node);
 void unregister_program(struct node *node);
 int chare_number(const struct ck_node *ck, const CkGenChare *type);
+const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe);
 CkMapFn map_by_number(const struct ck_node *ck, int number);
 int map_by_name(const struct ck_node *ck, const char *name);
 

@@ -125,6 +125,11 @@ void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 			has[user_home(pe, c, i)] = true;
 		return;
 	}
+	if (c->type->kind == CKGEN_NODEGROUP) {
+		for (int node = 0; node < pe->node->job->n_nodes; node++)
+			has[pe->node->job->first_pe[node]] = true;
+		return;
+	}
 	for (uint64_t p = 0; p < n_pes; p++)
 		has[p] = c->type->kind == CKGEN_GROUP ||
 			 block_first(c->total, n_pes, p) < block_first(c->total, n_pes, p + 1);
@@ -266,7 +271,9 @@ static void coll_destroy(struct pe *pe, struct collection *c)
 	while (c->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
 	reduce_fini(pe, c);
-	for (uint64_t i = 0; c->elems && i < c->n_local; i++)
+	bool ours = c->type && c->type->kind != CKGEN_NODEGROUP; /* a branch is the node's */
+
+	for (uint64_t i = 0; ours && c->elems && i < c->n_local; i++)
 		free(c->elems[i]);
 	free(c->elems);
 	free(c->slots);

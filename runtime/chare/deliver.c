@@ -218,6 +218,16 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		when_test(pe, obj);
 }
 
+/* Construct an object that alone gets the message, which names its chare. */
+void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	env->entry = 0;
+	env->spare = 0;
+	if (obj->coll->entries[0].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE))
+		env->flags |= CK_ENV_SPECIAL;
+	deliver_to(pe, obj, env, false);
+}
+
 /* ---- to one, to all ----------------------------------------------------------------------------- */
 
 /* To the element whose place the message names. */
@@ -405,6 +415,9 @@ void CkFreeMsg(void *msg)
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 {
 	struct pe *pe = ck_self();
+
+	if (chare->kind == CKGEN_NODEGROUP)
+		return nodegroup_local(pe, chare, e);
 	struct collection *c = coll_get(pe, e->id);
 
 	if (!c->constructed || c->type != chare)

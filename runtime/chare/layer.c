@@ -21,6 +21,9 @@ static int ck_node_start(struct node *node)
 	if (!ck)
 		return -ENOMEM;
 	pthread_mutex_init(&ck->print_lock, NULL);
+	pthread_mutex_init(&ck->nodegroup_lock, NULL);
+	ck->seed_neighbor = seed_policy_neighbor();
+	node->gate_of = nodegroup_gate;
 	node->describe = ck_describe;
 	node->swap_running = ck_swap_running;
 	node->leaving = ck_leaving;
@@ -40,6 +43,16 @@ static int ck_node_start(struct node *node)
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
 	ck->h_fence = csd_register(node, "ck.fence", fence_arrived);
+	ck->h_chare_new = csd_register(node, "ck.chare.new", single_new_arrived);
+	ck->h_chare_call = csd_register(node, "ck.chare.call", single_call_arrived);
+	ck->h_doomed = csd_register(node, "ck.doomed", destroy_doomed);
+	ck->h_seed_load = csd_register(node, "ck.seed.load", seed_load_arrived);
+	ck->h_node_create = csd_register(node, "ck.node.create", nodegroup_create_arrived);
+	ck->h_node_call = csd_register(node, "ck.node.call", nodegroup_call_arrived);
+	ck->h_node_bcast = csd_register(node, "ck.node.bcast", nodegroup_bcast_arrived);
+	ck->h_node_immediate = csd_register(node, "ck.node.immediate", nodegroup_immediate_arrived);
+	ck->h_node_contribute = csd_register(node, "ck.node.contribute",
+					     nodegroup_contribution_arrived);
 	return register_program(node);
 }
 
@@ -47,8 +60,17 @@ static void ck_node_stop(struct node *node)
 {
 	readonly_check(node);
 	unregister_program(node);
+	nodegroup_node_fini(node);
+	pthread_mutex_destroy(&node->ck->nodegroup_lock);
 	pthread_mutex_destroy(&node->ck->print_lock);
 	free(node->ck);
+}
+
+static void run_initprocs(const struct ck_node *ck)
+{
+	for (int m = 0; m < ck->n_modules; m++)
+		for (int i = 0; i < ck->modules[m]->n_initprocs; i++)
+			ck->modules[m]->initprocs[i]();
 }
 
 static void run_main_chares(struct pe *pe)
@@ -79,8 +101,10 @@ static void ck_pe_start(struct pe *pe)
 	qd_init(pe);
 	completion_init(pe);
 	exchange_init(pe);
+	seed_init(pe);
 	if (!pe->node->program)
 		return;
+	run_initprocs(pe->node->ck);
 	if (pe->id == 0) {
 		run_main_chares(pe);
 		readonly_send(pe);
@@ -99,6 +123,9 @@ static void ck_pe_stop(struct pe *pe)
 	threads_drop(pe);
 	extras_fini(pe);
 	owner_fini(pe);
+	single_fini(pe);
+	destroy_fini(pe);
+	seed_fini(pe);
 	coll_fini(pe);
 	slots_fini(pe);
 	reduce_pe_fini(pe);

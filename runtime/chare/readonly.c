@@ -4,43 +4,139 @@
  * are sealed and sent to every node in one message, before any PE there starts to work.
  * On each node the PE that the message reaches first writes them; the node's other PEs get
  * the message from that PE, after the writing.
+ *
+ * The payload holds them in the order of the tables: of a variable its bytes, of a message
+ * (`readonly M *m`) the number of its bytes and those, at a multiple of 16, packed if its type says
+ * how. Each node makes a message of its own of them, which lives as long as the job.
  */
 #include "ck_int.h"
 
 #include <string.h>
 
-typedef void (*readonly_fn)(const CkGenReadonly *r, void *arg);
+typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
 
-static void for_each(const struct ck_node *ck, readonly_fn fn, void *arg)
+static void for_each(struct pe *pe, const struct ck_node *ck, readonly_fn fn, void *arg)
 {
 	for (int m = 0; m < ck->n_modules; m++)
 		for (int i = 0; i < ck->modules[m]->n_readonlies; i++)
-			fn(&ck->modules[m]->readonlies[i], arg);
+			fn(pe, &ck->modules[m]->readonlies[i], arg);
 }
 
-static void pack(const CkGenReadonly *r, void *arg)
+/* ---- messages ----------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const void *msg)
 {
-	char **to = arg;
-
-	memcpy(*to, r->addr, r->bytes);
-	*to += r->bytes;
+	return msg ? env_of((void *)(uintptr_t)msg)->head.size - sizeof(struct ck_env) : 0;
 }
 
-static void unpack(const CkGenReadonly *r, void *arg)
+/* Like a call's message, so that the type's functions may free it. */
+static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 {
-	const char **from = arg;
+	void *msg = payload_of(env_new(pe, 0, n));
 
-	memcpy(r->addr, *from, r->bytes);
-	*from += r->bytes;
+	memcpy(msg, bytes, n);
+	return msg;
 }
 
-static void hash(const CkGenReadonly *r, void *arg)
+/* PE 0's own, in the form in which it travels. */
+static void to_travel(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	void **msg = r->addr;
+
+	(void)pe, (void)arg;
+	if (r->message && *msg && r->message->pack)
+		*msg = r->message->pack(*msg);
+}
+
+static void to_use(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	void **msg = r->addr;
+
+	(void)pe, (void)arg;
+	if (!r->message || !*msg)
+		return;
+	if (r->message->unpack)
+		*msg = r->message->unpack(*msg);
+	else if (r->message->fix)
+		r->message->fix(*msg);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void measure(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	size_t *bytes = arg;
+
+	(void)pe;
+	if (r->message)
+		*bytes = CkGen_align(*bytes + sizeof(uint64_t)) +
+			 CkGen_align(bytes_of(*(void **)r->addr));
+	else
+		*bytes += r->bytes;
+}
+
+struct payload {
+	char *start, *at;
+};
+
+/* Where the bytes of a message lie. */
+static char *aligned(const struct payload *p)
+{
+	return p->start + CkGen_align((size_t)(p->at - p->start));
+}
+
+static void pack(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	struct payload *to = arg;
+	const void *from = r->message ? *(void **)r->addr : r->addr;
+	uint64_t n = r->message ? bytes_of(from) : r->bytes;
+
+	(void)pe;
+	if (r->message) {
+		memcpy(to->at, &n, sizeof n);
+		to->at += sizeof n;
+		to->at = aligned(to);
+	}
+	if (n)
+		memcpy(to->at, from, n);
+	to->at += r->message ? CkGen_align(n) : n;
+}
+
+static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	struct payload *from = arg;
+	uint64_t n;
+
+	if (!r->message) {
+		memcpy(r->addr, from->at, r->bytes);
+		from->at += r->bytes;
+		return;
+	}
+	memcpy(&n, from->at, sizeof n);
+	from->at += sizeof n;
+	from->at = aligned(from);
+	*(void **)r->addr = n ? message_copy(pe, from->at, n) : NULL;
+	from->at += CkGen_align(n);
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull;
+	return h;
+}
+
+/* What a user's message points to is not ours to read. */
+static void hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
-	const unsigned char *p = r->addr;
 
-	for (size_t i = 0; i < r->bytes; i++)
-		*h = (*h ^ p[i]) * 0x100000001b3ull;
+	(void)pe;
+	*h = hash_bytes(*h, r->addr, r->bytes);
+	if (r->message && !r->message->pack)
+		*h = hash_bytes(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
 }
 
 static void seal(struct node *node)
@@ -48,16 +144,21 @@ static void seal(struct node *node)
 	if (!node->check)
 		return;
 	node->ck->readonly_hash = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
-	for_each(node->ck, hash, &node->ck->readonly_hash);
+	for_each(NULL, node->ck, hash, &node->ck->readonly_hash);
 }
 
 void readonly_send(struct pe *pe)
 {
 	struct ck_node *ck = pe->node->ck;
-	struct ck_env *env = env_new(pe, ck->h_readonly, ck->readonly_bytes);
-	char *to = payload_of(env);
+	size_t bytes = 0;
 
-	for_each(ck, pack, &to);
+	for_each(pe, ck, to_travel, NULL);
+	for_each(pe, ck, measure, &bytes);
+	struct ck_env *env = env_new(pe, ck->h_readonly, bytes);
+	struct payload to = { payload_of(env), payload_of(env) };
+
+	for_each(pe, ck, pack, &to);
+	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
 	bcast_forward(pe, env);
 	env_unref(pe, env);
@@ -67,13 +168,11 @@ void readonly_send(struct pe *pe)
 void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	const char *from = payload_of(env);
+	struct payload from = { payload_of(env), payload_of(env) };
 
-	if (m->size != sizeof *env + pe->node->ck->readonly_bytes)
-		csd_abort(pe, "the readonly variables are %zu bytes here and %zu on PE 0",
-			  pe->node->ck->readonly_bytes, (size_t)m->size - sizeof *env);
 	if (pe->node->job->node_of[m->src_pe] != pe->node->job->node) {
-		for_each(pe->node->ck, unpack, &from);
+		for_each(pe, pe->node->ck, unpack, &from);
+		for_each(pe, pe->node->ck, to_use, NULL);
 		seal(pe->node);
 	}
 	env->flags = 0;

@@ -228,11 +228,18 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 
 	if (CSD_UNLIKELY((unsigned)op >= CkReduction_N))
 		csd_abort(pe, "CkContribute: there is no reduction %d", (int)op);
-	if (CSD_UNLIKELY(c->type->kind == CKGEN_MAINCHARE))
-		csd_abort(pe, "CkContribute: %s is a main chare; only elements of arrays and "
-			  "groups contribute", c->type->name);
+	if (CSD_UNLIKELY(c->type->kind == CKGEN_MAINCHARE || c->type->kind == CKGEN_CHARE))
+		csd_abort(pe, "CkContribute: %s is a %s; only elements of arrays and groups "
+			  "contribute", c->type->name,
+			  c->type->kind == CKGEN_CHARE ? "singleton chare" : "main chare");
 	if (op == CkReduction_nop)
 		count = 0;
+	if (CSD_UNLIKELY(c->type->kind == CKGEN_NODEGROUP)) {
+		c = nodegroup_contributes(pe, obj, data, count * data_type_bytes(reducers[op].type),
+					  count, op, &cb);
+		if (!c)
+			return;
+	}
 	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb);
 
 	reduction_take(pe, r, c->n_local, obj->ordinal, data);

@@ -66,14 +66,10 @@ static bool known(const struct ck_node *ck, const CkGenModule *m)
 	return false;
 }
 
-/* A module, then those it names, each once. */
 static int add_module(struct node *node, const CkGenModule *m)
 {
 	struct ck_node *ck = node->ck;
 	int err = 0;
-
-	if (known(ck, m))
-		return 0;
 	const CkGenModule **modules =
 		realloc(ck->modules, ((size_t)ck->n_modules + 1) * sizeof(*modules));
 
@@ -89,11 +85,36 @@ static int add_module(struct node *node, const CkGenModule *m)
 
 		fingerprint_name(node, m->readonlies[i].name);
 		csd_fingerprint(node, &bytes, sizeof bytes);
-		ck->readonly_bytes += bytes;
 	}
-	for (int i = 0; i < m->n_externs && !err; i++)
-		err = add_module(node, m->externs[i]);
 	return err;
+}
+
+/** The modules on the way from the main module to one. */
+struct path {
+	const CkGenModule *m;
+	const struct path *from;
+};
+
+static bool on_path(const struct path *p, const CkGenModule *m)
+{
+	for (; p; p = p->from)
+		if (p->m == m)
+			return true;
+	return false;
+}
+
+/* The modules that a module names, then the module, each once: so a module's functions and main
+ * chares can rely on those that it names. Modules may name each other. */
+static int add_modules(struct node *node, const CkGenModule *m, const struct path *from)
+{
+	const struct path here = { m, from };
+	int err = 0;
+
+	if (known(node->ck, m) || on_path(from, m))
+		return 0;
+	for (int i = 0; i < m->n_externs && !err; i++)
+		err = add_modules(node, m->externs[i], &here);
+	return err ? err : add_module(node, m);
 }
 
 int register_program(struct node *node)
@@ -103,7 +124,7 @@ int register_program(struct node *node)
 	fingerprint_abi(node);
 	if (!node->program)
 		return 0; /* tests of the layers alone */
-	int err = add_module(node, node->program);
+	int err = add_modules(node, node->program, NULL);
 
 	for (int m = 0; m < ck->n_modules && !err; m++)
 		for (int i = 0; i < ck->modules[m]->n_initnodes; i++)
@@ -124,6 +145,16 @@ int chare_number(const struct ck_node *ck, const CkGenChare *type)
 			return i;
 	csd_abort(csd_self(), "%s belongs to a module that the main module does not name; add "
 		  "'extern module' to its .ci file", type->name);
+}
+
+/* What a message from src_pe creates. */
+const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe)
+{
+	const struct ck_node *ck = pe->node->ck;
+
+	if (number >= ck->n_chares || ck->chares[number]->kind != kind)
+		csd_abort(pe, "message from PE %d creates chare %d: unknown here", src_pe, number);
+	return ck->chares[number];
 }
 
 void CkRegisterMap(const char *name, CkMapFn fn)

@@ -149,6 +149,10 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
+	if (type->kind == CKGEN_NODEGROUP) {
+		nodegroup_send(pe, type, e, env);
+		return;
+	}
 	env->head.handler = (uint16_t)pe->node->ck->h_element;
 	int home = address(pe, type, e, env);
 
@@ -206,7 +210,8 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	const struct collection *c = coll_get(pe, e->id);
 
 	/* As long as the collection is unknown here, nobody later on would know its entries. */
-	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type))
+	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type) &&
+	    chare->kind != CKGEN_NODEGROUP)
 		env = env_for_others(pe, &chare->entries[entry], env);
 	uint64_t place = coll_linear(c, e->index);
 
@@ -300,9 +305,13 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 	struct pe *pe = ck_self();
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 
-	coll_get(pe, p.id);
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
 		env = env_for_others(pe, &chare->entries[entry], env);
+	if (chare->kind == CKGEN_NODEGROUP) {
+		nodegroup_send_all(pe, chare, p.id, env);
+		return;
+	}
+	coll_get(pe, p.id);
 	send_all(pe, p.id, env);
 }
 
@@ -326,6 +335,17 @@ void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))
 		env = env_for_others(pe, &chare->entries[entry], env);
 	send_main(pe, p.id, env);
+}
+
+void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *payload,
+		     const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take(pe, chare, entry, payload, o);
+
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, id.pe))
+		env = env_for_others(pe, &chare->entries[entry], env);
+	single_send(pe, chare, id, env);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */
@@ -388,7 +408,22 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 {
 	struct pe *pe = ck_self();
 
+	if (chare->kind == CKGEN_NODEGROUP)
+		return nodegroup_create(pe, take_new(pe, chare, payload));
 	return create(pe, chare, CkDims1(pe->node->job->n_pes), 0, payload);
+}
+
+CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take_new(pe, chare, payload);
+	uint16_t number = env->entry;
+
+	if (o)
+		env = options_apply(pe, chare, 0, env, 0, o);
+	env->head.flags &= (uint8_t)~CMI_F_HERE; /* it has the other form already */
+	env->entry = number;
+	return single_create(pe, where, env);
 }
 
 void CkGen_badLength(const CkGenChare *chare, int entry, const char *param, long long n)

@@ -109,6 +109,9 @@ bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		when_test(pe, obj);
 	if (is_true(obj, env))
 		return false;
+	if (CSD_UNLIKELY(obj->coll->type->kind == CKGEN_NODEGROUP))
+		csd_abort(pe, "a [when] condition of a nodegroup is false: calls of nodegroups cannot "
+			  "wait, because no PE owns the branch; use a group");
 	if (shared) {
 		env = (struct ck_env *)csd_msg_copy(pe, &env->head);
 		atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* ours alone */
