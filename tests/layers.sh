@@ -21,7 +21,7 @@ examples/*:         ck.h ckdirect.h args.h random.h
 bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
 bench/mpi:          bench.h plan.h stream.h crowd.h pingack.h keys.h
 tests:              csd.h cmi.h
-tests/programs*:    ck.h ckdirect.h csd.h cth.h
+tests/programs*:    ck.h ckdirect.h csd.h cth.h tests/programs/check.h
 tests/ci:           ck.h ckgen.h ckdirect.h ci-compiler/*
 tests/launcher:     boot.h
 tests/machine:      check_run.h runtime/machine/*
