@@ -82,6 +82,10 @@ void Tile_on_multiply(Tile *self, int n, const double *x)
 	block_multiply(&self->block, x, self->y);
 	CkContributeSection(self, self->row.ck, self->y, (size_t)height, CkReduction_sum_double,
 			    Piece_cb_product(Piece_at(pieces, Tile_thisIndex(self).x)));
+	if (++self->iteration == iterations) {
+		block_fini(&self->block);
+		free(self->y);
+	}
 }
 
 /* ---- a piece of the vector --------------------------------------------------------------- */
