@@ -194,6 +194,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 	run_at "$shape" "$checked" $X/samplesort/samplesort --keys 3000 --parts 9 "${s[@]}"
 	run_at "$shape" "$checked" $X/wave2d/wave2d --columns 5 --steps 30 "${s[@]}"
 	run_at "$shape" "$checked" $X/spmv/spmv --rows 300 --blocks 7 --iterations 12 "${s[@]}"
+	run_at "$shape" "$checked" $X/threadring/threadring --members 7 --rounds 12 --tokens 4
 }
 
 group "build rules: layers"
@@ -240,6 +241,8 @@ for shape in 1x6 3x2; do
 	run_at $shape "$checked" $X/wave2d/wave2d --width 7 --height 5 --columns 7 --rows 1
 	run_at $shape "$checked" $X/spmv/spmv --rows 3 --blocks 3
 	run_at $shape "$checked" $X/spmv/spmv --rows 40 --blocks 1 --iterations 1
+	run_at $shape "$checked" $X/threadring/threadring --members 1 --tokens 5
+	run_at $shape "$checked" $X/threadring/threadring --members 2 --rounds 3 --tokens 1
 done
 t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --help$"' \
 	$X/wave2d/wave2d --colums 4
