@@ -23,6 +23,7 @@ static inline void *fresh(struct cmi_msg *m, size_t size)
 {
 	struct ck_env *env = (struct ck_env *)m;
 
+	csd_unpoison(m, size);
 	env->head.size = size;
 	env->refs_and_refnum = 1; /* plain: nobody else knows it */
 	return payload_of(env);

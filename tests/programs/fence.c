@@ -27,7 +27,7 @@ struct Cell {
 	int round;                /* of the fence that it comes to next */
 	long n_calls[2];          /* by the round's parity */
 	long n_puts;
-	double *in, *out;
+	double in[BYTES / 8], out[BYTES / 8];
 	CkDirectHandle from, to;
 };
 struct Other { int n_arrived; };
@@ -97,9 +97,7 @@ static void put_arrived(void *arg)
 
 void Cell_on_new(Cell *self)
 {
-	self->in = calloc(1, BYTES);
-	self->out = calloc(1, BYTES);
-	CHECK(self->in && self->out);
+	(void)self;
 }
 
 void Cell_on_connect(Cell *self)
