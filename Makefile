@@ -112,6 +112,13 @@ $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(B
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
+# A program of which a unit test runs several nodes in one process.
+$(B)/tests/chare/test_order_chare: $(B)/tests/chare/order_nodes.o
+$(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order.decl.h Makefile
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
+
 $(EXAMPLE_BINS) $(PROG_BINS): $(LIB)
 $(UNIT_BINS) $(BENCH_BINS): $(LIB_ALL)
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o

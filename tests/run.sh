@@ -146,7 +146,7 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
-programs+=(completion fence)
+programs+=(completion fence order)
 programs+=(sections)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
@@ -343,6 +343,19 @@ programs_at 2x2 params messages broadcast qd
 examples_at 2x1
 small_examples_at 2x2
 
+# Every way a message can take: rings and stacks mixed, UCX, waiting for credit; each with delays
+# and without.
+group "order on every way of a message"
+for shape in 2x1 2x2 4x1 3x2; do
+	for more in "" CK_SHARE=0 CK_FLOW_BYTES=3000 "CK_SHARE=0 CK_FLOW_BYTES=3000"; do
+		with=(env $more)
+		run_at $shape "$ok" $P/order $((RANDOM)) 8
+		with=(env $more CK_RANDOM_DELAY=$RANDOM)
+		run_at $shape "$ok" $P/order $((RANDOM)) 4
+	done
+done
+with=()
+
 seed=${CHECK_SEED:-$RANDOM}
 group "random order of delivery, CK_RANDOM_QUEUE=$seed"
 random_shapes=(2x2 1x2 4x1)
@@ -356,6 +369,15 @@ for shape in "${random_shapes[@]}"; do
 	with=(env CK_RANDOM_QUEUE=$((seed++)))
 	examples_at $shape
 	small_examples_at $shape $((seed++))
+done
+group "random delays between PEs, CK_RANDOM_DELAY=$seed"
+for shape in 1x2 2x2; do
+	for p in "${programs[@]}"; do
+		[ $p = prio ] && continue
+		with=(env CK_RANDOM_DELAY=$((seed++)))
+		programs_at $shape $p
+	done
+	examples_at $shape
 done
 with=()
 

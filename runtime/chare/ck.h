@@ -530,7 +530,7 @@ CkCompletion CkCompletionCreate(void);
  *          all that was produced has been consumed. CkCallbackIgnore() for what is not wanted.
  * Cost     while no count changes, nothing is sent. While counts change: two small messages per
  *          PE and wave, at most one wave per millisecond in the long run, of priority `prio`
- *          (0: the usual).
+ *          (0: the usual; behind endless work of a better one they wait for ever).
  * Misuse   a second start while one runs, more producers done than were told of, more consumed
  *          than produced, a CkCompletion that was not created: aborts.
  * Source   Charm++'s CompletionDetector::start_detection; Mattern, 1987. */

@@ -53,6 +53,12 @@ static int ck_node_start(struct node *node)
 	ck->h_node_immediate = csd_register(node, "ck.node.immediate", nodegroup_immediate_arrived);
 	ck->h_node_contribute = csd_register(node, "ck.node.contribute",
 					     nodegroup_contribution_arrived);
+	/* What goes down a tree or belongs to a reduction overtakes calls, and is overtaken. */
+	const int apart[] = { ck->h_bcast, ck->h_create, ck->h_reduce, ck->h_exchange,
+			      ck->h_result, ck->h_call, ck->h_qd, ck->h_completion, ck->h_fence };
+
+	for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+		csd_order_apart(node, apart[i]);
 	return register_program(node);
 }
 

@@ -73,7 +73,11 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
  * layer's node_start (or an initnode function). */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
-/** The same for programs on this layer: Converse's CmiRegisterHandler, by name. */
+/** Messages for this handler keep their order among themselves only, not with those for other
+ * handlers between the same PEs. It is for the randomised queue, which then breaks it. */
+void csd_order_apart(struct node *node, int handler);
+
+/** csd_register for programs on this layer: Converse's CmiRegisterHandler, by name. */
 int CmiRegisterHandler(const char *name, CmiHandler fn);
 
 /* ---- message memory -------------------------------------------------------------------- */
@@ -157,6 +161,7 @@ enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 5 };
 struct csd_handler {
 	const char *name;
 	CmiHandler fn;
+	bool apart;                        /* csd_order_apart */
 };
 
 /** One process. Constant while the loops run, except where a comment says so. */

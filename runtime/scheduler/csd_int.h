@@ -37,11 +37,17 @@ static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 		return msgq_pop_mixed(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }
-struct msgq_random *msgq_random_create(uint64_t seed);
+struct msgq_random *msgq_random_create(const struct pe *pe, uint64_t seed, bool delays);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);
-struct cmi_msg *msgq_random_pop(struct msgq_random *r);
+struct cmi_msg *msgq_random_pop(struct msgq_random *r); /* NULL: empty, or all is late */
+bool msgq_random_waits(const struct msgq_random *r);
+static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: there is more */
+{
+	return q->random && msgq_random_waits(q->random);
+}
+void msgq_random_end_delays(struct msgq_random *r);
 
 /* send.c */
 int inbox_take_slow(struct pe *pe);

@@ -65,7 +65,7 @@ static void nap(struct pe *pe, uint64_t now)
 	struct csd_node_queue *q = &pe->node->queue;
 	int64_t us = nap_us(pe, now);
 
-	if (us == 0)
+	if (us == 0 || msgq_late(&pe->queue))
 		return;
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);

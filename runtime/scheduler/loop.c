@@ -120,8 +120,9 @@ bool csd_wait_for(struct pe *pe, int handler)
 	}
 	idle_end(pe);
 	/* What was queued behind the awaited message comes after what was held. */
-	while ((m = msgq_pop(&pe->queue)))
-		msg_fifo_push(&held, m);
+	while ((m = msgq_pop(&pe->queue)) || msgq_late(&pe->queue))
+		if (m)
+			msg_fifo_push(&held, m);
 	while (held.head)
 		msgq_push(&pe->queue, msg_fifo_pop(&held));
 	return found;

@@ -42,9 +42,14 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 {
 	if (node->n_handlers == CSD_MAX_HANDLERS)
 		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn };
+	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn, false };
 	csd_fingerprint(node, name, strlen(name) + 1);
 	return node->n_handlers++;
+}
+
+void csd_order_apart(struct node *node, int handler)
+{
+	node->handlers[handler].apart = true;
 }
 
 int CmiRegisterHandler(const char *name, CmiHandler fn)
@@ -134,20 +139,32 @@ static void pe_destroy(struct pe *pe)
 	free(pe);
 }
 
+/* For tests: CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does. */
+static void pe_set_random(struct pe *pe)
+{
+	const char *order = getenv("CK_RANDOM_QUEUE"), *delay = getenv("CK_RANDOM_DELAY");
+	uint64_t seed = (order ? strtoull(order, NULL, 0) : 0) * 31 +
+			(delay ? strtoull(delay, NULL, 0) : 0);
+
+	if (!order && !delay)
+		return;
+	if (pe->id == 0 && order)
+		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", order);
+	if (pe->id == 0 && delay)
+		fprintf(stderr, "chard: randomised delays, CK_RANDOM_DELAY=%s\n", delay);
+	msgq_set_random(&pe->queue,
+			msgq_random_create(pe, seed * 1000003 + (uint64_t)pe->id, delay != NULL));
+}
+
 static void pe_know_job(struct pe *pe)
 {
 	const struct cmi_job *job = pe->node->job;
-	const char *seed = getenv("CK_RANDOM_QUEUE");
 
 	pe->id = job->my_first_pe + pe->local;
 	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
 	if (!pe->peers)
 		csd_abort(pe, "no memory for %d peers", job->n_pes);
-	if (seed && pe->id == 0)
-		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", seed);
-	if (seed)
-		msgq_set_random(&pe->queue,
-				msgq_random_create(strtoull(seed, NULL, 0) + (uint64_t)pe->id));
+	pe_set_random(pe);
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 }

@@ -155,6 +155,8 @@ void msgq_fini(struct pe *pe, struct msgq *q)
 {
 	struct cmi_msg *m;
 
+	if (q->random)
+		msgq_random_end_delays(q->random);
 	while ((m = msgq_pop(q)))
 		csd_msg_free(pe, m);
 	free(q->heap);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * queue_random.c: the randomised queue policy, for tests. The next message is taken from a
- * sender picked at random; only the order that is promised (one pair of PEs, one priority)
- * is kept. A program that works only under FIFO breaks here, and the seed replays it.
+ * stream picked at random; only the order that is promised (one pair of PEs, one priority,
+ * handlers that keep it) is kept. A program that works only under FIFO breaks here, and the
+ * seed replays it.
+ *
+ * With delays a stream from another PE is now and then as if it had not arrived yet, for some
+ * looks at the queue, also when there is nothing else to do. So what goes round by other PEs can
+ * overtake what goes straight, as on a network whose routes differ.
  */
 #include "csd_int.h"
 
@@ -12,11 +17,17 @@
 struct stream {
 	struct msg_fifo fifo;
 	int src_pe;
-	int64_t key; /* of the priority */
+	int64_t key;             /* of the priority */
+	int apart;               /* the handler, if it keeps an order of its own; else -1 */
+	unsigned late;           /* looks at the queue that still do not find it */
 };
+
+enum { LATE_MOST = 100 };
 
 struct msgq_random {
 	uint64_t state;
+	const struct pe *pe;
+	bool delays;
 	struct stream **streams; /* those that are not empty */
 	size_t n, cap;
 };
@@ -30,12 +41,18 @@ static uint64_t next_random(struct msgq_random *r)
 	return r->state * 2685821657736338717ull;
 }
 
-struct msgq_random *msgq_random_create(uint64_t seed)
+struct msgq_random *msgq_random_create(const struct pe *pe, uint64_t seed, bool delays)
 {
 	struct msgq_random *r = calloc(1, sizeof *r);
 
-	if (r)
-		r->state = seed ? seed : 1;
+	if (!r)
+		csd_abort(csd_self(), "no memory for the randomised queue");
+	/* Neighbouring seeds are to differ in all bits. */
+	r->state = (seed + 1) * 0x9e3779b97f4a7c15ull;
+	if (!r->state)
+		r->state = 1;
+	r->pe = pe;
+	r->delays = delays;
 	return r;
 }
 
@@ -45,12 +62,24 @@ void msgq_random_destroy(struct msgq_random *r)
 	free(r);
 }
 
+/* One message in four is. */
+static void be_late(struct msgq_random *r, struct stream *s)
+{
+	s->late = 0;
+	if (r->delays && s->src_pe != r->pe->id && next_random(r) % 4 == 0)
+		s->late = (unsigned)(next_random(r) % LATE_MOST);
+}
+
 static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m)
 {
+	const struct node *node = r->pe->node;
 	int64_t key = msg_key(m);
+	int apart = m->handler < node->n_handlers && node->handlers[m->handler].apart ?
+			    m->handler : -1;
 
 	for (size_t i = 0; i < r->n; i++)
-		if (r->streams[i]->src_pe == m->src_pe && r->streams[i]->key == key)
+		if (r->streams[i]->src_pe == m->src_pe && r->streams[i]->key == key &&
+		    r->streams[i]->apart == apart)
 			return r->streams[i];
 	if (r->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 16;
@@ -68,6 +97,8 @@ static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m
 	s->fifo.tail = &s->fifo.head;
 	s->src_pe = m->src_pe;
 	s->key = key;
+	s->apart = apart;
+	be_late(r, s);
 	return r->streams[r->n++] = s;
 }
 
@@ -86,17 +117,40 @@ size_t msgq_random_length(const struct msgq_random *r, size_t most)
 	return n;
 }
 
-struct cmi_msg *msgq_random_pop(struct msgq_random *r)
+bool msgq_random_waits(const struct msgq_random *r)
 {
-	if (!r->n)
-		return NULL;
-	size_t i = (size_t)(next_random(r) % r->n);
+	return r->n > 0;
+}
+
+void msgq_random_end_delays(struct msgq_random *r)
+{
+	r->delays = false;
+}
+
+static struct cmi_msg *take(struct msgq_random *r, size_t i)
+{
 	struct stream *s = r->streams[i];
 	struct cmi_msg *m = msg_fifo_pop(&s->fifo);
 
-	if (!s->fifo.head) {
-		r->streams[i] = r->streams[--r->n];
-		free(s);
+	if (s->fifo.head) {
+		be_late(r, s);
+		return m;
 	}
+	r->streams[i] = r->streams[--r->n];
+	free(s);
 	return m;
+}
+
+struct cmi_msg *msgq_random_pop(struct msgq_random *r)
+{
+	size_t first = r->n ? (size_t)(next_random(r) % r->n) : 0;
+
+	for (size_t k = 0; k < r->n; k++) {
+		size_t i = (first + k) % r->n;
+
+		if (!r->delays || !r->streams[i]->late)
+			return take(r, i);
+		r->streams[i]->late--;
+	}
+	return NULL;
 }
