@@ -27,8 +27,8 @@ void node_queue_init(struct node *node)
 	q->again.tail = &q->again.head;
 	if (seed)
 		msgq_set_random(&q->queue,
-				msgq_random_create(strtoull(seed, NULL, 0) + 0x10000u +
-						   (uint64_t)node->job->my_first_pe));
+				msgq_random_create(node->pes[0], strtoull(seed, NULL, 0) + 0x10000u +
+						   (uint64_t)node->job->my_first_pe, false));
 }
 
 /* ---- waking ------------------------------------------------------------------------------- */
