@@ -158,17 +158,24 @@ void Main_on_done(Main *self)
 	CkExit(0);
 }
 
-void Main_on_new(Main *self, CkArgMsg *m)
+/* All cells and members are there. */
+void Main_on_begin(Main *self)
 {
 	int v[N];
 
-	(void)m;
+	(void)self;
 	for (int i = 0; i < N; i++)
 		v[i] = i * i;
+	Cell_work_all(cells, N, v);
+}
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	(void)m;
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(CELLS));
 	members = Member_ckNew();
-	Cell_work_all(cells, N, v);
+	CkStartQD(Main_cb_begin(mainProxy));
 }
 
 #include "direct_calls.def.h"
