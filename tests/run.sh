@@ -195,6 +195,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 	run_at "$shape" "$checked" $X/wave2d/wave2d --columns 5 --steps 30 "${s[@]}"
 	run_at "$shape" "$checked" $X/spmv/spmv --rows 300 --blocks 7 --iterations 12 "${s[@]}"
 	run_at "$shape" "$checked" $X/threadring/threadring --members 7 --rounds 12 --tokens 4
+	run_at "$shape" "$checked" $X/fib/fib --n 17 --grain 6
 }
 
 group "build rules: layers"
@@ -243,11 +244,16 @@ for shape in 1x6 3x2; do
 	run_at $shape "$checked" $X/spmv/spmv --rows 40 --blocks 1 --iterations 1
 	run_at $shape "$checked" $X/threadring/threadring --members 1 --tokens 5
 	run_at $shape "$checked" $X/threadring/threadring --members 2 --rounds 3 --tokens 1
+	run_at $shape "$checked" $X/fib/fib --n 1
+	run_at $shape "$checked" $X/fib/fib --n 30 --grain 30 --mode futures
+	run_at $shape "$checked" $X/fib/fib --n 12 --grain 1 --mode chares
 done
 t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --help$"' \
 	$X/wave2d/wave2d --colums 4
 t "an option without its number" 'ends 1 "^kmeans: --points wants a number from 1 to 100000000$"' \
 	$X/kmeans/kmeans --points
+t "a word that is not one of them" 'ends 1 "^fib: --mode wants chares.futures.both$"' \
+	$X/fib/fib --mode chare
 t "help" '[ $rc = 0 ] && grep -q "^  --keys .*integers to sort (20000)" "$out"' \
 	$X/samplesort/samplesort --help
 
