@@ -196,6 +196,8 @@ small_examples_at() { # shape; a seed, or none for the usual one
 	run_at "$shape" "$checked" $X/spmv/spmv --rows 300 --blocks 7 --iterations 12 "${s[@]}"
 	run_at "$shape" "$checked" $X/threadring/threadring --members 7 --rounds 12 --tokens 4
 	run_at "$shape" "$checked" $X/fib/fib --n 17 --grain 6
+	run_at "$shape" "$checked" $X/nqueens/nqueens --queens 8 --grain 4 --prio bits
+	run_at "$shape" "$checked" $X/nqueens/nqueens --queens 7 --grain 2 --prio row
 }
 
 group "build rules: layers"
@@ -247,6 +249,8 @@ for shape in 1x6 3x2; do
 	run_at $shape "$checked" $X/fib/fib --n 1
 	run_at $shape "$checked" $X/fib/fib --n 30 --grain 30 --mode futures
 	run_at $shape "$checked" $X/fib/fib --n 12 --grain 1 --mode chares
+	run_at $shape "$checked" $X/nqueens/nqueens --queens 1 --grain 0
+	run_at $shape "$checked" $X/nqueens/nqueens --queens 6 --grain 0 --prio made
 done
 t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --help$"' \
 	$X/wave2d/wave2d --colums 4
