@@ -54,20 +54,29 @@ void destroy_later(struct pe *pe, struct ck_obj *obj)
 	ask(pe, d);
 }
 
+static void last_thread_over(struct pe *pe, struct ck_obj *obj)
+{
+	(void)obj;
+	ask(pe, doomed_of(pe));
+}
+
 /* No handler runs on the PE's own stack now: only threads may still be in a handler. */
 void destroy_doomed(struct pe *pe, struct cmi_msg *m)
 {
 	struct doomed *d = doomed_of(pe);
+	size_t kept = 0;
 
 	csd_msg_free(pe, m);
 	d->asked = false;
 	for (size_t i = 0; i < d->n; i++) {
-		if (obj_end_later(pe, d->objs[i], destroy_later))
-			continue; /* it comes again after its last thread */
+		if (obj_end_later(pe, d->objs[i], last_thread_over)) {
+			d->objs[kept++] = d->objs[i];
+			continue;
+		}
 		obj_forget(pe, d->objs[i]);
 		free(d->objs[i]);
 	}
-	d->n = 0;
+	d->n = kept;
 }
 
 void CkDestroy(void *self)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "chares.decl.h"
+#include "cth.h"
 
 /* Its values lie elsewhere, as they do in a list or a tree. */
 struct Own {
@@ -34,6 +35,7 @@ struct Counter { int left, sum; };
 struct Late { int n, got; int order[LATE_CALLS]; };
 struct Brief { int x; };
 struct FromOwn { int n; };
+struct Slow { int left; };
 struct Target { double sum; int n, quick, n_own; };
 struct Helper { uint64_t state; };
 
@@ -219,6 +221,27 @@ void Target_on_own(Target *self, Own *o)
 	self->n_own++;
 }
 
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+void Slow_on_new(Slow *self) { self->left = -1; }
+
+void Slow_on_run(Slow *self, int yields)
+{
+	self->left = yields;
+	CkDestroy(self);
+	for (; self->left; self->left--)
+		CthYield();
+	Main_over(mainProxy, 0);
+}
+
+/* Still waits when the job ends. */
+void Slow_on_wait(Slow *self)
+{
+	CkDestroy(self);
+	CthSuspend();
+	CHECK(self->left);
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------------ */
 
 void Target_on_new(Target *self, Start *s)
@@ -298,6 +321,10 @@ void Main_on_next(Main *self)
 		return;
 	case 3:
 		CHECK_EQ(self->n_late, n);
+		for (int pe = 0; pe < n; pe++) {
+			Slow_run(Slow_ckNew(pe), 20);
+			Slow_wait(Slow_ckNew(pe));
+		}
 		Counter_ckNew(CK_PE_ANY, 1); /* stays when the job ends */
 		target = Target_ckNew(n - 1, start(3, 1));
 		Target_take(target, start(1, 0.5));
@@ -314,6 +341,7 @@ void Main_on_next(Main *self)
 		CkStartQD(Main_cb_next(mainProxy));
 		return;
 	case 4:
+		CHECK_EQ(self->n_over, n * (n_per_pe + 1));
 		Helper_give_all(helpers, target);
 		return;
 	}
