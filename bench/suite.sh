@@ -218,6 +218,7 @@ run_group
 
 group many
 ck many "${once[@]}"
+ck singles ${smoke:+--smoke}
 run_group 1
 
 group channels
