@@ -502,6 +502,39 @@ with=()
 run_at 2x2 whole_lines $P/print
 run_at 4x1 whole_lines $P/print
 
+group "mistakes with waiting"
+wrong() { # what, pattern, PE that says so (3 if not given)
+	local pattern="^chard: PE ${3:-3} .*$2"
+	run_at 2x2 "ends 1 ${pattern@Q}" $P/waits "$1" 3
+}
+wrong sync 'in Cell::act: call of Cell::ask, which answers: only a .threaded. entry method can wait'
+wrong wait 'in Cell::act: CkWaitFuture: the value is not there, and only a .threaded. entry'
+wrong suspend 'in Cell::act: CthSuspend: no thread runs here'
+wrong unset 'in Cell::act: CkProbeFuture: the future was never created'
+wrong send-unset 'in Cell::act: CkCallbackFuture: the future was never created'
+wrong elsewhere 'in Cell::act: CkProbeFuture: the future belongs to PE 0'
+wrong local 'in Cell::act: Cell::here is .local., and element .0, 0, 0. is not on this PE'
+wrong function-type 'in Cell::fire: a C function on PE 3 takes float; the callback brought 3 of int' 0
+wrong expect-entry 'in Cell::act: CkCallbackExpect: for a C function, a future or a thread'
+wrong wait-released 'in Cell::actThreaded: CkWaitFuture: the future has been released'
+wrong release-twice 'in Cell::actThreaded: CkReleaseFuture: the future has been released'
+wrong late 'PE 0 sent a value to a future that has been released'
+wrong twice 'PE 0 sent a second value to a future'
+wrong type 'in Cell::give: a future of PE 3 takes double; the callback brought 3 of int' 0
+wrong message 'in Cell::give: a future of PE 3 takes double; a message was sent to it' 0
+wrong thread-type 'in Cell::fire: a thread of PE 3 takes double; the callback brought 3 of int' 0
+wrong delay-other 'in Cell::actThreaded: CkCallbackThreadDelay: only a callback that CkCallbackRes'
+wrong other-message 'in Cell::actThreaded: a thread waits for a message Block; its future got one of another'
+wrong no-message 'in Cell::actThreaded: a thread waits for a message Block; its future got 3 of int'
+wrong awaken-twice 'in Cell::actThreaded: CthAwaken of a thread that is running'
+# A sanitizer says it in its own words.
+[ "$SAN" ] || run_at 2x2 'ends 139 "^chard: PE 3 .* in Cell::dig: stack overflow of a thread, which had 64 KiB; "' \
+	$P/waits overflow 3
+with=(env CK_CHECK=1)
+run_at 2x2 '[ $rc = 0 ] && grep -q "^chard: PE 3: at exit 3 calls of element .3, 0, 0. .* Cell::never$" "$err"' \
+	$P/waits never 3
+with=()
+
 group "equal runs, equal bits"
 sums() { # shape
 	local n=${1%x*} k=${1#*x} i
