@@ -285,7 +285,8 @@ static inline void csd_poison(struct cmi_msg *m)
 }
 static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 {
-	__asan_unpoison_memory_region(m, size);
+	/* Rings copy in steps of 16 bytes. */
+	__asan_unpoison_memory_region(m, (size + 15) & ~(size_t)15);
 }
 #else
 static inline void csd_poison(struct cmi_msg *m) { (void)m; }
