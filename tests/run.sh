@@ -150,6 +150,7 @@ programs+=(completion fence order)
 programs+=(sections)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
+programs+=(prio2 refnum packed nocopy pups scalars)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -375,7 +376,7 @@ random_shapes=(2x2 1x2 4x1)
 [ "$SAN" ] || random_shapes+=(2x2 3x2)
 for shape in "${random_shapes[@]}"; do
 	for p in "${programs[@]}"; do
-		[ $p = prio ] && continue # whose order it changes
+		[[ $p = prio* ]] && continue # whose order it changes
 		with=(env CK_RANDOM_QUEUE=$((seed++)))
 		programs_at $shape $p
 	done
@@ -498,7 +499,29 @@ for pe in 0 1 2; do
 	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: node .*a readonly variable was written" "$err"' \
 		$P/readonly_msg late $pe
 done
+misuse() { # what, pattern
+	run_at 2x2 "ends 1 ${2@Q}" $P/misuse "$1" 3
+}
+in='^chard: PE 3 .node 1. in Member::'
+for what in send-twice:'call of Member::note: .* has been sent' \
+	send-freed:'call of Member::note: .* has been freed' \
+	all-freed:'call of Member::note: .* has been freed' \
+	free-twice:'CkFreeMsg: the message .* has been freed' \
+	free-sent:'CkFreeMsg: the message .* has been sent' \
+	number-sent:'CkSetRefNum: the message .* has been sent' \
+	write-freed:'a message was written to after it was freed' \
+	pup-packs-more:'a pup function packs 8 bytes, and said 4'; do
+	misuse "${what%%:*}" "${in}act: ${what#*:}"
+done
+misuse free-handled "${in}again: CkFreeMsg: the message .* has been freed"
 with=()
+misuse queueing "${in}act: call of Member::plain: queueing 8 is none of"
+misuse bits "${in}act: call of Member::plain: a priority of 5 bits"
+misuse number-null "${in}act: CkSetRefNum: the message is NULL"
+misuse pack-nothing "${in}act: Lost_pack returned .*, which is no message"
+misuse pup-reads-more "${in}shift: a pup function unpacks more than it packed"
+misuse keep-nocopy "${in}lend: CkKeepMsg: nocopy arrays are the caller"
+misuse keep-pup "${in}shift: CkKeepMsg: objects that a pup function made"
 run_at 2x2 whole_lines $P/print
 run_at 4x1 whole_lines $P/print
 
@@ -534,6 +557,21 @@ with=(env CK_CHECK=1)
 run_at 2x2 '[ $rc = 0 ] && grep -q "^chard: PE 3: at exit 3 calls of element .3, 0, 0. .* Cell::never$" "$err"' \
 	$P/waits never 3
 with=()
+
+group "large payloads"
+# Larger than what may be under way, which the readonly variables must not wait for.
+run_at 2x1 "$ok" $P/bigmsg 100 array
+run_at 2x2 "$ok" $P/bigmsg 100
+with=(env CK_SHARE=0)
+run_at 2x1 "$ok" $P/bigmsg 100 array
+with=()
+# More than 4 GiB, of which little is touched.
+memory=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+if [ -z "$SAN" ] && [ "$memory" -ge 16 ]; then
+	for shape in 1x1 2x1 1x2; do
+		run_at $shape "$ok" $P/bigmsg 4200
+	done
+fi
 
 group "equal runs, equal bits"
 sums() { # shape

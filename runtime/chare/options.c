@@ -73,8 +73,10 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 		env->flags |= CK_ENV_SPECIAL;
 	if ((e->flags & CKGEN_NOCOPY) || (message && e->message->pack))
 		env->head.flags |= CMI_F_HERE;
-	if (message)
+	if (message) {
 		env->head.flags |= flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO);
+		env->head.mark = OWNER_SENT;
+	}
 	if (!o)
 		return env;
 	if (o->queueing < CK_QUEUEING_FIFO || o->queueing > CK_QUEUEING_LLIFO ||

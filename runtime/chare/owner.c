@@ -22,8 +22,8 @@ static const char *state_of(const struct ck_env *env)
 		return "has been sent; a message is given away by sending it: send a new one, or a "
 		       "copy";
 	case OWNER_NOBODY:
-		return "has been freed; free it once, or not at all where it is sent or its handler "
-		       "returns";
+		return "has been freed, by CkFreeMsg or behind its handler; free it once, and call "
+		       "CkKeepMsg to use it behind its handler";
 	case OWNER_HANDLER:
 		return "belongs to a handler that has returned; call CkKeepMsg there to keep it";
 	default:
@@ -55,7 +55,6 @@ void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct 
 	if (why)
 		csd_abort(pe, "call of %s: the message %p %s",
 			  describe_entry(chare, entry, name, sizeof name), payload_of(env), why);
-	env->head.mark = OWNER_SENT;
 }
 
 /* The last holder of a message frees it: see env_unref. */

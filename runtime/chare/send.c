@@ -361,6 +361,7 @@ static struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payl
 		owner_check_send(pe, type, 0, env_of(payload));
 	env = take_plain(pe, payload, 0);
 	env->refnum = 0;
+	env->head.mark = OWNER_SENT;
 	env = env_for_others(pe, e, env);
 	env->entry = (uint16_t)chare_number(pe->node->ck, type);
 	return env;

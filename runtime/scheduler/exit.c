@@ -100,6 +100,14 @@ static void subtree_stopped(struct pe *pe)
 	pe->leave = true;
 }
 
+/* Nobody handles it any more; but its sender's exit messages may wait for the credit. */
+static void drop(struct pe *pe, struct cmi_msg *m)
+{
+	if (m->flags & CMI_F_REMOTE)
+		flow_consumed(pe, m->src_pe, m->size);
+	csd_msg_free(pe, m);
+}
+
 void exit_drain(struct pe *pe)
 {
 	struct cmi_msg *m;
@@ -111,10 +119,10 @@ void exit_drain(struct pe *pe)
 		if (!loop_receive(pe))
 			sched_yield();
 		while ((m = msgq_pop(&pe->queue))) {
-			if (m->handler == EXIT_HANDLER)
+			if (m->handler <= EXIT_HANDLER) /* or a credit, which lets ours go */
 				loop_dispatch(pe, m);
 			else
-				csd_msg_free(pe, m);
+				drop(pe, m);
 		}
 		msg_pool_take_returns(pe);
 	}

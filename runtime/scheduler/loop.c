@@ -101,6 +101,17 @@ static int one_pass(struct pe *pe, int most)
 	return work;
 }
 
+/* Until its turn. It counts as handled for flow control: what is awaited may stand behind it at the
+ * sender, waiting for the credit. */
+static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
+{
+	if (m->flags & CMI_F_REMOTE) {
+		m->flags &= (uint8_t)~CMI_F_REMOTE;
+		flow_consumed(pe, m->src_pe, m->size);
+	}
+	msg_fifo_push(held, m);
+}
+
 bool csd_wait_for(struct pe *pe, int handler)
 {
 	struct msg_fifo held = { NULL, &held.head };
@@ -115,7 +126,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 			if (found || m->handler < 2) /* credits and exit belong to us */
 				loop_dispatch(pe, m);
 			else
-				msg_fifo_push(&held, m);
+				hold(pe, &held, m);
 		}
 	}
 	idle_end(pe);
