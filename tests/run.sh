@@ -151,6 +151,7 @@ programs+=(sections)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy pups scalars)
+programs+=(reducers tuple customred scan)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -491,6 +492,28 @@ wrong_section neighbour 'element .3, 0, 0. of Cell contributed to section [0-9]+
 wrong_section collection 'in Cell::mistake: CkContributeSection: the section is of another collection'
 wrong_section disagree 'members of a section of Cell disagree in reduction 0: [12] x sum_int'
 wrong_section unfinished 'is destroyed in the middle of its reduction 0|was destroyed, or never made'
+# What several PEs may see: one line each.
+sees() { # what, pattern
+	local pattern="^chard: PE .*$2"
+	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/ends "$1"
+}
+sees reduce-type 'elements of Cell contribute 1 of int .sum_int. to Main::want_doubles, which takes 1 of double'
+sees reduce-tuple 'elements disagree in reduction 1 of a tuple: 2 x m.._int on PE . and 2 x m.._int on PE'
+sees contribute-set 'elements of Cell contribute to set, which gives a set, for Main::oneInt, which takes 1 of int'
+sees contribute-tuple 'in Cell::act: CkContributeTuple: a part cannot be tuple'
+sees contribute-unknown 'in Cell::act: CkContribute: there is no reduction 65535'
+sees contribute-noname 'in Cell::act: CkReducer: no reducer is called "nobody.s"'
+sees contribute-late 'in Cell::act: CkRegisterValueReducer: "late" is too late; register it in an initnode'
+sees scan-kind 'elements of Cell disagree in scan 0: .*clusive of 1 x sum_int on PE ., and .*clusive of 1 x sum_int on PE '
+sees scan-op 'in Cell::act: CkScan: concat does not work value by value'
+sees scan-type 'elements of Cell contribute 1 of int .sum_int. to Main::want_floats, which takes 1 of float'
+for type in char short long 'long long' 'unsigned char' 'unsigned short' unsigned 'unsigned long' \
+	'unsigned long long' float bool; do
+	name=$(sed 's/unsigned /u/; s/unsigned/uint/; s/ l/L/; s/$/s/' <<<"$type")
+	bad want-$name "Main::want_$name takes 1 of $type; the callback brought 1 of double" 0
+done
+bad want-ints 'Main::oneInt takes 1 of int; the callback brought 1 of double' 0
+bad want-doubles 'Main::want_doubles takes 1 of double; the callback brought 1 of int' 0
 with=(env CK_CHECK=1)
 run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/ends readonly 3
 for pe in 0 1 2; do
@@ -577,14 +600,24 @@ group "equal runs, equal bits"
 sums() { # shape
 	local n=${1%x*} k=${1#*x} i
 	for i in 1 2 3; do
-		CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/reductions || return
-	done | sort -u | wc -l | grep -qx 1
+		CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/reductions &&
+			CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/scan 4711 || return
+	done | sort -u | wc -l | grep -qx 3
 }
 export -f sums
 export ckrun P
 for shape in 2x1 2x2; do
 	t "floating-point sums $shape" "$ok" bash -c "sums $shape"
 done
+# Which contribution is drawn is a matter of the elements, not of the PEs.
+draws() {
+	local n
+	for n in 1 2 3 4; do
+		CK_RANDOM_QUEUE=$n $ckrun -n $n $P/tuple || return
+	done | grep drawn | sort -u | wc -l | grep -qx 1
+}
+export -f draws
+t "random choices" "$ok" bash -c draws
 
 # ---- failures --------------------------------------------------------------------------------
 

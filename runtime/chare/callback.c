@@ -4,7 +4,7 @@
  * ordinary entry message whose payload is a CkReductionMsg; a C function runs on the PE that
  * made the callback, so its address never leaves its process except as a token.
  */
-#include "ck_int.h"
+#include "reduce_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +146,38 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 		break;
 	}
 	snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
+}
+
+_Noreturn static void wrong_reduction(struct pe *pe, const CkCallback *cb,
+				      const struct reducer *how, uint64_t count,
+				      const CkGenChare *from)
+{
+	const CkGenEntry *e = &target_type(pe, cb)->entries[cb->entry];
+	char name[128], takes[64];
+
+	describe_entry(target_type(pe, cb), cb->entry, name, sizeof name);
+	if (e->want_array)
+		snprintf(takes, sizeof takes, "an array of %s", data_type_name(e->want));
+	else
+		snprintf(takes, sizeof takes, "%u of %s", e->want_count, data_type_name(e->want));
+	if (how->merge || how->type == CK_NOTYPE)
+		csd_abort(pe, "elements of %s contribute to %s, which gives %s, for %s, which takes "
+			  "%s", from->name, how->name, data_type_name(how->type), name, takes);
+	csd_abort(pe, "elements of %s contribute %llu of %s (%s) to %s, which takes %s", from->name,
+		  (unsigned long long)count, data_type_name(how->type), how->name, name, takes);
+}
+
+/* What the result will be is known before anything is combined: an error at the contribution names
+ * more than one at the target. Plain bytes fit by size, which deliver.c checks. */
+void callback_check(struct pe *pe, const CkCallback *cb, const struct reducer *how, uint64_t count,
+		    const CkGenChare *from)
+{
+	if (CSD_LIKELY(cb->want == CK_NOTYPE) || how->type == CK_BYTE)
+		return;
+	const CkGenEntry *e = &target_type(pe, cb)->entries[cb->entry];
+
+	if (how->type != e->want || (!e->want_array && count != e->want_count))
+		wrong_reduction(pe, cb, how, count, from);
 }
 
 struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes)

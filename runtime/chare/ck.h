@@ -319,7 +319,8 @@ static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return 
 
 typedef enum CkDataType {
 	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
-	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL
+	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL,
+	CK_STATISTICS, CK_SET, CK_TUPLE /**< what reductions of these names give */
 } CkDataType;
 
 typedef void (*CkCallbackCFn)(void *ctx, const CkReductionMsg *m);
@@ -430,6 +431,9 @@ void *CkCallbackThreadDelay(CkCallback cb);
 
 /* ---- reductions ------------------------------------------------------------------------ */
 
+/** What combines contributions. Those of a number type work value by value; whole numbers wrap.
+ * logical_* give 0 or 1 as soon as two values meet. Numbers above CkReduction_N are the program's
+ * own (CkRegisterReducer). Names are Charm++'s, with _ for ::. */
 typedef enum CkReduction {
 	CkReduction_nop = 0,
 	CkReduction_sum_int, CkReduction_sum_long, CkReduction_sum_float, CkReduction_sum_double,
@@ -439,27 +443,182 @@ typedef enum CkReduction {
 	CkReduction_min_int, CkReduction_min_long, CkReduction_min_float, CkReduction_min_double,
 	CkReduction_logical_and_int, CkReduction_logical_or_int,
 	CkReduction_bitvec_and_int, CkReduction_bitvec_or_int,
-	CkReduction_N
+
+	CkReduction_sum_char, CkReduction_sum_short, CkReduction_sum_long_long,
+	CkReduction_sum_uchar, CkReduction_sum_ushort, CkReduction_sum_uint,
+	CkReduction_sum_ulong, CkReduction_sum_ulong_long,
+	CkReduction_product_char, CkReduction_product_short, CkReduction_product_long_long,
+	CkReduction_product_uchar, CkReduction_product_ushort, CkReduction_product_uint,
+	CkReduction_product_ulong, CkReduction_product_ulong_long,
+	CkReduction_max_char, CkReduction_max_short, CkReduction_max_long_long,
+	CkReduction_max_uchar, CkReduction_max_ushort, CkReduction_max_uint,
+	CkReduction_max_ulong, CkReduction_max_ulong_long,
+	CkReduction_min_char, CkReduction_min_short, CkReduction_min_long_long,
+	CkReduction_min_uchar, CkReduction_min_ushort, CkReduction_min_uint,
+	CkReduction_min_ulong, CkReduction_min_ulong_long,
+	CkReduction_logical_xor_int, CkReduction_logical_and_bool, CkReduction_logical_or_bool,
+	CkReduction_logical_xor_bool,
+	CkReduction_bitvec_xor_int, CkReduction_bitvec_and_bool, CkReduction_bitvec_or_bool,
+	CkReduction_bitvec_xor_bool,
+
+	CkReduction_statistics,    /**< of CkReductionStatistics */
+	CkReduction_set,           /**< bytes of any length; the result is a list of them */
+	CkReduction_concat,        /**< bytes of any length, one after the other in index order */
+	CkReduction_random,        /**< bytes of any length; one element's, chosen at random */
+	CkReduction_tuple,         /**< several reductions in one: count CkTupleElements */
+	CkReduction_N,
+	CkReduction_most = 0xffff  /**< the largest number of a registered one */
 } CkReduction;
 
 /** Contribute `count` values to the next reduction over self's collection.
  *
  * Called   once per element and reduction; the k-th call of every element belongs to the k-th
  *          reduction. All must agree in op, count and callback; a difference aborts naming
- *          both.
+ *          both, and who said so.
  * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier).
+ *          Set, concat, random and reducers over messages: count bytes, as many as each
+ *          element likes. Tuple: count CkTupleElements.
  * Owner    data is copied.
- * Order    floating-point values combine in an order that depends on the number of PEs and
- *          how they are spread over nodes, not on time: equal runs give equal bits, and all
- *          elements get the same. Results for elements of the own collection reach each in the
- *          order of the reductions; other messages may overtake them and be overtaken.
- * Done     the callback gets the result on its PE.
+ * Order    values combine in an order that depends on the number of PEs and how they are
+ *          spread over nodes, not on time: equal runs give equal bits, and all elements get
+ *          the same. (Streamable reducers: in any order.) Results for elements of the own
+ *          collection reach each in the order of the reductions; other messages may overtake
+ *          them and be overtaken.
+ * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes
+ *          another type or number of values aborts, naming both.
+ * Cost     one message of the partial result per PE, up a tree or, for up to 32 kB that all
+ *          elements get, log2(PEs) exchanged. Set, concat and random and reducers over messages
+ *          go up the tree, and what grows with the number of elements arrives at PE 0 whole.
  * Source   Charm++ contribute(). `self` is an array element or a group member. */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);
 static inline void CkContributeBarrier(void *self, CkCallback cb)
 {
 	CkContribute(self, NULL, 0, CkReduction_nop, cb);
 }
+
+/** Number, mean and sum of squared differences from it: contribute CkStatistics(x) for each x,
+ * with CkReduction_statistics; the result has those of all. */
+typedef struct CkReductionStatistics {
+	int64_t count;
+	double mean, m2;
+} CkReductionStatistics;
+
+static inline CkReductionStatistics CkStatistics(double x)
+{
+	CkReductionStatistics s = {1, x, 0};
+
+	return s;
+}
+/** Of the sample, as in Charm++: m2 / (count - 1); 0 for a single value. */
+static inline double CkReductionStatistics_variance(CkReductionStatistics s)
+{
+	return s.count > 1 ? s.m2 / (double)(s.count - 1) : 0;
+}
+
+/** One contribution in the result of CkReduction_set: `bytes` bytes, and whose. */
+typedef struct CkReductionSetElement {
+	uint64_t bytes;
+	CkIndex index;         /**< of the contributor; a group's: its PE */
+	int32_t pe;            /**< where it contributed */
+	uint64_t reserved;     /* private */
+	/* data follows, 16-byte aligned */
+} CkReductionSetElement;
+
+static inline const void *CkReductionSetElement_data(const CkReductionSetElement *e)
+{
+	return e + 1;
+}
+/** Walk through a set, in the order of the contributors' indices: NULL gives the first; NULL
+ * comes after the last. m->count tells how many there are. */
+static inline const CkReductionSetElement *CkReductionSet_next(const CkReductionMsg *m,
+							       const CkReductionSetElement *e)
+{
+	const char *next = (const char *)(m + 1);
+
+	if (e)
+		next = (const char *)(e + 1) + ((e->bytes + 15) & ~(uint64_t)15);
+	return next < (const char *)(m + 1) + m->bytes ? (const CkReductionSetElement *)next : NULL;
+}
+
+/** One of several reductions that go together: what CkContribute takes. */
+typedef struct CkTupleElement {
+	CkReduction op;        /**< any but CkReduction_tuple */
+	size_t count;
+	const void *data;
+} CkTupleElement;
+
+/** Contribute to n reductions at a time, which take one way and give one result. All elements
+ * must agree in n and in each op, and in each count that has to be the same without a tuple.
+ * The result is for an entry method that takes a CkReductionMsg. Charm++'s
+ * CkReductionMsg::buildFromTuple and contribute. */
+static inline void CkContributeTuple(void *self, const CkTupleElement *elems, int n, CkCallback cb)
+{
+	CkContribute(self, elems, (size_t)n, CkReduction_tuple, cb);
+}
+
+/** The i-th result of a tuple (m->count of them), which belongs to m. Charm++'s toTuple. */
+static inline const CkReductionMsg *CkReductionTuple_at(const CkReductionMsg *m, int i)
+{
+	const CkReductionMsg *at = m + 1;
+
+	while (i--)
+		at = (const CkReductionMsg *)((const char *)(at + 1) +
+					      ((at->bytes + 15) & ~(uint64_t)15));
+	return at;
+}
+
+/** Reducers of the program's own. Registered in an `initnode` function of the .ci file, in the same
+ * order on every node; another build or order is found at start. `name` must stay valid.
+ * The result is the op to contribute with; CkReducer gives it by name later.
+ *
+ * CkRegisterReducer: fn combines n messages into one, which it returns: a new one from
+ * CkReductionMsg_buildNew, or one of those it was given, changed in place but not longer. The
+ * runtime frees the others. It is called with the contributions of a PE and the results of those
+ * below it, in a fixed order: index order on a PE. It must be associative and commutative; with
+ * one message it is not called. streamable: it is called with two messages as soon as the second is
+ * there, so that a PE never holds more than one result and one contribution; their order is that
+ * of arrival. Contributions are of any length: count means bytes. Charm++'s addReducer.
+ *
+ * CkRegisterValueReducer: fn does acc[i] = acc[i] op in[i] for n values of `bytes` bytes,
+ * associative, and commutative except for scans.
+ * Contributions have equal counts, and travel like those of built-in reducers. identity: the value
+ * that changes nothing, for exclusive scans; NULL: zero bytes. streamable: the order of
+ * combining does not matter, so contributions need not wait for their turn. */
+typedef CkReductionMsg *(*CkReducerFn)(int n, CkReductionMsg **msgs);
+typedef void (*CkValueReducerFn)(void *acc, const void *in, size_t n);
+CkReduction CkRegisterReducer(const char *name, CkReducerFn fn, bool streamable);
+CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReducerFn fn,
+				   const void *identity, bool streamable);
+
+/** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
+CkReduction CkReducer(const char *name);
+
+/** For a reducer: a new message of `bytes` bytes, copied from data unless that is NULL. */
+CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
+
+/* ---- prefix scans ------------------------------------------------------------------------- */
+
+enum { CK_SCAN_INCLUSIVE = 0, CK_SCAN_EXCLUSIVE = 1 };
+
+/** Contribute `count` values to the next scan over self's collection: each element's callback gets
+ * the combination of the values of all elements that come before it in index order, and of its
+ * own if the scan is inclusive.
+ *
+ * Called   once per element and scan, like CkContribute; scans and reductions are numbered apart.
+ *          All must agree in op, count and kind (CK_SCAN_*); several may be under way.
+ * Shape    op works value by value: sums, products, maxima, minima, logical, bitvec, statistics,
+ *          value reducers.
+ * Order    index order; row-major in arrays of several dimensions, PE order in groups. Equal runs
+ *          give equal bits. Results come in the order of the scans.
+ * Done     cb, which each element chooses for itself, mostly X_cb_f(X_thisElement(self)), gets
+ *          count values. Exclusive, the first element gets the op's identity: 0 for a sum, the
+ *          least value for a maximum.
+ * Cost     with the default map, and in groups, two combinations per element and log2(PEs)
+ *          messages per PE. With other maps PE 0 gets the sum of each run of neighbouring elements
+ *          that share a PE, and sends back what comes before it.
+ * Misuse   arrays whose elements are inserted one by one or were destroyed have no scans: aborts.
+ * Source   Charm++ has none; MPI_Scan and MPI_Exscan. */
+void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb);
 
 /* ---- sections ------------------------------------------------------------------------------ */
 

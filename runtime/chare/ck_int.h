@@ -90,6 +90,9 @@ static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
 static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
 
 struct reduction;
+struct reducer;
+struct scan;
+struct scans;
 
 /** One PE's part of a collection (an array, a group, a main chare). Created by the first
  * mention of its id, typed when its creation arrives; what comes before that waits. */
@@ -121,6 +124,7 @@ struct collection {
 	uint64_t slot_mask;
 
 	struct reduction *reductions; /* open ones, by number */
+	struct scans *scans;      /* NULL: none yet (scan.c) */
 	int n_children;           /* in PE 0's tree, with elements below them; -1: not counted */
 	int n_folded;             /* PEs with elements that fold into this one; -1: not counted */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
@@ -153,7 +157,9 @@ struct ck_node {
 	_Atomic(struct nodegroup *) nodegroups[CK_NODEGROUP_BUCKETS];
 	pthread_mutex_t nodegroup_lock;  /* of those who add one */
 	int h_element, h_bcast, h_create, h_readonly, h_call, h_qd, h_completion, h_fence;
-	int h_reduce, h_exchange, h_result, h_due;
+	struct reducer *reducers; /* the program's; number i is op CkReduction_N + i */
+	int n_reducers;
+	int h_reduce, h_exchange, h_result, h_due, h_scan;
 	int h_section, h_section_ctl;
 	int h_when, h_future;
 	int h_chare_new, h_chare_call, h_doomed, h_seed_load;
@@ -212,6 +218,7 @@ struct ck_pe {
 	struct seed *seed;
 	struct doomed *doomed;
 	struct reduction *spare_reductions; /* records to use again */
+	struct scan *spare_scans;
 	struct ck_env *spare_part; /* a message to use again */
 	struct exchange_place place;
 	struct msg_fifo freed;    /* checked mode: messages that programs freed (owner.c) */
@@ -379,8 +386,7 @@ void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m);
 /** A branch contributes. Returns the collection that this PE's part of the reduction is kept in;
  * NULL: the contribution went to the node's first PE. */
 struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *obj, const void *data,
-					 size_t bytes, uint64_t count, CkReduction op,
-					 const CkCallback *cb);
+					 uint64_t count, CkReduction op, const CkCallback *cb);
 void nodegroup_node_fini(struct node *node);
 
 /* callback.c */
@@ -428,6 +434,9 @@ static inline bool callback_same(const CkCallback *a, const CkCallback *b)
 	return !differ;
 }
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+/** Abort if the callback's entry takes something else; how: what gives count values. */
+void callback_check(struct pe *pe, const CkCallback *cb, const struct reducer *how,
+		    uint64_t count, const CkGenChare *from);
 
 /* extra.c */
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);
@@ -478,6 +487,11 @@ void result_due(struct pe *pe, struct cmi_msg *m);
 void reduce_fini(struct pe *pe, struct collection *c);
 void reduce_pe_fini(struct pe *pe);
 void exchange_init(struct pe *pe);
+
+/* scan.c */
+void scan_arrived(struct pe *pe, struct cmi_msg *m);
+void scans_fini(struct pe *pe, struct collection *c);
+void scan_pe_fini(struct pe *pe);
 
 /* reducers.c */
 size_t data_type_bytes(CkDataType type);

@@ -271,6 +271,7 @@ static void coll_destroy(struct pe *pe, struct collection *c)
 	while (c->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
 	reduce_fini(pe, c);
+	scans_fini(pe, c);
 	bool ours = c->type && c->type->kind != CKGEN_NODEGROUP; /* a branch is the node's */
 
 	for (uint64_t i = 0; ours && c->elems && i < c->n_local; i++)

@@ -37,6 +37,7 @@ static int ck_node_start(struct node *node)
 	ck->h_due = csd_register(node, "ck.due", result_due);
 	ck->h_section = csd_register(node, "ck.section", section_arrived);
 	ck->h_section_ctl = csd_register(node, "ck.section.ctl", section_ctl_arrived);
+	ck->h_scan = csd_register(node, "ck.scan", scan_arrived);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_when = csd_register(node, "ck.when", when_arrived);
 	ck->h_future = csd_register(node, "ck.future", future_arrived);
@@ -135,6 +136,7 @@ static void ck_pe_stop(struct pe *pe)
 	coll_fini(pe);
 	slots_fini(pe);
 	reduce_pe_fini(pe);
+	scan_pe_fini(pe);
 	free(pe->ck);
 	pe->ck = NULL;
 }

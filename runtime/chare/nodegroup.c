@@ -9,7 +9,7 @@
  * [immediate] calls take no part in that: they stand before everything in the queue of the PE
  * that the network gave them to.
  */
-#include "ck_int.h"
+#include "reduce_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,9 +268,11 @@ struct contribution {
 	_Alignas(16) char data[];
 };
 
-static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data, size_t bytes,
-			     uint64_t count, CkReduction op, const CkCallback *cb)
+static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data, uint64_t count,
+			     CkReduction op, const CkCallback *cb)
 {
+	const struct reducer *how = reducer_find(pe->node->ck, op);
+	size_t bytes = contribution_bytes(pe, how, data, count);
 	struct contribution *c = (struct contribution *)csd_msg_alloc(pe, sizeof *c + bytes);
 
 	c->head.handler = (uint16_t)pe->node->ck->h_node_contribute;
@@ -278,8 +280,7 @@ static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data
 	c->cb = *cb;
 	c->count = count;
 	c->op = op;
-	if (bytes)
-		memcpy(c->data, data, bytes);
+	contribution_copy(pe, how, c->data, data, count);
 	csd_send(pe, pe->node->job->my_first_pe, &c->head);
 }
 
@@ -313,11 +314,10 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 }
 
 struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *obj, const void *data,
-					 size_t bytes, uint64_t count, CkReduction op,
-					 const CkCallback *cb)
+					 uint64_t count, CkReduction op, const CkCallback *cb)
 {
 	if (pe->local == 0)
 		return collection_of(pe, obj);
-	contribute_there(pe, obj, data, bytes, count, op, cb);
+	contribute_there(pe, obj, data, count, op, cb);
 	return NULL;
 }

@@ -10,6 +10,7 @@
  */
 #include "reduce_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,13 @@ void reduction_free(struct pe *pe, struct reduction *r)
 	}
 	if (r->acc)
 		csd_msg_free(pe, &r->acc->head);
+	while (CSD_UNLIKELY(r->n_pieces > 0))
+		csd_msg_free(pe, &r->pieces[--r->n_pieces].env->head);
+	if (CSD_UNLIKELY(r->cap_pieces * sizeof *r->pieces > STASH_KEEP_BYTES)) {
+		free(r->pieces);
+		r->pieces = NULL;
+		r->cap_pieces = 0;
+	}
 	if (CSD_UNLIKELY(r->cap_stash > STASH_KEEP_BYTES)) {
 		free(r->stash);
 		r->stash = NULL;
@@ -72,6 +80,7 @@ void reduce_pe_fini(struct pe *pe)
 
 		pe->ck->spare_reductions = r->next;
 		free(r->stash);
+		free(r->pieces);
 		free(r);
 	}
 }
@@ -117,8 +126,9 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 
 	r->no = no;
 	r->op = op;
+	r->how = reducer_find(pe->node->ck, op);
 	r->count = count;
-	r->bytes = count * data_type_bytes(reducers[op].type);
+	r->bytes = count * r->how->value_bytes;
 	r->cb = *cb;
 	r->exchanged = r->awaited = r->done = r->any = false;
 	r->stage = REDUCTION_WAITS;
@@ -137,36 +147,56 @@ static struct reduction *open_one(struct pe *pe, struct collection *c, struct re
 {
 	struct reduction *r = reduction_open(pe, at, no, op, count, cb);
 
-	r->exchanged = exchange_fits(c, cb, r->bytes);
+	callback_check(pe, cb, r->how, count, c->type);
+	r->exchanged = exchange_fits(c, r);
 	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 : result_comes_here(pe, c, cb);
 	/* An exchange without values needs its message only when it has sent its part. */
-	if (r->bytes || !r->exchanged)
+	if (r->bytes || !(r->exchanged || r->how->merge))
 		reduction_make_acc(pe, r);
 	return r;
 }
 
-_Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
-				  CkReduction op, uint64_t count, const CkCallback *cb)
+static void describe_contributor(const struct collection *c, int from, bool element, CkIndex index,
+				 char *buf, size_t len)
 {
-	char was[96], is[96];
+	if (element && c->type->kind == CKGEN_ARRAY)
+		snprintf(buf, len, "element (%d, %d, %d) on PE %d", index.v[0], index.v[1],
+			 index.v[2], from);
+	else
+		snprintf(buf, len, "PE %d", from);
+}
+
+_Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
+				  CkReduction op, uint64_t count, const CkCallback *cb, int from,
+				  const struct ck_obj *obj)
+{
+	char was[96], is[96], who_was[80], who_is[80];
 
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, cb, is, sizeof is);
-	csd_abort(pe, "elements of %s disagree in reduction %u: %llu x %s to %s, and %llu x %s to %s",
-		  c->type->name, r->no, (unsigned long long)r->count, reducers[r->op].name, was,
-		  (unsigned long long)count, reducers[op].name, is);
+	describe_contributor(c, r->from_pe, r->from_element, r->from, who_was, sizeof who_was);
+	describe_contributor(c, from, obj, obj ? obj->index : r->from, who_is, sizeof who_is);
+	csd_abort(pe, "elements of %s disagree in reduction %u: %llu x %s to %s (%s), and "
+		  "%llu x %s to %s (%s)", c->type->name, r->no, (unsigned long long)r->count,
+		  r->how->name, was, who_was, (unsigned long long)count, reducer_name(pe, op), is,
+		  who_is);
 }
 
 /* Find or open reduction `no`; all must mean the same by it. */
 struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
-				 uint64_t count, const CkCallback *cb)
+				 uint64_t count, const CkCallback *cb, int from,
+				 const struct ck_obj *obj)
 {
 	struct reduction **p = reduction_place(&c->reductions, no), *r = *p;
 
-	if (!r || r->no != no)
-		return open_one(pe, c, p, no, op, count, cb);
-	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
-		reduction_disagree(pe, c, r, op, count, cb);
+	if (!r || r->no != no) {
+		r = open_one(pe, c, p, no, op, count, cb);
+		r->from_pe = from;
+		if ((r->from_element = obj))
+			r->from = obj->index;
+	} else if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb))) {
+		reduction_disagree(pe, c, r, op, count, cb, from, obj);
+	}
 	return r;
 }
 
@@ -211,7 +241,7 @@ static void absorb_in_order(struct reduction *r, uint64_t n_local, const void *d
 void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		    const void *data)
 {
-	if (!r->bytes || !reducers[r->op].ordered)
+	if (!r->bytes || !r->how->ordered)
 		reduction_absorb(r, data, false);
 	else if (CSD_LIKELY(ordinal == r->n_in_order))
 		absorb_in_order(r, n_local, data);
@@ -220,33 +250,141 @@ void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64
 	r->n_local_in++;
 }
 
-void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
+static void keep_piece(struct pe *pe, struct reduction *r, int child, CkIndex key,
+		       struct ck_env *env)
 {
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = obj_of(self);
-	struct collection *c = obj->coll;
-
-	if (CSD_UNLIKELY((unsigned)op >= CkReduction_N))
-		csd_abort(pe, "CkContribute: there is no reduction %d", (int)op);
-	if (CSD_UNLIKELY(c->type->kind == CKGEN_MAINCHARE || c->type->kind == CKGEN_CHARE))
-		csd_abort(pe, "CkContribute: %s is a %s; only elements of arrays and groups "
-			  "contribute", c->type->name,
-			  c->type->kind == CKGEN_CHARE ? "singleton chare" : "main chare");
-	if (op == CkReduction_nop)
-		count = 0;
-	if (CSD_UNLIKELY(c->type->kind == CKGEN_NODEGROUP)) {
-		c = nodegroup_contributes(pe, obj, data, count * data_type_bytes(reducers[op].type),
-					  count, op, &cb);
-		if (!c)
-			return;
+	if (r->n_pieces == r->cap_pieces) {
+		r->cap_pieces = r->cap_pieces ? 2 * r->cap_pieces : 8;
+		r->pieces = realloc(r->pieces, r->cap_pieces * sizeof *r->pieces);
+		if (!r->pieces)
+			csd_abort(pe, "no memory for a reduction of %zu messages", r->cap_pieces);
 	}
-	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb);
+	r->pieces[r->n_pieces++] = (struct piece){ child, key, env };
+	if (r->how->streamable && r->n_pieces == 2) {
+		r->pieces[0].env = reducer_merge(pe, r->how, r->pieces, 2);
+		r->n_pieces = 1;
+	}
+}
 
-	reduction_take(pe, r, c->n_local, obj->ordinal, data);
+void reduction_take_message(struct pe *pe, struct reduction *r, CkIndex key, struct ck_env *env)
+{
+	keep_piece(pe, r, -1, key, env);
+	r->n_local_in++;
+}
+
+static void merge_pieces(struct pe *pe, struct reduction *r)
+{
+	r->acc = reducer_merge(pe, r->how, r->pieces, r->n_pieces);
+	r->n_pieces = 0;
+}
+
+/* ---- what children bring -------------------------------------------------------------------- */
+
+static void absorb_child(struct pe *pe, struct reduction *r, struct cmi_msg *m)
+{
+	reduction_absorb(r, values_of((struct ck_env *)m), false);
+	csd_msg_free(pe, m);
+}
+
+/* By child: that is the order in which they are combined. */
+static void keep_child(struct reduction *r, struct ck_env *env)
+{
+	struct cmi_msg **p = &r->early;
+
+	while (*p && ((struct ck_env *)*p)->root < env->root)
+		p = &(*p)->next;
+	env->head.next = *p;
+	*p = &env->head;
+}
+
+void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child)
+{
+	r->n_children_in++;
+	env->root = child;
+	if (r->how->merge)
+		keep_piece(pe, r, child, (CkIndex){ { 0, 0, 0 } }, env);
+	else if (r->how->ordered)
+		keep_child(r, env);
+	else
+		absorb_child(pe, r, &env->head);
+}
+
+void reduction_absorb_kept(struct pe *pe, struct reduction *r)
+{
+	if (r->how->merge)
+		merge_pieces(pe, r);
+	while (r->early) {
+		struct cmi_msg *m = r->early;
+
+		r->early = m->next;
+		absorb_child(pe, r, m);
+	}
+}
+
+void reduction_finish(struct pe *pe, struct reduction *r, const CkGenChare *type)
+{
+	if (r->how->finish)
+		r->acc = r->how->finish(pe, type, r->acc);
+}
+
+/* ---- what elements call --------------------------------------------------------------------- */
+
+static void advance(struct pe *pe, struct collection *c, struct reduction *r)
+{
 	if (!reduction_complete_here(c, r))
 		return;
 	if (r->exchanged)
 		exchange_start(pe, c, r, true);
 	else
 		tree_advance(pe, c, r, true);
+}
+
+static void check_contributor(struct pe *pe, const struct collection *c, const struct reducer *how,
+			      CkReduction op)
+{
+	if (CSD_UNLIKELY(!how))
+		csd_abort(pe, "CkContribute: there is no reduction %d", (int)op);
+	if (CSD_UNLIKELY(c->type->kind == CKGEN_MAINCHARE || c->type->kind == CKGEN_CHARE))
+		csd_abort(pe, "CkContribute: %s is a %s; only elements of arrays and groups "
+			  "contribute", c->type->name,
+			  c->type->kind == CKGEN_CHARE ? "singleton chare" : "main chare");
+}
+
+static void contribute_message(struct pe *pe, struct collection *c, struct ck_obj *obj,
+			       const struct reducer *how, const void *data, size_t count,
+			       CkReduction op, const CkCallback *cb)
+{
+	struct contributor from = { c->type, obj->index, pe->id,
+				    c->id ^ (uint64_t)obj->n_contributed << 44 };
+	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, 0, cb, pe->id, obj);
+
+	reduction_take_message(pe, r, index_key(c->type, obj->index), env);
+	advance(pe, c, r);
+}
+
+void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = obj_of(self);
+	struct collection *c = obj->coll;
+	const struct reducer *how = reducer_find(pe->node->ck, op);
+
+	check_contributor(pe, c, how, op);
+	if (op == CkReduction_nop)
+		count = 0;
+	if (CSD_UNLIKELY(c->type->kind == CKGEN_NODEGROUP)) {
+		c = nodegroup_contributes(pe, obj, data, count, op, &cb);
+		if (!c)
+			return;
+	}
+	if (CSD_UNLIKELY(how->merge != NULL)) {
+		contribute_message(pe, c, obj, how, data, count, op, &cb);
+		return;
+	}
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb, pe->id,
+					     obj);
+
+	reduction_take(pe, r, c->n_local, obj->ordinal, data);
+	advance(pe, c, r);
 }

@@ -208,14 +208,15 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 								 struct collection *c,
 								 struct ck_env *env)
 {
-	if (wire_op(env) >= CkReduction_N)
+	if (!reducer_find(pe->node->ck, wire_op(env)))
 		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
 	CkReduction op = (CkReduction)wire_op(env);
 	CkCallback cb = callback_of(c, env);
-	struct reduction *r = reduction_join(pe, c, wire_no(env), op, wire_count(env), &cb);
+	struct reduction *r = reduction_join(pe, c, wire_no(env), op, wire_count(env), &cb,
+					     env->head.src_pe, NULL);
 
 	if (!r->exchanged)
-		reduction_disagree(pe, c, r, op, wire_count(env), &cb);
+		reduction_disagree(pe, c, r, op, wire_count(env), &cb, env->head.src_pe, NULL);
 	return r;
 }
 

@@ -2,7 +2,9 @@
 /*
  * reduce_int.h: what the files of reductions share.
  *
- *	reducers.c         what combines: the operations
+ *	reducers.c         what combines: the operations, value by value
+ *	reduce_messages.c  what combines contributions of any length: set, concat, random, tuple
+ *	reduce_own.c       reducers that the program registers
  *	reduce.c           what counts: elements contribute, in any order, several reductions at a time
  *	reduce_exchange.c  a route: small results that every element gets; PEs swap partial results
  *	reduce_tree.c      a route: everything else; partial results go up to PE 0
@@ -13,15 +15,91 @@
 
 #include "ck_int.h"
 
-struct reducer {
-	const char *name;
-	CkDataType type;
-	bool ordered;             /* the result's bits depend on the order: index order, then */
-	/** acc[i] = acc[i] op in[i], or with in_first in[i] op acc[i]. NULL: there are no values. */
-	void (*combine)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
+/** Who contributed. */
+struct contributor {
+	const CkGenChare *type;   /* of the collection */
+	CkIndex index;
+	int pe;
+	uint64_t draw;            /* equal for all elements in one reduction: what CkReduction_random
+				   * draws from */
 };
 
-extern const struct reducer reducers[CkReduction_N];
+/** What combines: values, one by one, if it has `combine` or `own`; messages of any length, if it
+ * has `merge`; nothing, if it is CkReduction_nop. */
+struct reducer {
+	const char *name;
+	CkDataType type;          /* of the result */
+	uint32_t value_bytes;     /* 0: messages */
+	bool ordered;             /* the result's bits depend on the order: index order, then */
+	bool streamable;          /* messages are merged as they come */
+	/** acc[i] = acc[i] op in[i], or with in_first in[i] op acc[i]. */
+	void (*combine)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
+	CkValueReducerFn own;     /* the program's, in place of combine */
+	const void *identity;     /* a value that changes nothing */
+	/** Combine n messages, n > 1. Gives one of them or a new one; frees none. */
+	CkReducerFn merge;
+	/** A contribution of `count` bytes, or parts of a tuple, in the form that is merged; NULL: as
+	 * it is. */
+	struct ck_env *(*begin)(struct pe *pe, const struct contributor *from, const void *data,
+				uint64_t count);
+	/** The result from that form; takes and gives a message. NULL: as it is. */
+	struct ck_env *(*finish)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+};
+
+/* reducers.c; NULL: there is none with this number */
+const struct reducer *reducer_find(const struct ck_node *ck, uint32_t op);
+static inline const char *reducer_name(const struct pe *pe, uint32_t op)
+{
+	const struct reducer *how = reducer_find(pe->node->ck, op);
+
+	return how ? how->name : "an unknown reducer";
+}
+void reducer_combine_own(const struct reducer *how, void *acc, const void *in, size_t n,
+			 bool in_first);
+static inline void reducer_combine(const struct reducer *how, void *restrict acc,
+				   const void *restrict in, size_t n, bool in_first)
+{
+	if (CSD_LIKELY(how->combine != NULL))
+		how->combine(acc, in, n, in_first);
+	else
+		reducer_combine_own(how, acc, in, n, in_first);
+}
+
+/* reduce_messages.c */
+struct ck_env *set_begin(struct pe *pe, const struct contributor *from, const void *data,
+			 uint64_t bytes);
+struct ck_env *concat_begin(struct pe *pe, const struct contributor *from, const void *data,
+			    uint64_t bytes);
+struct ck_env *random_begin(struct pe *pe, const struct contributor *from, const void *data,
+			    uint64_t bytes);
+struct ck_env *tuple_begin(struct pe *pe, const struct contributor *from, const void *elems,
+			   uint64_t n);
+CkReductionMsg *set_merge(int n, CkReductionMsg **msgs);
+CkReductionMsg *concat_merge(int n, CkReductionMsg **msgs);
+CkReductionMsg *random_merge(int n, CkReductionMsg **msgs);
+CkReductionMsg *tuple_merge(int n, CkReductionMsg **msgs);
+struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+
+/** A message that waits to be merged with others. */
+struct piece {
+	int child;                /* that it came from; -1: an element of this PE */
+	CkIndex key;              /* of the element: its index, in a form that compares */
+	struct ck_env *env;       /* ours */
+};
+CkIndex index_key(const CkGenChare *type, CkIndex index);
+struct ck_env *reducer_begin(struct pe *pe, const struct reducer *how,
+			     const struct contributor *from, const void *data, uint64_t count);
+/** What somebody contributes, to be kept until it can be: its size, with what it points to, and a
+ * copy, which is valid where it is made. */
+size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *data,
+			  uint64_t count);
+void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
+		       uint64_t count);
+struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
+			     size_t n);
 
 /* Up to here PEs exchange. At 8 kB that beats the tree by 10 to 40 % with 2 to 8 PEs on 2 cores; at
  * 80 kB it is no better with 2 and worse with more, because every PE combines log2(PEs) times. */
@@ -35,8 +113,9 @@ struct reduction {
 	struct reduction *next;   /* of the collection, by number; or of the PE's spare ones */
 	uint32_t no;
 	CkReduction op;
-	uint64_t count;
-	size_t bytes;             /* of one contribution */
+	const struct reducer *how;
+	uint64_t count;           /* 0 for messages */
+	size_t bytes;             /* of one contribution; 0 for messages */
 	CkCallback cb;
 	bool exchanged;           /* route */
 	bool awaited;             /* the result comes to elements of this PE */
@@ -51,6 +130,12 @@ struct reduction {
 	uint64_t n_in_order, n_stashed;
 	char *stash;              /* n_local flags, then a place for each element; kept when spare */
 	size_t cap_stash;
+	struct piece *pieces;     /* messages that wait to be merged; kept when spare */
+	size_t n_pieces, cap_pieces;
+	/* Who opened it: an element of this PE, or a message from another. */
+	int from_pe;
+	bool from_element;
+	CkIndex from;
 };
 
 /* What travels, always a struct ck_env and: up the tree and as a result
@@ -77,10 +162,13 @@ static inline void *values_of(struct ck_env *env)
 
 /* reduce.c */
 struct reduction *reduction_find(struct collection *c, uint32_t no);
+/* from: the PE that says so; obj: the element, or NULL. */
 struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
-				 uint64_t count, const CkCallback *cb);
+				 uint64_t count, const CkCallback *cb, int from,
+				 const struct ck_obj *obj);
 _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
-				  CkReduction op, uint64_t count, const CkCallback *cb);
+				  CkReduction op, uint64_t count, const CkCallback *cb, int from,
+				  const struct ck_obj *obj);
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
 bool reduction_passed(const struct collection *c, uint32_t no);
 
@@ -93,13 +181,18 @@ void reduction_free(struct pe *pe, struct reduction *r);
 /* The contribution of one of the n_local members of this PE; r has its accumulator. */
 void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		    const void *data);
+/* The same for a message from reducer_begin, which is given away; key: index_key. */
+void reduction_take_message(struct pe *pe, struct reduction *r, CkIndex key, struct ck_env *env);
 /* The part of a child; those whose turn must be kept are absorbed when all are here. */
 void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child);
 void reduction_absorb_kept(struct pe *pe, struct reduction *r);
+/* At the root, when all is combined: the accumulator becomes what the callback gets. */
+void reduction_finish(struct pe *pe, struct reduction *r, const CkGenChare *type);
 
+/* Not for messages: what they are merged to is a message of its own. */
 static inline void reduction_make_acc(struct pe *pe, struct reduction *r)
 {
-	r->acc = callback_msg(pe, reducers[r->op].type, r->count, r->bytes);
+	r->acc = callback_msg(pe, r->how->type, r->count, r->bytes);
 }
 
 /* Combine values into the accumulator; in_first: they come before what it holds. */
@@ -108,7 +201,7 @@ static inline void reduction_absorb(struct reduction *r, const void *in, bool in
 	if (!r->bytes)
 		return;
 	if (r->any)
-		reducers[r->op].combine(values_of(r->acc), in, r->count, in_first);
+		reducer_combine(r->how, values_of(r->acc), in, r->count, in_first);
 	else
 		__builtin_memcpy(values_of(r->acc), in, r->bytes);
 	r->any = true;
@@ -120,9 +213,9 @@ static inline bool reduction_complete_here(const struct collection *c, const str
 }
 
 /** The route, chosen from what all PEs agree on. */
-static inline bool exchange_fits(const struct collection *c, const CkCallback *cb, size_t bytes)
+static inline bool exchange_fits(const struct collection *c, const struct reduction *r)
 {
-	return callback_is_all(cb, c->id) && bytes <= EXCHANGE_MOST_BYTES;
+	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES && !r->how->merge;
 }
 
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */

@@ -57,41 +57,10 @@ static void pass_up(struct pe *pe, struct collection *c, struct reduction *r)
 		reduction_close(pe, c, r);
 }
 
-static void absorb_child(struct pe *pe, struct reduction *r, struct cmi_msg *m)
+static void at_root(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
-	reduction_absorb(r, values_of((struct ck_env *)m), false);
-	csd_msg_free(pe, m);
-}
-
-/* By child: that is the order in which they are combined. */
-static void keep_child(struct reduction *r, struct ck_env *env)
-{
-	struct cmi_msg **p = &r->early;
-
-	while (*p && ((struct ck_env *)*p)->root < env->root)
-		p = &(*p)->next;
-	env->head.next = *p;
-	*p = &env->head;
-}
-
-void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child)
-{
-	r->n_children_in++;
-	env->root = child;
-	if (reducers[r->op].ordered)
-		keep_child(r, env);
-	else
-		absorb_child(pe, r, &env->head);
-}
-
-void reduction_absorb_kept(struct pe *pe, struct reduction *r)
-{
-	while (r->early) {
-		struct cmi_msg *m = r->early;
-
-		r->early = m->next;
-		absorb_child(pe, r, m);
-	}
+	reduction_finish(pe, r, c->type);
+	result_send(pe, c, r, in_handler);
 }
 
 /* Something has come, from our elements or from a child. */
@@ -105,7 +74,7 @@ void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool
 	if (pe->id != 0)
 		pass_up(pe, c, r);
 	else
-		result_send(pe, c, r, in_handler);
+		at_root(pe, c, r, in_handler);
 }
 
 void reduce_arrived(struct pe *pe, struct cmi_msg *m)
@@ -120,10 +89,13 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	int child = child_towards(pe, m->src_pe);
 
-	if (wire_op(env) >= CkReduction_N || child < 0)
+	const struct reducer *how = reducer_find(pe->node->ck, wire_op(env));
+
+	if (!how || child < 0)
 		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
 	struct reduction *r = reduction_join(pe, c, wire_no(env), (CkReduction)wire_op(env),
-					     head->count, callback_at(env));
+					     how->merge ? 0 : head->count, callback_at(env),
+					     m->src_pe, NULL);
 
 	reduction_take_child(pe, r, env, child);
 	tree_advance(pe, c, r, false);

@@ -2,13 +2,20 @@
 /*
  * reducers.c: what combines: the table of operations, each a loop over two arrays. A reducer
  * knows neither elements nor PEs. Built with -O3: its loops are what the vectoriser is for.
+ * Reducers of messages are in reduce_messages.c, the program's own in reduce_own.c.
  */
 #include "reduce_int.h"
 
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
 /* The loops are written twice, because only the accumulator may be written: `in` is often a
  * message that stays in another core's cache. `a` always comes before `b`: then all PEs get
- * the same bits whichever of two partial results each of them holds. */
-#define DEFINE_OP(name, T, expr)                                                        \
+ * the same bits whichever of two partial results each of them holds.
+ * T is the type in memory, W the one to compute with: unsigned for whole numbers, which then wrap
+ * (a product of two unsigned shorts as ints would overflow). */
+#define DEFINE_OP(name, T, W, expr)                                                     \
 	static void name(void *restrict acc_, const void *restrict in_, size_t n,       \
 			 bool in_first)                                                 \
 	{                                                                               \
@@ -16,62 +23,142 @@
 		const T *restrict in = in_;                                             \
 		if (in_first) {                                                         \
 			for (size_t i = 0; i < n; i++) {                                \
-				T a = in[i], b = acc[i];                                \
+				W a = (W)in[i], b = (W)acc[i];                          \
 				acc[i] = (T)(expr);                                     \
 			}                                                               \
 		} else {                                                                \
 			for (size_t i = 0; i < n; i++) {                                \
-				T a = acc[i], b = in[i];                                \
+				W a = (W)acc[i], b = (W)in[i];                          \
 				acc[i] = (T)(expr);                                     \
 			}                                                               \
 		}                                                                       \
 	}
-#define DEFINE_OPS(op, expr)                                            \
-	DEFINE_OP(op##_int, int, expr)                                  \
-	DEFINE_OP(op##_long, long, expr)                                \
-	DEFINE_OP(op##_float, float, expr)                              \
-	DEFINE_OP(op##_double, double, expr)
 
-DEFINE_OPS(sum, a + b)
-DEFINE_OPS(product, a * b)
-DEFINE_OPS(max, a > b ? a : b)
-DEFINE_OPS(min, a < b ? a : b)
-DEFINE_OP(logical_and_int, int, a && b)
-DEFINE_OP(logical_or_int, int, a || b)
-DEFINE_OP(bitvec_and_int, int, a & b)
-DEFINE_OP(bitvec_or_int, int, a | b)
+/* X(name, type in memory, type to compute with, CkDataType, least, most, ordered) */
+#define NUMBER_TYPES(X)                                                                  \
+	X(char, char, unsigned, CK_CHAR, CHAR_MIN, CHAR_MAX, false)                      \
+	X(short, short, unsigned, CK_SHORT, SHRT_MIN, SHRT_MAX, false)                   \
+	X(int, int, unsigned, CK_INT, INT_MIN, INT_MAX, false)                           \
+	X(long, long, unsigned long, CK_LONG, LONG_MIN, LONG_MAX, false)                 \
+	X(long_long, long long, unsigned long long, CK_LONGLONG, LLONG_MIN, LLONG_MAX, false) \
+	X(uchar, unsigned char, unsigned, CK_UCHAR, 0, UCHAR_MAX, false)                 \
+	X(ushort, unsigned short, unsigned, CK_USHORT, 0, USHRT_MAX, false)              \
+	X(uint, unsigned, unsigned, CK_UINT, 0, UINT_MAX, false)                         \
+	X(ulong, unsigned long, unsigned long, CK_ULONG, 0, ULONG_MAX, false)            \
+	X(ulong_long, unsigned long long, unsigned long long, CK_ULONGLONG, 0, ULLONG_MAX, false) \
+	X(float, float, float, CK_FLOAT, -HUGE_VALF, HUGE_VALF, true)                    \
+	X(double, double, double, CK_DOUBLE, -HUGE_VAL, HUGE_VAL, true)
+#define DEFINE_NUMBER_OPS(name, T, W, data, least, most, ordered)       \
+	DEFINE_OP(sum_##name, T, W, a + b)                              \
+	DEFINE_OP(product_##name, T, W, a * b)                          \
+	DEFINE_OP(max_##name, T, T, a > b ? a : b)                      \
+	DEFINE_OP(min_##name, T, T, a < b ? a : b)
+NUMBER_TYPES(DEFINE_NUMBER_OPS)
 
-#define OP(name, type, ordered) [CkReduction_##name] = { #name, type, ordered, name }
-const struct reducer reducers[CkReduction_N] = {
-	[CkReduction_nop] = { "nop", CK_NOTYPE, false, NULL },
-	OP(sum_int, CK_INT, false), OP(sum_long, CK_LONG, false),
-	OP(sum_float, CK_FLOAT, true), OP(sum_double, CK_DOUBLE, true),
-	OP(product_int, CK_INT, false), OP(product_long, CK_LONG, false),
-	OP(product_float, CK_FLOAT, true), OP(product_double, CK_DOUBLE, true),
-	OP(max_int, CK_INT, false), OP(max_long, CK_LONG, false),
-	OP(max_float, CK_FLOAT, true), OP(max_double, CK_DOUBLE, true),
-	OP(min_int, CK_INT, false), OP(min_long, CK_LONG, false),
-	OP(min_float, CK_FLOAT, true), OP(min_double, CK_DOUBLE, true),
-	OP(logical_and_int, CK_INT, false), OP(logical_or_int, CK_INT, false),
-	OP(bitvec_and_int, CK_INT, false), OP(bitvec_or_int, CK_INT, false),
+/* X(name, type, CkDataType, all bits set) */
+#define TRUTH_TYPES(X) X(int, int, CK_INT, -1) X(bool, bool, CK_BOOL, true)
+#define DEFINE_TRUTH_OPS(name, T, data, ones)           \
+	DEFINE_OP(logical_and_##name, T, T, a && b)     \
+	DEFINE_OP(logical_or_##name, T, T, a || b)      \
+	DEFINE_OP(logical_xor_##name, T, T, !a != !b)   \
+	DEFINE_OP(bitvec_and_##name, T, T, a & b)       \
+	DEFINE_OP(bitvec_or_##name, T, T, a | b)        \
+	DEFINE_OP(bitvec_xor_##name, T, T, a ^ b)
+TRUTH_TYPES(DEFINE_TRUTH_OPS)
+
+/* T. Chan, G. Golub, R. LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample
+ * Variances, 1979. */
+static CkReductionStatistics both(CkReductionStatistics a, CkReductionStatistics b)
+{
+	double n = (double)(a.count + b.count), d = b.mean - a.mean;
+
+	if (!a.count || !b.count)
+		return a.count ? a : b;
+	return (CkReductionStatistics){
+		.count = a.count + b.count,
+		.mean = a.mean + d * ((double)b.count / n),
+		.m2 = a.m2 + b.m2 + d * d * ((double)a.count * (double)b.count / n),
+	};
+}
+
+static void statistics(void *restrict acc_, const void *restrict in_, size_t n, bool in_first)
+{
+	CkReductionStatistics *restrict acc = acc_;
+	const CkReductionStatistics *restrict in = in_;
+
+	for (size_t i = 0; i < n; i++)
+		acc[i] = in_first ? both(in[i], acc[i]) : both(acc[i], in[i]);
+}
+
+#define OP(op, T, data, is_ordered, neutral)                                            \
+	[CkReduction_##op] = { .name = #op, .type = data, .value_bytes = sizeof(T),     \
+			       .ordered = is_ordered, .combine = op,                    \
+			       .identity = &(const T){ neutral } },
+#define NUMBER_ROWS(name, T, W, data, least, most, ordered)     \
+	OP(sum_##name, T, data, ordered, 0)                     \
+	OP(product_##name, T, data, ordered, 1)                 \
+	OP(max_##name, T, data, ordered, least)                 \
+	OP(min_##name, T, data, ordered, most)
+#define TRUTH_ROWS(name, T, data, ones)                         \
+	OP(logical_and_##name, T, data, false, 1)               \
+	OP(logical_or_##name, T, data, false, 0)                \
+	OP(logical_xor_##name, T, data, false, 0)               \
+	OP(bitvec_and_##name, T, data, false, ones)             \
+	OP(bitvec_or_##name, T, data, false, 0)                 \
+	OP(bitvec_xor_##name, T, data, false, 0)
+#define MESSAGES(op, data)                                             \
+	[CkReduction_##op] = { .name = #op, .type = data, .begin = op##_begin,  \
+			       .merge = op##_merge, .finish = op##_finish },
+static const struct reducer reducers[CkReduction_N] = {
+	[CkReduction_nop] = { .name = "nop", .type = CK_NOTYPE },
+	NUMBER_TYPES(NUMBER_ROWS)
+	TRUTH_TYPES(TRUTH_ROWS)
+	OP(statistics, CkReductionStatistics, CK_STATISTICS, true, 0)
+	MESSAGES(set, CK_SET)
+	MESSAGES(concat, CK_BYTE)
+	MESSAGES(random, CK_BYTE)
+	MESSAGES(tuple, CK_TUPLE)
+};
+
+const struct reducer *reducer_find(const struct ck_node *ck, uint32_t op)
+{
+	if (CSD_LIKELY(op < CkReduction_N))
+		return &reducers[op];
+	op -= CkReduction_N;
+	return op < (uint32_t)ck->n_reducers ? &ck->reducers[op] : NULL;
+}
+
+/* ---- types of data ---------------------------------------------------------------------------- */
+
+static const struct { const char *name; size_t bytes; } data_types[] = {
+	[CK_NOTYPE] = { "nothing", 0 },
+	[CK_BYTE] = { "bytes", 1 },
+	[CK_CHAR] = { "char", sizeof(char) },
+	[CK_SHORT] = { "short", sizeof(short) },
+	[CK_INT] = { "int", sizeof(int) },
+	[CK_LONG] = { "long", sizeof(long) },
+	[CK_LONGLONG] = { "long long", sizeof(long long) },
+	[CK_UCHAR] = { "unsigned char", sizeof(char) },
+	[CK_USHORT] = { "unsigned short", sizeof(short) },
+	[CK_UINT] = { "unsigned", sizeof(unsigned) },
+	[CK_ULONG] = { "unsigned long", sizeof(long) },
+	[CK_ULONGLONG] = { "unsigned long long", sizeof(long long) },
+	[CK_FLOAT] = { "float", sizeof(float) },
+	[CK_DOUBLE] = { "double", sizeof(double) },
+	[CK_BOOL] = { "bool", sizeof(bool) },
+	[CK_STATISTICS] = { "statistics", sizeof(CkReductionStatistics) },
+	[CK_SET] = { "a set", 0 },
+	[CK_TUPLE] = { "a tuple", 0 },
 };
 
 size_t data_type_bytes(CkDataType type)
 {
-	static const size_t bytes[] = { [CK_NOTYPE] = 0, [CK_INT] = sizeof(int),
-		[CK_LONG] = sizeof(long), [CK_FLOAT] = sizeof(float),
-		[CK_DOUBLE] = sizeof(double), [CK_BYTE] = 1 };
-
-	return type <= CK_BYTE ? bytes[type] : 0;
+	return (unsigned)type <= CK_TUPLE ? data_types[type].bytes : 0;
 }
 
 const char *data_type_name(CkDataType type)
 {
-	static const char *const name[] = { [CK_NOTYPE] = "nothing", [CK_INT] = "int",
-		[CK_LONG] = "long", [CK_FLOAT] = "float", [CK_DOUBLE] = "double",
-		[CK_BYTE] = "bytes" };
-
-	return type <= CK_BYTE ? name[type] : "an unknown type";
+	return (unsigned)type <= CK_TUPLE ? data_types[type].name : "an unknown type";
 }
 
 bool data_as(CkReductionMsg *m, CkDataType type)

@@ -136,6 +136,7 @@ void unregister_program(struct node *node)
 {
 	free(node->ck->modules);
 	free(node->ck->chares);
+	free(node->ck->reducers);
 }
 
 int chare_number(const struct ck_node *ck, const CkGenChare *type)

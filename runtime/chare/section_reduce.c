@@ -63,6 +63,7 @@ static void advance(struct pe *pe, struct section *s, struct reduction *r)
 		pass_up(pe, s, r);
 		return;
 	}
+	reduction_finish(pe, r, s->coll->type);
 	r->done = true;
 	fire(pe, s);
 }
@@ -76,7 +77,7 @@ _Noreturn static void disagree(struct pe *pe, const struct section *s, const str
 	callback_describe(pe, cb, is, sizeof is);
 	csd_abort(pe, "members of a section of %s disagree in reduction %u: %llu x %s to %s, and "
 		  "%llu x %s to %s", s->coll->type->name, r->no, (unsigned long long)r->count,
-		  reducers[r->op].name, was, (unsigned long long)count, reducers[op].name, is);
+		  r->how->name, was, (unsigned long long)count, reducer_name(pe, op), is);
 }
 
 /* Find or open reduction `no`; all must mean the same by it. */
@@ -87,7 +88,9 @@ static struct reduction *join(struct pe *pe, struct section *s, uint32_t no, CkR
 
 	if (!r || r->no != no) {
 		r = reduction_open(pe, p, no, op, count, cb);
-		reduction_make_acc(pe, r);
+		callback_check(pe, cb, r->how, count, s->coll->type);
+		if (!r->how->merge)
+			reduction_make_acc(pe, r);
 	}
 	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
 		disagree(pe, s, r, op, count, cb);
@@ -108,10 +111,12 @@ void section_part(struct pe *pe, struct section *s, struct ck_env *env)
 	const CkReductionMsg *head = payload_of(env);
 	int child = child_of(s, env->head.src_pe);
 
-	if (wire_op(env) >= CkReduction_N || child < 0)
+	const struct reducer *how = reducer_find(pe->node->ck, wire_op(env));
+
+	if (!how || child < 0)
 		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
-	struct reduction *r = join(pe, s, wire_no(env), (CkReduction)wire_op(env), head->count,
-				   callback_at(env));
+	struct reduction *r = join(pe, s, wire_no(env), (CkReduction)wire_op(env),
+				   how->merge ? 0 : head->count, callback_at(env));
 
 	reduction_take_child(pe, r, env, child);
 	advance(pe, s, r);
@@ -144,10 +149,29 @@ static struct section_member *member_of(struct pe *pe, struct section *s, CkInde
 	return m;
 }
 
+static void contribute_message(struct pe *pe, struct section *s, struct section_member *m,
+			       const struct reducer *how, const void *data, uint64_t count,
+			       CkReduction op, const CkCallback *cb)
+{
+	struct contributor from = { s->coll->type, m->index, pe->id,
+				    s->id ^ (uint64_t)m->n_contributed << 44 };
+	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
+	struct reduction *r = join(pe, s, m->n_contributed++, op, 0, cb);
+
+	reduction_take_message(pe, r, index_key(s->coll->type, m->index), env);
+	advance(pe, s, r);
+}
+
 static void contribute(struct pe *pe, struct section *s, CkIndex index, const void *data,
 		       uint64_t count, CkReduction op, const CkCallback *cb)
 {
 	struct section_member *m = member_of(pe, s, index);
+	const struct reducer *how = reducer_find(pe->node->ck, op);
+
+	if (how->merge) {
+		contribute_message(pe, s, m, how, data, count, op, cb);
+		return;
+	}
 	struct reduction *r = join(pe, s, m->n_contributed++, op, count, cb);
 
 	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
@@ -168,13 +192,13 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 static void contribute_later(struct pe *pe, struct section *s, CkIndex index, const void *data,
 			     uint64_t count, CkReduction op, const CkCallback *cb)
 {
-	size_t bytes = count * data_type_bytes(reducers[op].type);
-	struct ck_env *env = callback_msg(pe, reducers[op].type, count, bytes);
+	const struct reducer *how = reducer_find(pe->node->ck, op);
+	struct ck_env *env = callback_msg(pe, how->type, count,
+					  contribution_bytes(pe, how, data, count));
 	CkReductionMsg *head = payload_of(env);
 
 	head->no = (uint32_t)op;
-	if (bytes)
-		memcpy(head + 1, data, bytes);
+	contribution_copy(pe, how, head + 1, data, count);
 	*callback_at(env) = *cb;
 	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
 	env->head.src_pe = pe->id;
@@ -196,7 +220,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	struct pe *pe = ck_self();
 	const struct ck_obj *obj = obj_of(self);
 
-	if (CSD_UNLIKELY((unsigned)op >= CkReduction_N))
+	if (CSD_UNLIKELY(!reducer_find(pe->node->ck, op)))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
 	section_check(pe, section.id);
 	if (CSD_UNLIKELY(section.coll != obj->coll->id))

@@ -54,8 +54,67 @@ static void act_bad_call(const char *what)
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
 }
 
+/* Every type but the one that is given: doubles, and ints to doubles. */
+static void act_want(const char *type)
+{
+	static const struct { const char *name; CkCallback (*cb)(CProxy_Main); } wants[] = {
+		{ "chars", Main_cb_want_chars },
+		{ "shorts", Main_cb_want_shorts },
+		{ "ints", Main_cb_oneInt },
+		{ "longs", Main_cb_want_longs },
+		{ "longLongs", Main_cb_want_longLongs },
+		{ "uchars", Main_cb_want_uchars },
+		{ "ushorts", Main_cb_want_ushorts },
+		{ "uints", Main_cb_want_uints },
+		{ "ulongs", Main_cb_want_ulongs },
+		{ "ulongLongs", Main_cb_want_ulongLongs },
+		{ "floats", Main_cb_want_floats },
+		{ "doubles", Main_cb_want_doubles },
+		{ "bools", Main_cb_want_bools },
+	};
+	double d = 1;
+	int i = 1;
+
+	for (size_t k = 0; k < sizeof wants / sizeof *wants; k++) {
+		if (!is(wants[k].name, type))
+			continue;
+		if (is(type, "doubles"))
+			CkCallbackSendTyped(wants[k].cb(mainProxy), CK_INT, &i, 1);
+		else
+			CkCallbackSendTyped(wants[k].cb(mainProxy), CK_DOUBLE, &d, 1);
+	}
+}
+
 /* Elements disagree about one reduction: in its operation, its size, its target, or in a target
  * that lets it go another way. */
+static void contribute_more(void *self, const char *what, int odd)
+{
+	int v[2] = { 1, 1 };
+	CkTupleElement e[2] = { { CkReduction_sum_int, 1, v },
+				{ odd ? CkReduction_min_int : CkReduction_max_int, 2, v } };
+	CkTupleElement nested = { CkReduction_tuple, 2, e };
+
+	if (is(what, "reduce-tuple"))
+		CkContributeTuple(self, e, 2, CkCallbackIgnore());
+	else if (is(what, "scan-kind"))
+		CkScan(self, v, 1, CkReduction_sum_int, odd, CkCallbackIgnore());
+	else if (is(what, "scan-op"))
+		CkScan(self, v, 4, CkReduction_concat, CK_SCAN_INCLUSIVE, CkCallbackIgnore());
+	else if (is(what, "scan-type"))
+		CkScan(self, v, 1, CkReduction_sum_int, CK_SCAN_INCLUSIVE,
+		       Main_cb_want_floats(mainProxy));
+	else if (is(what, "contribute-set"))
+		CkContribute(self, v, 4, CkReduction_set, Main_cb_oneInt(mainProxy));
+	else if (is(what, "contribute-tuple"))
+		CkContribute(self, &nested, 1, CkReduction_tuple, CkCallbackIgnore());
+	else if (is(what, "contribute-unknown"))
+		CkContribute(self, v, 1, CkReduction_most, CkCallbackIgnore());
+	else if (is(what, "contribute-noname"))
+		CkContribute(self, v, 1, CkReducer("nobody's"), CkCallbackIgnore());
+	else if (is(what, "contribute-late"))
+		CkRegisterValueReducer("late", 4, NULL, NULL, false);
+}
+
 static void contribute(void *self, const char *what, int odd)
 {
 	int v[2] = { 1, 1 };
@@ -67,6 +126,14 @@ static void contribute(void *self, const char *what, int odd)
 		cb = CkCallbackIgnore();
 	else if (odd && is(what, "reduce-route"))
 		cb = Cell_cb_run_all(cells);
+	if (is(what, "reduce-count"))
+		cb = Main_cb_ints(mainProxy);
+	if (strncmp(what, "reduce-", 7) != 0 || is(what, "reduce-tuple")) {
+		contribute_more(self, what, odd);
+		return;
+	}
+	if (is(what, "reduce-type"))
+		cb = Main_cb_want_doubles(mainProxy);
 	CkContribute(self, v, odd && is(what, "reduce-count") ? 2 : 1, op, cb);
 }
 
@@ -90,6 +157,8 @@ static void act(const char *what)
 	} else if (is(what, "keep-twice")) {
 		CkKeepMsg();
 		CkKeepMsg();
+	} else if (strncmp(what, "want-", 5) == 0) {
+		act_want(what + 5);
 	} else {
 		act_bad_call(what);
 	}
@@ -122,6 +191,18 @@ void Cell_on_act(Cell *self, const char *what)
 
 static void reached(void) { CkExit(99); }
 void Main_on_oneInt(Main *self, int x) { (void)self, (void)x; reached(); }
+void Main_on_want_chars(Main *self, char x) { (void)self, (void)x; reached(); }
+void Main_on_want_shorts(Main *self, short x) { (void)self, (void)x; reached(); }
+void Main_on_want_longs(Main *self, long x) { (void)self, (void)x; reached(); }
+void Main_on_want_longLongs(Main *self, long long x) { (void)self, (void)x; reached(); }
+void Main_on_want_uchars(Main *self, unsigned char x) { (void)self, (void)x; reached(); }
+void Main_on_want_ushorts(Main *self, unsigned short x) { (void)self, (void)x; reached(); }
+void Main_on_want_uints(Main *self, unsigned x) { (void)self, (void)x; reached(); }
+void Main_on_want_ulongs(Main *self, unsigned long x) { (void)self, (void)x; reached(); }
+void Main_on_want_ulongLongs(Main *self, unsigned long long x) { (void)self, (void)x; reached(); }
+void Main_on_want_floats(Main *self, float x) { (void)self, (void)x; reached(); }
+void Main_on_want_doubles(Main *self, double x) { (void)self, (void)x; reached(); }
+void Main_on_want_bools(Main *self, bool x) { (void)self, (void)x; reached(); }
 void Main_on_twoInts(Main *self, int x, int y) { (void)self, (void)x, (void)y; reached(); }
 void Main_on_ints(Main *self, int n, const int *v) { (void)self, (void)n, (void)v; reached(); }
 void Main_on_plain(Main *self, int x) { (void)self, (void)x; reached(); }
@@ -145,7 +226,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		CkContributeBarrier(self, CkCallbackExit());
 	members = Member_ckNew();
 	cells = Cell_ckNew(CkDims(2, 2));
-	if (strncmp(what, "reduce-", 7) == 0)
+	if (strncmp(what, "reduce-", 7) == 0 || strncmp(what, "scan-", 5) == 0 ||
+	    strncmp(what, "contribute-", 11) == 0)
 		Cell_act_all(cells, what);
 	else if (is(what, "sleep"))
 		CkPrintf("pid of node 0: %d\n", (int)getpid());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reductions: every operation against a serial answer, on arrays smaller and larger than the
- * number of PEs. Each element contributes to all reductions of an array in one go, some
+ * reductions: operations of four types against a serial answer (reducers has all types), on arrays
+ * smaller and larger than the number of PEs. Each element contributes to all reductions of an array in one go, some
  * elements much later than others, so that many are open at a time. The k-th operation
  * reduces k values, which tells the results apart. Floating-point sums are printed in full
  * and must be equal in equal runs, and within one run.
@@ -13,7 +13,7 @@
 
 #include "reductions.decl.h"
 
-enum { ROUNDS = 3, DELAY = 100, N_OPS = CkReduction_N - 1 };
+enum { ROUNDS = 3, DELAY = 100, N_OPS = CkReduction_bitvec_or_int };
 static const int sizes[] = { 1, 2, 3, 5, 16, 40 };
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 enum { PER_ARRAY = ROUNDS * N_OPS + 6 };
