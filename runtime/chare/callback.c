@@ -174,6 +174,8 @@ void callback_check(struct pe *pe, const CkCallback *cb, const struct reducer *h
 {
 	if (CSD_LIKELY(cb->want == CK_NOTYPE) || how->type == CK_BYTE)
 		return;
+	if (cb->kind == CB_FUNCTION || cb->kind == CB_FUTURE || cb->kind == CB_THREAD)
+		return; /* no entry method: check_wanted looks when it is fired */
 	const CkGenEntry *e = &target_type(pe, cb)->entries[cb->entry];
 
 	if (how->type != e->want || (!e->want_array && count != e->want_count))
