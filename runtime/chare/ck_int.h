@@ -24,8 +24,9 @@
  * A call of an element travels with the element's place in the array, because the sender has to
  * compute it anyway; `index` holds only what waits at the sender for the array's extents, and
  * the extents themselves in a creation. `root` is that of a broadcast's tree; a creation needs
- * none, because the PE that made the collection is in its id. `call` is entry, flags and spare as one word: below the
- * number of entries it is a plain call of one that exists (deliver.c).
+ * none, because the PE that made the collection is in its id. `call` is entry, flags and spare as
+ * one word: below the number of entries it is a plain call of one that exists (deliver.c). In a
+ * [sync] call head.prio says who waits for the answer (sync.c).
  */
 struct ck_env {
 	struct cmi_msg head;
@@ -46,8 +47,7 @@ struct ck_env {
 	union {
 		struct {
 			_Atomic uint32_t refs; /* holders; 1 while the message has one owner */
-			int32_t refnum;        /* the program's: CkGetRefNum; of a [sync] call the PE that
-						* waits: its slot for the answer is head.prio */
+			int32_t refnum;        /* the program's: CkGetRefNum */
 		};
 		uint64_t refs_and_refnum;      /* in one store: 1 is one holder, number 0 */
 	};
@@ -161,7 +161,7 @@ struct ck_node {
 	int n_reducers;
 	int h_reduce, h_exchange, h_result, h_due, h_scan;
 	int h_section, h_section_ctl;
-	int h_when, h_future;
+	int h_when, h_future, h_answer;
 	int h_chare_new, h_chare_call, h_doomed, h_seed_load;
 	int h_node_create, h_node_call, h_node_bcast, h_node_immediate, h_node_contribute;
 	pthread_mutex_t print_lock; /* one write at a time per node */
@@ -228,6 +228,8 @@ struct ck_pe {
 	struct ck_extra *spare_extras;
 	struct ck_slot *slots;    /* [n_slots]: futures of this PE (future.c) */
 	uint32_t n_slots, free_slot;
+	struct ck_call *calls;    /* [n_calls]: [sync] calls that wait for their answers (sync.c) */
+	uint32_t n_calls, free_call;
 	struct collection none;   /* of no id */
 };
 
@@ -469,14 +471,13 @@ void thread_ended(struct pe *pe, struct ck_obj *obj);
 void threads_drop(struct pe *pe);
 
 /* sync.c */
+void answer_arrived(struct pe *pe, struct cmi_msg *m);
+void calls_fini(struct pe *pe);
 void sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 
 /* future.c */
 void future_arrived(struct pe *pe, struct cmi_msg *m);
 void future_fire(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-uint32_t answer_slot(struct pe *pe);
-struct ck_env *answer_wait(struct pe *pe, uint32_t slot); /* and gives the slot back */
-void answer_send(struct pe *pe, int dst_pe, uint32_t slot, struct ck_env *env);
 void slots_fini(struct pe *pe);
 
 /* reduce.c and its routes (reduce_int.h) */

@@ -3,8 +3,7 @@
  * future.c: a value that will be there. A future lives on the PE that made it; threads of that
  * PE wait for it, any PE sends the value, as a message. Each wait gives a reference to the one
  * message. Slots are used again: the upper half of a future's id counts the uses, so that what
- * comes late for a released future is found out. A [sync] call waits in a slot, too; it has no
- * such count, because it cannot be given up.
+ * comes late for a released future is found out.
  */
 #include "../scheduler/cth.h"
 #include "ck_int.h"
@@ -25,7 +24,7 @@ struct ck_slot {
 	struct waiter *first, *last;
 	uint32_t use;             /* of this slot, from 1 */
 	uint32_t next;            /* free ones; 0: none */
-	bool open, call;          /* in use; by a [sync] call */
+	bool open;
 };
 
 /* What a value's envelope has for `place`: this, or a number made of its message type's name. */
@@ -51,7 +50,7 @@ static void grow(struct pe *pe)
 	ck->n_slots = n;
 }
 
-static uint32_t slot_open(struct pe *pe, bool call)
+static uint32_t slot_open(struct pe *pe)
 {
 	struct ck_pe *ck = pe->ck;
 
@@ -63,7 +62,6 @@ static uint32_t slot_open(struct pe *pe, bool call)
 	ck->free_slot = s->next;
 	s->use++;
 	s->open = true;
-	s->call = call;
 	return no;
 }
 
@@ -111,26 +109,21 @@ static void suspend(struct ck_slot *s, struct waiter *me)
 /* ---- values ------------------------------------------------------------------------------------------- */
 
 /* A message that came packed is unpacked for the first who knows its type: nobody has it yet. */
-static void unpack(struct ck_slot *s, const CkGenMessage *type)
+static void unpack(struct pe *pe, struct ck_slot *s, const CkGenMessage *type)
 {
-	if (!type || !(s->value->flags & CK_ENV_PACKED))
-		return;
-	uint64_t place = s->value->place;
-
-	s->value = env_of(type->unpack(payload_of(s->value)));
-	s->value->flags = 0;
-	s->value->place = place;
+	if (type && (s->value->flags & CK_ENV_PACKED))
+		s->value = message_unpack(pe, type, s->value);
+	s->value->head.mark = OWNER_PROGRAM;
 }
 
 /* All get theirs before the first goes on: it may release the future. */
-static void value_came(struct ck_slot *s, struct ck_env *env)
+static void value_came(struct pe *pe, struct ck_slot *s, struct ck_env *env)
 {
 	struct waiter *w = s->first, *next;
 
 	s->first = NULL;
 	s->value = env;
-	if (w)
-		unpack(s, w->type);
+	unpack(pe, s, w ? w->type : NULL);
 	for (struct waiter *i = w; i; i = i->next)
 		i->value = reference(s->value);
 	for (; w; w = next) {
@@ -145,49 +138,21 @@ void future_arrived(struct pe *pe, struct cmi_msg *m)
 	uint32_t no = (uint32_t)env->coll, use = (uint32_t)(env->coll >> 32);
 	struct ck_slot *s = &pe->ck->slots[no];
 
-	if (no >= pe->ck->n_slots || !s->open || (!s->call && s->use != use))
+	if (no >= pe->ck->n_slots || !s->open || s->use != use)
 		csd_abort(pe, "PE %d sent a value to a future that has been released", m->src_pe);
-	if (s->call) {
-		struct waiter *w = s->first;
-
-		s->first = NULL;
-		w->value = env;
-		CthResume(w->thread);
-		return;
-	}
 	if (s->value)
 		csd_abort(pe, "PE %d sent a second value to a future; release it and make a new one",
 			  m->src_pe);
-	value_came(s, env);
+	value_came(pe, s, env);
 }
 
 static void send_value(struct pe *pe, int dst_pe, uint64_t id, uint64_t what, struct ck_env *env)
 {
 	env->coll = id;
 	env->place = what;
-	env->head.route = (struct cmi_msg){ .handler = (uint16_t)pe->node->ck->h_future }.route;
+	env->head.route = (struct cmi_msg){ .handler = (uint16_t)pe->node->ck->h_future,
+					    .mark = OWNER_SENT }.route;
 	csd_send(pe, dst_pe, &env->head);
-}
-
-/* ---- [sync] calls (sync.c) ---------------------------------------------------------------------------- */
-
-uint32_t answer_slot(struct pe *pe)
-{
-	return slot_open(pe, true);
-}
-
-struct ck_env *answer_wait(struct pe *pe, uint32_t no)
-{
-	struct waiter me = { NULL, NULL, NULL, NULL };
-
-	suspend(&pe->ck->slots[no], &me);
-	slot_close(pe, no);
-	return me.value;
-}
-
-void answer_send(struct pe *pe, int dst_pe, uint32_t slot, struct ck_env *env)
-{
-	send_value(pe, dst_pe, slot, DATA, env);
 }
 
 /* ---- futures -------------------------------------------------------------------------------------------- */
@@ -210,7 +175,7 @@ static struct ck_slot *slot_of(struct pe *pe, const char *what, CkFuture f)
 CkFuture CkCreateFutureTyped(CkDataType type)
 {
 	struct pe *pe = ck_self();
-	uint32_t no = slot_open(pe, false);
+	uint32_t no = slot_open(pe);
 
 	return (CkFuture){ (uint64_t)pe->ck->slots[no].use << 32 | no, pe->id, (int32_t)type };
 }
@@ -241,7 +206,7 @@ static struct ck_env *wait_for(struct pe *pe, const char *what, CkFuture f, cons
 	struct waiter me = { NULL, type, NULL, NULL };
 
 	if (s->value) {
-		unpack(s, type);
+		unpack(pe, s, type);
 		return reference(s->value);
 	}
 	if (!CthSelf())
@@ -278,6 +243,8 @@ static struct ck_env *give(struct pe *pe, void *msg)
 			  "NULL, 0) says that something has happened");
 	struct ck_env *env = env_of(msg);
 
+	if (pe->node->check)
+		owner_check_use(pe, env, "CkSendToFuture");
 	if (env == pe->ck->now.env)
 		pe->ck->now.env = NULL;
 	/* Acquire: as in env_unref, the others' reads of it are over. */
@@ -333,11 +300,8 @@ void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 	struct pe *pe = ck_self();
 	struct ck_env *env = give(pe, msg);
 
-	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node) {
-		env = env_of(type->pack(msg));
-		env->call = 0;
-		env->flags = CK_ENV_PACKED;
-	}
+	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node)
+		env = message_pack(pe, type, env);
 	send_message(pe, f, env, type_number(type));
 }
 

@@ -41,6 +41,7 @@ static int ck_node_start(struct node *node)
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_when = csd_register(node, "ck.when", when_arrived);
 	ck->h_future = csd_register(node, "ck.future", future_arrived);
+	ck->h_answer = csd_register(node, "ck.answer", answer_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
 	ck->h_fence = csd_register(node, "ck.fence", fence_arrived);
@@ -135,6 +136,7 @@ static void ck_pe_stop(struct pe *pe)
 	seed_fini(pe);
 	coll_fini(pe);
 	slots_fini(pe);
+	calls_fini(pe);
 	reduce_pe_fini(pe);
 	scan_pe_fini(pe);
 	free(pe->ck);

@@ -104,6 +104,8 @@ static void drop(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
 	memcpy(&r, state, sizeof r);
 	if (r.now.obj && r.now.env)
 		env_unref(pe, r.now.env);
+	pe->ck->unpacked = r.unpacked;
+	pup_forget(pe);
 }
 
 /* The messages of threads that still wait when the job ends. */
