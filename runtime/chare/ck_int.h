@@ -389,6 +389,8 @@ void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m);
  * NULL: the contribution went to the node's first PE. */
 struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *obj, const void *data,
 					 uint64_t count, CkReduction op, const CkCallback *cb);
+void nodegroup_keep(struct ck_obj *obj, struct ck_env *env);
+void nodegroup_pe_fini(struct pe *pe);
 void nodegroup_node_fini(struct node *node);
 
 /* callback.c */
@@ -462,6 +464,8 @@ bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void when_test(struct pe *pe, struct ck_obj *obj);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
+struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
+void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* threaded.c */

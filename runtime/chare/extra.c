@@ -6,7 +6,6 @@
  */
 #include "ck_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static void grow(struct pe *pe)
@@ -95,30 +94,12 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 		extra_free(pe, x);
 }
 
-static void report(struct pe *pe, const struct ck_extra *x)
-{
-	const struct ck_env *first = (const struct ck_env *)x->waiting.head;
-	const int32_t *i = x->obj->index.v;
-	char name[128];
-	size_t n = 0;
-
-	for (const struct cmi_msg *m = x->waiting.head; m; m = m->next)
-		n++;
-	describe_entry(x->obj->coll->type, first->entry, name, sizeof name);
-	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for their "
-		"condition, the first is %s\n", pe->id, n, i[0], i[1], i[2], name);
-}
-
-/* What waits when the job ends is dropped, as what is queued; in checked mode not in silence. */
 void extras_fini(struct pe *pe)
 {
 	for (uint32_t i = 1; i < pe->ck->n_extras; i++) {
 		struct ck_extra *x = pe->ck->extras[i];
 
-		if (x->obj && x->waiting.head && pe->node->check)
-			report(pe, x);
-		while (x->waiting.head)
-			csd_msg_free(pe, msg_fifo_pop(&x->waiting));
+		when_leave(pe, x->obj, &x->waiting);
 		free(x);
 	}
 	free(pe->ck->extras);

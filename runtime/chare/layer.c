@@ -133,6 +133,7 @@ static void ck_pe_stop(struct pe *pe)
 	owner_fini(pe);
 	single_fini(pe);
 	destroy_fini(pe);
+	nodegroup_pe_fini(pe);
 	seed_fini(pe);
 	coll_fini(pe);
 	slots_fini(pe);

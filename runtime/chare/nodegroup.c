@@ -20,6 +20,7 @@ struct nodegroup {
 	struct csd_gate birth, exclusive;
 	/* NULL before the constructor has run. Release and acquire hand the branch over. */
 	_Atomic(struct ck_obj *) obj;
+	struct msg_fifo waiting;    /* [when]: touched behind the exclusive gate only */
 	struct nodegroup *chain;
 };
 
@@ -46,6 +47,7 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 	if (!g)
 		csd_abort(pe, "no memory for a nodegroup");
 	g->coll.id = id;
+	g->waiting.tail = &g->waiting.head;
 	csd_gate_init(pe->node, &g->birth, false);
 	csd_gate_init(pe->node, &g->exclusive, true);
 	g->chain = atomic_load_explicit(bucket, memory_order_relaxed);
@@ -105,6 +107,29 @@ struct csd_gate *nodegroup_gate(struct pe *pe, const struct cmi_msg *m)
 	return entry_flags(g, env) & CKGEN_EXCLUSIVE ? &g->exclusive : NULL;
 }
 
+/* An [exclusive, when] call whose condition is false. */
+void nodegroup_keep(struct ck_obj *obj, struct ck_env *env)
+{
+	struct nodegroup *g = (struct nodegroup *)obj->coll;
+
+	msg_fifo_push(&g->waiting, &env->head);
+}
+_Static_assert(offsetof(struct nodegroup, coll) == 0, "a branch's collection is its nodegroup");
+
+/* The loops have ended, so nobody else is behind the gates. */
+void nodegroup_pe_fini(struct pe *pe)
+{
+	struct ck_node *ck = pe->node->ck;
+
+	for (size_t i = 0; pe->local == 0 && i < CK_NODEGROUP_BUCKETS; i++) {
+		struct nodegroup *g = atomic_load_explicit(&ck->nodegroups[i], memory_order_acquire);
+
+		for (; g; g = g->chain)
+			when_leave(pe, atomic_load_explicit(&g->obj, memory_order_acquire),
+				   &g->waiting);
+	}
+}
+
 /* It has passed the gates. */
 void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -112,9 +137,14 @@ void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m)
 	struct nodegroup *g = get(pe, env->coll);
 	bool exclusive = entry_flags(g, env) & CKGEN_EXCLUSIVE;
 
-	deliver_to(pe, atomic_load_explicit(&g->obj, memory_order_acquire), env, false);
-	if (exclusive)
-		csd_gate_open(pe, &g->exclusive);
+	struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+
+	deliver_to(pe, obj, env, false);
+	if (!exclusive)
+		return;
+	while ((env = when_take_true(obj, &g->waiting)))
+		execute(pe, obj, env, false);
+	csd_gate_open(pe, &g->exclusive);
 }
 
 static void call_here(struct pe *pe, struct ck_env *env)

@@ -7,11 +7,16 @@
  * their order, except that one whose condition is true does not wait for an earlier one whose
  * condition is false.
  *
+ * Of a nodegroup only [exclusive] entries may have conditions: its waiting calls belong to whoever
+ * runs such a handler, and are looked at behind it (nodegroup.c).
+ *
  * While an element of a collection has waiting calls, all calls of that collection on this PE
  * take the longer way through deliver_to, which looks at them: n_entries is 0. Others pay
  * nothing.
  */
 #include "ck_int.h"
+
+#include <stdio.h>
 
 /* ---- what waits -------------------------------------------------------------------------------- */
 
@@ -36,21 +41,28 @@ static void keep(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 }
 
 /* The oldest that may go now. */
-static struct ck_env *take_true(struct ck_extra *x)
+struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting)
 {
-	for (struct cmi_msg **p = &x->waiting.head; *p; p = &(*p)->next) {
+	for (struct cmi_msg **p = &waiting->head; *p; p = &(*p)->next) {
 		struct cmi_msg *m = *p;
 
-		if (!is_true(x->obj, (struct ck_env *)m))
+		if (!is_true(obj, (struct ck_env *)m))
 			continue;
 		*p = m->next;
-		if (x->waiting.tail == &m->next)
-			x->waiting.tail = p;
-		if (!x->waiting.head)
-			count(x->obj->coll, -1);
+		if (waiting->tail == &m->next)
+			waiting->tail = p;
 		return (struct ck_env *)m;
 	}
 	return NULL;
+}
+
+static struct ck_env *take_true(struct ck_extra *x)
+{
+	struct ck_env *env = when_take_true(x->obj, &x->waiting);
+
+	if (env && !x->waiting.head)
+		count(x->obj->coll, -1);
+	return env;
 }
 
 void when_drop(struct pe *pe, struct ck_extra *x)
@@ -59,6 +71,29 @@ void when_drop(struct pe *pe, struct ck_extra *x)
 		count(x->obj->coll, -1);
 	while (x->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&x->waiting));
+}
+
+static void report(struct pe *pe, const struct ck_obj *obj, const struct msg_fifo *waiting)
+{
+	const struct ck_env *first = (const struct ck_env *)waiting->head;
+	const int32_t *i = obj->index.v;
+	char name[128];
+	size_t n = 0;
+
+	for (const struct cmi_msg *m = waiting->head; m; m = m->next)
+		n++;
+	describe_entry(obj->coll->type, first->entry, name, sizeof name);
+	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for their "
+		"condition, the first is %s\n", pe->id, n, i[0], i[1], i[2], name);
+}
+
+/* What waits when the job ends is dropped, as what is queued; in checked mode not in silence. */
+void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting)
+{
+	if (waiting->head && pe->node->check)
+		report(pe, obj, waiting);
+	while (waiting->head)
+		csd_msg_free(pe, msg_fifo_pop(waiting));
 }
 
 /* ---- when it is looked at ----------------------------------------------------------------------- */
@@ -109,9 +144,10 @@ bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		when_test(pe, obj);
 	if (is_true(obj, env))
 		return false;
-	if (CSD_UNLIKELY(obj->coll->type->kind == CKGEN_NODEGROUP))
-		csd_abort(pe, "a [when] condition of a nodegroup is false: calls of nodegroups cannot "
-			  "wait, because no PE owns the branch; use a group");
+	if (obj->coll->type->kind == CKGEN_NODEGROUP) {
+		nodegroup_keep(obj, env);
+		return true;
+	}
 	if (shared) {
 		env = (struct ck_env *)csd_msg_copy(pe, &env->head);
 		atomic_store_explicit(&env->refs, 1, memory_order_relaxed); /* ours alone */

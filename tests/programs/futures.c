@@ -7,6 +7,7 @@
 
 #include "cth.h"
 #include "futures.decl.h"
+#include "own_message.h"
 
 enum { CELLS = 8, ROUNDS = 20, WAITERS = 5, FIB = 8 };
 
@@ -25,6 +26,11 @@ void Cell_on_answerBlock(Cell *self, CkFuture f, int n)
 	for (int i = 0; i < n; i++)
 		b->v[i] = i + Cell_thisIndex(self);
 	Block_sendToFuture(f, b);
+}
+
+void Cell_on_answerOwn(Cell *self, CkFuture f, int x)
+{
+	Own_sendToFuture(f, own_new(x + Cell_thisIndex(self)));
 }
 
 void Cell_on_answerInts(Cell *self, CkFuture f, int n)
@@ -125,6 +131,24 @@ void Cell_on_waits(Cell *self, CkFuture f, CkFuture seen)
 		CkSendToFutureTyped(seen, CK_NOTYPE, NULL, 0);
 }
 
+/* Before it is there, and when it has come packed. */
+static void wait_for_own(int other)
+{
+	CkFuture f = CkCreateFuture(), g = CkCreateFuture();
+	Own *m;
+
+	Cell_answerOwn(Cell_at(cells, other), f, 1);
+	m = Own_waitFuture(f);
+	CkReleaseFuture(f);
+	own_check_and_free(m, 1 + other);
+	Cell_answerOwn(Cell_at(cells, other), g, 2);
+	while (!CkProbeFuture(g))
+		CthYield();
+	m = Own_waitFuture(g);
+	CkReleaseFuture(g);
+	own_check_and_free(m, 2 + other);
+}
+
 static void wait_together(CProxyElement_Cell me)
 {
 	CkFuture f = CkCreateFuture(), seen = CkCreateFuture();
@@ -191,6 +215,7 @@ void Cell_on_work(Cell *self)
 	for (int r = 0; r < ROUNDS; r++) {
 		wait_singly((me + r) % CELLS, r);
 		wait_for_callbacks((me + r) % CELLS);
+		wait_for_own((me + r) % CELLS);
 	}
 	wait_together(Cell_thisElement(self));
 	Cell_fib(Cell_at(cells, me), FIB, f);

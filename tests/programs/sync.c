@@ -8,6 +8,7 @@
 
 #include "cth.h"
 #include "sync.decl.h"
+#include "own_message.h"
 
 enum { CELLS = 10, ROUNDS = 4, FIB = 7 };
 
@@ -56,6 +57,16 @@ Block *Cell_on_echo(Cell *self, Block *b)
 	for (int i = 0; i < b->n; i++)
 		b->v[i] += Cell_thisIndex(self);
 	return b;
+}
+
+Own *Cell_on_own(Cell *self, int x) { return own_new(x + Cell_thisIndex(self)); }
+
+Own *Cell_on_ownBack(Cell *self, Own *m)
+{
+	CthYield();
+	m->x += Cell_thisIndex(self);
+	m->other->x = 2 * m->x;
+	return m;
 }
 
 /* Threads that wait for threads, everywhere. */
@@ -118,6 +129,8 @@ static void ask_messages(CProxyElement_Cell other, int i)
 	for (int k = 0; k < b->n; k++)
 		CHECK(b->v[k] == k + 2 * i);
 	CkFreeMsg(b);
+	own_check_and_free(Cell_own_sync(other, 5), 5 + i);
+	own_check_and_free(Cell_ownBack_sync(other, own_new(7)), 7 + i);
 }
 
 void Cell_on_work(Cell *self)

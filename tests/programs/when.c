@@ -20,6 +20,7 @@ struct Cell {
 };
 struct Wave { int iter, n_in, n_started; double sum; };
 struct Member { int round, n_in; };
+struct Branch { int round, n_in; };
 
 static void all_done(void)
 {
@@ -204,10 +205,26 @@ void Member_on_new(Member *self)
 {
 	for (int r = ROUNDS; r-- > 0;)
 		Member_all_all(Member_thisProxy(self), r, CkMyPe());
+	for (int r = ROUNDS; r-- > 0;)
+		Branch_all_all(branches, r, CkMyPe());
 }
 
 /* A round is over when it has come from every PE. */
 void Member_on_all(Member *self, int round, int pe)
+{
+	CHECK(pe >= 0 && pe < CkNumPes());
+	CHECK_EQ(round, self->round);
+	if (++self->n_in < CkNumPes())
+		return;
+	self->n_in = 0;
+	if (++self->round == ROUNDS)
+		CkContributeBarrier(self, Main_cb_done(mainProxy));
+}
+
+/* Every PE calls each node's, the last round first. */
+void Branch_on_new(Branch *self) { (void)self; }
+
+void Branch_on_all(Branch *self, int round, int pe)
 {
 	CHECK(pe >= 0 && pe < CkNumPes());
 	CHECK_EQ(round, self->round);
@@ -235,7 +252,7 @@ void Main_on_gate(Main *self, int pe, int i)
 
 void Main_on_done(Main *self)
 {
-	if (++self->n_done < CELLS + 2)
+	if (++self->n_done < CELLS + 3)
 		return;
 	for (int i = 0; i < GATES; i++)
 		Main_gate(mainProxy, 0, i);
@@ -265,6 +282,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(CELLS));
 	waves = Wave_ckNew(CkDims(WIDTH));
+	branches = Branch_ckNew();
 	members = Member_ckNew();
 	Cell_start_all(cells);
 	Wave_start_all(waves);
