@@ -7,17 +7,21 @@
  *	ckrun -n 2 build/bench/kpings              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/kpings      between two PEs of one node (threads)
  *
- * Options: --reps, and --smoke for one short run.
- * Prints `name k value unit`, medians; "threads" instead of "nodes" within a node:
+ * Options: --reps, and --smoke for one short run; --aggregate N: the call is an [aggregate] entry,
+ * N calls or less travel together; --bare N, between threads: without the runtime, N numbers at a
+ * time, each beside a place, in blocks that both sides share: what memory and caches leave.
+ * Prints `name k value unit`, medians; "threads" instead of "nodes" within a node, and with
+ * --aggregate N "kpings-aN", with --bare N "kpings-bareN", instead of "kpings":
  *	kpings-nodes       us   from before the first call until the answer has come
  *	kpings-each-nodes  ns   the same, divided by k
  *
  * Every call carries how many are still to come, which the receiver checks.
  *
  * Ancestor: Figures 8 and 9 of the ARMI thesis, chapter V: multiple consecutive pings before a
- * single pong, by threads and by message passing. ARMI collects calls into buffers of 4 to 2048;
- * we send each by itself.
+ * single pong, by threads and by message passing. ARMI collects calls into buffers of 4 to 2048.
  */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "plan.h"
@@ -27,7 +31,15 @@ struct Main {
 	int unused;
 };
 
+/* --bare: written by element 0 while it is not full, then read by element 1. */
+enum { BARE_BLOCKS = 8, BARE_MOST = 4096 };
+struct bare_block {
+	_Alignas(64) atomic_int full;     /* how many */
+	_Alignas(64) struct { int place, left; } calls[BARE_MOST];
+};
+
 struct Peer {
+	struct bare_block *ring;
 	/* Element 1: calls still to come in this row; 0 between two rows. */
 	int left;
 	/* Element 0. */
@@ -41,7 +53,7 @@ enum { N_K = sizeof K / sizeof K[0] };
 
 /* ---- element 1 --------------------------------------------------------------------------- */
 
-void Peer_on_ping(Peer *self, int left)
+static void one_came(Peer *self, int left)
 {
 	if (self->left && left != self->left - 1)
 		CkAbort("a call with %d to come after one with %d", left, self->left);
@@ -50,14 +62,67 @@ void Peer_on_ping(Peer *self, int left)
 		Peer_pong(Peer_at(peers, 0));
 }
 
+void Peer_on_ping(Peer *self, int left) { one_came(self, left); }
+void Peer_on_gathered(Peer *self, int left) { one_came(self, left); }
+
+/* Acquire pairs with the release of the other side, which has written, or read, what is in it. */
+static void wait_until(struct bare_block *b, bool full)
+{
+	while ((atomic_load_explicit(&b->full, memory_order_acquire) != 0) != full)
+		;
+}
+
+void Peer_on_read_bare(Peer *self, uint64_t ring, int k)
+{
+	struct bare_block *blocks = (struct bare_block *)(uintptr_t)ring;
+
+	(void)self;
+	for (int i = 0; k > 0; i = (i + 1) % BARE_BLOCKS) {
+		struct bare_block *b = &blocks[i];
+
+		wait_until(b, true);
+		int n = atomic_load_explicit(&b->full, memory_order_relaxed);
+
+		for (int j = 0; j < n; j++)
+			if (b->calls[j].place != 1 || b->calls[j].left != --k)
+				CkAbort("a number is wrong with %d to come", k);
+		atomic_store_explicit(&b->full, 0, memory_order_release);
+	}
+	Peer_pong(Peer_at(peers, 0));
+}
+
 /* ---- element 0 --------------------------------------------------------------------------- */
+
+static void write_bare(Peer *self, int k)
+{
+	Peer_read_bare(Peer_at(peers, 1), (uint64_t)(uintptr_t)self->ring, k);
+	for (int i = 0; k > 0; i = (i + 1) % BARE_BLOCKS) {
+		struct bare_block *b = &self->ring[i];
+		int n = k < bare ? k : bare;
+
+		wait_until(b, false);
+		for (int j = 0; j < n; j++) {
+			b->calls[j].place = 1;
+			b->calls[j].left = --k;
+		}
+		atomic_store_explicit(&b->full, n, memory_order_release);
+	}
+}
 
 static void send_row(Peer *self)
 {
 	CProxyElement_Peer to = Peer_at(peers, 1);
+	int left = (int)plan_current(self->plan)->parameter;
 
-	for (int left = (int)plan_current(self->plan)->parameter; left-- > 0;)
-		Peer_ping(to, left);
+	if (bare) {
+		write_bare(self, left);
+	} else if (factor) {
+		while (left-- > 0)
+			Peer_gathered(to, left);
+	} else {
+		while (left-- > 0)
+			Peer_ping(to, left);
+	}
 }
 
 static void start_run(Peer *self)
@@ -70,14 +135,18 @@ static void start_run(Peer *self)
 static void report(Peer *self)
 {
 	const char *between = CkNumNodes() > 1 ? "nodes" : "threads";
+	char by[16] = "";
 
+	if (factor || bare)
+		snprintf(by, sizeof by, "-%s%d", bare ? "bare" : "a", bare ? bare : factor);
 	for (int i = 0; i < N_K; i++) {
 		double us = plan_us(self->plan, 0, (size_t)K[i]);
 
-		CkPrintf("kpings-%s %d %.3f us\n", between, K[i], us);
-		CkPrintf("kpings-each-%s %d %.1f ns\n", between, K[i], us * 1000 / K[i]);
+		CkPrintf("kpings%s-%s %d %.3f us\n", by, between, K[i], us);
+		CkPrintf("kpings%s-each-%s %d %.2f ns\n", by, between, K[i], us * 1000 / K[i]);
 	}
 	free(self->plan);
+	free(self->ring);
 	CkExit(0);
 }
 
@@ -98,6 +167,9 @@ void Peer_on_new(Peer *self)
 
 void Peer_on_start(Peer *self)
 {
+	self->ring = bench_alloc(BARE_BLOCKS * sizeof *self->ring);
+	if (factor)
+		CkSetAggregation(factor, 1 << 20);
 	self->plan = bench_alloc(sizeof *self->plan);
 	plan_init(self->plan, &opt);
 	for (int i = 0; i < N_K; i++)
@@ -111,8 +183,13 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)self;
 	plan_options_init(&opt, NULL, 0);
+	factor = bare = 0;
 	for (int i = 1; i < m->argc; i++) {
-		if (!plan_option(&opt, m->argc, m->argv, &i)) {
+		if (strcmp(m->argv[i], "--aggregate") == 0 && i + 1 < m->argc)
+			factor = atoi(m->argv[++i]);
+		else if (strcmp(m->argv[i], "--bare") == 0 && i + 1 < m->argc)
+			bare = atoi(m->argv[++i]);
+		else if (!plan_option(&opt, m->argc, m->argv, &i)) {
 			CkError("kpings: unknown option %s\n", m->argv[i]);
 			CkExit(2);
 			return;
@@ -120,6 +197,11 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	}
 	if (CkNumPes() != 2) {
 		CkError("kpings: needs 2 PEs: ckrun -n 2 [--ppn 2] kpings\n");
+		CkExit(2);
+		return;
+	}
+	if (bare < 0 || bare > BARE_MOST || (bare && CkNumNodes() > 1)) {
+		CkError("kpings: --bare is for two PEs of one process, and 1 to %d\n", BARE_MOST);
 		CkExit(2);
 		return;
 	}

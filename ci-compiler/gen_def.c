@@ -138,7 +138,8 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ")\n{\n");
 	if ((e->attrs & CI_INLINE) && *f->suffix == '\0' && !gen_is_single(c))
 		inline_call(o, c, e);
-	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", f->send, c->name, f->target, e->number);
+	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", (e->attrs & CI_AGGREGATE) && *f->suffix == '\0' ?
+	       "CkGen_sendAggregate" : f->send, c->name, f->target, e->number);
 	payload(o, c, e);
 	ci_put(o, ", ck_o);\n}\n\n");
 }
@@ -146,19 +147,25 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 /* The call of one element without options, where gen_opens: the message is queued, then filled. */
 static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	const bool batch = e->attrs & CI_AGGREGATE;
+
 	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open(&ck_chare_%s, ck_id, ck_x, %d, ",
-	       c->name, e->number);
-	if (e->params != NULL) {
-		ci_put(o, "sizeof(struct ck_args_%s_%s));\n\n\tck_fill_%s_%s(ck_c.payload",
+	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d, ",
+	       batch ? "Aggregate" : "", c->name, e->number);
+	if (e->params != NULL && batch)
+		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",
 		       c->name, e->name, c->name, e->name);
+	else if (e->params != NULL)
+		ci_put(o, "sizeof(struct ck_args_%s_%s));\n\n", c->name, e->name);
+	else
+		ci_put(o, "0%s);\n\n", batch ? ", 1" : "");
+	if (e->params != NULL) {
+		ci_put(o, "\tck_fill_%s_%s(ck_c.payload", c->name, e->name);
 		gen_args(o, e, ", ");
 		ci_put(o, ");\n");
-	} else {
-		ci_put(o, "0);\n\n");
 	}
-	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n");
+	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", batch ? "Aggregate" : "");
 }
 
 static void callback(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,

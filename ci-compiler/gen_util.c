@@ -190,7 +190,7 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 	bool one_number = (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
 
 	return one_number && gen_has_stub(e) && gen_only_values(e) &&
-	       (e->attrs & ~(unsigned)CI_REDUCTION_TARGET) == 0;
+	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_AGGREGATE)) == 0;
 }
 
 bool gen_has_cb(const struct ci_entry *e)

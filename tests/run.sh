@@ -146,8 +146,13 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
+<<<<<<< HEAD
 programs+=(completion fence order)
 programs+=(sections)
+=======
+programs+=(completion fence)
+programs+=(sections aggregate)
+>>>>>>> 1933b33 (chare: [aggregate] entries travel in batches, filled by the stub)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy pups scalars)
@@ -474,6 +479,13 @@ misuse "completion consumed" 'CkCompletionConsume: all producers are done and ha
 misuse "fence no-thread" 'in Other::misuse: CkFenceWait: only a thread can wait'
 misuse "fence unset" 'in Other::misuse: CkFence: the callback was never set'
 misuse "fence disagree" 'disagree in reduction 0: 0 x nop to .*a fence before Main::quiet'
+run_at 2x2 'ends 1 "^chard: PE 0 .*CkSetAggregation: 0 calls, 1000 bytes; it must be 1 to"' \
+	$P/aggregate limits
+for limits in 0 5,100 7,x 1,2,3 99999999 '' 12,; do
+	with=(env "CK_AGGREGATE=$limits")
+	run_at 1x2 '[ $rc = 1 ] && grep -q "^chard: PE .*CK_AGGREGATE.*: .*it must be" "$err"' $P/aggregate
+done
+with=()
 wrong_section() { # what, pattern
 	local pattern="^chard: PE [0-9]+ .node [0-9]+.*$2"
 	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/sections "$1"

@@ -661,6 +661,21 @@ static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 	return CkSectionRange3D(p, x, one, one);
 }
 
+/* ---- aggregation --------------------------------------------------------------------------- */
+
+/* Calls of one element by an [aggregate] entry of an array or group, without options, are held
+ * back and travel together, to each PE by itself. They leave when there are enough of them, when
+ * the PE has nothing else to do, and by CkFlush. Calls of one pair of PEs keep their order among
+ * [aggregate] entries. Other calls do not wait for them and may overtake them; they do not
+ * overtake other calls. Calls of all, of sections and by callbacks are not held back. */
+
+/** Send what this PE holds back. */
+void CkFlush(void);
+
+/** How many calls (1 to 65535), and bytes (512 to 1 MiB), this PE lets travel together from now on.
+ * The environment's CK_AGGREGATE=count[,bytes] says so for the whole job. */
+void CkSetAggregation(int count, size_t bytes);
+
 /** Fire `cb` when no message is queued or in flight anywhere, no entry method runs and every
  * put has been noticed. One detection at a time; later requests share the next. */
 void CkStartQD(CkCallback cb);

@@ -164,6 +164,7 @@ struct ck_node {
 	int h_when, h_future, h_answer;
 	int h_chare_new, h_chare_call, h_doomed, h_seed_load;
 	int h_node_create, h_node_call, h_node_bcast, h_node_immediate, h_node_contribute;
+	int h_batch, h_flush;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
@@ -230,6 +231,10 @@ struct ck_pe {
 	uint32_t n_slots, free_slot;
 	struct ck_call *calls;    /* [n_calls]: [sync] calls that wait for their answers (sync.c) */
 	uint32_t n_calls, free_call;
+	struct aggregator *agg;
+	const void *item;         /* while now.env is `batch`: what the handler was given */
+	uint32_t item_bytes;
+	struct ck_env batch;      /* stands for the message of a call that came in a batch */
 	struct collection none;   /* of no id */
 };
 
@@ -508,6 +513,16 @@ void section_send(struct pe *pe, const CkSection *to, struct ck_env *env);
 void section_arrived(struct pe *pe, struct cmi_msg *m);
 void section_ctl_arrived(struct pe *pe, struct cmi_msg *m);
 void sections_fini(struct pe *pe);
+
+/* aggregate.c */
+void aggregate_init(struct pe *pe);
+void aggregate_fini(struct pe *pe);
+/* Send all calls that this PE holds back. */
+void aggregate_flush(struct pe *pe);
+void batch_arrived(struct pe *pe, struct cmi_msg *m);
+void flush_arrived(struct pe *pe, struct cmi_msg *m);
+/* A message with a copy of what the running handler was given; its payload. */
+void *aggregate_keep(struct pe *pe);
 
 /* quiesce.c */
 void qd_arrived(struct pe *pe, struct cmi_msg *m);

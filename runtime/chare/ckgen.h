@@ -186,6 +186,73 @@ static inline CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, 
 			       CkGen_class(bytes + CKGEN_HEAD));
 }
 
+/** What a call in a batch is, as one word: its entry, its bytes of payload, and their alignment, 4, 8
+ * or 16, which is also the slot in front of them where the element's place stands. */
+static inline uint64_t CkGen_itemKind(int entry, uint32_t bytes, uint32_t align)
+{
+	return (uint64_t)(uint32_t)entry << 32 | bytes << 5 | (align <= 4 ? 4 : align <= 8 ? 8 : 16);
+}
+static inline uint32_t CkGen_itemSlot(uint64_t kind) { return (uint32_t)kind & 31; }
+static inline uint32_t CkGen_itemBytes(uint64_t kind) { return (uint32_t)kind >> 5; }
+static inline uint32_t CkGen_itemStride(uint64_t kind)
+{
+	uint32_t slot = CkGen_itemSlot(kind);
+
+	return slot + ((CkGen_itemBytes(kind) + slot - 1) & ~(slot - 1));
+}
+
+/** The batch of calls that the last [aggregate] call of this thread went to. */
+typedef struct CkGenBatch {
+	uint64_t coll, kind;       /* what the last calls were; coll 0: there are none */
+	uint64_t first, n;         /* places of that collection on the same PE */
+	char *at;                  /* where the next call goes */
+	char *stop;                /* the batch is full here */
+} CkGenBatch;
+extern __thread CkGenBatch *CkGen_batch_ __attribute__((tls_model("initial-exec")));
+
+/** Takes room for one more call of this kind: its payload. What the caller will not write is zeroed:
+ * the rest of the slot, and what is missing to a multiple of it. */
+static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kind)
+{
+	const uint32_t slot = CkGen_itemSlot(kind), bytes = CkGen_itemBytes(kind);
+	char *p = b->at;
+
+	memcpy(p, &place, sizeof place);
+	if (slot > 4)
+		memset(p + 4, 0, slot - 4);
+	if (bytes & (slot - 1))
+		memset(p + slot + (bytes & ~(slot - 1)), 0, slot);
+	b->at = p + CkGen_itemStride(kind);
+	return p + slot;
+}
+
+CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t kind);
+void CkGen_closeAggregate(CkGenOpen call);
+
+/** [aggregate]: as CkGen_open, but the call goes into a batch where it can; then
+ * CkGen_closeAggregate. `align` is the payload's. Inline, because all of `kind` is constant: that
+ * took a call in a stream between two processes from 6.7 to 5.7 ns (bench/kpings). */
+static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id, int x, int entry,
+					    size_t bytes, size_t align)
+{
+	const uint64_t kind = CkGen_itemKind(entry, (uint32_t)bytes, (uint32_t)align);
+	CkGenBatch *b = CkGen_batch_;
+	CkGenOpen call;
+
+	if (align > 16 || bytes >= 65536)
+		return CkGen_open(chare, id, x, entry, bytes);
+	if (__builtin_expect(b->coll != id || b->kind != kind ||
+			     (uint32_t)x - b->first >= b->n, 0))
+		return CkGen_openItem(chare, id, x, kind);
+	call.payload = CkGen_itemAppend(b, (uint32_t)x, kind);
+	call.away = b->at == b->stop ? -1 : 0;
+	return call;
+}
+
+/** [aggregate]: as CkGen_send. With options it travels by itself. */
+void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
+			 const CkEntryOptions *o);
+
 /** [sync]: send, and suspend the calling thread until the answer is at `reply`. e names an
  * element; id a singleton chare. Aborts where no threaded entry method runs. */
 void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply);

@@ -380,6 +380,10 @@ void *CkKeepMsg(void)
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
+	if (env == &pe->ck->batch) {
+		pe->ck->now.env = NULL;
+		return aggregate_keep(pe);
+	}
 	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
 		check_keep(pe);
 	env->head.mark = OWNER_PROGRAM;

@@ -38,6 +38,8 @@ static int ck_node_start(struct node *node)
 	ck->h_section = csd_register(node, "ck.section", section_arrived);
 	ck->h_section_ctl = csd_register(node, "ck.section.ctl", section_ctl_arrived);
 	ck->h_scan = csd_register(node, "ck.scan", scan_arrived);
+	ck->h_batch = csd_register(node, "ck.batch", batch_arrived);
+	ck->h_flush = csd_register(node, "ck.flush", flush_arrived);
 	ck->h_call = csd_register(node, "ck.call", call_arrived);
 	ck->h_when = csd_register(node, "ck.when", when_arrived);
 	ck->h_future = csd_register(node, "ck.future", future_arrived);
@@ -110,6 +112,7 @@ static void ck_pe_start(struct pe *pe)
 	completion_init(pe);
 	exchange_init(pe);
 	seed_init(pe);
+	aggregate_init(pe);
 	if (!pe->node->program)
 		return;
 	run_initprocs(pe->node->ck);
@@ -127,6 +130,7 @@ static void ck_pe_stop(struct pe *pe)
 	print_fini(pe);
 	qd_fini(pe);
 	completion_fini(pe);
+	aggregate_fini(pe);
 	sections_fini(pe);
 	threads_drop(pe);
 	extras_fini(pe);
@@ -201,6 +205,7 @@ void CkExit(int code)
 	struct pe *pe = ck_self();
 
 	print_flush(pe);
+	aggregate_flush(pe);
 	csd_exit(pe, code);
 }
 

@@ -128,6 +128,8 @@ static void maybe_answer(struct pe *pe)
 
 	if (qd->n_in < csd_tree_n_children(pe, 0))
 		return;
+	/* What is held back becomes messages, which are counted: at this moment nothing is hidden. */
+	aggregate_flush(pe);
 	uint64_t created = qd->created + pe->n_created;
 	uint64_t processed = qd->processed + pe->n_processed;
 

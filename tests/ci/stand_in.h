@@ -225,6 +225,33 @@ void CkGen_close(CkGenOpen c)
 	deliver(chare, (int)c.away - 1, c.payload);
 }
 
+/* A batch of one. */
+static CkGenBatch mock_batch;
+__thread CkGenBatch *CkGen_batch_ = &mock_batch;
+
+CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t kind)
+{
+	int entry = (int)(kind >> 32);
+	uint32_t shape = (uint32_t)kind;
+
+	CHECK((shape & 31) == 4 || (shape & 31) == 8 || (shape & 31) == 16);
+	CHECK(chare->entries[entry].flags & CKGEN_AGGREGATE);
+	return CkGen_open(chare, id, x, entry, shape >> 5);
+}
+
+void CkGen_closeAggregate(CkGenOpen c)
+{
+	CkGen_close(c);
+	mock.last = "batch";
+}
+
+void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
+			 const CkEntryOptions *o)
+{
+	CkGen_send(chare, e, entry, payload, o);
+	mock.last = "batch";
+}
+
 void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o)
 {
