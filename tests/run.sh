@@ -146,13 +146,8 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
-<<<<<<< HEAD
 programs+=(completion fence order)
-programs+=(sections)
-=======
-programs+=(completion fence)
 programs+=(sections aggregate)
->>>>>>> 1933b33 (chare: [aggregate] entries travel in batches, filled by the stub)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy pups scalars)
