@@ -87,13 +87,12 @@ static struct ck_env *part_new(struct pe *pe, size_t bytes)
 	struct ck_env *env = pe->ck->spare_part;
 	size_t size = sizeof *env + bytes;
 
-	if (!env || env->head.size_class != csd_size_class(size)) {
+	if (!env || env->head.size_class != csd_size_class(size))
 		env = env_new(pe, pe->node->ck->h_exchange, bytes);
-		/* Another process may fill the block with more before its owner sees it again. */
-		csd_unpoison(&env->head, msg_class_bytes(env->head.size_class));
-		return env;
-	}
-	pe->ck->spare_part = NULL;
+	else
+		pe->ck->spare_part = NULL;
+	/* All of the block: another process may fill it with more before its owner sees it again. */
+	csd_unpoison_block(&env->head);
 	env->head.size = size;
 	env->head.flags = 0;
 	env->flags = 0;

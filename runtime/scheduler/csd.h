@@ -288,9 +288,14 @@ static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 	/* Rings copy in steps of 16 bytes. */
 	__asan_unpoison_memory_region(m, (size + 15) & ~(size_t)15);
 }
+static inline void csd_unpoison_block(struct cmi_msg *m)
+{
+	__asan_unpoison_memory_region(m, msg_class_bytes(m->size_class));
+}
 #else
 static inline void csd_poison(struct cmi_msg *m) { (void)m; }
 static inline void csd_unpoison(struct cmi_msg *m, size_t size) { (void)m; (void)size; }
+static inline void csd_unpoison_block(struct cmi_msg *m) { (void)m; }
 #endif
 
 /** Memory for a message of `size` bytes, head included (>= 32). Size and no flags are filled in; handler, priority (if a flag says so) and payload are the caller's to write.

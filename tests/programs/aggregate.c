@@ -218,7 +218,8 @@ void Cell_on_hop(Cell *self, int ttl, int salt)
 {
 	self->n++;
 	if (ttl > 0)
-		Cell_hop(Cell_at(cells, (int)(check_mix((uint64_t)salt) % N)), ttl - 1, salt * 3 + 1);
+		Cell_hop(Cell_at(cells, (int)(check_mix((uint64_t)salt) % N)), ttl - 1,
+			 (int)(3u * (unsigned)salt + 1));
 	if (ttl > 0 && ttl % 16 == 0)
 		Cell_hop(Cell_at(cells, ttl % N), ttl - 1, salt + 1);
 }
