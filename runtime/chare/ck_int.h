@@ -60,9 +60,12 @@ enum {
 	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
 	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
 	CK_ENV_EMPTY = 4,         /* exchange: no values, because no element contributed yet */
-	CK_ENV_UNPLACED = 8,      /* has an index instead of a place: the extents are not known */
+	CK_ENV_UNPLACED = 8,      /* has an index instead of a place: the extents are not known, or
+				   * the array is sparse */
 	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
 	CK_ENV_PACKED = 0x20,     /* a user's message in its packed form (pack.c) */
+	CK_ENV_SHAPED = 0x40,     /* a creation that ends in a struct ck_shape */
+	CK_ENV_BACK = 0x80,       /* came back to the home PE: its element was gone (insert.c) */
 };
 
 /* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
@@ -93,6 +96,19 @@ struct reduction;
 struct reducer;
 struct scan;
 struct scans;
+struct dynamic;
+struct closing;
+struct ready;
+
+/** A creation that is more than three extents: behind the constructor's parameters. */
+struct ck_shape {
+	CkArrayDims dims;         /* elements per dimension; all 0: none are known in advance */
+	int32_t start[6], step[6];
+	int32_t map;
+	bool sparse;              /* elements have indices and no places */
+	bool empty;               /* made without elements */
+	bool ready;               /* its creator wants to know when all are constructed */
+};
 
 /** One PE's part of a collection (an array, a group, a main chare). Created by the first
  * mention of its id, typed when its creation arrives; what comes before that waits. */
@@ -113,18 +129,25 @@ struct collection {
 	struct msg_fifo waiting;  /* messages that came too early */
 
 	CkArrayDims dims;
+	int32_t box[3];           /* dims, where an index of up to three numbers has a place; else 0 */
+	bool sparse;              /* elements have indices and no places (insert.c) */
 	CkMapFn map;              /* NULL: block map */
-	uint64_t total;           /* elements of an array */
+	uint64_t total;           /* places of an array */
 	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
-	uint64_t n_local;
+	uint64_t n_local;         /* elements that live here */
+	uint64_t n_slots;         /* of elems; where elements come and go some are NULL */
 	struct elem_slot {
 		uint64_t linear;
-		struct ck_obj *obj;
+		uint64_t slot;    /* its number in elems + 1; 0: free */
 	} *slots;                 /* user map: hash from the linear index */
 	uint64_t slot_mask;
+	struct dynamic *dyn;      /* NULL: no element ever came or went here (dynamic_int.h) */
+	struct closing *closing;  /* NULL: nobody asked yet whether inserting is over */
+	struct ready *ready;      /* NULL: nobody wants to know, or everybody is done */
 
 	struct reduction *reductions; /* open ones, by number */
 	struct scans *scans;      /* NULL: none yet (scan.c) */
+	uint32_t next_no;         /* of the reduction to which this PE's part is missing */
 	int n_children;           /* in PE 0's tree, with elements below them; -1: not counted */
 	int n_folded;             /* PEs with elements that fold into this one; -1: not counted */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
@@ -165,6 +188,7 @@ struct ck_node {
 	int h_chare_new, h_chare_call, h_doomed, h_seed_load;
 	int h_node_create, h_node_call, h_node_bcast, h_node_immediate, h_node_contribute;
 	int h_batch, h_flush;
+	int h_insert, h_make, h_destroy, h_where, h_start;
 	pthread_mutex_t print_lock; /* one write at a time per node */
 };
 
@@ -252,9 +276,15 @@ struct collection *coll_get_slow(struct pe *pe, uint64_t id);
 uint64_t coll_new_id(struct pe *pe);
 void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
 	       CkMapFn map);
+void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
+		const struct ck_shape *shape);
 void coll_construct(struct pe *pe, struct collection *c, void *payload);
+struct ck_obj *obj_alloc(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
+int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index);
+int coll_block_home(const struct collection *c, uint64_t place);
+uint64_t coll_slot(const struct collection *c, uint64_t place);
 void coll_wait(struct collection *c, struct cmi_msg *m);
-struct ck_obj *coll_find_mapped(const struct collection *c, uint64_t place);
+struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
 int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place);
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 void coll_fini(struct pe *pe);
@@ -268,10 +298,11 @@ static inline struct collection *coll_get(struct pe *pe, uint64_t id)
 	return CSD_LIKELY(c->id == id) ? c : coll_get_slow(pe, id);
 }
 
-/* Place of an index in row-major order; UINT64_MAX: outside. */
+/* Place of an index of up to three numbers in row-major order; UINT64_MAX: outside, or it has
+ * more (index_place). */
 static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
 {
-	const int32_t *n = c->dims.n;
+	const int32_t *n = c->box;
 
 	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
 			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||
@@ -294,8 +325,41 @@ static inline struct ck_obj *coll_find(const struct collection *c, uint64_t plac
 {
 	if (CSD_LIKELY(place - c->first < c->n_here))
 		return c->elems[place - c->first];
-	return c->map && c->constructed ? coll_find_mapped(c, place) : NULL;
+	return c->constructed && !c->sparse ? coll_find_slow(c, place) : NULL;
 }
+
+/* index.c */
+uint64_t index_place_slow(const struct collection *c, CkIndex i);
+CkIndex index_at(const struct collection *c, uint64_t place);
+CkIndex index_pack(int nd, const int32_t v[6]);
+void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len);
+_Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at);
+
+/* The place of any index of an array that has places. */
+static inline uint64_t index_place(const struct collection *c, CkIndex i)
+{
+	uint64_t place = coll_linear(c, i);
+
+	return place == UINT64_MAX && c->type->nd > 3 && !c->sparse ? index_place_slow(c, i) : place;
+}
+
+/* insert.c: elements that come and go */
+int index_home(struct pe *pe, const struct collection *c, CkIndex i);
+struct ck_obj *coll_local(const struct collection *c, CkIndex i);
+void sparse_arrived(struct pe *pe, struct collection *c, struct ck_env *env);
+void element_missing(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
+void element_destroy(struct pe *pe, struct ck_obj *obj);
+void insert_arrived(struct pe *pe, struct cmi_msg *m);
+void make_arrived(struct pe *pe, struct cmi_msg *m);
+void destroy_arrived(struct pe *pe, struct cmi_msg *m);
+void where_arrived(struct pe *pe, struct cmi_msg *m);
+void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
+void dynamic_constructed(struct pe *pe, struct collection *c);
+void dynamic_fini(struct pe *pe, struct collection *c);
+
+/* ready.c */
+void ready_want(struct pe *pe, struct collection *c, const CkCallback *cb);
+void ready_constructed(struct pe *pe, struct collection *c);
 
 /* deliver.c */
 void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
@@ -318,10 +382,13 @@ void ck_describe(const struct pe *pe, char *buf, size_t len);
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 
 /* send.c */
+struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payload);
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
 void bcast_forward(struct pe *pe, struct ck_env *env);
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
-int place_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
+void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
+		int handler);
+int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
@@ -494,6 +561,7 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m);
 void exchange_arrived(struct pe *pe, struct cmi_msg *m);
 void result_arrived(struct pe *pe, struct cmi_msg *m);
 void result_due(struct pe *pe, struct cmi_msg *m);
+void start_arrived(struct pe *pe, struct cmi_msg *m);
 void reduce_fini(struct pe *pe, struct collection *c);
 void reduce_pe_fini(struct pe *pe);
 void exchange_init(struct pe *pe);

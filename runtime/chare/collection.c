@@ -69,14 +69,6 @@ uint64_t coll_new_id(struct pe *pe)
 
 /* ---- by index --------------------------------------------------------------------------- */
 
-static CkIndex from_linear(const struct collection *c, uint64_t linear)
-{
-	uint64_t z = (uint64_t)c->dims.n[2], y = (uint64_t)c->dims.n[1];
-
-	return (CkIndex){ { (int32_t)(linear / z / y), (int32_t)(linear / z % y),
-			    (int32_t)(linear % z) } };
-}
-
 /* Block map: the first `rest` PEs have one element more. */
 static uint64_t block_first(uint64_t total, uint64_t n_pes, uint64_t pe)
 {
@@ -91,7 +83,7 @@ static uint64_t divide(uint64_t a, uint64_t b)
 	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
 }
 
-static int block_home(const struct collection *c, uint64_t place)
+int coll_block_home(const struct collection *c, uint64_t place)
 {
 	uint64_t longer = c->rest * (c->each + 1);
 
@@ -100,9 +92,9 @@ static int block_home(const struct collection *c, uint64_t place)
 	return (int)(c->rest + divide(place - longer, c->each));
 }
 
-static int user_home(struct pe *pe, const struct collection *c, uint64_t linear)
+int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index)
 {
-	int home = c->map(from_linear(c, linear), c->dims, pe->node->job->n_pes);
+	int home = c->map(index, c->dims, pe->node->job->n_pes);
 
 	if (home < 0 || home >= pe->node->job->n_pes)
 		csd_abort(pe, "the map of array %s gave PE %d; the job has PEs 0-%d",
@@ -110,9 +102,14 @@ static int user_home(struct pe *pe, const struct collection *c, uint64_t linear)
 	return home;
 }
 
+static int user_home(struct pe *pe, const struct collection *c, uint64_t place)
+{
+	return coll_mapped_home(pe, c, index_at(c, place));
+}
+
 int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place)
 {
-	return c->map ? user_home(pe, c, place) : block_home(c, place);
+	return c->map ? user_home(pe, c, place) : coll_block_home(c, place);
 }
 
 /* has[p]: whether PE p has elements of the collection. */
@@ -140,66 +137,118 @@ static size_t hash_linear(uint64_t linear)
 	return (size_t)(linear * 0x9e3779b97f4a7c15ull >> 24);
 }
 
-struct ck_obj *coll_find_mapped(const struct collection *c, uint64_t place)
+/* The number in elems of the element at a place of this PE; UINT64_MAX: not of this PE. */
+uint64_t coll_slot(const struct collection *c, uint64_t place)
 {
+	if (!c->map)
+		return place - c->first < c->n_slots ? place - c->first : UINT64_MAX;
 	for (size_t h = hash_linear(place);; h++) {
-		struct elem_slot *s = &c->slots[h & c->slot_mask];
+		const struct elem_slot *s = &c->slots[h & c->slot_mask];
 
-		if (!s->obj || s->linear == place)
-			return s->obj;
+		if (!s->slot || s->linear == place)
+			return s->slot - 1;
 	}
 }
 
-static void slot_add(struct collection *c, uint64_t linear, struct ck_obj *obj)
+struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place)
+{
+	uint64_t slot = coll_slot(c, place);
+
+	return slot == UINT64_MAX ? NULL : c->elems[slot];
+}
+
+static void slot_add(struct collection *c, uint64_t linear, uint64_t slot)
 {
 	size_t h = hash_linear(linear);
 
-	while (c->slots[h & c->slot_mask].obj)
+	while (c->slots[h & c->slot_mask].slot)
 		h++;
-	c->slots[h & c->slot_mask] = (struct elem_slot){ linear, obj };
+	c->slots[h & c->slot_mask] = (struct elem_slot){ linear, slot + 1 };
 }
 
 /* ---- creation --------------------------------------------------------------------------- */
 
-static uint64_t count_mapped_here(struct pe *pe, struct collection *c)
+static uint64_t count_mapped_here(struct pe *pe, const struct collection *c, uint64_t total)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < c->total; i++)
+	for (uint64_t i = 0; i < total; i++)
 		n += user_home(pe, c, i) == pe->id;
 	return n;
+}
+
+/* How `total` elements are spread. */
+static void spread(struct pe *pe, struct collection *c, uint64_t total)
+{
+	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
+
+	if (c->map) {
+		c->n_slots = c->n_local = count_mapped_here(pe, c, total);
+		return;
+	}
+	c->each = total / n_pes;
+	c->rest = total % n_pes;
+	c->first = block_first(total, n_pes, (uint64_t)pe->id);
+	c->n_slots = c->n_local = block_first(total, n_pes, (uint64_t)pe->id + 1) - c->first;
+}
+
+static uint64_t volume(const CkArrayDims *dims)
+{
+	uint64_t n = 1;
+
+	for (int d = 0; d < dims->nd; d++)
+		n *= (uint64_t)dims->n[d];
+	return dims->nd ? n : 0;
 }
 
 /* Make the collection's shape known: from now on messages can be routed. */
 void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
 	       CkMapFn map)
 {
-	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
-
 	if (c->type)
 		return;
 	c->type = type;
 	c->entries = type->entries;
 	c->n_entries = (uint32_t)type->n_entries;
 	c->dims = dims;
+	for (int d = 0; d < 3 && type->nd <= 3; d++)
+		c->box[d] = dims.n[d];
 	c->map = map;
 	if (type->kind == CKGEN_MAINCHARE) {
-		c->total = c->n_local = 1;
+		c->total = c->n_slots = c->n_local = 1;
 		return;
 	}
 	/* A group is an array with one element on each PE. */
-	c->total = (uint64_t)dims.n[0] * (uint64_t)dims.n[1] * (uint64_t)dims.n[2];
-	if (map) {
-		c->n_local = count_mapped_here(pe, c);
-		return;
-	}
-	c->each = c->total / n_pes;
-	c->rest = c->total % n_pes;
-	c->first = block_first(c->total, n_pes, (uint64_t)pe->id);
-	c->n_local = block_first(c->total, n_pes, (uint64_t)pe->id + 1) - c->first;
+	c->total = volume(&dims);
+	spread(pe, c, c->total);
 }
 
-static struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index, uint64_t ordinal)
+/* The same for an array that is more than its extents. */
+void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
+		const struct ck_shape *shape)
+{
+	CkMapFn map = map_by_number(pe->node->ck, shape->map);
+
+	if (c->type)
+		return;
+	if (!shape->sparse) {
+		coll_type(pe, c, type, shape->dims, map);
+		return;
+	}
+	c->type = type;
+	c->entries = type->entries;
+	c->n_entries = (uint32_t)type->n_entries;
+	c->dims = shape->dims;
+	c->map = map;
+	c->sparse = true;
+	dynamic_create(pe, c, shape);
+	spread(pe, c, volume(&c->dims));
+	if (shape->empty)
+		c->n_slots = c->n_local = 0;
+}
+
+/* An element of this PE, not constructed yet. */
+struct ck_obj *obj_alloc(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot)
 {
 	struct ck_obj *obj = calloc(1, sizeof *obj + c->type->bytes);
 
@@ -208,8 +257,9 @@ static struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index
 			  c->type->bytes);
 	obj->coll = c;
 	obj->index = index;
-	obj->ordinal = (uint32_t)ordinal;
-	return c->elems[ordinal] = obj;
+	obj->ordinal = (uint32_t)slot;
+	obj->n_contributed = c->next_no;
+	return c->elems[slot] = obj;
 }
 
 static void slots_create(struct pe *pe, struct collection *c)
@@ -226,22 +276,29 @@ static void slots_create(struct pe *pe, struct collection *c)
 
 static void objs_create(struct pe *pe, struct collection *c)
 {
-	c->elems = calloc(c->n_local ? c->n_local : 1, sizeof(*c->elems));
+	uint64_t total = volume(&c->dims);
+
+	c->elems = calloc(c->n_slots ? c->n_slots : 1, sizeof(*c->elems));
 	if (!c->elems)
-		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_local);
+		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_slots);
 	if (c->type->kind != CKGEN_ARRAY) {
-		obj_new(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
+		obj_alloc(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
 		return;
 	}
 	if (!c->map) {
-		for (uint64_t i = 0; i < c->n_local; i++)
-			obj_new(pe, c, from_linear(c, c->first + i), i);
+		for (uint64_t i = 0; i < c->n_slots; i++)
+			obj_alloc(pe, c, index_at(c, c->first + i), i);
 		return;
 	}
-	slots_create(pe, c);
-	for (uint64_t i = 0, n = 0; n < c->n_local; i++)
-		if (user_home(pe, c, i) == pe->id)
-			slot_add(c, i, obj_new(pe, c, from_linear(c, i), n++));
+	if (!c->sparse)
+		slots_create(pe, c);
+	for (uint64_t i = 0, n = 0; i < total && n < c->n_slots; i++) {
+		if (user_home(pe, c, i) != pe->id)
+			continue;
+		if (!c->sparse)
+			slot_add(c, i, n);
+		obj_alloc(pe, c, index_at(c, i), n++);
+	}
 }
 
 void coll_wait(struct collection *c, struct cmi_msg *m)
@@ -253,12 +310,20 @@ void coll_wait(struct collection *c, struct cmi_msg *m)
  * too early, at once: queueing it again would let later messages of its sender overtake. */
 void coll_construct(struct pe *pe, struct collection *c, void *payload)
 {
+	uint64_t n;
+
 	objs_create(pe, c);
 	c->constructed = true;
-	c->n_here = c->map ? 0 : c->n_local;
+	n = c->n_slots;
+	c->n_here = c->map || c->sparse ? 0 : n;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
-	for (uint64_t i = 0; i < c->n_local; i++)
-		construct(pe, c->elems[i], payload);
+	if (c->sparse)
+		dynamic_constructed(pe, c);
+	/* A constructor may destroy its own element. */
+	for (uint64_t i = 0; i < n; i++)
+		if (c->elems[i])
+			construct(pe, c->elems[i], payload);
+	ready_constructed(pe, c);
 	while (c->waiting.head) {
 		struct cmi_msg *m = msg_fifo_pop(&c->waiting);
 
@@ -272,9 +337,10 @@ static void coll_destroy(struct pe *pe, struct collection *c)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
 	reduce_fini(pe, c);
 	scans_fini(pe, c);
+	dynamic_fini(pe, c);
 	bool ours = c->type && c->type->kind != CKGEN_NODEGROUP; /* a branch is the node's */
 
-	for (uint64_t i = 0; ours && c->elems && i < c->n_local; i++)
+	for (uint64_t i = 0; ours && c->elems && i < c->n_slots; i++)
 		free(c->elems[i]);
 	free(c->elems);
 	free(c->slots);

@@ -3,7 +3,7 @@
  * deliver.c: from a queue to the user's handler. The message belongs to the runtime and is
  * freed after the handler, unless the handler kept it (CkKeepMsg) or sent it on.
  */
-#include "ck_int.h"
+#include "dynamic_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -235,19 +235,26 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	struct ck_obj *obj = coll_find(c, env->place);
 
-	if (!obj)
+	if (CSD_LIKELY(obj != NULL)) {
+		deliver_to(pe, obj, env, false);
+		return;
+	}
+	if (c->type->kind != CKGEN_ARRAY || coll_slot(c, env->place) == UINT64_MAX)
 		not_here(pe, c, env);
-	deliver_to(pe, obj, env, false);
+	env->head.handler = (uint16_t)pe->node->ck->h_element;
+	element_missing(pe, c, index_at(c, env->place), env);
 }
 
 /* What element_arrived cannot do by place alone. */
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
-	if (c->constructed)
-		deliver_one(pe, c, env);
-	else
+	if (!c->constructed)
 		coll_wait(c, &env->head);
+	else if (c->sparse)
+		sparse_arrived(pe, c, env);
+	else
+		deliver_one(pe, c, env);
 }
 
 /* Two comparisons stand for all checks: n_here is 0 while the elements do not exist or have to be
@@ -269,35 +276,43 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
-		deliver_to(pe, objs[i], env, true);
+		if (CSD_LIKELY(objs[i] != NULL))
+			deliver_to(pe, objs[i], env, true);
 }
 
 /* A message that the handler may change or send on: one copy for each element. */
 static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
-		deliver_to(pe, objs[i], own_copy(pe, env), false);
+		if (CSD_LIKELY(objs[i] != NULL))
+			deliver_to(pe, objs[i], own_copy(pe, env), false);
 }
 
-/* To n elements of this PE; the message is nobody else's. */
+/* To n elements of this PE, of which some may be gone; the message is nobody else's. */
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env)
 {
 	check_entry(pe, c, env);
-	if (n == 1) {
+	if (n == 1 && objs[0]) {
 		deliver_to(pe, objs[0], env, false);
 		return;
 	}
+	struct dynamic *dyn = c->dyn;
+
+	if (dyn)
+		dyn->busy++;
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
 		deliver_copies(pe, objs, n, env);
 	else
 		deliver_shared(pe, objs, n, env);
+	if (dyn)
+		dyn->busy--;
 	env_unref(pe, env);
 }
 
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	deliver_some(pe, c, c->elems, c->n_local, env);
+	deliver_some(pe, c, c->elems, c->n_slots, env);
 }
 
 void bcast_arrived(struct pe *pe, struct cmi_msg *m)
@@ -326,10 +341,8 @@ static void route_early(struct pe *pe, struct collection *c)
 		int home = pe->id;
 
 		next = m->next;
-		if (env->flags & CK_ENV_UNPLACED) {
-			env->flags &= (uint8_t)~CK_ENV_UNPLACED;
-			home = place_in_array(pe, c, env->index, env);
-		}
+		if (env->flags & CK_ENV_UNPLACED)
+			home = address_in_array(pe, c, env->index, env);
 		if (home == pe->id)
 			coll_wait(c, m);
 		else
@@ -348,9 +361,19 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_abort(pe, "message from PE %d creates chare %d with map %d: unknown here",
 			  m->src_pe, env->entry, env->spare);
 	const CkGenChare *type = ck->chares[env->entry];
-	CkArrayDims dims = { type->nd, { env->index.v[0], env->index.v[1], env->index.v[2] } };
 
-	coll_type(pe, c, type, dims, map_by_number(ck, env->spare));
+	if (env->flags & CK_ENV_SHAPED) {
+		struct ck_shape shape;
+
+		memcpy(&shape, (char *)env + env->head.size - sizeof shape, sizeof shape);
+		coll_shape(pe, c, type, &shape);
+		if (shape.ready)
+			ready_want(pe, c, NULL);
+	} else {
+		coll_type(pe, c, type, CkDimsN(type->nd ? type->nd : 1, env->index.v[0],
+					       env->index.v[1], env->index.v[2], 1, 1, 1),
+			  map_by_number(ck, env->spare));
+	}
 	route_early(pe, c);
 	coll_construct(pe, c, payload_of(env));
 	env_unref(pe, env);
@@ -412,24 +435,4 @@ void CkFreeMsg(void *msg)
 		pe->ck->now.env = NULL;
 		message_done(pe, env);
 	}
-}
-
-/* ---- what a program finds of an element ------------------------------------------------------ */
-
-void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
-{
-	struct pe *pe = ck_self();
-
-	if (chare->kind == CKGEN_NODEGROUP)
-		return nodegroup_local(pe, chare, e);
-	struct collection *c = coll_get(pe, e->id);
-
-	if (!c->constructed || c->type != chare)
-		return NULL;
-	if (chare->kind == CKGEN_GROUP && e->index.v[0] != pe->id)
-		return NULL;
-	uint64_t place = coll_linear(c, e->index);
-	struct ck_obj *obj = place == UINT64_MAX ? NULL : coll_find(c, place);
-
-	return obj ? self_of(obj) : NULL;
 }

@@ -92,13 +92,15 @@ void CkDestroy(void *self)
 		single_remove(pe, obj);
 		destroy_later(pe, obj);
 		return;
-	case CKGEN_ARRAY: /* not yet */
+	case CKGEN_ARRAY:
+		element_destroy(pe, obj);
+		return;
 	case CKGEN_MAINCHARE:
 	case CKGEN_GROUP:
 	case CKGEN_NODEGROUP:
 		break;
 	}
-	csd_abort(pe, "CkDestroy: %s is no singleton chare; main chares, groups and nodegroups live "
+	csd_abort(pe, "CkDestroy: %s is no singleton chare and no array; main chares, groups and nodegroups live "
 		  "as long as the job", type->name);
 }
 

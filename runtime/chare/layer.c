@@ -44,6 +44,11 @@ static int ck_node_start(struct node *node)
 	ck->h_when = csd_register(node, "ck.when", when_arrived);
 	ck->h_future = csd_register(node, "ck.future", future_arrived);
 	ck->h_answer = csd_register(node, "ck.answer", answer_arrived);
+	ck->h_insert = csd_register(node, "ck.insert", insert_arrived);
+	ck->h_make = csd_register(node, "ck.make", make_arrived);
+	ck->h_destroy = csd_register(node, "ck.destroy", destroy_arrived);
+	ck->h_where = csd_register(node, "ck.where", where_arrived);
+	ck->h_start = csd_register(node, "ck.start", start_arrived);
 	ck->h_qd = csd_register(node, "ck.qd", qd_arrived);
 	ck->h_completion = csd_register(node, "ck.completion", completion_arrived);
 	ck->h_fence = csd_register(node, "ck.fence", fence_arrived);

@@ -335,7 +335,7 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 	if (!c->elems)
 		csd_abort(pe, "no memory for a nodegroup");
 	c->elems[0] = obj;
-	c->n_local = 1;
+	c->n_slots = c->n_local = 1;
 	c->constructed = true;
 	/* None of them ends a reduction: our own part is missing. */
 	while (c->waiting.head)

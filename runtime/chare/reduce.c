@@ -52,6 +52,8 @@ void reduction_free(struct pe *pe, struct reduction *r)
 		r->pieces = NULL;
 		r->cap_pieces = 0;
 	}
+	if (CSD_UNLIKELY(r->kept != NULL))
+		reduction_drop_kept(r);
 	if (CSD_UNLIKELY(r->cap_stash > STASH_KEEP_BYTES)) {
 		free(r->stash);
 		r->stash = NULL;
@@ -116,7 +118,7 @@ struct reduction *reduction_find(struct collection *c, uint32_t no)
 /* No record of it because this PE's part in it is over. */
 bool reduction_passed(const struct collection *c, uint32_t no)
 {
-	return c->n_local && (int32_t)(c->elems[0]->n_contributed - no) > 0;
+	return c->n_local && (int32_t)(c->next_no - no) > 0;
 }
 
 struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t no,
@@ -133,11 +135,23 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 	r->exchanged = r->awaited = r->done = r->any = false;
 	r->stage = REDUCTION_WAITS;
 	r->n_children_in = 0;
-	r->n_local_in = r->n_in_order = r->n_stashed = 0;
+	r->n_in_order = r->n_stashed = 0;
+	r->n_local_in = 0;
+	r->local_done = false;
 	r->early = NULL;
 	r->acc = NULL;
 	r->next = *at;
 	return *at = r;
+}
+
+/* All contributions of this PE are in. */
+static void settle(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	r->local_done = true;
+	if ((int32_t)(r->no - c->next_no) >= 0)
+		c->next_no = r->no + 1;
+	if (CSD_UNLIKELY(c->dyn != NULL))
+		reduction_settled(pe, c, r);
 }
 
 /* Of a whole collection, which has its routes. */
@@ -149,10 +163,16 @@ static struct reduction *open_one(struct pe *pe, struct collection *c, struct re
 
 	callback_check(pe, cb, r->how, count, c->type);
 	r->exchanged = exchange_fits(c, r);
-	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 : result_comes_here(pe, c, cb);
+	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 && !c->sparse
+						: result_comes_here(pe, c, cb);
+	r->n_missing = c->n_local;
 	/* An exchange without values needs its message only when it has sent its part. */
 	if (r->bytes || !(r->exchanged || r->how->merge))
 		reduction_make_acc(pe, r);
+	if (CSD_UNLIKELY(c->dyn != NULL))
+		reduction_opened(pe, c, r);
+	if (!r->n_missing)
+		settle(pe, c, r);
 	return r;
 }
 
@@ -250,6 +270,34 @@ void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64
 	r->n_local_in++;
 }
 
+/* The collection's elements begin to come and go: from now on contributions are kept until all of
+ * this PE are in (reduce_change.c). */
+void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	for (uint64_t i = r->n_in_order; i < c->n_slots && r->n_stashed; i++) {
+		if (!r->stash[i])
+			continue;
+		reduction_keep(pe, c, r, c->elems[i]->index, stash_place(r, c->n_slots, i));
+		r->n_stashed--;
+	}
+}
+
+/* On the way that the result takes. */
+void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	if (!r->exchanged)
+		tree_advance(pe, c, r, in_handler);
+	else if (r->stage == REDUCTION_WAITS)
+		exchange_start(pe, c, r, in_handler);
+}
+
+/* The last contribution of this PE has come, or the last element that was missing has gone. */
+void reduction_local(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	settle(pe, c, r);
+	reduction_go(pe, c, r, in_handler);
+}
+
 static void keep_piece(struct pe *pe, struct reduction *r, int child, CkIndex key,
 		       struct ck_env *env)
 {
@@ -260,6 +308,7 @@ static void keep_piece(struct pe *pe, struct reduction *r, int child, CkIndex ke
 			csd_abort(pe, "no memory for a reduction of %zu messages", r->cap_pieces);
 	}
 	r->pieces[r->n_pieces++] = (struct piece){ child, key, env };
+	r->any = true;
 	if (r->how->streamable && r->n_pieces == 2) {
 		r->pieces[0].env = reducer_merge(pe, r->how, r->pieces, 2);
 		r->n_pieces = 1;
@@ -301,7 +350,9 @@ void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env
 {
 	r->n_children_in++;
 	env->root = child;
-	if (r->how->merge)
+	if (CSD_UNLIKELY(env->flags & CK_ENV_EMPTY))
+		csd_msg_free(pe, &env->head);
+	else if (r->how->merge)
 		keep_piece(pe, r, child, (CkIndex){ { 0, 0, 0 } }, env);
 	else if (r->how->ordered)
 		keep_child(r, env);
@@ -329,16 +380,6 @@ void reduction_finish(struct pe *pe, struct reduction *r, const CkGenChare *type
 
 /* ---- what elements call --------------------------------------------------------------------- */
 
-static void advance(struct pe *pe, struct collection *c, struct reduction *r)
-{
-	if (!reduction_complete_here(c, r))
-		return;
-	if (r->exchanged)
-		exchange_start(pe, c, r, true);
-	else
-		tree_advance(pe, c, r, true);
-}
-
 static void check_contributor(struct pe *pe, const struct collection *c, const struct reducer *how,
 			      CkReduction op)
 {
@@ -357,10 +398,12 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 	struct contributor from = { c->type, obj->index, pe->id,
 				    c->id ^ (uint64_t)obj->n_contributed << 44 };
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
-	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, 0, cb, pe->id, obj);
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed, op, 0, cb, pe->id, obj);
 
+	obj->n_contributed++;
 	reduction_take_message(pe, r, index_key(c->type, obj->index), env);
-	advance(pe, c, r);
+	if (!--r->n_missing)
+		reduction_local(pe, c, r, true);
 }
 
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
@@ -378,13 +421,20 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 		if (!c)
 			return;
 	}
+	if (CSD_UNLIKELY(c->dyn && c->elems[obj->ordinal] != obj))
+		csd_abort(pe, "CkContribute: the element of %s is destroyed", c->type->name);
 	if (CSD_UNLIKELY(how->merge != NULL)) {
 		contribute_message(pe, c, obj, how, data, count, op, &cb);
 		return;
 	}
-	struct reduction *r = reduction_join(pe, c, obj->n_contributed++, op, count, &cb, pe->id,
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed, op, count, &cb, pe->id,
 					     obj);
 
-	reduction_take(pe, r, c->n_local, obj->ordinal, data);
-	advance(pe, c, r);
+	obj->n_contributed++;
+	if (CSD_UNLIKELY(c->dyn != NULL) && r->bytes && how->ordered)
+		reduction_keep(pe, c, r, obj->index, data);
+	else
+		reduction_take(pe, r, c->n_slots, obj->ordinal, data);
+	if (!--r->n_missing)
+		reduction_local(pe, c, r, true);
 }

@@ -246,7 +246,7 @@ static void arrived_early(struct pe *pe, struct collection *c, struct reduction 
 		r = open_or_abort(pe, c, env);
 	env->head.next = r->early;
 	r->early = &env->head;
-	if (!c->n_local && r->stage == REDUCTION_WAITS)
+	if (r->local_done && r->stage == REDUCTION_WAITS)
 		exchange_start(pe, c, r, false);
 }
 

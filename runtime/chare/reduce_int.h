@@ -9,6 +9,7 @@
  *	reduce_exchange.c  a route: small results that every element gets; PEs swap partial results
  *	reduce_tree.c      a route: everything else; partial results go up to PE 0
  *	result.c           what delivers: results reach elements in the order of the reductions
+ *	reduce_change.c    what elements change that come and go; only where c->dyn is set
  */
 #ifndef REDUCE_INT_H
 #define REDUCE_INT_H
@@ -123,12 +124,14 @@ struct reduction {
 	bool any;                 /* acc holds something */
 	uint8_t stage;            /* exchange: which message comes next */
 	int n_children_in;        /* tree */
-	uint64_t n_local_in;
+	uint64_t n_local_in;      /* contributions of members here: of a section */
+	uint64_t n_missing;       /* contributions of this PE's elements */
+	bool local_done;          /* none is missing, and c->next_no says so */
 	struct ck_env *acc;       /* ours: what is combined so far, as a message that can travel on */
 	struct cmi_msg *early;    /* ours: arrived before their turn */
 	/* Ordered contributions that came before their turn. */
 	uint64_t n_in_order, n_stashed;
-	char *stash;              /* n_local flags, then a place for each element; kept when spare */
+	char *stash;              /* n_slots flags, then a place for each element; kept when spare */
 	size_t cap_stash;
 	struct piece *pieces;     /* messages that wait to be merged; kept when spare */
 	size_t n_pieces, cap_pieces;
@@ -136,6 +139,9 @@ struct reduction {
 	int from_pe;
 	bool from_element;
 	CkIndex from;
+	/* The same where elements come and go: until none is missing. */
+	struct kept_one *kept;
+	size_t n_kept, cap_kept;
 };
 
 /* What travels, always a struct ck_env and: up the tree and as a result
@@ -169,6 +175,9 @@ struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t n
 _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
 				  CkReduction op, uint64_t count, const CkCallback *cb, int from,
 				  const struct ck_obj *obj);
+void reduction_local(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
+void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
+void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r);
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
 bool reduction_passed(const struct collection *c, uint32_t no);
 
@@ -207,15 +216,11 @@ static inline void reduction_absorb(struct reduction *r, const void *in, bool in
 	r->any = true;
 }
 
-static inline bool reduction_complete_here(const struct collection *c, const struct reduction *r)
-{
-	return r->n_local_in == c->n_local;
-}
-
 /** The route, chosen from what all PEs agree on. */
 static inline bool exchange_fits(const struct collection *c, const struct reduction *r)
 {
-	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES && !r->how->merge;
+	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES &&
+	       !r->how->merge && !c->sparse;
 }
 
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */
@@ -226,5 +231,12 @@ void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool
 bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb);
 void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
+
+/* reduce_change.c, where c->dyn is set */
+void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r);
+void reduction_settled(struct pe *pe, struct collection *c, struct reduction *r);
+void reduction_keep(struct pe *pe, const struct collection *c, struct reduction *r, CkIndex index,
+		    const void *data);
+void reduction_drop_kept(struct reduction *r);
 
 #endif

@@ -6,6 +6,7 @@
  *
  * Children without elements below them send nothing; the map, known everywhere, tells which.
  */
+#include "dynamic_int.h"
 #include "reduce_int.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ static int child_towards(struct pe *pe, int other)
 
 static int count_children(struct pe *pe, struct collection *c)
 {
+	if (c->sparse)
+		return csd_tree_n_children(pe, 0);
 	int n_pes = pe->node->job->n_pes, n = 0, child;
 	bool *has = calloc((size_t)n_pes, sizeof *has);
 	bool *active = calloc((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active);
@@ -49,7 +52,7 @@ static void pass_up(struct pe *pe, struct collection *c, struct reduction *r)
 
 	r->acc = NULL;
 	wire_set(env, c, r);
-	env->flags = 0;
+	env->flags = r->any || !(r->bytes || r->how->merge) ? 0 : CK_ENV_EMPTY;
 	env->head.handler = (uint16_t)pe->node->ck->h_reduce;
 	*callback_at(env) = r->cb;
 	csd_send(pe, csd_tree_parent(pe, 0), &env->head);
@@ -63,18 +66,35 @@ static void at_root(struct pe *pe, struct collection *c, struct reduction *r, bo
 	result_send(pe, c, r, in_handler);
 }
 
-/* Something has come, from our elements or from a child. */
-void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+static bool complete(const struct collection *c, const struct reduction *r)
 {
-	if (c->n_children < 0)
-		c->n_children = count_children(pe, c);
-	if (!reduction_complete_here(c, r) || r->n_children_in < c->n_children)
-		return;
+	return r->local_done && r->n_children_in == c->n_children;
+}
+
+static void finish(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
 	reduction_absorb_kept(pe, r);
 	if (pe->id != 0)
 		pass_up(pe, c, r);
 	else
 		at_root(pe, c, r, in_handler);
+}
+
+/* Something has come, from our elements or from a child. In a sparse array a PE without elements
+ * may hear of a later reduction first; they go up in order, so that results come in order. */
+void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	if (c->n_children < 0)
+		c->n_children = count_children(pe, c);
+	if (CSD_LIKELY(!c->sparse)) {
+		if (complete(c, r))
+			finish(pe, c, r, in_handler);
+		return;
+	}
+	while ((r = c->reductions) && r->no == c->dyn->n_passed && complete(c, r)) {
+		c->dyn->n_passed++;
+		finish(pe, c, r, in_handler);
+	}
 }
 
 void reduce_arrived(struct pe *pe, struct cmi_msg *m)

@@ -12,7 +12,7 @@
 
 static bool is_own_element(const struct collection *c, const CkCallback *cb)
 {
-	return callback_is_element(cb, c->id) && coll_linear(c, cb->index) != UINT64_MAX;
+	return callback_is_element(cb, c->id) && !c->sparse && index_place(c, cb->index) != UINT64_MAX;
 }
 
 static int home_of_element(struct pe *pe, struct collection *c, uint64_t place)
@@ -26,7 +26,7 @@ static int home_of_element(struct pe *pe, struct collection *c, uint64_t place)
 bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb)
 {
 	return is_own_element(c, cb) &&
-	       home_of_element(pe, c, coll_linear(c, cb->index)) == pe->id;
+	       home_of_element(pe, c, index_place(c, cb->index)) == pe->id;
 }
 
 /* ---- to this PE's elements ------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void address(struct collection *c, struct reduction *r)
 	env->coll = c->id;
 	env->call = r->cb.entry;
 	env->flags = CK_ENV_REDUCED;
-	env->place = callback_is_all(&r->cb, c->id) ? ALL : coll_linear(c, r->cb.index);
+	env->place = callback_is_all(&r->cb, c->id) ? ALL : index_place(c, r->cb.index);
 }
 
 void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
@@ -136,7 +136,7 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 /* PE 0 has the result. */
 void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
-	if (callback_is_all(&r->cb, c->id) || is_own_element(c, &r->cb)) {
+	if (!c->sparse && (callback_is_all(&r->cb, c->id) || is_own_element(c, &r->cb))) {
 		send_own(pe, c, r, in_handler);
 		return;
 	}

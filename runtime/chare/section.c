@@ -176,11 +176,9 @@ static int home_of(struct pe *pe, const struct collection *c, const CkGenChare *
 			outside(pe, c, type, i);
 		return i.v[0];
 	}
-	uint64_t place = coll_linear(c, i);
-
-	if (place == UINT64_MAX)
+	if (!c->sparse && index_place(c, i) == UINT64_MAX)
 		outside(pe, c, type, i);
-	return coll_home(pe, c, place);
+	return index_home(pe, c, i);
 }
 
 /* Sorted as the tree wants it, each element once. Returns how many; *v_p is the caller's. */
@@ -430,7 +428,7 @@ static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
 	for (uint32_t i = 0; i < s->n_members; i++) {
 		CkElement e = { c->id, s->members[i].index, 0 };
 		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ?
-					     c->elems[0] : coll_find(c, coll_linear(c, e.index));
+					     c->elems[0] : coll_local(c, e.index);
 
 		if (CSD_LIKELY(obj != NULL))
 			s->objs[n++] = obj;

@@ -3,9 +3,10 @@
  * send.c: from a stub to the PE that has to act. The payload a stub fills is the message
  * itself: nothing is copied on the way to a queue of this node.
  */
-#include "ck_int.h"
+#include "dynamic_int.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 {
@@ -88,22 +89,13 @@ static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int en
 	return options_apply(pe, chare, entry, take_plain(pe, payload, entry), flags, o);
 }
 
-_Noreturn static void bad_index(struct pe *pe, const struct collection *c, int entry, CkIndex at)
+_Noreturn static void bad_call(struct pe *pe, const struct collection *c, int entry, CkIndex at)
 {
-	char name[128], index[64], dims[64];
-	const int32_t *i = at.v, *n = c->dims.n;
+	char name[128], what[160];
 
-	describe_entry(c->type, entry, name, sizeof name);
-	const char *fmt = c->type->nd <= 1 ? "%d" : c->type->nd == 2 ? "%d, %d" : "%d, %d, %d";
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#pragma GCC diagnostic ignored "-Wformat-extra-args"
-	snprintf(index, sizeof index, fmt, i[0], i[1], i[2]);
-	snprintf(dims, sizeof dims, fmt, n[0], n[1], n[2]);
-#pragma GCC diagnostic pop
-	csd_abort(pe, "call of %s on element (%s): the array has %s elements, from 0", name, index,
-		  dims);
+	snprintf(what, sizeof what, "call of %s",
+		 describe_entry(c->type, entry, name, sizeof name));
+	index_bad(pe, c, what, at);
 }
 
 /* A group's shape is known without its creation. */
@@ -114,18 +106,30 @@ static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
 		struct collection shape = { .type = type };
 
 		shape.dims = CkDims1(pe->node->job->n_pes);
-		bad_index(pe, &shape, env->entry, index);
+		bad_call(pe, &shape, env->entry, index);
 	}
 	env->place = (uint64_t)index.v[0];
 	return index.v[0];
 }
 
-int place_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+static int address_by_index(struct pe *pe, const struct collection *c, CkIndex index,
+			    struct ck_env *env)
 {
-	uint64_t place = coll_linear(c, index);
+	env->index = index;
+	env->flags |= CK_ENV_UNPLACED;
+	return index_home(pe, c, index);
+}
+
+/* By place; by index in a sparse array, and where an element is to be made. Returns the PE. */
+int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+{
+	if (CSD_UNLIKELY(c->sparse || env->head.handler == pe->node->ck->h_insert))
+		return address_by_index(pe, c, index, env);
+	uint64_t place = index_place(c, index);
 
 	if (CSD_UNLIKELY(place == UINT64_MAX))
-		bad_index(pe, c, env->entry, index);
+		bad_call(pe, c, env->entry, index);
+	env->flags &= (uint8_t)~CK_ENV_UNPLACED;
 	env->place = place;
 	return coll_home(pe, c, place);
 }
@@ -134,12 +138,12 @@ int place_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck
 static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	env->coll = e->id;
-	if (type->kind == CKGEN_GROUP)
+	if (type && type->kind == CKGEN_GROUP)
 		return place_in_group(pe, type, e->index, env);
 	struct collection *c = coll_get(pe, e->id);
 
 	if (CSD_LIKELY(c->type != NULL))
-		return place_in_array(pe, c, e->index, env);
+		return address_in_array(pe, c, e->index, env);
 	/* The proxy came before the creation did (route_early in deliver.c). */
 	env->head.src_pe = pe->id;
 	env->index = e->index;
@@ -148,17 +152,23 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 	return -1;
 }
 
-void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+/* Send what concerns an element to its home; type may be NULL for arrays. */
+void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
+		int handler)
 {
-	if (type->kind == CKGEN_NODEGROUP) {
-		nodegroup_send(pe, type, e, env);
-		return;
-	}
-	env->head.handler = (uint16_t)pe->node->ck->h_element;
+	env->head.handler = (uint16_t)handler;
 	int home = address(pe, type, e, env);
 
 	if (home >= 0)
 		csd_send(pe, home, &env->head);
+}
+
+void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+{
+	if (type->kind == CKGEN_NODEGROUP)
+		nodegroup_send(pe, type, e, env);
+	else
+		send_about(pe, type, e, env, pe->node->ck->h_element);
 }
 
 static int env_root(const struct pe *pe, const struct ck_env *env)
@@ -352,7 +362,7 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 /* ---- creation ---------------------------------------------------------------------------- */
 
 /* Parameters of constructors may go anywhere, so they leave this node's form at once. */
-static struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payload)
+struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payload)
 {
 	const CkGenEntry *e = &type->entries[0];
 	struct ck_env *env;
@@ -367,6 +377,15 @@ static struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payl
 	return env;
 }
 
+static CkProxy create_send(struct pe *pe, uint64_t id, struct ck_env *env)
+{
+	env->coll = id;
+	env->head.handler = (uint16_t)pe->node->ck->h_create;
+	bcast_forward(pe, env);
+	csd_send(pe, pe->id, &env->head);
+	return (CkProxy){ id };
+}
+
 /* The shape is known here at once, so that calls can follow; the elements of this PE come
  * with the creation message, like everybody's. */
 static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, int map,
@@ -376,34 +395,123 @@ static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, i
 	uint64_t id = coll_new_id(pe);
 
 	coll_type(pe, coll_get(pe, id), type, dims, map_by_number(pe->node->ck, map));
-	env->coll = id;
 	env->spare = (uint8_t)map;
 	for (int d = 0; d < 3; d++)
 		env->index.v[d] = dims.n[d];
-	env->head.handler = (uint16_t)pe->node->ck->h_create;
-	bcast_forward(pe, env);
-	csd_send(pe, pe->id, &env->head);
-	return (CkProxy){ id };
+	return create_send(pe, id, env);
+}
+
+/* The same with a shape behind the parameters. */
+static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct ck_shape *shape,
+			     const CkCallback *ready, void *payload)
+{
+	struct ck_env *params = payload ? take_new(pe, type, payload) : NULL;
+	size_t bytes = params ? params->head.size - sizeof *params : 0;
+	struct ck_env *env = env_new(pe, 0, CkGen_align(bytes) + sizeof *shape);
+	uint64_t id = coll_new_id(pe);
+	struct collection *c = coll_get(pe, id);
+
+	if (bytes)
+		memcpy(payload_of(env), payload_of(params), bytes);
+	memcpy((char *)payload_of(env) + CkGen_align(bytes), shape, sizeof *shape);
+	env->call = (uint32_t)chare_number(pe->node->ck, type);
+	env->flags = (uint8_t)((params ? params->flags : 0) | CK_ENV_SHAPED);
+	if (params)
+		csd_msg_free(pe, &params->head);
+	coll_shape(pe, c, type, shape);
+	if (shape->empty)
+		closing_count(pe, c, PHASES_BEGUN);
+	if (ready)
+		ready_want(pe, c, ready);
+	return create_send(pe, id, env);
+}
+
+/* ---- arrays: what the options mean ----------------------------------------------------------- */
+
+_Noreturn static void bad_extent(struct pe *pe, const CkGenChare *type, int d, int n)
+{
+	csd_abort(pe, "%s_ckNew: extent %d is %d; it must be at least 1", type->name, d, n);
+}
+
+static void check_short(struct pe *pe, const CkGenChare *type, int d, int64_t last)
+{
+	if (type->nd > 3 && last > INT16_MAX)
+		csd_abort(pe, "%s_ckNew: dimension %d goes up to %lld; with %d dimensions an index "
+			  "has 16 bits", type->name, d, (long long)last, type->nd);
+}
+
+static void plain_extents(struct pe *pe, const CkGenChare *type, const CkArrayDims *dims)
+{
+	if (dims->nd != type->nd)
+		csd_abort(pe, "%s_ckNew: %d extents given, the array has %d dimensions", type->name,
+			  dims->nd, type->nd);
+	for (int d = 0; d < dims->nd; d++) {
+		if (dims->n[d] < 1)
+			bad_extent(pe, type, d, dims->n[d]);
+		check_short(pe, type, d, (int64_t)dims->n[d] - 1);
+	}
+}
+
+/* start, start + step, ... below end. */
+static void lattice(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o,
+		    struct ck_shape *shape)
+{
+	shape->sparse = true;
+	shape->dims.nd = type->nd;
+	for (int d = 0; d < type->nd; d++) {
+		int64_t step = o->step[d] ? o->step[d] : 1, span = (int64_t)o->end[d] - o->start[d];
+
+		if (step < 0 || span <= 0)
+			csd_abort(pe, "%s_ckNew: dimension %d has start %d, end %d, step %d; it needs "
+				  "start < end and a step above 0", type->name, d, o->start[d],
+				  o->end[d], o->step[d]);
+		shape->start[d] = o->start[d];
+		shape->step[d] = (int32_t)step;
+		shape->dims.n[d] = (int32_t)((span + step - 1) / step);
+		check_short(pe, type, d, o->end[d] - 1);
+		check_short(pe, type, d, -(int64_t)o->start[d] - 1);
+	}
+}
+
+static bool has_lattice(const CkArrayOptions *o)
+{
+	for (int d = 0; d < 6; d++)
+		if (o->start[d] || o->end[d] || o->step[d])
+			return true;
+	return false;
+}
+
+static int map_of(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o)
+{
+	int map = o->map ? map_by_name(pe->node->ck, o->map) : 0;
+
+	if (map < 0)
+		csd_abort(pe, "%s_ckNew: no map is called \"%s\"; register it with CkRegisterMap "
+			  "in an initnode function", type->name, o->map);
+	return map;
 }
 
 CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload)
 {
 	struct pe *pe = ck_self();
-	CkArrayDims dims = o->dims;
+	struct ck_shape shape;
 
-	if (dims.nd != chare->nd)
-		csd_abort(pe, "%s_ckNew: %d extents given, the array has %d dimensions",
-			  chare->name, dims.nd, chare->nd);
-	for (int d = 0; d < 3; d++)
-		if (dims.n[d] < 1)
-			csd_abort(pe, "%s_ckNew: extent %d is %d; it must be at least 1",
-				  chare->name, d, dims.n[d]);
-	int map = o->map ? map_by_name(pe->node->ck, o->map) : 0;
-
-	if (map < 0)
-		csd_abort(pe, "%s_ckNew: no map is called \"%s\"; register it with CkRegisterMap "
-			  "in an initnode function", chare->name, o->map);
-	return create(pe, chare, dims, map, payload);
+	memset(&shape, 0, sizeof shape); /* it travels */
+	shape.map = map_of(pe, chare, o);
+	shape.ready = o->ready != NULL;
+	shape.empty = !payload;
+	if (chare->nd && has_lattice(o)) {
+		lattice(pe, chare, o, &shape);
+	} else if (payload || (chare->nd && o->dims.nd)) {
+		plain_extents(pe, chare, &o->dims);
+		shape.dims = o->dims;
+		for (int d = 0; d < 6; d++)
+			shape.step[d] = 1;
+	}
+	shape.sparse |= shape.empty;
+	if (shape.sparse || shape.ready || chare->nd > 3)
+		return create_shaped(pe, chare, &shape, o->ready, payload);
+	return create(pe, chare, shape.dims, shape.map, payload);
 }
 
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
