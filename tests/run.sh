@@ -146,7 +146,7 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
-programs+=(indices insert delete)
+programs+=(indices insert delete demand)
 programs+=(completion fence order)
 programs+=(sections aggregate)
 programs+=(threaded sync futures when direct_calls)
