@@ -331,14 +331,6 @@ static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 __attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry, const char *param,
 			       long long n);
 
-/* Every array and group can use these, few do. Weak until the runtime has them: a program that
- * does not call them links without. */
-#pragma weak CkGen_insert
-#pragma weak CkGen_doneInserting
-#pragma weak CkGen_beginInserting
-#pragma weak CkGen_destroy
-#pragma weak CkGen_nextLocal
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
