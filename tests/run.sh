@@ -202,6 +202,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 	run_at "$shape" "$checked" $X/nqueens/nqueens --queens 8 --grain 4 --prio bits
 	run_at "$shape" "$checked" $X/nqueens/nqueens --queens 7 --grain 2 --prio row
 	run_at "$shape" "$checked" $X/bnb/bnb --cities 9 --grain 4 "${s[@]}"
+	run_at "$shape" "$checked" $X/treeinsert/treeinsert --points 1500 "${s[@]}"
 }
 
 group "build rules: layers"
@@ -257,6 +258,8 @@ for shape in 1x6 3x2; do
 	run_at $shape "$checked" $X/nqueens/nqueens --queens 6 --grain 0 --prio made
 	run_at $shape "$checked" $X/bnb/bnb --cities 1
 	run_at $shape "$checked" $X/bnb/bnb --cities 7 --grain 0 --prio made
+	run_at $shape "$checked" $X/treeinsert/treeinsert --points 1 --capacity 1
+	run_at $shape "$checked" $X/treeinsert/treeinsert --points 200 --capacity 1 --keep 0
 done
 t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --help$"' \
 	$X/wave2d/wave2d --colums 4
