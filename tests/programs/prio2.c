@@ -11,7 +11,8 @@
 
 #include "prio2.decl.h"
 
-enum { BATCH = 400, MOST_BITS = 200, WORDS = MOST_BITS / 32 + 1 };
+enum { BATCH = 400, MOST_BITS = 200, WORDS = MOST_BITS / 32 + 1,
+       ROUNDS = 3 };
 
 struct Main { int phase, n_in; };
 
@@ -79,9 +80,8 @@ static void insert(Member *self, int no)
 	self->order[at] = no;
 }
 
-static void make_wish(Member *self, int no, uint64_t seed)
+static void make_wish(struct wish *w, int no, uint64_t seed)
 {
-	struct wish *w = &self->wish[no];
 	uint64_t r = check_mix(seed + (uint64_t)no);
 
 	memset(w, 0, sizeof *w);
@@ -167,7 +167,7 @@ void Member_on_start(Member *self)
 {
 	self->n_order = self->n_in = 0;
 	for (int no = 0; no < BATCH; no++) {
-		make_wish(self, no, (uint64_t)(self->round * 1000 + CkMyPe()) << 20);
+		make_wish(&self->wish[no], no, (uint64_t)(self->round * 1000 + CkMyPe()) << 20);
 		insert(self, no);
 		send_one(self, no);
 	}
@@ -177,8 +177,15 @@ void Member_on_startFar(Member *self)
 {
 	CProxyElement_Member to = Member_at(members, (CkMyPe() + 1) % CkNumPes());
 
-	for (int no = 0; no < BATCH; no++)
-		Member_far_opt(&self->wish[no].o, to, note_new(no));
+	(void)self;
+	/* Not in self->wish: the other PE's messages may all have come already, and be under way
+	 * to ourselves. */
+	for (int no = 0; no < BATCH; no++) {
+		struct wish w;
+
+		make_wish(&w, no, (uint64_t)(ROUNDS * 1000 + CkMyPe()) << 20);
+		Member_far_opt(&w.o, to, note_new(no));
+	}
 }
 
 static void served(Member *self, int no)
@@ -187,7 +194,7 @@ static void served(Member *self, int no)
 	CHECK_EQ(no, self->order[self->n_in]);
 	if (++self->n_in < BATCH)
 		return;
-	if (++self->round < 3)
+	if (++self->round < ROUNDS)
 		Member_start(Member_thisElement(self));
 	else
 		CkContributeBarrier(self, Main_cb_phase(mainProxy));
@@ -227,7 +234,7 @@ void Member_on_far(Member *self, Note *m)
 		return;
 	self->n_order = self->n_in = 0;
 	for (int no = 0; no < BATCH; no++) {
-		make_wish(self, no, (uint64_t)(2 * 1000 + from) << 20);
+		make_wish(&self->wish[no], no, (uint64_t)(ROUNDS * 1000 + from) << 20);
 		insert(self, no);
 		CHECK_EQ(CkGetRefNum(self->kept[no]), no);
 		Member_note(Member_thisElement(self), self->kept[no]);
@@ -266,7 +273,7 @@ void Main_on_phase(Main *self)
 		some = calloc(1, sizeof *some);
 		CHECK(some);
 		for (int no = 0; no < BATCH; no++) {
-			make_wish(some, no, 12345);
+			make_wish(&some->wish[no], no, 12345);
 			Member_everywhere_all_opt(&some->wish[no].o, members, no);
 		}
 		free(some);
