@@ -202,10 +202,16 @@ void Main_on_counted(Main *self, int n, const long *sum)
 {
 	memcpy(self->sums[self->phase], sum, (size_t)n * sizeof *sum);
 	check(self, sum);
-	if (++self->phase == N_PHASES) {
+	if (++self->phase == N_PHASES)
 		end(self);
-		return;
-	}
+	else
+		CkStartQD(Main_cb_next(mainProxy));
+}
+
+/* Not sooner: PEs without squares had nothing to count, so the call to count may still have been
+ * on its way to them, and would have been heard by the squares that are inserted now. */
+void Main_on_next(Main *self)
+{
 	if (self->phase == PRUNE) {
 		Square_prune_all(tree);
 	} else {
