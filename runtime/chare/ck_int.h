@@ -569,6 +569,7 @@ void exchange_init(struct pe *pe);
 /* scan.c */
 void scan_arrived(struct pe *pe, struct cmi_msg *m);
 void scans_fini(struct pe *pe, struct collection *c);
+void scans_dynamic(struct pe *pe, const struct collection *c);
 void scan_pe_fini(struct pe *pe);
 
 /* reducers.c */

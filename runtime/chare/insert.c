@@ -27,6 +27,7 @@ struct dynamic *dynamic_get(struct pe *pe, struct collection *c)
 {
 	if (c->dyn)
 		return c->dyn;
+	scans_dynamic(pe, c);
 	c->dyn = calloc(1, sizeof *c->dyn);
 	if (!c->dyn)
 		csd_abort(pe, "no memory for a collection");

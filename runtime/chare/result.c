@@ -160,12 +160,13 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	if (!c->n_local && env->place == ALL) {
+	struct reduction *r = reduction_find(c, head->no);
+
+	/* No element of this PE took part; those that it has now have come since. */
+	if (!r && env->place == ALL && (c->dyn || !c->n_local)) {
 		csd_msg_free(pe, m);
 		return;
 	}
-	struct reduction *r = reduction_find(c, head->no);
-
 	if (!r || !r->awaited || r->acc)
 		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
 	r->acc = env;

@@ -556,6 +556,20 @@ static void part_came(struct pe *pe, struct collection *c, struct scan *s, struc
 		csd_abort(pe, "message from PE %d belongs to no scan here", env->head.src_pe);
 }
 
+/* What comes before an element is known only where all are. */
+_Noreturn static void elements_change(struct pe *pe, const struct collection *c)
+{
+	csd_abort(pe, "CkScan: elements of %s are inserted or were destroyed; only an array that has all "
+		  "its elements from the beginning to the end can be scanned", c->type->name);
+}
+
+/* An element of this PE is about to go. */
+void scans_dynamic(struct pe *pe, const struct collection *c)
+{
+	if (c->scans && c->scans->open)
+		elements_change(pe, c);
+}
+
 void scan_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -570,6 +584,8 @@ void scan_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (!how || how->merge)
 		csd_abort(pe, "message from PE %d belongs to no scan here", m->src_pe);
+	if (c->dyn)
+		elements_change(pe, c);
 	part_came(pe, c, join(pe, c, wire_no(env), t), env);
 }
 
@@ -582,6 +598,8 @@ static void check(struct pe *pe, const struct collection *c, const struct reduce
 		csd_abort(pe, "CkScan: %s does not work value by value", how->name);
 	if (c->type->kind != CKGEN_ARRAY && c->type->kind != CKGEN_GROUP)
 		csd_abort(pe, "CkScan: %s is neither an array nor a group", c->type->name);
+	if (c->dyn)
+		elements_change(pe, c);
 }
 
 void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * delete: in every round some elements destroy themselves or are destroyed from afar, some of the
- * missing are inserted again, and what is left is summed up: to main, to main as a sum of doubles,
- * to all elements, or by elements some of which destroy themselves where the others contribute.
+ * missing are inserted again, and what is left is summed up or listed: to main, to one element, to
+ * all elements, by each of the routes; some elements destroy themselves where the others contribute.
  * Arrays of a few elements, so that PEs have none, or lose all; with extents, with start and end,
  * with a map. `delete [seed [rounds]]`.
  */
@@ -12,13 +12,13 @@
 
 #include "delete.decl.h"
 
-enum { MOST = 13, ARRAYS = 12 };
+enum { MOST = 13, ARRAYS = 16, BIG = 5000 };
 enum step { CHANGE, INSERT, ADD, CHECK_ADD };
-enum way { TO_MAIN, REAL, TO_ALL, WAYS };
+enum way { TO_MAIN, REAL, LIST, TO_ALL, BIG_TO_ALL, LIST_TO_ALL, TO_ONE, WAYS };
 
 struct Main {
 	CProxy_Cell cells;
-	int n, array, round, rounds;
+	int n, array, round, rounds, one;
 	bool sparse;
 	enum step step;
 	enum way way;
@@ -26,7 +26,7 @@ struct Main {
 	uint64_t random;
 	long want_sum, want_n, n_results, n_told;
 };
-struct Cell { int n_changes; };
+struct Cell { int way; };
 
 static int below(uint64_t *random, int n)
 {
@@ -62,25 +62,54 @@ void Cell_on_change(Cell *self, int round)
 		Cell_ckDestroy(Cell_thisElement(self));
 }
 
-/* Where the first die, those whose turn it is destroy themselves and do not contribute. */
-void Cell_on_add(Cell *self, int round, int way, bool some_die)
+static void give(Cell *self, int target)
 {
-	long i = Cell_thisIndex(self), v[2] = { i + 1, 1 };
+	CProxy_Cell all = Cell_thisProxy(self);
+	long i = Cell_thisIndex(self), v[2] = { i + 1, 1 }, *big;
 	double d = (double)i / 3;
 
-	if (some_die && dies(round, (int)i, 2)) {
+	switch ((enum way)self->way) {
+	case TO_MAIN:
+		CkContribute(self, v, 2, CkReduction_sum_long, Main_cb_result(mainProxy));
+		break;
+	case REAL:
+		CkContribute(self, &d, 1, CkReduction_sum_double, Main_cb_real(mainProxy));
+		break;
+	case LIST:
+		CkContribute(self, v, sizeof *v, CkReduction_concat, Main_cb_list(mainProxy));
+		break;
+	case TO_ALL:
+		CkContribute(self, v, 2, CkReduction_sum_long, Cell_cb_result_all(all));
+		break;
+	case BIG_TO_ALL:
+		big = calloc(BIG, sizeof *big);
+		big[0] = v[0];
+		big[BIG - 1] = v[1];
+		CkContribute(self, big, BIG, CkReduction_sum_long, Cell_cb_values_all(all));
+		free(big);
+		break;
+	case LIST_TO_ALL:
+		CkContribute(self, v, sizeof *v, CkReduction_concat, Cell_cb_values_all(all));
+		break;
+	default:
+		CkContribute(self, v, 2, CkReduction_sum_long,
+			     Cell_cb_result(Cell_at(all, target)));
+	}
+}
+
+/* Where some die, those whose turn it is destroy themselves and do not contribute. */
+void Cell_on_add(Cell *self, int round, int way, bool some_die, int target)
+{
+	int i = Cell_thisIndex(self);
+
+	if (some_die && dies(round, i, 2)) {
 		CkDestroy(self);
 		return;
 	}
-	if (way == TO_MAIN)
-		CkContribute(self, v, 2, CkReduction_sum_long, Main_cb_result(mainProxy));
-	else if (way == REAL)
-		CkContribute(self, &d, 1, CkReduction_sum_double, Main_cb_real(mainProxy));
-	else
-		CkContribute(self, v, 2, CkReduction_sum_long,
-			     Cell_cb_result_all(Cell_thisProxy(self)));
+	self->way = way;
+	give(self, target);
 	/* What it contributed counts. */
-	if (some_die && dies(round, (int)i, 3))
+	if (some_die && dies(round, i, 3))
 		CkDestroy(self);
 }
 
@@ -92,6 +121,26 @@ void Cell_on_result(Cell *self, long sum, long n)
 	(void)self;
 	CkCallbackSendTyped(Main_cb_told(mainProxy), CK_INT, &one, 1);
 	CkCallbackSendTyped(Main_cb_result(mainProxy), CK_LONG, v, 2);
+}
+
+/* In the order of the indices. */
+static long sum_up(int n, const long *v)
+{
+	long sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		CHECK(i == 0 || v[i] > v[i - 1]);
+		sum += v[i];
+	}
+	return sum;
+}
+
+void Cell_on_values(Cell *self, int n, const long *v)
+{
+	if (self->way == BIG_TO_ALL)
+		Cell_on_result(self, v[0], v[n - 1]);
+	else
+		Cell_on_result(self, sum_up(n, v), n);
 }
 
 /* ---- main: step by step, with quiescence between ----------------------------------------------------- */
@@ -124,6 +173,15 @@ static void insert_some(Main *self)
 	}
 }
 
+/* One that will be there when the result comes, or -1. */
+static int survivor(const Main *self, int round)
+{
+	for (int i = self->n - 1; i >= 0; i--)
+		if (self->alive[i] && (round < 0 || !(dies(round, i, 2) || dies(round, i, 3))))
+			return i;
+	return -1;
+}
+
 static void add(Main *self)
 {
 	bool some_die = below(&self->random, 2);
@@ -131,7 +189,10 @@ static void add(Main *self)
 
 	self->way = (enum way)below(&self->random, WAYS);
 	self->want_sum = self->want_n = self->n_results = self->n_told = 0;
-	Cell_add_all(self->cells, round, self->way, some_die);
+	self->one = survivor(self, some_die ? round : -1);
+	if (self->way == TO_ONE && self->one < 0)
+		self->way = TO_MAIN;
+	Cell_add_all(self->cells, round, self->way, some_die, self->one);
 	for (int i = 0; i < self->n; i++) {
 		if (some_die && dies(round, i, 2))
 			self->alive[i] = false;
@@ -155,8 +216,10 @@ static long living(const Main *self)
 
 static void check_add(Main *self)
 {
-	if (self->way == TO_ALL) {
-		CHECK_EQ(self->n_told, self->want_n ? living(self) : 0);
+	if (self->way >= TO_ALL) {
+		long n = self->way == TO_ONE ? 1 : living(self);
+
+		CHECK_EQ(self->n_told, self->want_n ? n : 0);
 		CHECK_EQ(self->n_results, self->n_told);
 	} else {
 		CHECK_EQ(self->n_results, self->want_n > 0);
@@ -221,6 +284,8 @@ void Main_on_real(Main *self, double sum)
 	CHECK(off < 1e-9 && off > -1e-9);
 	self->n_results++;
 }
+
+void Main_on_list(Main *self, int n, const long *v) { Main_on_result(self, sum_up(n, v), n); }
 
 void Main_on_told(Main *self, int n) { self->n_told += n; }
 
