@@ -5,8 +5,9 @@
  *
  *	ckrun -n 2 ./samplesort --keys 1000000 --repeat 5
  *
- * Shows   the finest grain there is: every key is one call. Nobody knows how many will come; when
- *         all have been handled, quiescence says so. A long loop of sends is cut into pieces.
+ * Shows   the finest grain there is: every key is one call; [aggregate] makes that affordable. Nobody
+ *         knows how many will come to him: the parts come to a fence when they have sent theirs, and
+ *         it is over when all have been handled. A long loop of sends is cut into pieces.
  * Checks  each bucket is in order, no bucket begins before the one before it ends, and the keys
  *         are those of the input (number and checksum).
  *
@@ -96,6 +97,8 @@ void Part_on_some(Part *self)
 	}
 	if (end < self->input.n)
 		Part_some(Part_thisElement(self));
+	else
+		CkFence(self, Part_cb_sort_all(parts));
 }
 
 void Part_on_take(Part *self, uint32_t key)
@@ -164,13 +167,6 @@ void Main_on_samples(Main *self, int n, const uint32_t *sample)
 		return;
 	need(keys_split(&self->samples, n_parts, self->splitters));
 	Part_distribute_all(parts, (int)n_parts - 1, self->splitters);
-	CkStartQD(Main_cb_settled(mainProxy));
-}
-
-void Main_on_settled(Main *self)
-{
-	(void)self;
-	Part_sort_all(parts);
 }
 
 void Main_on_sorted(Main *self)
