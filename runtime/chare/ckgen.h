@@ -207,26 +207,31 @@ typedef struct CkGenBatch {
 	uint64_t first, n;         /* places of that collection on the same PE */
 	char *at;                  /* where the next call goes */
 	char *stop;                /* the batch is full here */
+	uint32_t lead, stride;     /* from a call to its payload: the slot, or 0 where the place need not
+	                            * be said; from call to call */
 } CkGenBatch;
 extern __thread CkGenBatch *CkGen_batch_ __attribute__((tls_model("initial-exec")));
 
 /** Takes room for one more call of this kind: its payload. What the caller will not write is zeroed:
- * the rest of the slot, and what is missing to a multiple of it. */
+ * the rest of the slot, and what is missing to a multiple of it. A place that need not be said is
+ * written all the same, and the payload over it. */
 static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kind)
 {
 	const uint32_t slot = CkGen_itemSlot(kind), bytes = CkGen_itemBytes(kind);
-	char *p = b->at;
+	char *p = b->at, *payload = p + b->lead;
 
 	memcpy(p, &place, sizeof place);
 	if (slot > 4)
 		memset(p + 4, 0, slot - 4);
 	if (bytes & (slot - 1))
-		memset(p + slot + (bytes & ~(slot - 1)), 0, slot);
-	b->at = p + CkGen_itemStride(kind);
-	return p + slot;
+		memset(payload + (bytes & ~(slot - 1)), 0, slot);
+	b->at = p + b->stride;
+	return payload;
 }
 
 CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t kind);
+/** One that cannot travel in a batch, but keeps its order with those that do. */
+CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes);
 void CkGen_closeAggregate(CkGenOpen call);
 
 /** [aggregate]: as CkGen_open, but the call goes into a batch where it can; then
@@ -240,7 +245,7 @@ static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id
 	CkGenOpen call;
 
 	if (align > 16 || bytes >= 65536)
-		return CkGen_open(chare, id, x, entry, bytes);
+		return CkGen_openAlone(chare, id, x, entry, bytes);
 	if (__builtin_expect(b->coll != id || b->kind != kind ||
 			     (uint32_t)x - b->first >= b->n, 0))
 		return CkGen_openItem(chare, id, x, kind);

@@ -41,11 +41,6 @@ struct qd {
 	struct qd_waiter *waiters;
 };
 
-/* aggregate.c, where the library has it: send what waits for company. What is buffered counts as
- * sent, so without this no wave would find all of it handled. */
-#pragma weak aggregate_flush
-void aggregate_flush(struct pe *pe);
-
 /* Between two waves: from about a message's round trip, doubling. */
 static const double WAIT_MIN_MS = 0.01, WAIT_MAX_MS = 1.0;
 
@@ -145,8 +140,6 @@ static void ask(struct pe *pe, uint32_t wave)
 {
 	struct qd *qd = pe->ck->qd;
 
-	if (aggregate_flush)
-		aggregate_flush(pe);
 	qd->wave = wave;
 	qd->n_in = 0;
 	qd->created = qd->processed = 0;

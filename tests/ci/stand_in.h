@@ -239,6 +239,12 @@ CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t k
 	return CkGen_open(chare, id, x, entry, shape >> 5);
 }
 
+CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes)
+{
+	CHECK(chare->entries[entry].flags & CKGEN_AGGREGATE);
+	return CkGen_open(chare, id, x, entry, bytes);
+}
+
 void CkGen_closeAggregate(CkGenOpen c)
 {
 	CkGen_close(c);
