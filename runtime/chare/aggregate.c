@@ -338,11 +338,11 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 
-	if (CSD_UNLIKELY(!fits(pe, bytes))) {
-		flush_one(pe, to); /* it goes by itself, but not before these */
-		return NULL;
-	}
 	if (to->open.coll != c->id || to->open.kind != kind) {
+		if (CSD_UNLIKELY(!fits(pe, bytes))) {
+			flush_one(pe, to); /* it goes by itself, but not before these */
+			return NULL;
+		}
 		open_run(pe, to, c, kind);
 		note_neighbours(to, c, place);
 	}
@@ -350,23 +350,14 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 	return to;
 }
 
-static inline CkGenOpen append(struct agg_to *to, uint64_t place)
-{
-	void *payload = CkGen_itemAppend(&to->open, (uint32_t)place, to->open.kind);
-
-	return (CkGenOpen){ payload, to->open.at == to->open.stop ? -1 : 0 };
-}
-
-/* What the stub cannot do: to another PE than the last call, of another entry, or as a message. */
-CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t kind)
+/* To another PE than the last call, of another entry, or as a message. The stub goes on with what
+ * it gets, because there all of `kind` is constant. */
+CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
 	struct pe *pe = ck_self();
-	uint32_t bytes = CkGen_itemBytes(kind);
-	struct agg_to *to = run_for(pe, coll_get(pe, id), (uint32_t)x, kind, bytes);
+	struct agg_to *to = run_for(pe, coll_get(pe, id), (uint32_t)x, kind, CkGen_itemBytes(kind));
 
-	if (CSD_LIKELY(to != NULL))
-		return append(to, (uint32_t)x);
-	return CkGen_open(chare, id, x, (int)(kind >> 32), bytes);
+	return to ? &to->open : NULL;
 }
 
 CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes)
@@ -405,11 +396,9 @@ void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry,
 		CkGen_send(chare, e, entry, payload, o);
 		return;
 	}
-	CkGenOpen call = append(to, place);
-
-	memcpy(call.payload, payload, bytes);
+	memcpy(CkGen_itemAppend(&to->open, (uint32_t)place, to->open.kind), payload, bytes);
 	csd_msg_free(pe, &env->head);
-	if (call.away)
+	if (to->open.at == to->open.stop)
 		flush_one(pe, to);
 }
 

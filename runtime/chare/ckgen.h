@@ -229,7 +229,8 @@ static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kin
 	return payload;
 }
 
-CkGenOpen CkGen_openItem(const CkGenChare *chare, uint64_t id, int x, uint64_t kind);
+/** The batch for a call of this kind, with room for it; NULL: it travels by itself. */
+CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind);
 /** One that cannot travel in a batch, but keeps its order with those that do. */
 CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes);
 void CkGen_closeAggregate(CkGenOpen call);
@@ -247,8 +248,11 @@ static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id
 	if (align > 16 || bytes >= 65536)
 		return CkGen_openAlone(chare, id, x, entry, bytes);
 	if (__builtin_expect(b->coll != id || b->kind != kind ||
-			     (uint32_t)x - b->first >= b->n, 0))
-		return CkGen_openItem(chare, id, x, kind);
+			     (uint32_t)x - b->first >= b->n, 0)) {
+		b = CkGen_batchFor(id, x, kind);
+		if (b == NULL)
+			return CkGen_open(chare, id, x, entry, bytes);
+	}
 	call.payload = CkGen_itemAppend(b, (uint32_t)x, kind);
 	call.away = b->at == b->stop ? -1 : 0;
 	return call;
