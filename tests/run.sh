@@ -210,6 +210,12 @@ t "who includes what" "$ok" tests/layers.sh --self-test
 [ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
 t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.sh
 
+# With what was just built; sanitizers say no more about it.
+if [ -z "$SAN" ]; then
+	group "build rules: installed"
+	t "make install" "$ok" tests/install.sh "$B"
+fi
+
 group "unit tests"
 for u in "$B"/tests/*/test_*; do
 	[ -x "$u" ] && [[ $u != *.[od] ]] && t "${u#"$B"/tests/}" "$ok" "$u"

@@ -14,7 +14,7 @@
 #ifndef CTH_H
 #define CTH_H
 
-#include "csd.h"
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {

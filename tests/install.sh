@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# install.sh BUILD: what `make install` puts somewhere is all that a program needs: hello is built
+# with the make fragment, against the shared and the static library, by hand as README.md has it, and
+# run; its header is read by a C++ compiler. Then `make uninstall` leaves no file. One line for each;
+# exit code 1 if one failed.
+
+cd "$(dirname "$0")/.." || exit 1
+B=${1:-build} top=$PWD
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+unset MAKEFLAGS MFLAGS MAKELEVEL
+failed=0
+
+step() { # name, command...
+	local name=$1
+	shift
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $name"
+	else
+		echo "FAIL $name"
+		tail -20 "$tmp/log"
+		failed=1
+	fi
+}
+greets() { # command: runs hello
+	"$@" >"$tmp/out" && [ "$(grep -c '^Hello World' "$tmp/out")" = 6 ]
+}
+installed() { make -s B="$B" PREFIX="$tmp/there" "$1"; }
+
+# README.md's Makefile, word for word.
+mkdir "$tmp/mine" && cp examples/hello/hello.c examples/hello/hello.ci "$tmp/mine" || exit 1
+awk '/^```make$/ { on = 1; next } /^```/ { on = 0 } on' README.md >"$tmp/mine/Makefile"
+export PKG_CONFIG_PATH=$tmp/there/lib/pkgconfig LD_LIBRARY_PATH=$tmp/there/lib
+
+step "make install" installed install
+cd "$tmp/mine" || exit 1
+step "make, with the fragment" make
+step "hello" greets ./hello 6 +p 2
+step "ckrun hello" greets "$tmp/there/bin/ckrun" -n 2 ./hello 6
+step "make clean slate" rm -f hello hello.o hello.decl.h hello.def.h
+step "make, static" make CHARD_STATIC=1
+step "hello, static" env -u LD_LIBRARY_PATH ./hello 6
+rm -f hello hello.o hello.decl.h hello.def.h
+by_hand() {
+	PATH=$tmp/there/bin:$PATH
+	# shellcheck disable=SC2046 # words
+	ckci hello.ci && cc hello.c -o hello $(pkg-config --cflags --libs chard)
+}
+step "by hand" by_hand
+step "hello, by hand" greets ./hello 6
+cxx() {
+	printf '#include "hello.decl.h"\n#include "ckdirect.h"\n#include "cth.h"\nint main() {}\n' >x.cc
+	# shellcheck disable=SC2046
+	g++ -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags chard) x.cc
+}
+step "headers in C++" cxx
+cd "$top" || exit 1
+step "make uninstall" installed uninstall
+none_left() { ! find "$tmp/there" -type f -o -type l | grep .; }
+step "nothing is left" none_left
+exit $failed
