@@ -153,6 +153,7 @@ programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy pups scalars)
 programs+=(reducers tuple customred scan)
+programs+=(pi heat guide)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
@@ -208,6 +209,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 group "build rules: layers"
 t "who includes what" "$ok" tests/layers.sh --self-test
 [ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
+t "coming from Charm++" "$ok" env CKCI="$B/bin/ckci" tests/docs/check_charm.sh --self-test
 t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.sh
 
 # With what was just built; sanitizers say no more about it.
