@@ -13,7 +13,7 @@
 
 enum { N = 10, ROWS = 3, COLUMNS = 8, N_RESULTS = 6 };
 
-struct Main { int stage, n_answers, n_heard, n_results; double asked; };
+struct Main { bool ready; int stage, n_answers, n_heard, n_results; double asked; };
 struct Cell {
 	double x, max;
 	double *buffer;
@@ -23,6 +23,7 @@ struct Cell {
 	long before;
 };
 struct Tile { int n_rows; };
+struct Bin { int capacity; };
 struct Tally { int n_calls; };
 struct Table { double values[N]; int n; };
 
@@ -53,9 +54,44 @@ void at_start(void)
 
 static void make_grid(void)
 {
-	CkArrayOptions o = {.dims = CkDims(ROWS, COLUMNS), .map = "by column"};
+	CkCallback cb = Main_cb_ready(mainProxy);       /* when all are constructed */
+	CkArrayOptions o = {.dims = CkDims(ROWS, COLUMNS), .map = "by column", .ready = &cb};
 
 	grid = Tile_ckNew_opt(&o);
+}
+
+void Main_on_ready(Main *self)
+{
+	self->ready = true;
+}
+
+static void make_bins(void)
+{
+	bins = Bin_ckNewEmpty();
+	Bin_insert(Bin_at(bins, 1000000), CK_PE_ANY, 5);        /* on its home PE */
+	Bin_insert(Bin_at(bins, -3), CkNumPes() - 1, 7);        /* on the last one */
+	Bin_doneInserting(bins);
+}
+
+void Bin_on_new(Bin *self, int capacity)
+{
+	self->capacity = capacity;
+}
+
+void Bin_on_drop(Bin *self, int n)
+{
+	self->capacity -= n;
+	if (self->capacity == 0)
+		CkDestroy(self);                        /* self is good until we return */
+}
+
+static int room_here(void)
+{
+	int room = 0;
+
+	for (Bin *b = NULL; (b = Bin_nextLocal(bins, b)) != NULL;)
+		room += b->capacity;
+	return room;
 }
 
 void Tile_on_new(Tile *self)
@@ -312,6 +348,7 @@ void Tally_on_report(Tally *self)
 {
 	int here = 0;
 
+	CHECK_EQ(room_here(), CkMyPe() == CkNumPes() - 1 ? 6 : 0);
 	for (int i = 0; i < N; i++) {
 		const Cell *c = Cell_ckLocal(Cell_at(cells, i)); /* NULL: not on this PE */
 
@@ -384,12 +421,16 @@ void Main_on_next(Main *self)
 		ask(self, Cell_at(cells, N - 1));
 		Cell_measure_all(cells);
 		send_messages();
+		for (int i = 0; i < 5; i++)
+			Bin_drop(Bin_at(bins, 1000000), 1);
 		CkStartQD(Main_cb_next(mainProxy));
 		break;
 	case 1:
 		CHECK(self->n_answers == 1 && self->n_heard == 1);
 		CHECK_EQ(self->n_results, 4);   /* the thread's and the tiles' are still to come */
+		CHECK(self->ready);
 		Cell_release_all(cells);
+		Bin_drop_all(bins, 1);          /* there is one left */
 		Tile_count_all(grid);
 		CkStartQD(Main_cb_next(mainProxy));
 		break;
@@ -414,6 +455,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	tallies = Tally_ckNew();
 	tables = Table_ckNew();
 	make_grid();
+	make_bins();
 	CkStartQD(Main_cb_next(mainProxy));
 }
 
