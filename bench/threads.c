@@ -126,6 +126,36 @@ static void measure_stack(void)
 	printf("stack 0 %.0f bytes\n", (double)(resident() - before) / SUSPENDED);
 }
 
+static void waits(void *arg)
+{
+	volatile char some[2000];
+
+	some[0] = *(char *)arg;
+	CthSuspend();
+	some[1] = some[0];
+}
+
+static void measure_crowd(int n)
+{
+	CthThread *all = bench_alloc((size_t)n * sizeof(CthThread));
+	long before = resident();
+	double v[RUNS];
+	char c = 1;
+
+	for (int r = 0; r < RUNS; r++) {
+		double start = bench_now_us();
+
+		for (int i = 0; i < n; i++)
+			CthResume(all[i] = CthCreate(waits, &c, 0));
+		for (int i = 0; i < n; i++)
+			CthResume(all[i]);
+		v[r] = bench_now_us() - start;
+	}
+	printf("crowd %d %.4g ns\n", n, bench_median(v, RUNS) * 1000 / n);
+	printf("kept %d %.0f bytes\n", n, (double)(resident() - before) / n);
+	free(all);
+}
+
 /* Two threads yield in turn; the second run's end ends the job. */
 static int n_running;
 static double yield_us[RUNS];
@@ -152,6 +182,8 @@ static void start_arrived(struct pe *pe, struct cmi_msg *m)
 	measure_ucontext();
 	measure_switch();
 	measure_life();
+	for (int n = 200; n <= 20000; n *= 10)
+		measure_crowd(n);
 	measure_stack();
 	n_running = 2;
 	CthAwaken(CthCreate(yields, NULL, 0));

@@ -3,7 +3,9 @@
  * a job in which some still wait. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "check_run.h"
@@ -231,6 +233,67 @@ static void many_threads_in_random_order(void **state)
 	assert_int_equal(n_ended, MANY);
 }
 
+/* ---- the memory of many -------------------------------------------------------------------------- */
+
+enum { CROWD = 4000, DEEP = 40 << 10 };
+static CthThread crowd[CROWD];
+
+static void goes_deep(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	volatile unsigned char deep[DEEP];
+
+	for (int i = 0; i < DEEP; i += 512)
+		deep[i] = (unsigned char)(me + i / 512);
+	CthSuspend();
+	for (int i = 0; i < DEEP; i += 512)
+		assert_int_equal(deep[i], (unsigned char)(me + i / 512));
+	n_ended++;
+}
+
+static size_t resident(void)
+{
+	long total, pages;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%ld %ld", &total, &pages), 2);
+	fclose(f);
+	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* More stacks than are kept whole: the others are used again as well, and give back what they do
+ * not need. */
+static void crowds(void *arg)
+{
+	size_t before = resident(), most = 0, left;
+
+	(void)arg;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < CROWD; i++)
+			CthResume(crowd[i] = CthCreate(goes_deep, (void *)(intptr_t)i, 0));
+		most = resident() - before;
+		for (int i = 0; i < CROWD; i++)
+			CthResume(crowd[i]);
+	}
+	left = resident() - before;
+	print_message("%zu kB at the most, %zu kB left\n", most >> 10, left >> 10);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	assert_true(most >= (size_t)CROWD * DEEP);
+	/* 2048 are kept whole, of the rest two pages. */
+	assert_true(left < most * 3 / 4);
+#endif
+	csd_exit(csd_self(), 0);
+}
+
+static void a_crowd_leaves_little_memory(void **state)
+{
+	(void)state;
+	n_ended = 0;
+	assert_int_equal(run(crowds), 0);
+	assert_int_equal(n_ended, 3 * CROWD);
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void waits_for_ever(void *arg)
@@ -262,6 +325,7 @@ int main(void)
 		cmocka_unit_test(priorities_count),
 		cmocka_unit_test(a_thread_resumes_another),
 		cmocka_unit_test(many_threads_in_random_order),
+		cmocka_unit_test(a_crowd_leaves_little_memory),
 		cmocka_unit_test(a_job_ends_while_threads_wait),
 	};
 
