@@ -146,7 +146,7 @@ whole_lines() {
 # ---- the matrix --------------------------------------------------------------------------------
 
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
-programs+=(indices insert delete demand)
+programs+=(indices insert delete demand growing)
 programs+=(completion fence order)
 programs+=(sections aggregate)
 programs+=(threaded sync futures when direct_calls)
@@ -466,6 +466,33 @@ bad_chare destroy-group 'in Member::act: CkDestroy: Member is no singleton chare
 bad_chare destroy-main 'in Main::Main: CkDestroy: Main is no singleton chare' 0
 bad_chare destroy-twice 'in Single::act: CkDestroy: this chare Single is destroyed already' 3
 bad_chare contribute 'in Single::act: CkContribute: Single is a singleton chare' 3
+bad_element() { # what, pattern
+	local pattern="^chard: PE .*$2"
+	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/ends_elements "$1" 3
+}
+over='which does not exist, and inserting is over; insert it, or call Item_beginInserting before'
+bad_element gone "PE 3 called Item::call on element .5., $over"
+bad_element gone-sparse "PE 3 called Item::call on element .2., $over"
+bad_element missing "PE 3 called Item::call on element .3., $over"
+bad_element between "PE 3 called Item::call on element .3., $over"
+bad_element destroy-missing "PE 3 called Item_ckDestroy on element .3., $over"
+bad_element elsewhere 'in Member::act: Item_insert: element .0. on PE 3: in an array with extents it lives on PE 0'
+bad_element twice 'Item_insert from PE 3: element .4. exists already'
+bad_element dense-twice 'Item_insert from PE 3: element .0. exists already'
+bad_element dense-out 'in Member::act: insertion on element .8.: the array has 8 elements'
+bad_element four-out 'call of Four::call on element .1, 2, 4, 0.: the array has 2, 3, 4, 5 elements'
+bad_element negative 'call of Four::call on element .-1, 2, 3, 0.: the array has 2, 3, 4, 5 elements'
+bad_element pe 'in Member::act: Item_insert: PE 4; the job has PEs 0-3'
+bad_element map 'in Member::act: Item_ckNew: no map is called "inside"'
+bad_element map-pe 'the map of array Item gave PE 4; the job has PEs 0-3'
+bad_element big 'Four_ckNew: dimension 1 goes up to 39999; with 4 dimensions an index has 16 bits'
+bad_element extents 'Four_ckNew: 2 extents given, the array has 4 dimensions'
+bad_element step 'Item_ckNew: dimension 0 has start 0, end 4, step -1; it needs'
+bad_element end 'Item_ckNew: dimension 0 has start 4, end 4, step 0; it needs'
+bad_element destroy-twice 'in Item::act: CkDestroy: the element of Item is destroyed already'
+bad_element contribute 'in Item::act: CkContribute: the element of Item is destroyed'
+bad_element scan 'in Item::act: CkScan: elements of Item are inserted or were destroyed'
+bad_element scan-gone 'CkScan: elements of Item are inserted or were destroyed'
 with=(env CK_SEED=nonsense)
 run_at 1x2 'ends 1 "^chard: CK_SEED=nonsense: there are random and neighbor"' $P/chares
 with=()
@@ -534,6 +561,8 @@ done
 bad want-ints 'Main::oneInt takes 1 of int; the callback brought 1 of double' 0
 bad want-doubles 'Main::want_doubles takes 1 of double; the callback brought 1 of int' 0
 with=(env CK_CHECK=1)
+run_at 2x2 '[ $rc = 0 ] && grep -q "^chard: PE 3 .*: at exit 2 calls wait for element .3. of Item, .* Item::call " "$err"' \
+	$P/ends_elements forgotten 3
 run_at 2x2 'ends 1 "^chard: node 1: a readonly variable was written after"' $P/ends readonly 3
 for pe in 0 1 2; do
 	run_at 2x2 '[ $rc = 1 ] && grep -q "^chard: node .*a readonly variable was written" "$err"' \
