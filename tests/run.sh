@@ -151,7 +151,7 @@ programs+=(completion fence order)
 programs+=(sections aggregate)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
-programs+=(prio2 refnum packed nocopy pups scalars)
+programs+=(prio2 refnum packed nocopy lend pups scalars)
 programs+=(reducers tuple customred scan)
 programs+=(pi heat guide)
 # Nodes x PEs per node.
@@ -595,6 +595,21 @@ misuse keep-nocopy "${in}lend: CkKeepMsg: nocopy arrays are the caller"
 misuse keep-pup "${in}shift: CkKeepMsg: objects that a pup function made"
 run_at 2x2 whole_lines $P/print
 run_at 4x1 whole_lines $P/print
+
+# What is lent to other processes of the host, and what is not.
+lends='[ $rc = 0 ] && grep -q "^lend: [1-9]" "$out"'
+lends_not='[ $rc = 0 ] && grep -q "^lend: 0 " "$out"'
+for shape in 2x1 2x2 4x1; do
+	run_at $shape "$lends" $P/lend
+done
+run_at 1x4 "$lends_not" $P/lend
+with=(env CK_SHARE=0)
+run_at 2x2 "$lends_not" $P/lend
+with=(env CK_CHECK=1)
+run_at 2x2 "$lends" $P/lend
+with=(env CK_RANDOM_DELAY=$seed)
+run_at 2x2 "$lends" $P/lend
+with=()
 
 group "mistakes with waiting"
 wrong() { # what, pattern, PE that says so (3 if not given)

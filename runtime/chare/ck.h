@@ -343,10 +343,12 @@ typedef struct CkCallback {
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
-/** For a `nocopy` array: the caller's memory, which must not change until `done` fires on the
- * caller's PE. It is read where it lies when one element of the same process gets it, valid until
- * its handler returns; else it is copied into the message and `done` fires at once. Charm++'s
- * CkSendBuffer. */
+/** For a `nocopy` array: the caller's memory, which must not change until `done` has fired. It is
+ * read where it lies, valid until the handler returns, when one element of the same process gets it;
+ * or one of another process of the host, if it is memory of CkRdmaAlloc or in a message, 1 kB at
+ * least (and CK_SHARE is not 0): `done` fires behind the handler, or when the call is dropped with
+ * its chare. Else (calls of all and of sections, creations, nodegroups, other hosts) it is copied
+ * into the message and `done` fires at once. Charm++'s CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
@@ -354,6 +356,12 @@ typedef struct CkNcpyBuffer {
 
 CkNcpyBuffer CkSendBuffer(const void *ptr);                     /**< nobody is told */
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
+
+/** Memory that the other processes of the host can read where it lies, as nocopy arrays: not zeroed,
+ * 64-byte aligned. Freed on any PE of its process, when nothing of it is lent any more. Freed memory
+ * is kept for other allocations of its size class. Charm++'s names. */
+void *CkRdmaAlloc(size_t bytes);
+void CkRdmaFree(void *p);
 
 CkCallback CkCallbackIgnore(void);                        /**< nothing happens */
 /** The reference number of the message that the callback will be: Charm++'s setRefnum. */

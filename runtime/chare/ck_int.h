@@ -60,6 +60,7 @@ enum {
 	CK_ENV_REDUCED = 1,       /* payload is a CkReductionMsg, for entry->reduced */
 	CK_ENV_FORWARDED = 2,     /* broadcast: this PE's children have theirs */
 	CK_ENV_EMPTY = 4,         /* exchange: no values, because no element contributed yet */
+	CK_ENV_LENT = 4,          /* a call: nocopy arrays lie in another process's memory (ncpy.c) */
 	CK_ENV_UNPLACED = 8,      /* has an index instead of a place: the extents are not known, or
 				   * the array is sparse */
 	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
@@ -400,10 +401,12 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 struct ck_env *message_pack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
 struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
 struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
-struct cmi_msg *ck_leaving(struct pe *pe, struct cmi_msg *m);
+struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
+struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
 /* ncpy.c */
-struct ck_env *ncpy_copy(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
+void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
 /* pup.c */

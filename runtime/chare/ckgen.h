@@ -59,12 +59,13 @@ typedef struct CkGenMessage {
 } CkGenMessage;
 
 /** In a payload, for a `nocopy` array. The stub sets ptr, bytes and done; the runtime may
- * replace the pointer by a copy within the payload (at != 0) when it leaves the process. */
+ * replace the pointer by a copy within the payload (at != 0) or a reference when it leaves the
+ * process. */
 typedef struct CkGenNcpy {
 	const void *ptr;           /* the caller's memory; valid in its process only */
 	uint64_t bytes;
 	uint64_t at;               /* 0: ptr counts; else offset of the copy from the payload */
-	uint64_t pad;
+	uint64_t ref;              /* not 0: lent to another process, ptr does not count */
 	CkCallback done;           /* fired when the caller may change its memory */
 } CkGenNcpy;
 

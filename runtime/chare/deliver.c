@@ -195,6 +195,8 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 
 	if (special)
 		env->head.mark = OWNER_HANDLER;
+	if (special && (env->flags & CK_ENV_LENT))
+		ncpy_arrived(pe, e, env);
 	if (e->flags & CKGEN_THREADED) {
 		thread_start(pe, obj, env, shared);
 		return;

@@ -66,21 +66,31 @@ struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck
 	return convert(pe, type, type->unpack, env);
 }
 
-struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
+/* For one PE of another node; -1: for several, or for whom is not known yet. */
+struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	if ((e->flags & CKGEN_MESSAGE) && e->message->pack && !(env->flags & CK_ENV_PACKED))
 		return message_pack(pe, e->message, env);
-	return e->flags & CKGEN_NOCOPY ? ncpy_copy(pe, e, env) : env;
+	return e->flags & CKGEN_NOCOPY ? ncpy_leave(pe, dst_pe, e, env) : env;
 }
 
-struct cmi_msg *ck_leaving(struct pe *pe, struct cmi_msg *m)
+struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
+{
+	return env_for_pe(pe, -1, e, env);
+}
+
+struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
+
+	/* By this PE, for this journey: send.c asks before it sends, too. */
+	if ((env->flags & CK_ENV_LENT) && m->src_pe == pe->id)
+		return m;
 	const struct collection *c = coll_get(pe, env->coll);
 
 	if (!c->type || env->entry >= c->type->n_entries)
 		csd_abort(pe, "internal: a message of unknown type leaves the node");
-	env = env_for_others(pe, &c->type->entries[env->entry], env);
+	env = env_for_pe(pe, dst_pe, &c->type->entries[env->entry], env);
 	env->head.src_pe = pe->id;
 	return &env->head;
 }

@@ -344,7 +344,7 @@ void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))
-		env = env_for_others(pe, &chare->entries[entry], env);
+		env = env_for_pe(pe, (int)(p.id >> 32), &chare->entries[entry], env);
 	send_main(pe, p.id, env);
 }
 
@@ -355,7 +355,7 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, id.pe))
-		env = env_for_others(pe, &chare->entries[entry], env);
+		env = env_for_pe(pe, id.pe, &chare->entries[entry], env);
 	single_send(pe, chare, id, env);
 }
 

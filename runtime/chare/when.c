@@ -65,12 +65,22 @@ static struct ck_env *take_true(struct ck_extra *x)
 	return env;
 }
 
+/* A call that will never run: its caller may have its memory back. */
+static void drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+
+	if (e->flags & CKGEN_NOCOPY)
+		ncpy_done(pe, e, env);
+	csd_msg_free(pe, &env->head);
+}
+
 void when_drop(struct pe *pe, struct ck_extra *x)
 {
 	if (x->waiting.head)
 		count(x->obj->coll, -1);
 	while (x->waiting.head)
-		csd_msg_free(pe, msg_fifo_pop(&x->waiting));
+		drop(pe, x->obj, (struct ck_env *)msg_fifo_pop(&x->waiting));
 }
 
 static void report(struct pe *pe, const struct ck_obj *obj, const struct msg_fifo *waiting)

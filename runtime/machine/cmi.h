@@ -208,6 +208,12 @@ void cmi_give_back(struct cmi *m, struct cmi_msg *msg);
  * there. NULL when there is no more. Any thread, after cmi_open. */
 void *cmi_message_memory(struct cmi *m, size_t bytes);
 
+/** A name for memory of cmi_message_memory that a PE of another node can read where it lies: valid in
+ * that node until it is freed here. 0: it cannot. */
+uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes);
+/** What such a name means here; any PE. */
+const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref);
+
 /** Sleep until cmi_wake, a network event, or timeout_us (< 0: no limit). May return early
  * at any time. The caller has published that it sleeps and re-checked its queues. */
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us);

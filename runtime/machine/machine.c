@@ -332,6 +332,16 @@ void *cmi_message_memory(struct cmi *m, size_t bytes)
 	return share_alloc(m->share, bytes);
 }
 
+uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes)
+{
+	return share_ref(w->m->share, w->m->job.node_of[dst_pe], p, bytes);
+}
+
+const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref)
+{
+	return share_ptr(m->share, ref);
+}
+
 void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 {
 	w->ops->release(w, m);

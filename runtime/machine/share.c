@@ -385,6 +385,21 @@ void *share_alloc(struct share *s, size_t bytes)
 	return s->own + start;
 }
 
+/* Only of our own segment: whoever we reach has mapped that. */
+uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)p - (uintptr_t)s->own;
+
+	if (!s->any || !share_reaches(s, node) || at >= s->segment || bytes > s->segment - at)
+		return 0;
+	return ref_of(s, p);
+}
+
+const void *share_ptr(const struct share *s, uint64_t ref)
+{
+	return msg_of(s, ref);
+}
+
 /* ---- the stacks ----------------------------------------------------------------------------- */
 
 /* A block goes from one of our threads to another by way of another process, which the thread

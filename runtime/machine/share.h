@@ -50,6 +50,10 @@ bool share_reaches(const struct share *s, int node);
 /** Any thread. Message memory, 64-byte aligned, until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
 
+/** Any thread, after share_agree. As their namesakes in cmi.h. */
+uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
+const void *share_ptr(const struct share *s, uint64_t ref);
+
 /** PE. The socket through which this PE is woken; -1 when nothing is shared. */
 int share_pe_open(struct cmi *m, int local);
 /** Main, when all PEs have stopped. */

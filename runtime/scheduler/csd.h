@@ -191,7 +191,7 @@ struct node {
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 	/** Chare layer: a message with CMI_F_HERE is about to leave the node. Takes it; returns
 	 * one that may. */
-	struct cmi_msg *(*leaving)(struct pe *pe, struct cmi_msg *m);
+	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
 	/** Chare layer: the gate in the way of a message for the node, or NULL; may look at
 	 * `closed`. On whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
