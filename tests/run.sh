@@ -476,7 +476,7 @@ bad_element gone-sparse "PE 3 called Item::call on element .2., $over"
 bad_element missing "PE 3 called Item::call on element .3., $over"
 bad_element between "PE 3 called Item::call on element .3., $over"
 bad_element destroy-missing "PE 3 called Item_ckDestroy on element .3., $over"
-bad_element elsewhere 'in Member::act: Item_insert: element .0. on PE 3: in an array with extents it lives on PE 0'
+bad_element elsewhere 'Item_insert from PE 3: element .0. on PE 3: in an array with extents it lives on PE 0'
 bad_element twice 'Item_insert from PE 3: element .4. exists already'
 bad_element dense-twice 'Item_insert from PE 3: element .0. exists already'
 bad_element dense-out 'in Member::act: insertion on element .8.: the array has 8 elements'
@@ -493,6 +493,11 @@ bad_element destroy-twice 'in Item::act: CkDestroy: the element of Item is destr
 bad_element contribute 'in Item::act: CkContribute: the element of Item is destroyed'
 bad_element scan 'in Item::act: CkScan: elements of Item are inserted or were destroyed'
 bad_element scan-gone 'CkScan: elements of Item are inserted or were destroyed'
+# The PE that inserts may not have the array yet.
+for shape in 2x2 4x1; do
+	run_at $shape "ends 1 '^chard: PE [03] .*Dense_insert from PE 3: element .0, 0. on PE 3: in an array with extents it lives on PE 0'" \
+		$P/ends_early
+done
 with=(env CK_SEED=nonsense)
 run_at 1x2 'ends 1 "^chard: CK_SEED=nonsense: there are random and neighbor"' $P/chares
 with=()

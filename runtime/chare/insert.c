@@ -451,6 +451,19 @@ _Noreturn static void twice(struct pe *pe, const struct collection *c, CkIndex i
 		  "again when it is destroyed", c->type->name, from, index);
 }
 
+/* An array with extents has its elements where the map puts them. */
+static void check_place(struct pe *pe, const struct collection *c, CkIndex i, int to, int from)
+{
+	char index[96];
+	int home = index_home(pe, c, i);
+
+	index_describe(c->type, i, index, sizeof index);
+	if (to != CK_PE_ANY && to != home)
+		csd_abort(pe, "%s_insert from PE %d: element %s on PE %d: in an array with extents it lives "
+			  "on PE %d; give CK_PE_ANY, or make the array with %s_ckNewEmpty", c->type->name,
+			  from, index, to, home, c->type->name);
+}
+
 void insert_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -461,6 +474,9 @@ void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
+	/* Who called may not have known yet what kind of array it is. */
+	if (!c->sparse)
+		check_place(pe, c, i, m->prio, m->src_pe);
 	if (coll_local(c, i))
 		twice(pe, c, i, m->src_pe);
 	struct absent *a = index_find(&dynamic_get(pe, c)->away, i);
@@ -588,19 +604,6 @@ static void check_array(struct pe *pe, const CkGenChare *type, const char *what)
 		csd_abort(pe, "%s: %s is no array", what, type->name);
 }
 
-/* An array with extents has its elements where the map puts them. */
-static void check_place(struct pe *pe, const struct collection *c, CkIndex i, int to)
-{
-	char index[96];
-	int home = index_home(pe, c, i);
-
-	index_describe(c->type, i, index, sizeof index);
-	if (to != CK_PE_ANY && to != home)
-		csd_abort(pe, "%s_insert: element %s on PE %d: in an array with extents it lives on "
-			  "PE %d; give CK_PE_ANY, or make the array with %s_ckNewEmpty", c->type->name,
-			  index, to, home, c->type->name);
-}
-
 void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *payload)
 {
 	struct pe *pe = ck_self();
@@ -612,7 +615,7 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 		csd_abort(pe, "%s_insert: PE %d; the job has PEs 0-%d", chare->name, to,
 			  pe->node->job->n_pes - 1);
 	if (c->type && !c->sparse)
-		check_place(pe, c, e->index, to);
+		check_place(pe, c, e->index, to, pe->id);
 	env->head.prio = to;
 	closing_count(pe, c, INSERTS_SENT);
 	send_about(pe, chare, e, env, pe->node->ck->h_insert);
