@@ -295,7 +295,7 @@ static void cells(Main *self)
 		for (int i = 0; i < 7; i++) {
 			Cell_id id;
 
-			memset(&id, 0, sizeof id); /* its padding too is the index */
+			memset(&id, 0, sizeof id);
 			id.level = l - 1;
 			id.x = (int16_t)(i - 3);
 			id.y = (int16_t)(i % 2);

@@ -65,6 +65,8 @@ void Walker_on_report(Walker *self)
 	for (int p = 0; p < CkNumPes(); p++)
 		sum[0] += self->next[p];
 	CkContribute(self, sum, 2, CkReduction_sum_long, Main_cb_total(mainProxy));
+	free(self->next);
+	self->next = NULL;
 }
 
 /* ---- every PE ------------------------------------------------------------------------------------- */
