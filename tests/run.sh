@@ -519,7 +519,11 @@ misuse "fence no-thread" 'in Other::misuse: CkFenceWait: only a thread can wait'
 misuse "fence unset" 'in Other::misuse: CkFence: the callback was never set'
 misuse "fence disagree" 'disagree in reduction 0: 0 x nop to .*a fence before Main::quiet'
 run_at 2x2 'ends 1 "^chard: PE 0 .*CkSetAggregation: 0 calls, 1000 bytes; it must be 1 to"' \
-	$P/aggregate limits
+	$P/aggregate limits 0
+for which in 1 2 3 4 5; do
+	run_at 1x1 'ends 1 "^chard: PE 0 .*CkSetAggregation: .* it must be 1 to"' \
+		$P/aggregate limits $which
+done
 for limits in 0 5,100 7,x 1,2,3 99999999 '' 12,; do
 	with=(env "CK_AGGREGATE=$limits")
 	run_at 1x2 '[ $rc = 1 ] && grep -q "^chard: PE .*CK_AGGREGATE.*: .*it must be" "$err"' $P/aggregate

@@ -5,16 +5,20 @@
  * that is held back nor waits for one for ever.
  *
  *	aggregate          the whole test
- *	aggregate limits   CkSetAggregation refuses this
+ *	aggregate N        the same with limits drawn by seed N
+ *	aggregate limits WHICH   CkSetAggregation refuses this
  */
+#include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
+#include "cth.h"
 
 #include "aggregate.h"
 #include "aggregate.decl.h"
 
-enum { N = 13, NX = 5, NY = 3, M = 11, KEPT = 4, LATE = 6, EARLY = 9, HOPS = 40 };
+enum { LONGEST = 140000, N = 13, NX = 5, NY = 3, M = 11, KEPT = 4, LATE = 6, EARLY = 9, HOPS = 40 };
 
 struct Main {
 	int phase, awaited;
@@ -32,11 +36,22 @@ struct Cell {
 struct Mapped { long n; };
 struct Grid { long n; };
 struct Counter { long n, sum; };
+struct Lone { int next[1024]; long n; int open_at; };
 struct Late { int next[1024]; long n; };
 
 /* Count, bytes: tiny, odd, huge, and what comes from the environment. */
 static const int limits[][2] = {{1, 512}, {3, 600}, {1000, 1 << 20}, {7, 1024}, {512, 16384}};
-enum { LIMITS = sizeof limits / sizeof limits[0], SHOUTS = 60 };
+enum { LIMITS = sizeof limits / sizeof limits[0], DRAWN = 3, SHOUTS = 60, LONE = 200 };
+
+static int limit(int round, int what)
+{
+	uint64_t r = check_mix(seed + (uint64_t)(2 * round + what));
+
+	if (round < LIMITS)
+		return limits[round][what];
+	/* Small ones as often as large ones. */
+	return what ? 512 + (int)(r % ((1u << 20) - 511) >> r % 12) : 1 + (int)(r % 65535 >> r % 16);
+}
 
 static int backwards(CkIndex i, CkArrayDims dims, int npes)
 {
@@ -61,7 +76,9 @@ static double value(int from, int seq, int i) { return from * 1000.0 + seq + i *
 
 static int length(int from, int seq)
 {
-	/* Some are longer than any batch. */
+	/* Some are longer than most batches, one than any. */
+	if (from == 3 && seq == SHOUTS / 2)
+		return LONGEST;
 	return seq % 31 == 30 ? 4000 : (int)(check_mix((uint64_t)(from * 100 + seq)) % 20);
 }
 
@@ -77,6 +94,20 @@ void Cell_on_heavy(Cell *self, int from, struct heavy h)
 {
 	CHECK(h.x == (long double)from / 3);
 	came(self, from, h.seq);
+}
+
+void Cell_on_bulk(Cell *self, int from, struct bulk b)
+{
+	CHECK_EQ(b.fill[0], from);
+	CHECK_EQ(b.fill[sizeof b.fill - 1], b.seq % 100);
+	came(self, from, b.seq);
+}
+
+/* A plain call behind a flush: everything before it has come. */
+void Cell_on_flushed(Cell *self, int from, int seq)
+{
+	CHECK_EQ(self->next[from], seq);
+	self->n++;
 }
 
 void Cell_on_text(Cell *self, int from, int seq, const char *s)
@@ -146,14 +177,32 @@ void Cell_on_threaded(Cell *self, int n)
 	self->n++;
 }
 
+static void flush_between(CProxyElement_Cell e, int from, int seq)
+{
+	Cell_plain(e, from, seq);
+	CkFlush();
+	Cell_flushed(e, from, seq + 1);
+}
+
 static void send_one(int from, int to, int seq)
 {
 	CProxyElement_Cell e = Cell_at(cells, to);
 	char x[64];
-	double v[4000];
+	static _Thread_local double v[LONGEST];
+	static _Thread_local struct bulk b;
 	int k[16], n;
 
-	switch (check_mix((uint64_t)(seq * 7 + from)) % 6) {
+	if (seq == SHOUTS - 1)
+		return flush_between(e, from, seq);
+	switch (check_mix((uint64_t)(seq * 7 + from)) % 7) {
+	case 6:
+		b.seq = seq;
+		b.fill[0] = (char)from;
+		b.fill[sizeof b.fill - 1] = (char)(seq % 100);
+		if (to == (from + seq) % N) {
+			Cell_bulk(e, from, b);
+			break;
+		} /* fall through */
 	case 0:
 		Cell_plain(e, from, seq);
 		break;
@@ -219,9 +268,9 @@ void Cell_on_hop(Cell *self, int ttl, int salt)
 	self->n++;
 	if (ttl > 0)
 		Cell_hop(Cell_at(cells, (int)(check_mix((uint64_t)salt) % N)), ttl - 1,
-			 (int)(3u * (unsigned)salt + 1));
+			 (int)((unsigned)salt * 3 + 1));
 	if (ttl > 0 && ttl % 16 == 0)
-		Cell_hop(Cell_at(cells, ttl % N), ttl - 1, salt + 1);
+		Cell_hop(Cell_at(cells, ttl % N), ttl - 1, (int)((unsigned)salt + 1));
 }
 
 void Cell_on_report(Cell *self)
@@ -233,6 +282,76 @@ void Cell_on_report(Cell *self)
 }
 
 void Cell_on_new(Cell *self) { self->n = 0; }
+
+/* ---- alone on their PE ------------------------------------------------------------------------ */
+
+void Lone_on_new(Lone *self) { self->open_at = LONE; }
+
+void Lone_on_start(Lone *self, int n)
+{
+	int me = CkMyPe();
+	char from[3] = {1, (char)(me % 100), (char)(me / 100)}, s[64];
+
+	(void)self;
+	memset(s, 'y', sizeof s);
+	for (int seq = 0; seq < n; seq++) {
+		for (int pe = 0; pe < CkNumPes(); pe++) {
+			CProxyElement_Lone to = Lone_at(lones, pe);
+
+			s[seq % 50] = 0;
+			Lone_nothing(to);
+			Lone_byte(to, (unsigned char)seq);
+			Lone_odd(to, from, seq * 0.5, (short)(2 * seq));
+			Lone_text(to, me, 2 * seq + 1, s);
+			s[seq % 50] = 'y';
+			if (me == 0)
+				Lone_later(to, LONE - 1 - seq);
+			Lone_threaded(to, seq);
+		}
+	}
+}
+
+static void lone_came(Lone *self, int from, int seq)
+{
+	CHECK(from >= 0 && from < CkNumPes());
+	CHECK_EQ(seq, self->next[from % 1024]++);
+	self->n++;
+}
+
+void Lone_on_nothing(Lone *self) { self->n++; }
+void Lone_on_byte(Lone *self, unsigned char k) { self->n += k < LONE; }
+
+void Lone_on_odd(Lone *self, const char *from, double d, short seq)
+{
+	CHECK_EQ(from[0], 1);
+	CHECK(d == seq * 0.25);
+	lone_came(self, from[1] + 100 * from[2], seq);
+}
+
+void Lone_on_text(Lone *self, int from, int seq, const char *s)
+{
+	CHECK_EQ(strlen(s), seq / 2 % 50);
+	lone_came(self, from, seq);
+	if (seq == 2 * LONE - 1)
+		self->open_at = 0; /* `later` may come now, in its order */
+}
+
+void Lone_on_later(Lone *self, int k)
+{
+	CHECK(k >= self->open_at && k < LONE);
+	self->n++;
+}
+
+void Lone_on_threaded(Lone *self, int k)
+{
+	CthYield();
+	self->n += k >= 0;
+}
+
+void Lone_on_report(Lone *self)
+{
+	CkContribute(self, &self->n, 1, CkReduction_sum_long, Main_cb_counted(mainProxy));
+}
 
 /* ---- other collections ------------------------------------------------------------------------ */
 
@@ -317,13 +436,13 @@ static long n_hops(int ttl)
 static void calls_between_cells(Main *self, int round, int step)
 {
 	if (step == 0) {
-		Cell_limit_all(cells, limits[round][0], limits[round][1]);
+		Cell_limit_all(cells, limit(round, 0), limit(round, 1));
 	} else if (step == 1) {
 		Cell_shout_all(cells, SHOUTS);
 		for (int i = 0; i < N; i++)
 			Cell_hop(Cell_at(cells, i), HOPS, i);
 	} else {
-		self->expected = (long)N * SHOUTS * (N + 4) + N * n_hops(HOPS);
+		self->expected = (long)N * SHOUTS * (N + 4) + N * N + N * n_hops(HOPS);
 		self->awaited = 1;
 		Cell_report_all(cells);
 	}
@@ -333,6 +452,7 @@ static void calls_of_others(Main *self, int step)
 {
 	if (step == 0) {
 		Counter_start_all(counters, 500);
+		Lone_start_all(lones, LONE);
 		self->late = Late_ckNew(CkDims(LATE));
 		for (int pe = 0; pe < CkNumPes(); pe++)
 			Counter_use_early(Counter_at(counters, pe), self->late);
@@ -342,12 +462,14 @@ static void calls_of_others(Main *self, int step)
 		Grid_mark_opt(&(CkEntryOptions){.prio = -1}, Grid_at(grid, 2, 2), 100);
 		CkCallbackSendTyped(Grid_cb_mark(Grid_at(grid, 1, 1)), CK_INT, (int[]){1000}, 1);
 	} else {
-		self->expected = CkNumPes() * (1500L + LATE * EARLY) + NX * NY + 1100;
-		self->awaited = 4;
+		self->expected = CkNumPes() * (1500L + LATE * EARLY + 5L * LONE * CkNumPes() + LONE) +
+				 NX * NY + 1100;
+		self->awaited = 5;
 		Counter_report_all(counters);
 		Grid_report_all(grid);
 		Mapped_report_all(mapped);
 		Late_report_all(self->late);
+		Lone_report_all(lones);
 	}
 }
 
@@ -359,12 +481,12 @@ void Main_on_phase(Main *self)
 	CHECK_EQ(self->awaited, 0);
 	CHECK_EQ(self->expected, 0);
 	self->phase++;
-	if (round < LIMITS) {
+	if (round < LIMITS + DRAWN) {
 		calls_between_cells(self, round, step);
-	} else if (round == LIMITS) {
+	} else if (round == LIMITS + DRAWN) {
 		calls_of_others(self, step);
 	} else {
-		CkPrintf("aggregate: %d rounds\n", (int)LIMITS);
+		CkPrintf("aggregate: %d rounds\n", LIMITS + DRAWN);
 		Cell_nothing(Cell_at(cells, 0));
 		CkExit(0);
 		return;
@@ -378,6 +500,16 @@ void Main_on_counted(Main *self, long sum)
 	self->awaited--;
 }
 
+static void refused(int which)
+{
+	static const struct { int count; size_t bytes; } wrong[] = {
+		{0, 1000}, {-1, 1000}, {65536, 1000}, {1, 511}, {1, (1 << 20) + 1}, {1, SIZE_MAX},
+	};
+
+	CkSetAggregation(wrong[which].count, wrong[which].bytes);
+	CkAbort("it was not refused");
+}
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	const char *what = m->argc > 1 ? m->argv[1] : "";
@@ -388,10 +520,12 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mapped = Mapped_ckNew_opt(&o);
 	grid = Grid_ckNew(CkDims(NX, NY));
 	counters = Counter_ckNew();
+	lones = Lone_ckNew();
 	if (strcmp(what, "limits") == 0)
-		CkSetAggregation(0, 1000);
-	else
-		CkStartQD(Main_cb_phase(mainProxy));
+		refused(atoi(m->argv[2]));
+	seed = *what ? strtoull(what, NULL, 0) : (unsigned long long)time(NULL);
+	CkPrintf("aggregate: seed %llu\n", seed);
+	CkStartQD(Main_cb_phase(mainProxy));
 }
 
 #include "aggregate.def.h"

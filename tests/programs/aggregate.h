@@ -8,4 +8,10 @@ struct heavy {
 	int seq;
 };
 
+/* Longer than any batch. */
+struct bulk {
+	int seq;
+	char fill[70000];
+};
+
 #endif
