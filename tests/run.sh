@@ -153,7 +153,7 @@ programs+=(threaded sync futures when direct_calls)
 programs+=(chares nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy lend pups scalars)
 programs+=(reducers tuple customred scan)
-programs+=(pi heat guide)
+programs+=(pi heat guide guide2)
 # Nodes x PEs per node.
 shapes=(1x1 2x1 1x2 2x2 4x1)
 [ -z "$SAN" ] || shapes=(2x1 1x2 2x2)
