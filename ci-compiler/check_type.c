@@ -173,6 +173,13 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 			 chare->kind == CI_MAINCHARE ? "main chare" : "chare", name);
 		return false;
 	}
+	if (chare->kind == CI_NODEGROUP && strncmp(type->text, "CProxySection_", 14) == 0) {
+		ci_error(c->ci, type->tok->at,
+			 ci_fmt(c->ci, "send a list of nodes, and call %s_at(p, node) for each; or a "
+				"section of a group", name),
+			 "'%s' is a nodegroup: only arrays and groups have sections", name);
+		return false;
+	}
 	type->class_ = CI_RUNTIME;
 	return true;
 }

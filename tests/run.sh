@@ -589,10 +589,22 @@ for what in send-twice:'call of Member::note: .* has been sent' \
 	free-twice:'CkFreeMsg: the message .* has been freed' \
 	free-sent:'CkFreeMsg: the message .* has been sent' \
 	number-sent:'CkSetRefNum: the message .* has been sent' \
+	fixed-send-twice:'call of Member::fixed: .* has been sent' \
+	fixed-free-twice:'CkFreeMsg: the message .* has been freed' \
+	fixed-free-sent:'CkFreeMsg: the message .* has been sent' \
+	own-send-twice:'call of Member::own: .* has been sent' \
+	own-send-freed:'call of Member::own: .* has been freed' \
+	own-free-twice:'CkFreeMsg: the message .* has been freed' \
+	own-free-sent:'CkFreeMsg: the message .* has been sent' \
 	write-freed:'a message was written to after it was freed' \
 	pup-packs-more:'a pup function packs 8 bytes, and said 4'; do
 	misuse "${what%%:*}" "${in}act: ${what#*:}"
 done
+misuse own-free-far "${in}act: CkFreeMsg: the message .* has been sent"
+misuse kept-free-twice "${in}keep: CkFreeMsg: the message .* has been freed"
+misuse kept-later "${in}later: CkFreeMsg: the message .* has been freed"
+misuse result-free-twice "${in}result: CkFreeMsg: the message .* has been freed"
+misuse result-later "${in}later: CkFreeMsg: the message .* has been freed"
 misuse free-handled "${in}again: CkFreeMsg: the message .* has been freed"
 with=()
 misuse queueing "${in}act: call of Member::plain: queueing 8 is none of"

@@ -75,6 +75,13 @@ enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN
 };
 
+/** Whether something is to be done behind the handler; in checked mode whose a result is, is
+ * written down, as for users' messages. */
+static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)
+{
+	return env->flags & CK_ENV_SPECIAL || (pe->node->check && (env->flags & CK_ENV_REDUCED));
+}
+
 static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
 static inline void *payload_of(struct ck_env *env) { return env + 1; }
 
@@ -424,6 +431,7 @@ void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct 
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
 void owner_check_free(struct pe *pe, struct ck_env *env);
 void owner_free(struct pe *pe, struct ck_env *env);
+struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 void owner_fini(struct pe *pe);
 
 /* single.c: singleton chares */

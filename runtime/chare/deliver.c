@@ -191,7 +191,7 @@ void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool spe
 void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
-	bool special = env->flags & CK_ENV_SPECIAL;
+	bool special = env_is_special(pe, env);
 
 	if (special)
 		env->head.mark = OWNER_HANDLER;

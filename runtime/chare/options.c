@@ -71,7 +71,7 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 		env->head.flags |= CMI_F_EXPEDITED;
 	if ((e->flags & CKGEN_SPECIAL) || (message && pe->node->check))
 		env->flags |= CK_ENV_SPECIAL;
-	if ((e->flags & CKGEN_NOCOPY) || (message && e->message->pack))
+	if ((e->flags & CKGEN_NOCOPY) || (message && (e->message->pack || pe->node->check)))
 		env->head.flags |= CMI_F_HERE;
 	if (message) {
 		env->head.flags |= flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO);

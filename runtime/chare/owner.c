@@ -87,9 +87,9 @@ static void release_oldest(struct pe *pe)
 }
 
 /* Only memory of this PE rests here: what came from elsewhere is awaited there. */
-void owner_free(struct pe *pe, struct ck_env *env)
+static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
 {
-	env->head.mark = OWNER_NOBODY;
+	env->head.mark = (uint8_t)owner;
 	if (env->head.origin != CMI_ORIGIN_POOL || env->head.home != pe->local ||
 	    env->head.size > REST_BYTES) {
 		csd_msg_free(pe, &env->head);
@@ -99,6 +99,23 @@ void owner_free(struct pe *pe, struct ck_env *env)
 	msg_fifo_push(&pe->ck->freed, &env->head);
 	if (++pe->ck->n_freed > REST)
 		release_oldest(pe);
+}
+
+void owner_free(struct pe *pe, struct ck_env *env)
+{
+	rest(pe, env, OWNER_NOBODY);
+}
+
+/* To another node: the machine would write its own mark into the message, and other processes would
+ * read what a second owner makes of it. So a copy leaves. */
+struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
+{
+	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+
+	copy->head.flags &= (uint8_t)~CMI_F_HERE;
+	copy->head.mark = OWNER_UNKNOWN;
+	rest(pe, env, OWNER_SENT);
+	return copy;
 }
 
 void owner_fini(struct pe *pe)

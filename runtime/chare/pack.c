@@ -70,7 +70,9 @@ struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck
 struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	if ((e->flags & CKGEN_MESSAGE) && e->message->pack && !(env->flags & CK_ENV_PACKED))
-		return message_pack(pe, e->message, env);
+		env = message_pack(pe, e->message, env);
+	if ((e->flags & CKGEN_MESSAGE) && pe->node->check)
+		return owner_leave(pe, env);
 	return e->flags & CKGEN_NOCOPY ? ncpy_leave(pe, dst_pe, e, env) : env;
 }
 

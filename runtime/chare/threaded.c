@@ -69,7 +69,7 @@ static void thread_body(void *arg)
 	const struct start s = *(const struct start *)arg;
 
 	const CkGenEntry *e = &s.obj->coll->entries[s.env->entry];
-	const bool special = s.env->flags & CK_ENV_SPECIAL;
+	const bool special = env_is_special(s.pe, s.env);
 
 	s.pe->ck->shared = s.shared;
 	run_entry(s.pe, s.obj, s.env);

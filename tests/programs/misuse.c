@@ -12,7 +12,8 @@
 #include "misuse.decl.h"
 
 struct Main { int unused; };
-struct Member { Note *kept; int n_in; };
+struct Member { Note *kept; void *any; bool twice; };
+struct Own { int n; };
 struct Lost { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
@@ -25,11 +26,102 @@ void *Lost_pack(Lost *m)
 
 Lost *Lost_unpack(void *buf) { return buf; }
 
+void *Own_pack(Own *m) { return m; }
+Own *Own_unpack(void *buf) { return buf; }
+
 /* Until nothing that was freed before can still be resting. */
 static void free_many(void)
 {
 	for (int i = 0; i < 1000; i++)
 		CkFreeMsg(Note_alloc(3));
+}
+
+/* With a message without arrays, and with one that its program packs. */
+static bool act_other(CProxyElement_Member me, const char *what)
+{
+	Fixed *f = Fixed_alloc();
+	Own *o = Own_alloc(8);
+
+	if (is(what, "fixed-send-twice")) {
+		Member_fixed(me, f);
+		Member_fixed(me, f);
+	} else if (is(what, "fixed-free-twice")) {
+		CkFreeMsg(f);
+		CkFreeMsg(f);
+	} else if (is(what, "fixed-free-sent")) {
+		Member_fixed(Member_at(members, 0), f);
+		CkFreeMsg(f);
+	} else if (is(what, "own-send-twice")) {
+		Member_own(me, o);
+		Member_own(me, o);
+	} else if (is(what, "own-send-freed")) {
+		CkFreeMsg(o);
+		Member_own(Member_at(members, 0), o);
+	} else if (is(what, "own-free-twice")) {
+		CkFreeMsg(o);
+		CkFreeMsg(o);
+	} else if (is(what, "own-free-far")) {
+		Member_own(Member_at(members, 0), o);
+		CkFreeMsg(o);
+	} else if (is(what, "own-free-sent")) {
+		Member_own(me, o);
+		CkFreeMsg(o);
+	} else {
+		return false;
+	}
+	CkExit(99);
+	return true;
+}
+
+/* With what a handler was given: a result, or parameters that it kept. */
+static bool act_handler(CProxyElement_Member me, const char *what)
+{
+	static const double v[2];
+
+	if (strncmp(what, "result-", 7) == 0) {
+		Member_ckLocalBranch(members)->twice = is(what, "result-free-twice");
+		CkCallbackSend(Member_cb_result(me), v, sizeof v);
+	} else if (is(what, "kept-free-twice")) {
+		Member_keep(me, 0, 2, v);
+	} else if (is(what, "kept-later")) {
+		Member_keep(me, 1, 2, v);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+void Member_on_fixed(Member *self, Fixed *m) { (void)self, (void)m; }
+void Member_on_own(Member *self, Own *m) { (void)self, (void)m; }
+
+void Member_on_keep(Member *self, int later, int n, const double *v)
+{
+	(void)n, (void)v;
+	self->any = CkKeepMsg();
+	CkFreeMsg(self->any);
+	if (later) {
+		Member_later(Member_thisElement(self));
+		return;
+	}
+	CkFreeMsg(self->any);
+	CkExit(99);
+}
+
+void Member_on_result(Member *self, const CkReductionMsg *m)
+{
+	self->any = (void *)(uintptr_t)m;
+	Member_later(Member_thisElement(self));
+	if (!self->twice)
+		return;
+	CkFreeMsg(self->any);
+	CkFreeMsg(self->any);
+	CkExit(99);
+}
+
+void Member_on_later(Member *self)
+{
+	CkFreeMsg(self->any);
+	CkExit(99);
 }
 
 /* With one message. Whether it was one of these. */
@@ -113,7 +205,7 @@ void Member_on_act(Member *self, const char *what)
 	CProxyElement_Member me = Member_thisElement(self);
 
 	Member_spin(me);
-	if (!act_message(me, what))
+	if (!act_message(me, what) && !act_other(me, what) && !act_handler(me, what))
 		act_call(me, what);
 }
 
