@@ -218,6 +218,14 @@ int CkGetRefNum(const void *msg);
 void CkSetPrio(void *msg, int prio);
 void CkSetQueueing(void *msg, int queueing);
 
+/** The same with 64 bits, or with a vector of n bits, read during the call. They stand behind the
+ * message, which must have room for them: CkReservePrio says how many bits the next message from
+ * X_alloc on this PE can have (for 64-bit priorities: 64). Without room the job aborts and says so.
+ * Kept by packing and by sending on. Charm++'s priobits argument of new, and CkPriorityPtr. */
+void CkReservePrio(int n_bits);
+void CkSetPrioLong(void *msg, int64_t prio);
+void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
+
 /* ---- packing: PUP ------------------------------------------------------------------------ */
 
 /** One routine sizes, packs and unpacks an object: `pup T;` in the .ci file says that

@@ -125,6 +125,44 @@ void CkSetPrio(void *msg, int prio)
 	csd_set_prio(ck_self(), &env->head, prio);
 }
 
+void CkReservePrio(int n_bits)
+{
+	struct pe *pe = ck_self();
+
+	if (n_bits < 0)
+		csd_abort(pe, "CkReservePrio: %d bits cannot be", n_bits);
+	pe->ck->prio_room = csd_prio_bytes((uint32_t)n_bits);
+}
+
+/* A message that the program has a pointer to must not move. n_bits 0: 64, as a number. */
+static void check_room(struct cmi_msg *m, uint32_t n_bits, const char *who)
+{
+	csd_clear_prio(m);
+	if (!csd_prio_fits(m, n_bits))
+		csd_abort(ck_self(), "%s: the message has no room for a priority of %u bits; call "
+			  "CkReservePrio before X_alloc, or send it with options", who,
+			  n_bits ? n_bits : 64);
+}
+
+void CkSetPrioLong(void *msg, int64_t prio)
+{
+	struct ck_env *env = program_env(msg, "CkSetPrioLong");
+
+	check_room(&env->head, 0, "CkSetPrioLong");
+	csd_set_prio(ck_self(), &env->head, prio);
+}
+
+void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits)
+{
+	struct ck_env *env = program_env(msg, "CkSetPrioBits");
+
+	if (n_bits < 0 || (n_bits && !bits))
+		csd_abort(ck_self(), "CkSetPrioBits: a vector of %d bits at %p", n_bits,
+			  (const void *)bits);
+	check_room(&env->head, (uint32_t)n_bits, "CkSetPrioBits");
+	csd_set_prio_bits(ck_self(), &env->head, bits, (uint32_t)n_bits);
+}
+
 void CkSetQueueing(void *msg, int queueing)
 {
 	struct ck_env *env = program_env(msg, "CkSetQueueing");

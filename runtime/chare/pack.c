@@ -32,7 +32,10 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 
 	csd_clear_prio(&env->head);
 	env->head.mark = OWNER_PROGRAM; /* the function's, which frees it */
+	/* For what it makes. */
+	pe->ck->prio_room = wide ? csd_prio_bytes(wide->n_bits) : 0;
 	payload = fn(payload_of(env));
+	pe->ck->prio_room = 0;
 	if (!payload || (uintptr_t)payload % CMI_MSG_ALIGN)
 		csd_abort(pe, "%s_%s returned %p, which is no message; use CkAllocBuffer",
 			  type->name, fn == type->pack ? "pack" : "unpack", payload);
@@ -44,8 +47,12 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	made->index = was.index;
 	made->call = was.call;
 	made->refnum = was.refnum;
-	/* What it has become may hold pointers to itself, so it must not move. */
-	if (wide && fn == type->unpack && !csd_prio_fits(&made->head, wide->n_bits))
+	/* What it has become may hold pointers to itself, so it must not move. The same memory has the
+	 * priority behind it still. */
+	if (wide && made == env) {
+		made->head.size = was.head.size;
+		free(wide);
+	} else if (wide && fn == type->unpack && !csd_prio_fits(&made->head, wide->n_bits))
 		free(wide);
 	else if (wide)
 		made = (struct ck_env *)csd_restore_prio(pe, &made->head, wide);

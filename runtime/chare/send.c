@@ -54,8 +54,11 @@ size_t CkGen_classAbove(size_t size)
 
 void *CkGen_allocMsg(size_t bytes)
 {
-	void *payload = CkGen_alloc(bytes);
+	struct ck_pe *ck = ck_self()->ck;
+	void *payload = CkGen_alloc(bytes + ck->prio_room);
 
+	env_of(payload)->head.size -= ck->prio_room;
+	ck->prio_room = 0;
 	env_of(payload)->head.route = 0;
 	env_of(payload)->head.mark = OWNER_PROGRAM;
 	return payload;

@@ -389,6 +389,8 @@ struct cmi_msg *csd_set_prio(struct pe *pe, struct cmi_msg *m, int64_t number);
 struct cmi_msg *csd_set_prio_bits(struct pe *pe, struct cmi_msg *m, const unsigned *words,
 				  uint32_t n_bits);
 void csd_clear_prio(struct cmi_msg *m);
+/** What a priority takes behind a payload, at the most. */
+size_t csd_prio_bytes(uint32_t n_bits);
 /** Whether csd_set_prio_bits (0: csd_set_prio) would leave the message where it is. */
 bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits);
 /** A wide priority kept beside its message, while that changes its form; restoring frees it. */

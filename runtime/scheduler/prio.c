@@ -71,6 +71,11 @@ static size_t trailer_bytes(size_t size, uint32_t n_bits)
 	return (end + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN * CMI_MSG_ALIGN - size;
 }
 
+size_t csd_prio_bytes(uint32_t n_bits)
+{
+	return trailer_bytes(0, n_bits) + CMI_MSG_ALIGN;
+}
+
 bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits)
 {
 	return m->origin == CMI_ORIGIN_POOL &&

@@ -39,6 +39,7 @@ static void free_many(void)
 /* With a message without arrays, and with one that its program packs. */
 static bool act_other(CProxyElement_Member me, const char *what)
 {
+	static const unsigned many_bits[200];
 	Fixed *f = Fixed_alloc();
 	Own *o = Own_alloc(8);
 
@@ -51,6 +52,8 @@ static bool act_other(CProxyElement_Member me, const char *what)
 	} else if (is(what, "fixed-free-sent")) {
 		Member_fixed(Member_at(members, 0), f);
 		CkFreeMsg(f);
+	} else if (is(what, "prio-room")) {
+		CkSetPrioBits(f, many_bits, 6400);
 	} else if (is(what, "own-send-twice")) {
 		Member_own(me, o);
 		Member_own(me, o);

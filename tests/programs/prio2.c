@@ -32,7 +32,9 @@ struct Member {
 	int order[BATCH];         /* numbers of the wishes, as they must be served */
 	int n_order, n_in, round, n_far;
 	Note *kept[BATCH];
+	CProxySection_Member alone; /* this one */
 };
+struct Made { int unused; };
 
 /* ---- the reference ----------------------------------------------------------------------- */
 
@@ -104,8 +106,9 @@ static void make_wish(struct wish *w, int no, uint64_t seed)
 
 /* ---- one batch ---------------------------------------------------------------------------- */
 
-static Note *note_new(int no)
+static Note *note_new(int no, int prio_bits)
 {
+	CkReservePrio(prio_bits);
 	Note *m = Note_alloc((size_t)no % 7);
 
 	m->no = no;
@@ -120,26 +123,51 @@ static void note_check(const Note *m)
 		CHECK(m->ballast[i] == m->no + i);
 }
 
+/* Half of them in other memory, in both directions. */
 void *Own_pack(Own *m)
 {
-	m->there = NULL;
-	return m;
+	Own *f = m->no % 2 ? m : CkAllocBuffer(m, sizeof *m);
+
+	f->no = m->no;
+	f->there = NULL;
+	if (f != m)
+		CkFreeMsg(m);
+	return f;
 }
 
 Own *Own_unpack(void *buf)
 {
-	Own *m = buf;
+	const Own *f = buf;
+	Own *m = f->no % 2 ? buf : CkAllocBuffer(buf, sizeof *m);
 
+	m->no = f->no;
 	m->there = &m->no;
+	if ((void *)m != buf)
+		CkFreeMsg(buf);
 	return m;
 }
 
-static Own *own_new(int no)
+static Own *own_new(int no, int prio_bits)
 {
+	CkReservePrio(prio_bits);
 	Own *m = Own_alloc((size_t)no % 3 * 8); /* so that some have room behind them */
 
 	m->no = no;
 	m->there = &m->no;
+	return m;
+}
+
+/* The wish on the message itself. */
+static void *with_wish(void *m, const struct wish *w)
+{
+	CkSetRefNum(m, w->o.refnum);
+	if (w->o.queueing >= CK_QUEUEING_LFIFO)
+		CkSetPrioLong(m, w->o.prio_long);
+	else if (w->o.queueing >= CK_QUEUEING_BFIFO)
+		CkSetPrioBits(m, w->bits, w->o.n_prio_bits);
+	else
+		CkSetPrio(m, w->o.prio);
+	CkSetQueueing(m, w->o.queueing);
 	return m;
 }
 
@@ -148,7 +176,7 @@ static void send_one(Member *self, int no)
 	CProxyElement_Member me = Member_thisElement(self);
 	const CkEntryOptions *o = &self->wish[no].o;
 
-	switch (check_mix((uint64_t)no) % 4) {
+	switch (check_mix((uint64_t)no) % 8) {
 	case 0:
 		Member_item_opt(o, me, no);
 		break;
@@ -156,10 +184,22 @@ static void send_one(Member *self, int no)
 		Member_text_opt(o, me, no, "some text, so that the payload has an odd length");
 		break;
 	case 2:
-		Member_note_opt(o, me, note_new(no));
+		Member_note_opt(o, me, note_new(no, 0));
+		break;
+	case 3:
+		Made_ckNew_opt(o, CkMyPe(), no);
+		break;
+	case 4:
+		Member_note(me, with_wish(note_new(no, MOST_BITS), &self->wish[no]));
+		break;
+	case 5:
+		Member_own(me, with_wish(own_new(no, MOST_BITS), &self->wish[no]));
+		break;
+	case 6:
+		Member_item_section_opt(o, self->alone, no);
 		break;
 	default:
-		Member_own_opt(o, me, own_new(no));
+		Member_own_opt(o, me, own_new(no, 0));
 	}
 }
 
@@ -184,7 +224,10 @@ void Member_on_startFar(Member *self)
 		struct wish w;
 
 		make_wish(&w, no, (uint64_t)(ROUNDS * 1000 + CkMyPe()) << 20);
-		Member_far_opt(&w.o, to, note_new(no));
+		if (no % 2)
+			Member_far_opt(&w.o, to, note_new(no, 0));
+		else
+			Member_far(to, with_wish(note_new(no, MOST_BITS), &w));
 	}
 }
 
@@ -198,6 +241,12 @@ static void served(Member *self, int no)
 		Member_start(Member_thisElement(self));
 	else
 		CkContributeBarrier(self, Main_cb_phase(mainProxy));
+}
+
+void Made_on_new(Made *self, int no)
+{
+	served(Member_ckLocalBranch(members), no);
+	CkDestroy(self);
 }
 
 void Member_on_item(Member *self, int no) { served(self, no); }
@@ -251,7 +300,12 @@ void Member_on_everywhere(Member *self, int no)
 
 /* ---- main ---------------------------------------------------------------------------------- */
 
-void Member_on_new(Member *self) { (void)self; }
+void Member_on_new(Member *self)
+{
+	const CkIndex me = Member_index(CkMyPe());
+
+	self->alone = Member_ckSection(members, &me, 1);
+}
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
