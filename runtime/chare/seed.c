@@ -2,10 +2,12 @@
 /*
  * seed.c: where a chare goes that is created on CK_PE_ANY. CK_SEED chooses:
  *
+ *   neighbor   the default: the least loaded of this PE and a few neighbours, this one among equals:
+ *              what is created stays as long as the others have as much to do. Where all of them
+ *              have plenty and there are further PEs, any PE: so what one PE creates at once
+ *              reaches them all.
  *   random     any PE, evenly. Knows nothing, needs no messages, and spreads any tree well; but of
  *              n chares all but 1/PEs travel.
- *   neighbor   the least loaded of this PE and a few neighbours, this one among equals: what is
- *              created stays as long as the others have as much to do.
  *
  * A PE's load is the number of its own seeds that it has not started, or what its queue holds if
  * that is more. A neighbour's is what it told last, or the number of seeds sent there that it
@@ -27,6 +29,7 @@ enum {
 	LOOK_EVERY = 16,
 	LOOK_AT = 64,
 	TELL_AFTER = 16,          /* seeds of neighbours, at the latest */
+	PLENTY = 64,              /* seeds: who has so many will not run out of work soon */
 };
 
 struct seed_neighbour {
@@ -136,7 +139,7 @@ bool seed_policy_neighbor(void)
 
 	if (policy && strcmp(policy, "random") && strcmp(policy, "neighbor"))
 		csd_abort(NULL, "CK_SEED=%s: there are random and neighbor", policy);
-	return policy && !strcmp(policy, "neighbor");
+	return !policy || !strcmp(policy, "neighbor");
 }
 
 void seed_init(struct pe *pe)
@@ -174,6 +177,18 @@ static int random_pe(struct pe *pe, struct seed *s)
 	return (int)(r * (uint64_t)pe->node->job->n_pes >> 32);
 }
 
+/* A seed that this PE or a neighbour will start is counted as such, whoever was meant. */
+static int anywhere(struct pe *pe, struct seed *s)
+{
+	int to = random_pe(pe, s);
+
+	if (to == pe->id)
+		s->held++;
+	for (int i = 0; i < s->n; i++)
+		s->to[i].sent += s->to[i].pe == to;
+	return to;
+}
+
 static int least_loaded(struct pe *pe, struct seed *s)
 {
 	uint64_t least;
@@ -190,6 +205,8 @@ static int least_loaded(struct pe *pe, struct seed *s)
 			best = &s->to[i];
 		}
 	}
+	if (least >= PLENTY && s->n + 1 < pe->node->job->n_pes)
+		return anywhere(pe, s);
 	if (!best) {
 		s->held++;
 		return pe->id;
