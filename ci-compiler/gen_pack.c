@@ -248,7 +248,7 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 	/* memcpy may not be given NULL, even for no bytes; an array of length 0 may be. */
 	if (q->kind == CI_PARAM_ARRAY)
 		ci_put(o, "\tif (ck_bytes_%s != 0)\n\t", n);
-	ci_put(o, "\tmemcpy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->name, n);
+	ci_put(o, "\tCkGen_copy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->name, n);
 }
 
 static void pack_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

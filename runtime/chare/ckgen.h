@@ -131,6 +131,7 @@ int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_FINE = 1024,         /* up to this size, head included, one class per 64 bytes */
+	CKGEN_BULK = 24 * 1024,    /* from this size on a parameter is copied by the machine */
 };
 
 size_t CkGen_classAbove(size_t size);
@@ -147,6 +148,17 @@ static inline size_t CkGen_class(size_t size)
 static inline void *CkGen_alloc(size_t bytes)
 {
 	return CkGen_allocClass(bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+}
+
+void CkGen_copyBulk(void *to, const void *from, size_t bytes);
+
+/** A parameter into its message; from CKGEN_BULK bytes on as its memory wants it. */
+static inline void CkGen_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes < CKGEN_BULK)
+		memcpy(to, from, bytes);
+	else
+		CkGen_copyBulk(to, from, bytes);
 }
 
 /** The same for a message of the program's: X_alloc. */

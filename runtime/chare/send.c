@@ -52,6 +52,12 @@ size_t CkGen_classAbove(size_t size)
 	return csd_size_class(size);
 }
 
+void CkGen_copyBulk(void *to, const void *from, size_t bytes)
+{
+	cmi_copy_bulk(to, from, bytes);
+}
+_Static_assert((int)CKGEN_BULK == (int)CMI_COPY_MIN, "cmi_copy_bulk wants so much");
+
 void *CkGen_allocMsg(size_t bytes)
 {
 	struct ck_pe *ck = ck_self()->ck;

@@ -3,36 +3,35 @@
  * copy.h: how a put moves the bytes of its body: from one place, or gathered from many.
  *
  * Nothing here says in which order the bytes become visible. Whoever wants a reader on another
- * core to see them all stores a word with release afterwards; that is enough, also after the
- * stores that copy_to_other uses, because it fences those itself.
+ * core to see them all stores a word with release afterwards; that is enough, also after
+ * cmi_copy_stream.
  */
 #ifndef COPY_H
 #define COPY_H
+
+#include "cmi.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum {
-	/* From this size on copy_to_other may go round the caches. At 20 kB both ways were equal,
-	 * at 30 kB it took 0.75 of memcpy's time. */
-	COPY_STREAM_MIN = 24 * 1024,
-	/* So much at the end goes through the caches still, so that the writer does not wait for the
-	 * memory with nothing else to do: 0.90 instead of 0.96 of memcpy's time at 20 kB, 0.71
-	 * instead of 0.77 at 30 kB, equal from 70 kB on. */
-	COPY_STREAM_TAIL = 8 * 1024,
+/** How large bodies go: round the caches or through them, as was faster last time. One for each
+ * PE, zeroed at first. */
+struct copy_way {
+	uint32_t n_large;       /* copies of CMI_COPY_MIN bytes and more */
+	uint32_t through;       /* 1: memcpy, which was fast last time */
 };
 
-/** Copy at least COPY_STREAM_MIN bytes that another core reads next. */
-void copy_stream(unsigned char *dst, const unsigned char *src, size_t n);
+void copy_large(struct copy_way *way, unsigned char *dst, const unsigned char *src, size_t n);
 
 /** Copy n bytes that another core reads next. Neither end need be aligned. */
-static inline void copy_to_other(unsigned char *dst, const unsigned char *src, size_t n)
+static inline void copy_to_other(struct copy_way *way, unsigned char *dst,
+				 const unsigned char *src, size_t n)
 {
-	if (__builtin_expect(n < COPY_STREAM_MIN, 1))
+	if (__builtin_expect(n < CMI_COPY_MIN, 1))
 		memcpy(dst, src, n);
 	else
-		copy_stream(dst, src, n);
+		copy_large(way, dst, src, n);
 }
 
 /** Blocks of equal size at equal distances, in planes at equal distances:

@@ -317,6 +317,7 @@ struct direct_pe {
 	uint32_t poll_max;            /* constant */
 	uint32_t next_bell;           /* the one that is looked at first */
 	struct direct_bell **bell_to; /* [PEs of the job] or NULL: by receiver */
+	struct copy_way copy_way;
 	struct direct_sender **done_tail;
 
 	/* Records to reuse first. */

@@ -444,7 +444,8 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 }
 
 /** The first n bytes of the data that `h` is bound to. */
-static inline void copy_out(const struct direct_handle *h, unsigned char *dst, size_t n)
+static inline void copy_out(struct pe *pe, const struct direct_handle *h, unsigned char *dst,
+			    size_t n)
 {
 	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
 
@@ -453,7 +454,7 @@ static inline void copy_out(const struct direct_handle *h, unsigned char *dst, s
 	else if (h->here)
 		memcpy(dst, src, n);
 	else
-		copy_to_other(dst, src, n);
+		copy_to_other(&pe->direct->copy_way, dst, src, n);
 }
 
 /** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
@@ -463,7 +464,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 			      uint64_t word_addr, uint64_t word)
 {
 	if (CSD_LIKELY(body))
-		copy_out(h, (unsigned char *)(uintptr_t)h->dst, body);
+		copy_out(pe, h, (unsigned char *)(uintptr_t)h->dst, body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
@@ -529,7 +530,7 @@ static uint64_t begin(struct pe *pe, const char *call, const struct direct_handl
 	direct_hot(s)->iteration++;
 	pe->n_created++;
 	if (s->staging)
-		copy_out(h, (unsigned char *)(uintptr_t)s->src, s->body);
+		copy_out(pe, h, (unsigned char *)(uintptr_t)s->src, s->body);
 	return s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration)
 				     : last_word(pe, call, h);
 }

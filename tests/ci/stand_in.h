@@ -76,6 +76,12 @@ void *CkGen_allocClass(size_t size, size_t size_class)
 	return p + HEADER;
 }
 
+void CkGen_copyBulk(void *to, const void *from, size_t bytes)
+{
+	CHECK(bytes >= CKGEN_BULK);
+	memcpy(to, from, bytes);
+}
+
 void *CkGen_allocMsg(size_t bytes)
 {
 	return CkGen_alloc(bytes);

@@ -47,15 +47,24 @@ static void check_guards(size_t begin, size_t n)
 
 static void a_copy_to_another_core_moves_all_and_nothing_else(void **state)
 {
+	struct copy_way way = {0};
+
 	(void)state;
 	for (int i = 0; i < 300; i++) {
 		size_t n = i % 3 == 0 ? draw(2000)
-			 : i % 3 == 1 ? COPY_STREAM_MIN - 4 + draw(8)
-				      : COPY_STREAM_MIN + draw(100000);
+			 : i % 3 == 1 ? CMI_COPY_MIN - 4 + draw(8)
+				      : CMI_COPY_MIN + draw(100000);
 		size_t to = GUARD + draw(130), from = draw(130);
 
 		refill();
-		copy_to_other(dst + to, src + from, n);
+		way.through = i & 1;
+		copy_to_other(&way, dst + to, src + from, n);
+		assert_memory_equal(dst + to, src + from, n);
+		check_guards(to, n);
+		if (n < CMI_COPY_MIN)
+			continue;
+		memset(dst + to, 0x5a, n);
+		cmi_copy_bulk(dst + to, src + from, n);
 		assert_memory_equal(dst + to, src + from, n);
 		check_guards(to, n);
 	}
