@@ -47,6 +47,7 @@
 #include <string.h>
 
 enum { N_MAX = 16384, P_MAX = 32, ITERATIONS_MAX = 100000, WARM_UP_ITERATIONS = 2 };
+enum { TILED_FROM = 1000 * 1000, TILED_COLUMNS = 256, TILE_ROWS = 32, TILE_DEPTH = 64 };
 enum kind { KIND_A, KIND_B, KIND_C, KINDS };
 
 struct requests {
@@ -102,12 +103,26 @@ static void fill(double *out, int kind, int row0, int rows, int column0, int col
 			*out++ = element(kind, row0 + i, column0 + j);
 }
 
-/* out = alpha a b, all row-major and without gaps. */
+static int at_most(int n, int most)
+{
+	return n < most ? n : most;
+}
+
+/* out = alpha a b, all row-major and without gaps; in tiles where examples/matmul/cube.c, which says
+ * why, has tiles. */
 static void multiply(double *out, double alpha, const double *a, const double *b, int rows,
 		     int columns, int depth)
 {
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, depth, alpha, a,
-		    depth, b, columns, 0.0, out, columns);
+	bool tiled = (long)rows * columns * depth > TILED_FROM && columns <= TILED_COLUMNS;
+	int tile_rows = tiled ? TILE_ROWS : rows, tile_depth = tiled ? TILE_DEPTH : depth;
+
+	for (int i = 0; i < rows; i += tile_rows)
+		for (int k = 0; k < depth; k += tile_depth)
+			cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans,
+				    at_most(rows - i, tile_rows), columns,
+				    at_most(depth - k, tile_depth), alpha, a + i * depth + k, depth,
+				    b + k * columns, columns, k ? 1.0 : 0.0, out + i * columns,
+				    columns);
 }
 
 /* Zeroed, and on a cache line; not on a page each, as bench_alloc's, or blocks of many cubes would
