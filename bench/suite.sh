@@ -271,11 +271,28 @@ if [ ! "$quick" ]; then
 fi
 run_group
 
-# The MPI program wants 8 ranks: as many PEs beside it, on the same cores.
+# Why many small blocks leave channels no gain.
+group footprint
+job examples/stencil/stencil sh bench/footprint.sh ${smoke:+--smoke} "$B"
+run_group 1
+
 matmul() { # chares per PE, PEs, P, size, suffix
 	job -p "$1" -a "$5" examples/matmul/matmul "$B/bin/ckrun" -n "$2" \
 		"$B/examples/matmul/matmul" --mode both --n "$4" --p "$3" \
 		--iters $((iterations / 10 + 1)) --no-verify
+}
+# One chare per PE, so that the MPI program has as many ranks; on two cores, so that most of them wait for
+# one. Ten iterations are a time slice or two of the system's, and vary by half: as many as that a turn of
+# 200 ms. MPICH's ranks wait busily, 50 ms an iteration.
+matmul_8() {
+	local n=$iterations repeats=5
+	[ "$smoke" ] && repeats=1
+	job -p 1 -a -8pes examples/matmul/matmul "$B/bin/ckrun" -n 8 "$B/examples/matmul/matmul" \
+		--mode both --n 256 --p 2 --iters "$n" --repeat $repeats --no-verify
+	job -p 1 -a -openmpi bench/mpi/matmul_mpi.openmpi $(launcher openmpi) -n 8 \
+		"$B/bench/mpi/matmul_mpi.openmpi" 256 "$n" --repeat $repeats --no-verify
+	job -p 1 -a -mpich bench/mpi/matmul_mpi.mpich $(launcher mpich) -n 8 \
+		"$B/bench/mpi/matmul_mpi.mpich" 256 $((n / 10 + 1)) --no-verify
 }
 group matmul
 matmul 4 2 2 256 ""
@@ -287,8 +304,7 @@ if [ ! "$quick" ]; then
 	matmul 4 2 2 512 -512
 	matmul 32 2 4 512 -512
 fi
-matmul 1 8 2 256 -8pes
-mpi 8 -p 1 "" matmul 256 $((iterations / 10 + 1)) --no-verify
+matmul_8
 run_group
 
 # The same with as many PEs or ranks as cores; the parameter is the bytes of a slice. "fine": most of
@@ -304,7 +320,7 @@ matmul_2() { # suffix, bytes, N, P, iterations, options of both programs; and of
 	done
 }
 group matmul2
-matmul_2 -2pes 65536 256 2 $((iterations / 2))
+matmul_2 -2pes 65536 256 2 $((iterations * 2))
 matmul_2 -fine 128 32 4 $((iterations * 10)) spread
 [ "$smoke" ] || matmul_2 -fine 512 64 4 $((iterations * 5)) spread
 run_group
