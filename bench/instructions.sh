@@ -7,7 +7,10 @@
 #	call-direct-instructions    a C call that is not inlined, its loop included
 #	call-pointer-instructions   a C call through a pointer
 #	local-call-instructions     an entry call to an element of the same PE, queued 1000 at a time
-#	local-instructions          the same when each call makes the next: from the send to the end
+#	local-opt-instructions      the same by the stub with options
+#	local-array-instructions    the same with 4 doubles in an array parameter
+#	local-2d-instructions       the same to an element of two dimensions
+#	local-instructions          a plain call when each call makes the next: from the send to the end
 #	                            of the handler, the passes of the scheduler between them included
 #	local-pass-instructions     a pass of the scheduler loop that calls one timer
 #
@@ -22,7 +25,8 @@ trap 'exit 1' INT TERM
 
 valgrind --tool=callgrind --callgrind-out-file="$dir/count" \
 	--dump-before='call_by_pointer*' --dump-before='print_references*' \
-	--dump-before='start_bursts*' --dump-before='start_passes*' \
+	--dump-before='start_bursts*' --dump-before='start_options*' \
+	--dump-before='start_arrays*' --dump-before='start_grids*' --dump-before='start_passes*' \
 	--zero-before='call_directly*' --zero-before='start_hops*' \
 	"$local" $n >"$dir/out" 2>&1 || { tail -5 "$dir/out" >&2; exit 1; }
 
@@ -37,10 +41,13 @@ done | awk -v n=$n '
 	/^call_by_pointer/ { name = "call-direct-instructions" }
 	/^print_references/ { name = "call-pointer-instructions" }
 	/^start_bursts/ && bursts++ { name = "local-call-instructions" }
+	/^start_options/ && options++ { name = "local-opt-instructions" }
+	/^start_arrays/ && arrays++ { name = "local-array-instructions" }
+	/^start_grids/ && grids++ { name = "local-2d-instructions" }
 	/^start_passes/ { name = passes++ ? "local-pass-instructions" : "local-instructions" }
 	name && !(name in seen) {
 		seen[name] = 1
 		count++
 		printf "%s 0 %.1f instructions\n", name, $2 / n
 	}
-	END { exit count != 5 }'
+	END { exit count != 8 }'

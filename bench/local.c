@@ -9,7 +9,10 @@
  *	call-pointer  0     ns per C call through a pointer
  *	local-call    0     ns per entry call to an array element: send, queue, dispatch; the
  *	                    calls were queued 1000 at a time
- *	local-hop     0     the same when each call makes the next
+ *	local-opt     0     the same by the stub with options, a priority of 0 among them
+ *	local-array   0     the same with 4 doubles in an array parameter
+ *	local-2d      0     the same to an element of two dimensions
+ *	local-hop     0     a call without these, when each call makes the next
  *	local-pass    0     ns of a pass of the scheduler loop: one timer, which sets itself again
  *
  * Instructions: bench/instructions.sh has valgrind count them, and tells the series apart by the
@@ -25,13 +28,22 @@
 #include "csd.h"
 #include "local.decl.h"
 
-enum { BURST = 1000, ROUNDS = 7 };
+enum { BURST = 1000, ROUNDS = 7, VALUES = 4 };
+
+/* What a burst consists of. */
+enum kind { PLAIN, OPTIONS, ARRAY, GRID, KINDS };
+static const char *const KIND[] = { "local-call", "local-opt", "local-array", "local-2d" };
 
 struct Main {
 	int unused;
 };
 
+struct Grid {
+	int unused;
+};
+
 struct Hopper {
+	enum kind kind;
 	int hops, bursts, passes, round;
 	double t0, us[ROUNDS];
 };
@@ -79,7 +91,7 @@ static void report_references(int n)
 
 /* ---- one series after the other ---------------------------------------------------------- */
 
-static void start_burst(Hopper *self)
+static void burst_plain(Hopper *self)
 {
 	CProxyElement_Hopper me = Hopper_thisElement(self);
 
@@ -87,12 +99,56 @@ static void start_burst(Hopper *self)
 		Hopper_count(me, i);
 }
 
-static __attribute__((noinline)) void start_bursts(Hopper *self)
+static void burst_options(Hopper *self)
+{
+	CProxyElement_Hopper me = Hopper_thisElement(self);
+	const CkEntryOptions o = { .prio = 0 };
+
+	for (int i = BURST; i-- > 0;)
+		Hopper_count_opt(&o, me, i);
+}
+
+static void burst_array(Hopper *self)
+{
+	CProxyElement_Hopper me = Hopper_thisElement(self);
+	const double v[VALUES] = { 1, 2, 3, 4 };
+
+	for (int i = BURST; i-- > 0;)
+		Hopper_values(me, i, VALUES, v);
+}
+
+static void burst_grid(void)
+{
+	CProxyElement_Grid to = Grid_at(grid, 1, 1);
+
+	for (int i = BURST; i-- > 0;)
+		Grid_count(to, i);
+}
+
+static void start_burst(Hopper *self)
+{
+	switch (self->kind) {
+	case PLAIN: burst_plain(self); break;
+	case OPTIONS: burst_options(self); break;
+	case ARRAY: burst_array(self); break;
+	default: burst_grid();
+	}
+}
+
+static void start_series(Hopper *self)
 {
 	self->bursts = self->hops / BURST;
 	self->t0 = bench_now_us();
 	start_burst(self);
 }
+
+/* One for each kind, for valgrind to tell them apart. */
+static __attribute__((noinline)) void start_bursts(Hopper *self) { start_series(self); }
+static __attribute__((noinline)) void start_options(Hopper *self) { start_series(self); }
+static __attribute__((noinline)) void start_arrays(Hopper *self) { start_series(self); }
+static __attribute__((noinline)) void start_grids(Hopper *self) { start_series(self); }
+
+static void (*const START[])(Hopper *) = { start_bursts, start_options, start_arrays, start_grids };
 
 static __attribute__((noinline)) void start_hops(Hopper *self)
 {
@@ -133,16 +189,42 @@ static __attribute__((noinline)) void start_passes(Hopper *self)
 	CcdCallFnAfter(pass, self, 0);
 }
 
+static void burst_done(Hopper *self)
+{
+	if (--self->bursts > 0) {
+		start_burst(self);
+		return;
+	}
+	if (round_done(self, KIND[self->kind], self->hops / BURST * BURST))
+		self->kind++;
+	if (self->kind < KINDS)
+		START[self->kind](self);
+	else
+		start_hops(self);
+}
+
 void Hopper_on_count(Hopper *self, int left)
+{
+	if (!left)
+		burst_done(self);
+}
+
+void Hopper_on_values(Hopper *self, int left, int n, const double *v)
 {
 	if (left)
 		return;
-	if (--self->bursts > 0)
-		start_burst(self);
-	else if (round_done(self, "local-call", self->hops / BURST * BURST))
-		start_hops(self);
-	else
-		start_bursts(self);
+	if (n != VALUES || v[0] + v[n - 1] != 1 + VALUES)
+		CkAbort("an array of %d values is not what was sent", n);
+	burst_done(self);
+}
+
+void Grid_on_new(Grid *self) { (void)self; }
+
+void Grid_on_count(Grid *self, int left)
+{
+	(void)self;
+	if (!left)
+		burst_done(Hopper_ckLocal(Hopper_at(hoppers, 0)));
 }
 
 void Hopper_on_hop(Hopper *self, int left)
@@ -163,7 +245,7 @@ void Hopper_on_new(Hopper *self)
 void Hopper_on_start(Hopper *self, int n)
 {
 	self->hops = n;
-	start_bursts(self);
+	START[self->kind](self);
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -173,7 +255,9 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 	(void)self;
 	report_references(n);
-	Hopper_start(Hopper_at(Hopper_ckNew(CkDims(1)), 0), n);
+	hoppers = Hopper_ckNew(CkDims(1));
+	grid = Grid_ckNew(CkDims(2, 2));
+	Hopper_start(Hopper_at(hoppers, 0), n);
 }
 
 #include "local.def.h"
