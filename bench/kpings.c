@@ -9,7 +9,7 @@
  *
  * Options: --reps, and --smoke for one short run; --aggregate N: the call is an [aggregate] entry,
  * N calls or less travel together; --bare N, between threads: without the runtime, N numbers at a
- * time, each beside a place, in blocks that both sides share: what memory and caches leave.
+ * time in blocks that both sides share: what memory and caches leave.
  * Prints `name k value unit`, medians; "threads" instead of "nodes" within a node, and with
  * --aggregate N "kpings-aN", with --bare N "kpings-bareN", instead of "kpings":
  *	kpings-nodes       us   from before the first call until the answer has come
@@ -35,7 +35,7 @@ struct Main {
 enum { BARE_BLOCKS = 8, BARE_MOST = 4096 };
 struct bare_block {
 	_Alignas(64) atomic_int full;     /* how many */
-	_Alignas(64) struct { int place, left; } calls[BARE_MOST];
+	_Alignas(64) int calls[BARE_MOST];
 };
 
 struct Peer {
@@ -84,7 +84,7 @@ void Peer_on_read_bare(Peer *self, uint64_t ring, int k)
 		int n = atomic_load_explicit(&b->full, memory_order_relaxed);
 
 		for (int j = 0; j < n; j++)
-			if (b->calls[j].place != 1 || b->calls[j].left != --k)
+			if (b->calls[j] != --k)
 				CkAbort("a number is wrong with %d to come", k);
 		atomic_store_explicit(&b->full, 0, memory_order_release);
 	}
@@ -101,10 +101,8 @@ static void write_bare(Peer *self, int k)
 		int n = k < bare ? k : bare;
 
 		wait_until(b, false);
-		for (int j = 0; j < n; j++) {
-			b->calls[j].place = 1;
-			b->calls[j].left = --k;
-		}
+		for (int j = 0; j < n; j++)
+			b->calls[j] = --k;
 		atomic_store_explicit(&b->full, n, memory_order_release);
 	}
 }

@@ -201,11 +201,12 @@ run_group
 group aggregation
 ck_both kpings "${once[@]}"
 job -a -ucx bench/kpings env CK_SHARE=0 "$B/bin/ckrun" -n 2 "$B/bench/kpings" "${once[@]}"
-for factor in 1 4 16 64 256 512 1024 2048; do
+for factor in 1 2 4 8 16 32 64 128 256 512 1024 2048; do
 	ck_both kpings --aggregate $factor "${once[@]}"
 	job -a -ucx bench/kpings env CK_SHARE=0 "$B/bin/ckrun" -n 2 "$B/bench/kpings" \
 		--aggregate $factor "${once[@]}"
 done
+mpi 2 kpings --aggregate 512 "${once[@]}"
 job bench/kpings "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/kpings" --bare 512 "${once[@]}"
 run_group
 
@@ -417,6 +418,8 @@ local-instructions call-pointer-instructions
 kpings-each-nodes kpings-each-openmpi
 kpings-each-nodes kpings-each-mpich
 kpings-a512-each-nodes kpings-each-nodes
+kpings-a512-each-nodes kpings-a512-each-openmpi
+kpings-a512-each-nodes kpings-a512-each-mpich
 kpings-a512-each-threads kpings-bare512-each-threads
 kpings-a512-each-nodes-ucx kpings-each-nodes-ucx
 barrier-group-nodes barrier-group-openmpi
@@ -573,10 +576,10 @@ if command -v gnuplot >/dev/null; then
 	plot kpings "k calls, one answer" k "nanoseconds per call" kpings-each-nodes \
 		kpings-each-threads kpings-each-openmpi kpings-each-mpich
 	plot aggregation "k calls that travel together, one answer" k "nanoseconds per call" \
-		kpings-each-nodes kpings-a{4,16,64,512,2048}-each-nodes \
-		kpings-bare512-each-threads
+		kpings-each-nodes kpings-a{1,2,4,8,16,64,512,2048}-each-nodes \
+		kpings-a512-each-openmpi kpings-bare512-each-threads
 	plot aggregation-ucx "The same through UCX" k "nanoseconds per call" \
-		kpings-each-nodes-ucx kpings-a{4,16,64,512,2048}-each-nodes-ucx
+		kpings-each-nodes-ucx kpings-a{1,2,4,8,16,64,512,2048}-each-nodes-ucx
 	plot channels "Armed channels" "armed channels" microseconds message-trip channel-trip
 	plot stencil "Stencil 64x64x64, 2 PEs" "chares per PE" "microseconds per iteration" \
 		stencil-msg stencil-direct stencil-mpi-openmpi stencil-mpi-mpich

@@ -80,13 +80,19 @@ END {
 		"threads=kpings-each-threads*.001 processes=kpings-each-nodes*.001 " \
 		"OpenMPI=kpings-each-openmpi*.001 MPICH=kpings-each-mpich*.001")
 	table("The same with aggregation, between processes, ns per ping", "k",
-		"plain=kpings-each-nodes 1=kpings-a1-each-nodes 4=kpings-a4-each-nodes " \
-		"16=kpings-a16-each-nodes 64=kpings-a64-each-nodes 256=kpings-a256-each-nodes " \
-		"1024=kpings-a1024-each-nodes 2048=kpings-a2048-each-nodes memory=kpings-bare512-each-threads")
+		"plain=kpings-each-nodes 1=kpings-a1-each-nodes 2=kpings-a2-each-nodes " \
+		"4=kpings-a4-each-nodes 8=kpings-a8-each-nodes 16=kpings-a16-each-nodes " \
+		"32=kpings-a32-each-nodes 64=kpings-a64-each-nodes 128=kpings-a128-each-nodes " \
+		"256=kpings-a256-each-nodes 512=kpings-a512-each-nodes 1024=kpings-a1024-each-nodes " \
+		"2048=kpings-a2048-each-nodes by-hand-OpenMPI=kpings-a512-each-openmpi " \
+		"by-hand-MPICH=kpings-a512-each-mpich memory=kpings-bare512-each-threads")
 	table("The same through UCX", "k",
-		"plain=kpings-each-nodes-ucx 16=kpings-a16-each-nodes-ucx " \
-		"64=kpings-a64-each-nodes-ucx 256=kpings-a256-each-nodes-ucx " \
-		"1024=kpings-a1024-each-nodes-ucx 2048=kpings-a2048-each-nodes-ucx")
+		"plain=kpings-each-nodes-ucx 1=kpings-a1-each-nodes-ucx 2=kpings-a2-each-nodes-ucx " \
+		"4=kpings-a4-each-nodes-ucx 8=kpings-a8-each-nodes-ucx 16=kpings-a16-each-nodes-ucx " \
+		"32=kpings-a32-each-nodes-ucx 64=kpings-a64-each-nodes-ucx " \
+		"128=kpings-a128-each-nodes-ucx 256=kpings-a256-each-nodes-ucx " \
+		"512=kpings-a512-each-nodes-ucx 1024=kpings-a1024-each-nodes-ucx " \
+		"2048=kpings-a2048-each-nodes-ucx")
 	table("Barrier on 2 PEs, us (ARMI, Figures 10-12)", "",
 		"threads=barrier-group-threads processes=barrier-group-nodes " \
 		"OpenMPI=barrier-group-openmpi MPICH=barrier-group-mpich quiescence=quiescence-idle-nodes")

@@ -12,6 +12,9 @@
  *	kpings-openmpi       us   from before the first message until the answer has come
  *	kpings-each-openmpi  ns   the same, divided by k
  *
+ * With --aggregate N rank 0 puts N ints by hand into a buffer before each MPI_Send; rank 1 looks at
+ * each. Then the names are kpings-aN-openmpi and so on.
+ *
  * Ancestor: the hand-coded MPI of Figure 9 in the ARMI thesis, chapter V.
  */
 #include "bench_mpi.h"
@@ -19,12 +22,27 @@
 #include "../plan.h"
 
 static const int K[] = { 1, 3, 10, 30, 100, 300, 1000, 3000, 10000 };
-enum { N_K = sizeof K / sizeof K[0] };
+enum { N_K = sizeof K / sizeof K[0], FACTOR_MOST = 65536 };
+
+static int factor = 1, buffer[FACTOR_MOST];
 
 /* What rank 0 tells rank 1 before each run; k 0: the end. */
 struct order {
 	int64_t k, rows;
 };
+
+static void send_row(int left)
+{
+	int n = 0;
+
+	while (left-- > 0) {
+		buffer[n++] = left;
+		if (n == factor || left == 0) {
+			MPI_Send(buffer, n, MPI_INT, 1, 0, MPI_COMM_WORLD);
+			n = 0;
+		}
+	}
+}
 
 static double ping(const struct series *s)
 {
@@ -35,8 +53,7 @@ static double ping(const struct series *s)
 	double t0 = bench_now_us();
 
 	for (long row = 0; row < s->count; row++) {
-		for (int left = (int)s->parameter; left-- > 0;)
-			MPI_Send(&left, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+		send_row((int)s->parameter);
 		MPI_Recv(&answer, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	return bench_now_us() - t0;
@@ -44,12 +61,14 @@ static double ping(const struct series *s)
 
 static void receive_row(const struct order *order)
 {
-	for (int left = (int)order->k; left-- > 0;) {
-		int got;
+	for (int left = (int)order->k; left > 0;) {
+		int n = left < factor ? left : factor;
 
-		MPI_Recv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		if (got != left) {
-			fprintf(stderr, "kpings_mpi: message %d came for %d\n", got, left);
+		MPI_Recv(buffer, n, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		for (int i = 0; i < n; i++) {
+			if (buffer[i] == --left)
+				continue;
+			fprintf(stderr, "kpings_mpi: %d came for %d\n", buffer[i], left);
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		}
 	}
@@ -74,6 +93,10 @@ static void measure(const struct plan_options *opt)
 {
 	struct plan *plan = bench_alloc(sizeof *plan);
 	struct order end = { 0, 0 };
+	char by[16] = "";
+
+	if (factor > 1)
+		snprintf(by, sizeof by, "-a%d", factor);
 
 	plan_init(plan, opt);
 	for (int i = 0; i < N_K; i++)
@@ -84,8 +107,8 @@ static void measure(const struct plan_options *opt)
 	for (int i = 0; i < N_K; i++) {
 		double us = plan_us(plan, 0, (size_t)K[i]);
 
-		printf("kpings-%s %d %.3f us\n", bench_mpi_library(), K[i], us);
-		printf("kpings-each-%s %d %.1f ns\n", bench_mpi_library(), K[i],
+		printf("kpings%s-%s %d %.3f us\n", by, bench_mpi_library(), K[i], us);
+		printf("kpings%s-each-%s %d %.1f ns\n", by, bench_mpi_library(), K[i],
 		       us * 1000 / K[i]);
 	}
 	free(plan);
@@ -98,9 +121,12 @@ int main(int argc, char **argv)
 
 	MPI_Init(&argc, &argv);
 	plan_options_init(&opt, NULL, 0);
-	for (int i = 1; i < argc; i++)
-		if (!plan_option(&opt, argc, argv, &i))
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--aggregate") == 0 && i + 1 < argc)
+			factor = (int)bench_number(argv[0], argv[i], argv[i + 1], 1, FACTOR_MOST), i++;
+		else if (!plan_option(&opt, argc, argv, &i))
 			bench_mpi_refuse("kpings_mpi: unknown option %s\n", argv[i]);
+	}
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (ranks != 2)
