@@ -51,9 +51,23 @@ by_hand() {
 step "by hand" by_hand
 step "hello, by hand" greets ./hello 6
 cxx() {
-	printf '#include "hello.decl.h"\n#include "ckdirect.h"\n#include "cth.h"\nint main() {}\n' >x.cc
+	cat >x.cc <<-'end'
+	#include "hello.decl.h"
+	#include "ckdirect.h"
+	#include "cth.h"
+	CtvExtern(int *, where);
+	CtvDeclare(int *, where);
+	CtvStaticDeclare(double[3], three);
+	int main()
+	{
+		CtvInitialize(int *, where);
+		CtvInitialize(double[3], three);
+		CtvAccess(where)[1] = 2;
+		CtvAccess(three)[2] = 1;
+	}
+	end
 	# shellcheck disable=SC2046
-	g++ -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags chard) x.cc
+	g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags chard) x.cc
 }
 step "headers in C++" cxx
 cd "$top" || exit 1

@@ -664,6 +664,9 @@ wrong thread-type 'in Cell::fire: a thread of PE 3 takes double; the callback br
 wrong delay-other 'in Cell::actThreaded: CkCallbackThreadDelay: only a callback that CkCallbackRes'
 wrong other-message 'in Cell::actThreaded: a thread waits for a message Block; its future got one of another'
 wrong no-message 'in Cell::actThreaded: a thread waits for a message Block; its future got 3 of int'
+wrong private 'in Cell::act: CtvAccess.unmade. before its CtvInitialize, which belongs into an init'
+wrong private-huge 'in Cell::act: CtvInitialize.huge.: .* would have 1048[0-9]+ bytes; 1048576 is the most'
+wrong private-late 'in Cell::actThreaded: CtvAccess.late. in a thread that was made before its CtvInit'
 wrong awaken-twice 'in Cell::actThreaded: CthAwaken of a thread that is running'
 # A sanitizer says it in its own words.
 [ "$SAN" ] || run_at 2x2 'ends 139 "^chard: PE 3 .* in Cell::dig: stack overflow of a thread, which had 64 KiB; "' \

@@ -53,6 +53,44 @@ void CthYield(void);
  * caller may be the scheduler, a handler or a thread. */
 void CthResume(CthThread t);
 
+/* ---- variables of which each thread has its own ---------------------------------------------- */
+
+/** Thread-private variables, Converse's Ctv. Outside functions, and then in an initnode or initproc
+ * function (or before the first thread is made that uses it):
+ *
+ *	CtvDeclare(int, depth);                CtvInitialize(int, depth);
+ *
+ * CtvDeclare defines the variable for the whole program, CtvStaticDeclare for one file; CtvExtern
+ * names one of another file and may stand in a header. CtvAccess(depth) is an lvalue: the running
+ * thread's variable, and in a handler on the PE's own stack the PE's. It costs a function call.
+ *
+ * Each is zero at first: a thread's when the thread is made, a PE's when the job begins. It lives
+ * and stays where it is as long as its thread, so its address may be kept, and lies in the thread's
+ * stack: without such variables nothing is paid. A PE's handlers that are no threads share one.
+ *
+ * Where    CtvInitialize: anywhere; again it does nothing. CtvAccess: on a PE.
+ * Errors   a line, and the job ends: access before CtvInitialize, or in a thread that is older; more
+ *          than CTV_MOST bytes in all; a type that is aligned to more than 64.
+ * Source   Converse, thread-private variables. */
+#define CtvDeclare(type, name) \
+	typedef __typeof__(type) CtvType_##name; int CtvPlace_##name
+#define CtvStaticDeclare(type, name) \
+	typedef __typeof__(type) CtvType_##name; static int CtvPlace_##name
+#define CtvExtern(type, name) \
+	typedef __typeof__(type) CtvType_##name; extern int CtvPlace_##name
+/* The compiler complains where the type is another than in CtvDeclare. */
+#define CtvInitialize(type, name) \
+	CtvRegister(&CtvPlace_##name, #name, \
+		    sizeof *(1 ? (CtvType_##name *)0 : (__typeof__(type) *)0), \
+		    __alignof__(CtvType_##name))
+#define CtvAccess(name) (*(CtvType_##name *)CtvAddress(CtvPlace_##name, #name))
+
+enum { CTV_MOST = 1 << 20 };      /* bytes of all variables of a thread */
+
+/** What the macros call. `place` is zero before CtvInitialize. */
+void CtvRegister(int *place, const char *name, size_t bytes, size_t align);
+void *CtvAddress(int place, const char *name);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

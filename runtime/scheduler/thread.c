@@ -17,6 +17,7 @@
 #include "cth.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
-/** At the upper end of its own stack's mapping, which is all a thread consists of. */
+/** At the upper end of its own stack's mapping, which is all a thread consists of. Its private
+ * variables lie below it, and below them its stack begins. */
 struct csd_thread {
 	void *context;               /* where it goes on; while it runs: garbage */
 	void *resumer;               /* while it runs: who gets the PE back */
@@ -57,6 +59,7 @@ struct csd_thread {
 	uint8_t state;
 	uint8_t size_class;
 	bool trimmed;                /* in a free list: only its upper end is kept */
+	uint32_t n_private;          /* bytes of private variables */
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake;                  /* its fake stack, while it does not run */
 	void *resumer_fake;
@@ -90,6 +93,7 @@ struct pe_threads {
 	size_t n_kept, kept_most;    /* in all free lists; this PE's share, 0: not known yet */
 	size_t whole, whole_most;    /* bytes of those that are not trimmed */
 	size_t page, guard, stack_bytes;
+	char *own;                   /* the PE's own private variables; NULL: not used so far */
 };
 
 struct wake_msg {
@@ -327,21 +331,111 @@ static struct pe *thread_pe(const char *what)
 	return pe;
 }
 
+/* ---- private variables -------------------------------------------------------------------------- */
+
+/* For the whole process: whoever registers a variable first gives it its place, which is how far below
+ * the end of a block it begins. */
+static pthread_mutex_t private_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t private_total;         /* under the lock */
+static _Atomic uint32_t private_bytes; /* the same, a multiple of PRIVATE_ALIGN */
+
+enum { PRIVATE_ALIGN = 64 };
+
+/* Zeroed; their lower end, where the stack begins. */
+static __attribute__((noinline)) char *private_make(CthThread t)
+{
+	return memset((char *)t - t->n_private, 0, t->n_private);
+}
+
+/* Sizes of stacks are powers of two: a few bytes must not double them. */
+static __attribute__((noinline)) size_t private_room(size_t stack_bytes, uint32_t n_private)
+{
+	return n_private > stack_bytes / 8 ? stack_bytes + n_private : stack_bytes;
+}
+
+void CtvRegister(int *place, const char *name, size_t bytes, size_t align)
+{
+	if (align > PRIVATE_ALIGN)
+		csd_abort(csd_self(), "CtvInitialize(%s): its type is aligned to %zu bytes; %d is the "
+			  "most", name, align, PRIVATE_ALIGN);
+	pthread_mutex_lock(&private_lock);
+	size_t end = (private_total + (bytes ? bytes : 1) + align - 1) & ~(align - 1);
+	bool fits = bytes <= CTV_MOST && end <= CTV_MOST;
+
+	if (!*place && fits) {
+		*place = (int)end;
+		private_total = end;
+		/* Relaxed: whoever uses a variable has come through its CtvRegister, and so through
+		 * the lock, after which it sees this size or a larger one; other variables do not
+		 * matter to it. */
+		atomic_store_explicit(&private_bytes,
+				      (uint32_t)(end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN,
+				      memory_order_relaxed);
+	}
+	fits = *place != 0;
+	pthread_mutex_unlock(&private_lock);
+	if (!fits)
+		csd_abort(csd_self(), "CtvInitialize(%s): thread-private variables would have %zu "
+			  "bytes; %d is the most", name, end, CTV_MOST);
+}
+
+/* The PE's own: address space for the most, memory where it is used. */
+static void private_map(struct pe *pe)
+{
+	char *p = mmap(NULL, CTV_MOST, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		csd_abort(pe, "no memory for a PE's thread-private variables (%s)",
+			  strerror(errno));
+	pe->threads->own = p;
+}
+
+void *CtvAddress(int place, const char *name)
+{
+	struct pe *pe = thread_pe("CtvAccess");
+	CthThread t = pe->threads->running;
+
+	if (CSD_UNLIKELY(!place))
+		csd_abort(pe, "CtvAccess(%s) before its CtvInitialize, which belongs into an initnode "
+			  "or initproc function", name);
+	if (!t) {
+		if (CSD_UNLIKELY(!pe->threads->own))
+			private_map(pe);
+		return pe->threads->own + CTV_MOST - place;
+	}
+	if (CSD_UNLIKELY((uint32_t)place > t->n_private))
+		csd_abort(pe, "CtvAccess(%s) in a thread that was made before its CtvInitialize, "
+			  "which belongs into an initnode or initproc function", name);
+	return (char *)t - place;
+}
+
+/* ---- making and running ------------------------------------------------------------------------- */
+
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 {
 	struct pe *pe = thread_pe("CthCreate");
 	struct pe_threads *ts = pe->threads;
+	uint32_t n_private = atomic_load_explicit(&private_bytes, memory_order_relaxed);
 
 	if (!stack_bytes)
 		stack_bytes = ts->stack_bytes;
-	CthThread t = stack_take(pe, stack_bytes < CTH_STACK_MIN ? CTH_STACK_MIN : stack_bytes);
+	if (stack_bytes < CTH_STACK_MIN)
+		stack_bytes = CTH_STACK_MIN;
+	if (CSD_UNLIKELY(n_private != 0))
+		stack_bytes = private_room(stack_bytes, n_private);
+	CthThread t = stack_take(pe, stack_bytes);
+	char *top = (char *)t;
 
 	t->fn = fn;
 	t->arg = arg;
 	t->pe = pe;
 	memset(t->running, 0, sizeof t->running);
 	t->state = THREAD_NEW;
-	t->context = make_fcontext(t, (size_t)((char *)t - (char *)t->mapping) - ts->guard,
+	t->n_private = n_private;
+	if (CSD_UNLIKELY(n_private != 0))
+		top = private_make(t);
+	t->context = make_fcontext(top, (size_t)(top - (char *)t->mapping) - ts->guard,
 				   thread_main);
 	t->next = ts->live;
 	t->link = &ts->live;
@@ -481,5 +575,7 @@ void threads_fini(struct pe *pe)
 	while (ts->live)
 		thread_end(ts, ts->live);
 	kept_unmap(ts);
+	if (ts->own)
+		munmap(ts->own, CTV_MOST);
 	free(ts);
 }

@@ -100,7 +100,7 @@ names() { # file
 			bracket = substr(rest, RSTART - 1, 1) == "[" && (RSTART == 2 ||
 				substr(rest, RSTART - 2, 1) !~ /[A-Za-z0-9_]/)
 			rest = "0" substr(rest, RSTART + RLENGTH)
-			if (w ~ /^((Ck|CK_|CK[A-Z]|Cth|Ccd|Csd|Cmi|CProxy|pup_).*|[XMT]_.+)$/ && !(w in word))
+			if (w ~ /^((Ck|CK_|CK[A-Z]|Cth|Ctv|Ccd|Csd|Cmi|CProxy|pup_).*|[XMT]_.+)$/ && !(w in word))
 				print $1 ": there is no " w
 			if (bracket && !(w in attribute)) print $1 ": there is no attribute " w
 		}
@@ -163,6 +163,7 @@ self_test() {
 	plant 's|tests/programs/threaded.c|tests/programs/thread.c|'
 	plant '0,/`CkContributeBarrier/s//`CkContributeBarrierX/'
 	plant 's/`CthYield`/`CthYeild`/'
+	plant 's/`CtvAccess`/`CtvAcess`/'
 	plant 's/| `X_f_sync(e, a)`/| `X_f_wait(e, a)`/'
 	plant 's/`\[exclusive\]`, of nodegroups/`[exclusiv]`, of nodegroups/'
 	plant 's/CK_SEED=random/CK_SEEDS=random/'

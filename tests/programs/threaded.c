@@ -2,7 +2,8 @@
 /*
  * threaded: handlers that wait, of one element, of many, of the main chare: that what they were
  * given stays theirs while other messages are served, and that keeping, freeing and sending on work
- * as in any handler, also after a wait. Phases, each ended by a reduction.
+ * as in any handler, also after a wait; that each has its own Ctv variables, and the PE its own.
+ * Phases, each ended by a reduction.
  */
 #include "check.h"
 
@@ -22,26 +23,52 @@ struct Cell {
 	const int *kept_v[3];
 };
 
+/* What the running handler works on; of a PE, how many plain handlers it has run. */
+struct work { Cell *cell; int rests; };
+CtvStaticDeclare(struct work, work);
+CtvStaticDeclare(long, plain);
+static _Thread_local long n_plain;
+
+void initialize(void)
+{
+	CtvInitialize(struct work, work);
+	CtvAccess(work).rests = -1;
+	CtvInitialize(long, plain);
+}
+
+/* In a handler that does not wait. */
+static void count_plain(void)
+{
+	CHECK(!CtvAccess(work).cell && CtvAccess(work).rests == -1);
+	CHECK_EQ(CtvAccess(plain)++, n_plain++);
+}
+
 /* ---- threads ----------------------------------------------------------------------------------- */
 
 /* Wait in both ways: let others go first, and sleep until poked. */
 static void rest(Cell *self, int how)
 {
 	CProxyElement_Cell me = Cell_thisElement(self);
+	int rests = CtvAccess(work).rests++;
 
+	CHECK(CtvAccess(work).cell == (rests ? self : NULL));
+	CtvAccess(work).cell = self;
 	if (how % 2 || self->sleeper) {
 		CthYield();
-		return;
+	} else {
+		self->sleeper = CthSelf();
+		Cell_poke(me);
+		CthSuspend();
 	}
-	self->sleeper = CthSelf();
-	Cell_poke(me);
-	CthSuspend();
+	CHECK(CtvAccess(work).cell == self && !CtvAccess(plain));
+	CHECK_EQ(CtvAccess(work).rests, rests + 1);
 }
 
 void Cell_on_poke(Cell *self)
 {
 	CthThread t = self->sleeper;
 
+	count_plain();
 	self->sleeper = NULL;
 	CthAwaken(t);
 }
@@ -82,6 +109,7 @@ void Cell_on_takes(Cell *self, Block *b)
 
 void Cell_on_end(Cell *self, Block *b)
 {
+	count_plain();
 	for (int i = 0; i < b->n; i++)
 		CHECK_EQ(b->v[i], i + ROUNDS);
 	if (Cell_thisIndex(self) % 2)

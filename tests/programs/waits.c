@@ -13,12 +13,22 @@
 struct Main { int unused; };
 struct Cell { int unused; };
 
+CtvStaticDeclare(int, unmade);
+CtvStaticDeclare(int, late);
+CtvStaticDeclare(char[CTV_MOST], huge);
+
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
 static void function(void *ctx, const CkReductionMsg *m)
 {
 	(void)ctx, (void)m;
 	CkExit(99);
+}
+
+static void initialize_both(void)
+{
+	CtvInitialize(int, late);
+	CtvInitialize(char[CTV_MOST], huge);
 }
 
 /* ---- in a handler on the PE's own stack ------------------------------------------------------------ */
@@ -35,6 +45,10 @@ static void act(const char *what)
 		CkWaitFuture(CkCreateFuture());
 	else if (is(what, "suspend"))
 		CthSuspend();
+	else if (is(what, "private"))
+		CtvAccess(unmade)++;
+	else if (is(what, "private-huge"))
+		initialize_both();
 	else if (is(what, "unset"))
 		CkProbeFuture(unset);
 	else if (is(what, "send-unset"))
@@ -100,6 +114,9 @@ void Cell_on_actThreaded(Cell *self, const char *what)
 		CthThread t = CthSelf();
 
 		CthAwaken(t);
+	} else if (is(what, "private-late")) {
+		CtvInitialize(int, late);
+		CtvAccess(late)++;
 	}
 }
 

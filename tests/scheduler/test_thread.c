@@ -294,6 +294,118 @@ static void a_crowd_leaves_little_memory(void **state)
 	assert_int_equal(n_ended, 3 * CROWD);
 }
 
+/* ---- private variables -------------------------------------------------------------------------- */
+
+struct wide { _Alignas(32) double v[4]; };
+CtvExtern(int, number);           /* as in a header of its own */
+CtvDeclare(int, number);
+CtvStaticDeclare(char, letter);
+CtvStaticDeclare(struct wide, wide);
+CtvStaticDeclare(double[700], table); /* more than an eighth of a small stack */
+CtvStaticDeclare(char *, later);
+
+enum { OWNERS = 300 };
+static CthThread owners[OWNERS];
+
+static void own_all(int me)
+{
+	assert_int_equal((uintptr_t)&CtvAccess(wide) % 32, 0);
+	assert_int_equal((uintptr_t)&CtvAccess(table) % _Alignof(double), 0);
+	CtvAccess(number) = me;
+	CtvAccess(letter) = (char)me;
+	for (int i = 0; i < 4; i++)
+		CtvAccess(wide).v[i] = me * 4 + i;
+	for (int i = 0; i < 700; i++)
+		CtvAccess(table)[i] = me - i;
+}
+
+static void check_all(int me)
+{
+	assert_int_equal(CtvAccess(number), me);
+	assert_int_equal(CtvAccess(letter), (char)me);
+	for (int i = 0; i < 4; i++)
+		assert_true(CtvAccess(wide).v[i] == me * 4 + i);
+	for (int i = 0; i < 700; i++)
+		assert_true(CtvAccess(table)[i] == me - i);
+}
+
+static void check_none(void)
+{
+	assert_int_equal(CtvAccess(number), 0);
+	assert_int_equal(CtvAccess(letter), 0);
+	for (int i = 0; i < 4; i++)
+		assert_true(CtvAccess(wide).v[i] == 0);
+	for (int i = 0; i < 700; i++)
+		assert_true(CtvAccess(table)[i] == 0);
+}
+
+static void owns(void *arg)
+{
+	int me = (int)(intptr_t)arg, *where = &CtvAccess(number);
+	char stack[6000]; /* used to their ends, which the next owner must not see */
+
+	check_none();
+	own_all(me);
+	for (int r = 0; r < 3; r++) {
+		memset(stack, me, sizeof stack);
+		__asm__ volatile("" : : "r"(stack) : "memory");
+		CthSuspend();
+		check_all(me);
+		assert_ptr_equal(where, &CtvAccess(number));
+	}
+	n_ended++;
+}
+
+static void initialize(void)
+{
+	CtvInitialize(int, number);
+	CtvInitialize(char, letter);
+	CtvInitialize(struct wide, wide);
+	CtvInitialize(double[700], table);
+}
+
+static void own_privately(void *arg)
+{
+	(void)arg;
+	initialize();
+	initialize();
+	check_none();
+	own_all(-7);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < OWNERS; i++)
+			owners[i] = CthCreate(owns, (void *)(intptr_t)(i + 1),
+					      i % 2 ? CTH_STACK_MIN : 0);
+		for (int r = 0; r < 4; r++)
+			for (int k = OWNERS, i; k-- > 0;) {
+				CthThread t = owners[i = (int)(next_random() % (uint64_t)(k + 1))];
+
+				owners[i] = owners[k];
+				owners[k] = t;
+				CthResume(t);
+				check_all(-7);
+			}
+	}
+	/* The PE's own grow with what is initialised later; those in use stay. */
+	CtvInitialize(char *, later);
+	assert_null(CtvAccess(later));
+	check_all(-7);
+	csd_exit(csd_self(), 0);
+}
+
+static void each_thread_has_its_own_variables(void **state)
+{
+	const char *s = getenv("SEED");
+
+	(void)state;
+	seed = s ? strtoull(s, NULL, 0) : 20260101;
+	/* Each job begins anew. */
+	for (int job = 0; job < 2; job++) {
+		n_ended = 0;
+		assert_int_equal(run(own_privately), 0);
+		assert_int_equal(n_ended, 2 * OWNERS);
+	}
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void waits_for_ever(void *arg)
@@ -326,6 +438,7 @@ int main(void)
 		cmocka_unit_test(a_thread_resumes_another),
 		cmocka_unit_test(many_threads_in_random_order),
 		cmocka_unit_test(a_crowd_leaves_little_memory),
+		cmocka_unit_test(each_thread_has_its_own_variables),
 		cmocka_unit_test(a_job_ends_while_threads_wait),
 	};
 
