@@ -80,6 +80,7 @@ static void add_chare(struct made_list *l, const struct ci_chare *c)
 		{"_at", COLLECTION}, {"_index", COLLECTION}, {"_thisIndex", COLLECTION},
 		{"_thisElement", COLLECTION}, {"_ckLocal", COLLECTION},
 		{"_ckLocalBranch", COLLECTION}, {"_ckSection", COLLECTION},
+		{"_ckSectionOf", COLLECTION},
 		{"_nextLocal", 1 << CI_ARRAY}, {"_insert", 1 << CI_ARRAY},
 		{"_beginInserting", 1 << CI_ARRAY}, {"_doneInserting", 1 << CI_ARRAY},
 		{"_ckNewEmpty", 1 << CI_ARRAY}, {"_ckNewEmpty_opt", 1 << CI_ARRAY},

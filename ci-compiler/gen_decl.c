@@ -299,6 +299,8 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s p);\n", n, n, n);
 	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s p, const CkIndex *list, size_t n);\n", n,
 	       n, n);
+	ci_put(o, "CProxySection_%s %s_ckSectionOf(const CProxyElement_%s *list, size_t n);\n", n,
+	       n, n);
 }
 
 /* One stub in its two forms. */

@@ -362,6 +362,9 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, "
 	       "size_t ck_n)\n{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
 	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);
+	ci_put(o, "CProxySection_%s %s_ckSectionOf(const CProxyElement_%s *ck_list, size_t ck_n)\n{\n"
+	       "\tconst CProxySection_%s ck_s = {CkGen_sectionOf(&ck_chare_%s, (const CkElement *)ck_list, "
+	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

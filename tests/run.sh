@@ -148,7 +148,7 @@ whole_lines() {
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
 programs+=(indices insert delete demand growing)
 programs+=(completion fence order)
-programs+=(sections aggregate)
+programs+=(sections mixed aggregate)
 programs+=(threaded sync futures when direct_calls)
 programs+=(chares spread early nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy lend pups scalars)
@@ -529,9 +529,9 @@ for limits in 0 5,100 7,x 1,2,3 99999999 '' 12,; do
 	run_at 1x2 '[ $rc = 1 ] && grep -q "^chard: PE .*CK_AGGREGATE.*: .*it must be" "$err"' $P/aggregate
 done
 with=()
-wrong_section() { # what, pattern
+wrong_section() { # what, pattern, program
 	local pattern="^chard: PE [0-9]+ .node [0-9]+.*$2"
-	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/sections "$1"
+	run_at 2x2 "[ \$rc = 1 ] && grep -Eq ${pattern@Q} \"\$err\"" $P/${3:-sections} "$1"
 }
 wrong_section unset 'in Member::mistake: a section was used before it was made'
 wrong_section empty 'in Member::mistake: a section of Cell has 0 elements'
@@ -547,6 +547,13 @@ wrong_section neighbour 'element .3, 0, 0. of Cell contributed to section [0-9]+
 wrong_section collection 'in Cell::mistake: CkContributeSection: the section is of another collection'
 wrong_section disagree 'members of a section of Cell disagree in reduction 0: [12] x sum_int'
 wrong_section unfinished 'is destroyed in the middle of its reduction 0|was destroyed, or never made'
+for what in outside:'a section of array Cell names element .1, 3, 0.; the array has 6 x 3 x 1' \
+	group:'a section of Cell names an element of Team' type:'a section of Cell names an element of Late' \
+	unset:'a proxy was used before it was set' empty:'a section of Cell has 0 elements'; do
+	wrong_section "${what%%:*}" "in Team::mistake: ${what#*:}" mixed
+done
+wrong_section no-member 'element .[12], [12], 0. of Cell contributed to section [0-9]+ of PE 3: it is no' mixed
+wrong_section destroyed 'section [0-9]+ of PE 3 was destroyed, or never made' mixed
 # What several PEs may see: one line each.
 sees() { # what, pattern
 	local pattern="^chard: PE .*$2"
@@ -696,8 +703,9 @@ sums() { # shape
 	local n=${1%x*} k=${1#*x} i
 	for i in 1 2 3; do
 		CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/reductions &&
-			CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/scan 4711 || return
-	done | sort -u | wc -l | grep -qx 3
+			CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/scan 4711 &&
+			CK_RANDOM_QUEUE=$i $ckrun -n $((n * k)) --ppn $k $P/mixed || return
+	done | sort -u | wc -l | grep -qx 4
 }
 export -f sums
 export ckrun P

@@ -99,7 +99,8 @@ typedef struct CkChareID {
 	int32_t pad;
 } CkChareID;
 
-/** Some elements of a collection. CProxySection_X holds just this; POD, travels as a parameter. */
+/** Some elements of a collection, or of several of one type; then `coll` is one of them.
+ * CProxySection_X holds just this; POD, travels as a parameter. */
 typedef struct CkSection {
 	uint64_t coll;
 	uint64_t id;
@@ -534,7 +535,8 @@ static inline double CkReductionStatistics_variance(CkReductionStatistics s)
 /** One contribution in the result of CkReduction_set: `bytes` bytes, and whose. */
 typedef struct CkReductionSetElement {
 	uint64_t bytes;
-	CkIndex index;         /**< of the contributor; a group's: its PE */
+	CkIndex index;         /**< of the contributor; a group's: its PE. In a section over several
+				 * arrays two may have the same */
 	int32_t pe;            /**< where it contributed */
 	uint64_t reserved;     /* private */
 	/* data follows, 16-byte aligned */
@@ -644,13 +646,19 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
  * section may be used at once, and anywhere that it is sent to. It is best made where it is
  * called from: other PEs' multicasts take the way over the PE that made it.
  *
+ * X_ckSectionOf(elements, n) takes elements (CProxyElement_X) of any arrays of type X, or of any
+ * groups, in any order; Charm++'s cross-array sections. An element of another type aborts. Where the
+ * order of contributions shows, those of one PE are taken array by array, in the order of the arrays'
+ * creation if one PE made them, and of indices in each; so is the result of CkReduction_set.
+ *
  * Order: multicasts of one PE to one section reach each member in order. They are not ordered
  * against calls of single elements or of all. */
 
 /** Contribute to the next reduction over a section that `self` is a member of: as CkContribute,
  * except that the k-th call is counted for each section by itself. `section` is the `ck` of a
  * CProxySection_X. Several sections may have members in common. The callbacks of one section are
- * fired in the order of its reductions. An element that is no member aborts. */
+ * fired in the order of its reductions. An element that is no member aborts, and so does one that
+ * was inserted on another PE than its home (X_insert with a PE), which can only be called. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
 

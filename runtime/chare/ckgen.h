@@ -327,8 +327,10 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 /** The local elements of an array in index order: NULL starts, NULL ends. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
-/** Sections: of the listed elements. `list` is copied. */
+/** Sections: of the listed elements of one collection, or of any collections of this type. `list` is
+ * copied. */
 CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n);
+CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n);
 
 /** Callbacks to an entry of one element, of all, of a section, of a chare, of a main chare. */
 CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry);

@@ -315,9 +315,10 @@ static void keep_piece(struct pe *pe, struct reduction *r, int child, CkIndex ke
 	}
 }
 
-void reduction_take_message(struct pe *pe, struct reduction *r, CkIndex key, struct ck_env *env)
+void reduction_take_message(struct pe *pe, struct reduction *r, int array, CkIndex key,
+			    struct ck_env *env)
 {
-	keep_piece(pe, r, -1, key, env);
+	keep_piece(pe, r, array, key, env);
 	r->n_local_in++;
 }
 
@@ -395,13 +396,13 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 			       const struct reducer *how, const void *data, size_t count,
 			       CkReduction op, const CkCallback *cb)
 {
-	struct contributor from = { c->type, obj->index, pe->id,
+	struct contributor from = { c->type, c->id, obj->index, pe->id,
 				    c->id ^ (uint64_t)obj->n_contributed << 44 };
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
 	struct reduction *r = reduction_join(pe, c, obj->n_contributed, op, 0, cb, pe->id, obj);
 
 	obj->n_contributed++;
-	reduction_take_message(pe, r, index_key(c->type, obj->index), env);
+	reduction_take_message(pe, r, -1, index_key(c->type, obj->index), env);
 	if (!--r->n_missing)
 		reduction_local(pe, c, r, true);
 }

@@ -19,6 +19,7 @@
 /** Who contributed. */
 struct contributor {
 	const CkGenChare *type;   /* of the collection */
+	uint64_t coll;            /* in a section over several they differ */
 	CkIndex index;
 	int pe;
 	uint64_t draw;            /* equal for all elements in one reduction: what CkReduction_random
@@ -86,7 +87,7 @@ struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env
 
 /** A message that waits to be merged with others. */
 struct piece {
-	int child;                /* that it came from; -1: an element of this PE */
+	int child;                /* that it came from; below 0: an element of this PE */
 	CkIndex key;              /* of the element: its index, in a form that compares */
 	struct ck_env *env;       /* ours */
 };
@@ -190,8 +191,10 @@ void reduction_free(struct pe *pe, struct reduction *r);
 /* The contribution of one of the n_local members of this PE; r has its accumulator. */
 void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		    const void *data);
-/* The same for a message from reducer_begin, which is given away; key: index_key. */
-void reduction_take_message(struct pe *pe, struct reduction *r, CkIndex key, struct ck_env *env);
+/* The same for a message from reducer_begin, which is given away. They are merged by array, which is
+ * -1 or lower, then by key: index_key. */
+void reduction_take_message(struct pe *pe, struct reduction *r, int array, CkIndex key,
+			    struct ck_env *env);
 /* The part of a child; those whose turn must be kept are absorbed when all are here. */
 void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child);
 void reduction_absorb_kept(struct pe *pe, struct reduction *r);

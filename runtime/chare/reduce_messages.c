@@ -134,7 +134,8 @@ static struct ck_env *list_begin(CkDataType type, const struct contributor *from
 	struct ck_env *env = msg_new(type, 1, sizeof(CkReductionSetElement) + CkGen_align(bytes));
 	CkReductionSetElement *e = values_of(env);
 
-	*e = (CkReductionSetElement){ .bytes = bytes, .index = from->index, .pe = from->pe };
+	*e = (CkReductionSetElement){ .bytes = bytes, .index = from->index, .pe = from->pe,
+				      .reserved = from->coll };
 	if (bytes)
 		memcpy(e + 1, data, bytes);
 	return env;
@@ -161,12 +162,17 @@ struct entry {
 	const CkReductionSetElement *e;
 };
 
-static int compare_entries(const void *a, const void *b)
+/* `reserved` is the collection. */
+static int compare_entries(const void *a_, const void *b_)
 {
-	return compare_keys(&((const struct entry *)a)->key, &((const struct entry *)b)->key);
+	const struct entry *a = a_, *b = b_;
+
+	if (a->e->reserved != b->e->reserved)
+		return a->e->reserved < b->e->reserved ? -1 : 1;
+	return compare_keys(&a->key, &b->key);
 }
 
-/* The list's contributions in index order; to be freed. */
+/* The list's contributions by collection, in index order; to be freed. */
 static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m, size_t *n_p)
 {
 	const CkReductionSetElement *e = NULL;
@@ -261,7 +267,7 @@ struct ck_env *random_begin(struct pe *pe, const struct contributor *from, const
 	CkReductionSetElement *e = values_of(env);
 
 	(void)pe;
-	e->reserved = mix(from->draw);
+	e->reserved = mix(from->draw ^ mix(from->coll));
 	for (int i = 0; i < 3; i++)
 		e->reserved = mix(e->reserved ^ (uint32_t)from->index.v[i]);
 	return env;

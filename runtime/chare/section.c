@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section.c: sections: some elements of a collection, called with one multicast.
+ * section.c: sections: some elements of a collection, or of several of one type, called with one
+ * multicast.
  *
  * The PE that makes a section is the root of its tree. The list of members, in the order of the
  * tree, goes down it once: each PE takes its own members from the front and cuts the rest into
@@ -18,11 +19,11 @@
 #include <string.h>
 
 /* A piece of the tree: the receiver's members first, then its process's, then other ones'. The
- * payload of SECTION_CREATE; of SECTION_START without segments. */
+ * payload of SECTION_CREATE; of SECTION_START without segments, as the program gave it. */
 struct section_list {
-	uint64_t coll;
-	uint32_t n_segments, n_members;
-	/* struct segment[n_segments], CkIndex[n_members] follow */
+	int32_t chare;            /* its number; -1: not known yet */
+	uint32_t n_segments, n_members, reserved;
+	/* struct segment[n_segments], CkElement[n_members] follow */
 };
 struct segment {
 	int32_t pe;
@@ -30,9 +31,13 @@ struct segment {
 };
 
 static struct segment *segments_of(struct section_list *l) { return (struct segment *)(l + 1); }
-static CkIndex *indices_of(struct section_list *l)
+static CkElement *elements_of(struct section_list *l)
 {
-	return (CkIndex *)(segments_of(l) + l->n_segments);
+	return (CkElement *)(segments_of(l) + l->n_segments);
+}
+static const CkGenChare *type_of(struct pe *pe, const struct section_list *l)
+{
+	return l->chare < 0 ? NULL : pe->node->ck->chares[l->chare];
 }
 
 /* ---- by id ---------------------------------------------------------------------------------- */
@@ -92,6 +97,7 @@ static void section_free(struct pe *pe, struct section *s)
 	while (s->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
 	section_close_reductions(pe, s);
+	free(s->arrays);
 	free(s->members);
 	free(s->objs);
 	free(s->children);
@@ -117,7 +123,7 @@ void section_check(struct pe *pe, uint64_t id)
 
 _Noreturn void section_gone(struct pe *pe, uint64_t id)
 {
-	csd_abort(pe, "section %u of PE %d was destroyed, or never made", (unsigned)id,
+	csd_abort(pe, "section %u of PE %d was destroyed, or never made", section_no(id),
 		  section_root(id));
 }
 
@@ -146,7 +152,7 @@ _Noreturn static void outside(struct pe *pe, const struct collection *c, const C
 
 struct listed {
 	int node, pe;             /* in the order of the tree: the root's node and PE first */
-	CkIndex index;
+	CkElement element;
 };
 
 static int compare_index(const CkIndex *a, const CkIndex *b)
@@ -165,12 +171,19 @@ static int compare_listed(const void *a_, const void *b_)
 		return a->node < b->node ? -1 : 1;
 	if (a->pe != b->pe)
 		return a->pe < b->pe ? -1 : 1;
-	return compare_index(&a->index, &b->index);
+	if (a->element.id != b->element.id)
+		return a->element.id < b->element.id ? -1 : 1;
+	return compare_index(&a->element.index, &b->element.index);
 }
 
 /* The PE that an element is called through, for ever. */
-static int home_of(struct pe *pe, const struct collection *c, const CkGenChare *type, CkIndex i)
+static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
+	const struct collection *c = coll_get(pe, e->id);
+	CkIndex i = e->index;
+
+	if (c->type && c->type != type)
+		csd_abort(pe, "a section of %s names an element of %s", type->name, c->type->name);
 	if (type->kind == CKGEN_GROUP) {
 		if ((uint32_t)i.v[0] >= (uint32_t)pe->node->job->n_pes)
 			outside(pe, c, type, i);
@@ -182,15 +195,15 @@ static int home_of(struct pe *pe, const struct collection *c, const CkGenChare *
 }
 
 /* Sorted as the tree wants it, each element once. Returns how many; *v_p is the caller's. */
-static uint32_t sort_list(struct pe *pe, const struct collection *c, const CkGenChare *type,
-			  const CkIndex *list, size_t n, struct listed **v_p)
+static uint32_t sort_list(struct pe *pe, const CkGenChare *type, const CkElement *list, size_t n,
+			  struct listed **v_p)
 {
 	const struct cmi_job *job = pe->node->job;
 	struct listed *v = zeroed(pe, n, sizeof *v);
 	uint32_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int home = home_of(pe, c, type, list[i]);
+		int home = home_of(pe, type, &list[i]);
 		int node = (job->node_of[home] - job->node + job->n_nodes) % job->n_nodes;
 
 		v[i] = (struct listed){ node, home == pe->id ? -1 : home, list[i] };
@@ -203,29 +216,30 @@ static uint32_t sort_list(struct pe *pe, const struct collection *c, const CkGen
 	return kept;
 }
 
-static struct ck_env *list_env(struct pe *pe, uint64_t coll, uint32_t n_segments,
+static struct ck_env *list_env(struct pe *pe, const CkGenChare *type, uint32_t n_segments,
 			       uint32_t n_members)
 {
 	struct ck_env *env = env_new(pe, pe->node->ck->h_section_ctl,
 				     sizeof(struct section_list) +
 				     n_segments * sizeof(struct segment) +
-				     n_members * sizeof(CkIndex));
+				     n_members * sizeof(CkElement));
 
-	*(struct section_list *)payload_of(env) =
-		(struct section_list){ coll, n_segments, n_members };
+	*(struct section_list *)payload_of(env) = (struct section_list){
+		type ? chare_number(pe->node->ck, type) : -1, n_segments, n_members, 0
+	};
 	return env;
 }
 
 /* The whole tree's list. This PE is its first segment, with members or without. */
-static struct ck_env *make_list(struct pe *pe, const struct collection *c, const CkGenChare *type,
-				const CkIndex *list, size_t n_listed)
+static struct ck_env *make_list(struct pe *pe, const CkGenChare *type, const CkElement *list,
+				size_t n_listed)
 {
 	struct listed *v;
-	uint32_t n = sort_list(pe, c, type, list, n_listed, &v), n_segments = 1;
+	uint32_t n = sort_list(pe, type, list, n_listed, &v), n_segments = 1;
 
 	for (uint32_t i = 0; i < n; i++)
 		n_segments += v[i].pe != (i ? v[i - 1].pe : -1);
-	struct ck_env *env = list_env(pe, c->id, n_segments, n);
+	struct ck_env *env = list_env(pe, type, n_segments, n);
 	struct section_list *l = payload_of(env);
 	struct segment *s = segments_of(l);
 
@@ -234,7 +248,7 @@ static struct ck_env *make_list(struct pe *pe, const struct collection *c, const
 		if (v[i].pe != (i ? v[i - 1].pe : -1))
 			*++s = (struct segment){ v[i].pe, 0 };
 		s->n++;
-		indices_of(l)[i] = v[i].index;
+		elements_of(l)[i] = v[i].element;
 	}
 	free(v);
 	return env;
@@ -259,11 +273,11 @@ static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list
 
 	for (uint32_t i = first; i < end; i++)
 		n += segments_of(l)[i].n;
-	struct ck_env *env = list_env(pe, l->coll, end - first, n);
+	struct ck_env *env = list_env(pe, s->type, end - first, n);
 	struct section_list *piece = payload_of(env);
 
 	memcpy(segments_of(piece), segments_of(l) + first, (end - first) * sizeof(struct segment));
-	memcpy(indices_of(piece), indices_of(l) + member, n * sizeof(CkIndex));
+	memcpy(elements_of(piece), elements_of(l) + member, n * sizeof(CkElement));
 	s->children[s->n_children++] = segments_of(l)[first].pe;
 	section_post(pe, segments_of(l)[first].pe, s->id, SECTION_CREATE, env);
 	return member + n;
@@ -311,16 +325,31 @@ static void remember_pes(struct pe *pe, struct section *s, struct section_list *
 			s->pes[s->n_pes++] = segments_of(l)[i].pe;
 }
 
+/* Our members, which are sorted by arrays. */
+static void take_members(struct pe *pe, struct section *s, const CkElement *list)
+{
+	for (uint32_t i = 0; i < s->n_members; i++)
+		s->n_arrays += !i || list[i].id != list[i - 1].id;
+	s->arrays = zeroed(pe, s->n_arrays, sizeof *s->arrays);
+	s->members = zeroed(pe, s->n_members, sizeof *s->members);
+	s->objs = zeroed(pe, s->n_members, sizeof *s->objs);
+	struct section_array *a = s->arrays - 1;
+
+	for (uint32_t i = 0; i < s->n_members; i++) {
+		if (!i || list[i].id != list[i - 1].id)
+			*++a = (struct section_array){ coll_get(pe, list[i].id), i, 0 };
+		a->n++;
+		s->members[i].index = list[i].index;
+	}
+}
+
 /* The section is known here: take our part of the list, send on the rest, and handle what came
  * too early. */
 static void install(struct pe *pe, struct section *s, struct section_list *l)
 {
+	s->type = type_of(pe, l);
 	s->n_members = segments_of(l)->n;
-	s->members = zeroed(pe, s->n_members, sizeof *s->members);
-	s->objs = zeroed(pe, s->n_members, sizeof *s->objs);
-	for (uint32_t i = 0; i < s->n_members; i++)
-		s->members[i].index = indices_of(l)[i];
-	s->coll = coll_get(pe, l->coll);
+	take_members(pe, s, elements_of(l));
 	send_pieces(pe, s, l);
 	struct msg_fifo early = s->waiting;
 
@@ -332,54 +361,83 @@ static void install(struct pe *pe, struct section *s, struct section_list *l)
 	}
 }
 
-static void start(struct pe *pe, struct section *s, struct collection *c, const CkGenChare *type,
-		  const CkIndex *list, size_t n)
+/* The first array whose extents are not known here; NULL: none. A group's always are. */
+static struct collection *unknown_array(struct pe *pe, struct section_list *l)
 {
-	struct ck_env *env = make_list(pe, c, type, list, n);
+	const CkGenChare *type = type_of(pe, l);
 
-	remember_pes(pe, s, payload_of(env));
-	install(pe, s, payload_of(env));
+	for (uint32_t i = 0; i < l->n_members; i++) {
+		struct collection *c = coll_get(pe, elements_of(l)[i].id);
+
+		if (!c->type && !(type && type->kind == CKGEN_GROUP))
+			return c;
+	}
+	return NULL;
+}
+
+/* With SECTION_START, which is given away: it waits for the arrays' extents, as calls do. */
+static void start(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	struct section_list *l = payload_of(env);
+	struct collection *c = unknown_array(pe, l);
+
+	if (c) {
+		env->coll = s->id;
+		env->spare = SECTION_START;
+		env->head.src_pe = pe->id;
+		coll_wait(c, &env->head);
+		return;
+	}
+	const CkGenChare *type = l->chare < 0 ? coll_get(pe, elements_of(l)->id)->type
+					      : type_of(pe, l);
+	struct ck_env *list = make_list(pe, type, elements_of(l), l->n_members);
+
 	csd_msg_free(pe, &env->head);
+	remember_pes(pe, s, payload_of(list));
+	install(pe, s, payload_of(list));
+	csd_msg_free(pe, &list->head);
 }
 
-/* The list waits for the array's extents, as calls do. */
-static void start_later(struct pe *pe, struct section *s, struct collection *c,
-			const CkIndex *list, size_t n)
+/* The list of SECTION_START, to be filled. type NULL: not known, the collection's own will be. */
+static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)
 {
-	struct ck_env *env = list_env(pe, c->id, 0, (uint32_t)n);
-
-	memcpy(indices_of(payload_of(env)), list, n * sizeof *list);
-	env->coll = s->id;
-	env->spare = SECTION_START;
-	env->head.src_pe = pe->id;
-	coll_wait(c, &env->head);
-}
-
-/* type NULL: not known, the collection's own will be. */
-static CkSection make(struct pe *pe, uint64_t coll, const CkGenChare *type, const CkIndex *list,
-		      size_t n)
-{
-	struct collection *c = coll_get(pe, coll);
-	struct section *s = section_get(pe, (uint64_t)(uint32_t)pe->id << 32 |
-					    ++pe->ck->n_sections);
-
-	if (c->type)
-		type = c->type;
 	if (!n || n > UINT32_MAX)
 		csd_abort(pe, "a section of %s has %zu elements; it must have one at least",
 			  type ? type->name : "an array", n);
 	if (type && type->kind == CKGEN_NODEGROUP)
 		csd_abort(pe, "%s is a nodegroup; only arrays and groups have sections", type->name);
-	if (c->type || (type && type->kind == CKGEN_GROUP))
-		start(pe, s, c, type, list, n);
-	else
-		start_later(pe, s, c, list, n);
-	return (CkSection){ coll, s->id };
+	return list_env(pe, type, 0, (uint32_t)n);
+}
+
+/* mixed: 0 or SECTION_MIXED. */
+static CkSection make(struct pe *pe, struct ck_env *env, uint32_t mixed)
+{
+	struct section *s = section_get(pe, (uint64_t)(uint32_t)pe->id << 32 | mixed |
+					    ++pe->ck->n_sections);
+	CkSection section = { elements_of(payload_of(env))->id, s->id };
+
+	start(pe, s, env);
+	return section;
 }
 
 CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n)
 {
-	return make(ck_self(), p.id, chare, list, n);
+	struct pe *pe = ck_self();
+	struct ck_env *env = new_list(pe, chare, n);
+	CkElement *to = elements_of(payload_of(env));
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = (CkElement){ p.id, list[i], 0 };
+	return make(pe, env, 0);
+}
+
+CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = new_list(pe, chare, n);
+
+	memcpy(elements_of(payload_of(env)), list, n * sizeof *list);
+	return make(pe, env, SECTION_MIXED);
 }
 
 static size_t range_count(CkRange r)
@@ -394,16 +452,14 @@ CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z)
 {
 	struct pe *pe = ck_self();
 	size_t nx = range_count(x), ny = range_count(y), nz = range_count(z), n = nx * ny * nz;
-	CkIndex *list = zeroed(pe, n, sizeof *list);
+	struct ck_env *env = new_list(pe, coll_get(pe, p.id)->type, n);
+	CkElement *to = elements_of(payload_of(env));
 
 	for (size_t i = 0; i < n; i++)
-		list[i] = (CkIndex){ { x.lo + (int)(i / nz / ny) * x.step,
-				       y.lo + (int)(i / nz % ny) * y.step,
-				       z.lo + (int)(i % nz) * z.step } };
-	CkSection s = make(pe, p.id, NULL, list, n);
-
-	free(list);
-	return s;
+		to[i] = (CkElement){ p.id, { { x.lo + (int)(i / nz / ny) * x.step,
+					       y.lo + (int)(i / nz % ny) * y.step,
+					       z.lo + (int)(i % nz) * z.step } }, 0 };
+	return make(pe, env, 0);
 }
 
 /* ---- multicast ------------------------------------------------------------------------------ */
@@ -418,14 +474,14 @@ static void forward(struct pe *pe, struct section *s, struct ck_env *env)
 
 static void maybe_end(struct pe *pe, struct section *s);
 
-/* To those of our members that live here; to others, copies on their way. */
-static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
+/* To those of our members of one array that live here; to others, copies on their way. */
+static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
+			     struct ck_env *env)
 {
-	struct collection *c = s->coll;
+	struct collection *c = a->coll;
 	uint64_t n = 0;
 
-	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
-	for (uint32_t i = 0; i < s->n_members; i++) {
+	for (uint32_t i = a->first; i < a->first + a->n; i++) {
 		CkElement e = { c->id, s->members[i].index, 0 };
 		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ?
 					     c->elems[0] : coll_local(c, e.index);
@@ -436,6 +492,20 @@ static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
 			send_element(pe, c->type, &e, (struct ck_env *)csd_msg_copy(pe, &env->head));
 	}
 	deliver_some(pe, c, s->objs, n, env);
+}
+
+/* Array after array: what the first one's handlers destroy of the second is gone by then. Each but
+ * the last gets a copy, because a message may become its receiver's. */
+static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	for (uint32_t i = 0; i + 1 < s->n_arrays; i++)
+		deliver_to_array(pe, s, &s->arrays[i],
+				 (struct ck_env *)csd_msg_copy(pe, &env->head));
+	if (s->n_arrays)
+		deliver_to_array(pe, s, &s->arrays[s->n_arrays - 1], env);
+	else
+		env_unref(pe, env);
 	s->n_delivered++;
 	maybe_end(pe, s);
 }
@@ -482,10 +552,12 @@ void section_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	if (!passed_on)
 		forward(pe, s, env);
-	if (CSD_UNLIKELY(!s->coll->constructed))
-		coll_wait(s->coll, m);
-	else
-		deliver(pe, s, env);
+	for (uint32_t i = 0; i < s->n_arrays; i++)
+		if (CSD_UNLIKELY(!s->arrays[i].coll->constructed)) {
+			coll_wait(s->arrays[i].coll, m);
+			return;
+		}
+	deliver(pe, s, env);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -497,8 +569,8 @@ static void maybe_end(struct pe *pe, struct section *s)
 		return;
 	if (s->reductions)
 		csd_abort(pe, "section %u of PE %d, of %s, is destroyed in the middle of its "
-			  "reduction %u", (unsigned)s->id, section_root(s->id),
-			  s->coll->type ? s->coll->type->name : "?", s->reductions->no);
+			  "reduction %u", section_no(s->id), section_root(s->id), s->type->name,
+			  s->reductions->no);
 	for (int i = 0; i < s->n_children; i++) {
 		struct ck_env *env = env_new(pe, 0, 0);
 
@@ -532,22 +604,18 @@ static void answer(struct pe *pe, const struct section *s, const struct ck_env *
 			return;
 	csd_abort(pe, "on PE %d, element (%d, %d, %d) contributed to section %u of PE %d, of %s: "
 		  "it is no member", env->head.src_pe, env->index.v[0], env->index.v[1],
-		  env->index.v[2], (unsigned)s->id, pe->id,
-		  s->coll->type ? s->coll->type->name : "a group");
+		  env->index.v[2], section_no(s->id), pe->id, s->type->name);
 }
 
 static void handle(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	struct section_list *l = payload_of(env);
-
 	switch ((enum section_kind)env->spare) {
 	case SECTION_START:
-		start(pe, s, coll_get(pe, l->coll), coll_get(pe, l->coll)->type, indices_of(l),
-		      l->n_members);
-		break;
+		start(pe, s, env);
+		return; /* given away */
 	case SECTION_CREATE:
 		s->parent = env->head.src_pe;
-		install(pe, s, l);
+		install(pe, s, payload_of(env));
 		break;
 	case SECTION_CONTRIBUTE:
 		section_contribution(pe, s, env);

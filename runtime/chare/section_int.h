@@ -15,14 +15,22 @@ struct section_member {
 	uint32_t n_contributed;
 };
 
+/* Those of one array (or group) on one PE: members first .. first + n - 1. Mostly the only one. */
+struct section_array {
+	struct collection *coll;
+	uint32_t first, n;
+};
+
 /** One PE's part of a section. Its tree is fixed when it is made: the PE that made it is the
- * root, the PEs that have members are below it. A record without a collection holds what came
- * before the section did. */
+ * root, the PEs that have members are below it. A record without a type holds what came before the
+ * section did. */
 struct section {
 	uint64_t id;              /* the root is in it, as in a collection's */
 	struct section *chain;
-	struct collection *coll;
-	struct section_member *members; /* of this PE, in index order */
+	const CkGenChare *type;   /* of all members */
+	struct section_array *arrays; /* of this PE's members, by their ids */
+	uint32_t n_arrays;
+	struct section_member *members; /* of this PE, by arrays, in index order */
 	struct ck_obj **objs;     /* room for n_members: whom a message goes to */
 	uint32_t n_members, next; /* next: whose contribution is expected */
 	int parent;               /* -1: this is the root */
@@ -39,7 +47,7 @@ struct section {
 
 /* What travels besides multicasts: `spare` of a struct ck_env whose collection is the section. */
 enum section_kind {
-	SECTION_START,            /* waits at the root for the array's extents */
+	SECTION_START,            /* waits at the root for an array's extents */
 	SECTION_CREATE,           /* down: struct section_list of a part of the tree */
 	SECTION_CONTRIBUTE,       /* waits at a PE for the creation */
 	SECTION_PART,             /* up: what a part of the tree contributes */
@@ -47,8 +55,13 @@ enum section_kind {
 	SECTION_DESTROY,          /* to the root, then down */
 };
 
+/* Root, number there, and whether its members may be of several arrays. */
+#define SECTION_MIXED (UINT32_C(1) << 31)
+
 static inline int section_root(uint64_t id) { return (int)(id >> 32); }
-static inline bool section_known(const struct section *s) { return s && s->coll; }
+static inline unsigned section_no(uint64_t id) { return (uint32_t)id & ~SECTION_MIXED; }
+static inline bool section_mixed(uint64_t id) { return (uint32_t)id & SECTION_MIXED; }
+static inline bool section_known(const struct section *s) { return s && s->type; }
 
 /* section.c */
 struct section *section_find(const struct ck_pe *ck, uint64_t id);

@@ -32,7 +32,7 @@ static void pass_up(struct pe *pe, struct section *s, struct reduction *r)
 	struct ck_env *env = r->acc;
 
 	r->acc = NULL;
-	wire_set(env, s->coll, r);
+	wire_set(env, s->arrays->coll, r); /* who is no root has members */
 	*callback_at(env) = r->cb;
 	close_one(pe, s, r);
 	section_post(pe, s->parent, s->id, SECTION_PART, env);
@@ -63,7 +63,7 @@ static void advance(struct pe *pe, struct section *s, struct reduction *r)
 		pass_up(pe, s, r);
 		return;
 	}
-	reduction_finish(pe, r, s->coll->type);
+	reduction_finish(pe, r, s->type);
 	r->done = true;
 	fire(pe, s);
 }
@@ -76,7 +76,7 @@ _Noreturn static void disagree(struct pe *pe, const struct section *s, const str
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, cb, is, sizeof is);
 	csd_abort(pe, "members of a section of %s disagree in reduction %u: %llu x %s to %s, and "
-		  "%llu x %s to %s", s->coll->type->name, r->no, (unsigned long long)r->count,
+		  "%llu x %s to %s", s->type->name, r->no, (unsigned long long)r->count,
 		  r->how->name, was, (unsigned long long)count, reducer_name(pe, op), is);
 }
 
@@ -88,7 +88,7 @@ static struct reduction *join(struct pe *pe, struct section *s, uint32_t no, CkR
 
 	if (!r || r->no != no) {
 		r = reduction_open(pe, p, no, op, count, cb);
-		callback_check(pe, cb, r->how, count, s->coll->type);
+		callback_check(pe, cb, r->how, count, s->type);
 		if (!r->how->merge)
 			reduction_make_acc(pe, r);
 	}
@@ -134,42 +134,68 @@ static int compare(const void *key, const void *member)
 	return 0;
 }
 
-/* Elements mostly contribute in index order: then nothing is searched. */
-static struct section_member *member_of(struct pe *pe, struct section *s, CkIndex index)
+static int compare_array(const void *key, const void *array)
 {
+	uint64_t a = ((const struct collection *)key)->id;
+	uint64_t b = ((const struct section_array *)array)->coll->id;
+
+	return (a > b) - (a < b);
+}
+
+/* Which of the section's arrays on this PE; n_arrays: none. */
+static uint32_t array_of(const struct section *s, const struct collection *c)
+{
+	const struct section_array *a = s->arrays;
+
+	if (!s->n_arrays || a->coll != c)
+		a = bsearch(c, s->arrays, s->n_arrays, sizeof *a, compare_array);
+	return a ? (uint32_t)(a - s->arrays) : s->n_arrays;
+}
+
+/* Elements mostly contribute in index order: then nothing is searched. */
+static struct section_member *member_of(struct pe *pe, struct section *s, uint32_t array,
+					CkIndex index)
+{
+	const struct section_array none = { NULL, 0, 0 };
+	const struct section_array *a = array < s->n_arrays ? &s->arrays[array] : &none;
 	struct section_member *m = &s->members[s->next];
 
-	if (s->next >= s->n_members || compare(&index, m))
-		m = bsearch(&index, s->members, s->n_members, sizeof *m, compare);
+	if (s->next - a->first >= a->n || compare(&index, m))
+		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, compare);
 	if (!m)
 		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
-			  "no member", index.v[0], index.v[1], index.v[2], s->coll->type->name,
-			  (unsigned)s->id, section_root(s->id));
+			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,
+			  section_no(s->id), section_root(s->id));
 	s->next = (uint32_t)(m - s->members + 1) % s->n_members;
 	return m;
 }
 
-static void contribute_message(struct pe *pe, struct section *s, struct section_member *m,
-			       const struct reducer *how, const void *data, uint64_t count,
-			       CkReduction op, const CkCallback *cb)
+static void contribute_message(struct pe *pe, struct section *s, uint32_t array,
+			       struct section_member *m, const struct reducer *how,
+			       const void *data, uint64_t count, CkReduction op,
+			       const CkCallback *cb)
 {
-	struct contributor from = { s->coll->type, m->index, pe->id,
+	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, pe->id,
 				    s->id ^ (uint64_t)m->n_contributed << 44 };
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
 	struct reduction *r = join(pe, s, m->n_contributed++, op, 0, cb);
 
-	reduction_take_message(pe, r, index_key(s->coll->type, m->index), env);
+	/* Before those of children, the first array's first. */
+	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
+			       index_key(s->type, m->index), env);
 	advance(pe, s, r);
 }
 
-static void contribute(struct pe *pe, struct section *s, CkIndex index, const void *data,
-		       uint64_t count, CkReduction op, const CkCallback *cb)
+static void contribute(struct pe *pe, struct section *s, const struct collection *c,
+		       CkIndex index, const void *data, uint64_t count, CkReduction op,
+		       const CkCallback *cb)
 {
-	struct section_member *m = member_of(pe, s, index);
+	uint32_t array = array_of(s, c);
+	struct section_member *m = member_of(pe, s, array, index);
 	const struct reducer *how = reducer_find(pe->node->ck, op);
 
 	if (how->merge) {
-		contribute_message(pe, s, m, how, data, count, op, cb);
+		contribute_message(pe, s, array, m, how, data, count, op, cb);
 		return;
 	}
 	struct reduction *r = join(pe, s, m->n_contributed++, op, count, cb);
@@ -183,14 +209,14 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	const CkReductionMsg *head = payload_of(env);
 
-	contribute(pe, s, env->index, CkReductionMsg_data(head), head->count,
-		   (CkReduction)head->no, callback_at(env));
+	contribute(pe, s, coll_get(pe, head->reserved), env->index, CkReductionMsg_data(head),
+		   head->count, (CkReduction)head->no, callback_at(env));
 }
 
 /* It waits here, in order. Meanwhile the root is asked, so that the error of an element that is no
  * member does not become a hang. */
-static void contribute_later(struct pe *pe, struct section *s, CkIndex index, const void *data,
-			     uint64_t count, CkReduction op, const CkCallback *cb)
+static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
+			     const void *data, uint64_t count, CkReduction op, const CkCallback *cb)
 {
 	const struct reducer *how = reducer_find(pe->node->ck, op);
 	struct ck_env *env = callback_msg(pe, how->type, count,
@@ -198,19 +224,20 @@ static void contribute_later(struct pe *pe, struct section *s, CkIndex index, co
 	CkReductionMsg *head = payload_of(env);
 
 	head->no = (uint32_t)op;
+	head->reserved = obj->coll->id;
 	contribution_copy(pe, how, head + 1, data, count);
 	*callback_at(env) = *cb;
 	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
 	env->head.src_pe = pe->id;
 	env->coll = s->id;
-	env->index = index;
+	env->index = obj->index;
 	env->spare = SECTION_CONTRIBUTE;
 	msg_fifo_push(&s->waiting, &env->head);
 	if (s->asked || section_root(s->id) == pe->id)
 		return;
 	s->asked = true;
 	env = env_new(pe, 0, 0);
-	env->index = index;
+	env->index = obj->index;
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
 }
 
@@ -223,7 +250,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	if (CSD_UNLIKELY(!reducer_find(pe->node->ck, op)))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
 	section_check(pe, section.id);
-	if (CSD_UNLIKELY(section.coll != obj->coll->id))
+	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))
 		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
 			  "%s", obj->coll->type->name);
 	if (op == CkReduction_nop)
@@ -234,7 +261,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
 		section_gone(pe, section.id);
 	if (CSD_LIKELY(section_known(s)))
-		contribute(pe, s, obj->index, data, count, op, &cb);
+		contribute(pe, s, obj->coll, obj->index, data, count, op, &cb);
 	else
-		contribute_later(pe, s, obj->index, data, count, op, &cb);
+		contribute_later(pe, s, obj, data, count, op, &cb);
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raise when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 5 };
+enum { PROTOCOL_VERSION = 6 };
 
 static const char MAGIC[8] = "chard";
 

@@ -443,6 +443,15 @@ CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list,
 	return s;
 }
 
+CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n)
+{
+	CkSection s = {list[0].id, n};
+
+	(void)chare;
+	mock.index = list[n - 1].index;
+	return s;
+}
+
 /* ---- answers, direct calls -------------------------------------------------------------- */
 
 static void answer(const CkGenChare *chare, int entry, void *payload, void *reply)

@@ -591,6 +591,10 @@ static void sections_are_called(void)
 	Cell_cb_later_section(s);
 	CHECK(strcmp(mock.last, "cbSection") == 0 && mock.id == 2);
 	CHECK(G_index(5).v[0] == 5);
+	const CProxyElement_Cell some[] = {Cell_at(p, 3), Cell_at((CProxy_Cell){{78}}, 8)};
+
+	s = Cell_ckSectionOf(some, 2);
+	CHECK(s.ck.coll == 77 && s.ck.id == 2 && mock.index.v[0] == 8);
 }
 
 static void elements_are_inserted(void)

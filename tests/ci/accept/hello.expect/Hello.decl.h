@@ -73,6 +73,7 @@ int HelloArray_thisIndex(const HelloArray *self);
 HelloArray *HelloArray_ckLocal(CProxyElement_HelloArray element);
 HelloArray *HelloArray_nextLocal(CProxy_HelloArray p, const HelloArray *after);
 CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray p, const CkIndex *list, size_t n);
+CProxySection_HelloArray HelloArray_ckSectionOf(const CProxyElement_HelloArray *list, size_t n);
 void HelloArray_PrintHello_opt(const CkEntryOptions *ck_o, CProxyElement_HelloArray ck_to);
 void ck_send_HelloArray_PrintHello(uint64_t ck_id, int ck_x);
 static inline void HelloArray_PrintHello(CProxyElement_HelloArray ck_to)

@@ -198,6 +198,13 @@ CProxySection_HelloArray HelloArray_ckSection(CProxy_HelloArray ck_p, const CkIn
 	return ck_s;
 }
 
+CProxySection_HelloArray HelloArray_ckSectionOf(const CProxyElement_HelloArray *ck_list, size_t ck_n)
+{
+	const CProxySection_HelloArray ck_s = {CkGen_sectionOf(&ck_chare_HelloArray, (const CkElement *)ck_list, ck_n)};
+
+	return ck_s;
+}
+
 void ck_send_HelloArray_PrintHello(uint64_t ck_id, int ck_x)
 {
 	const CkGenOpen ck_c = CkGen_open(&ck_chare_HelloArray, ck_id, ck_x, 1, 0);
