@@ -69,6 +69,47 @@ enum {
 	CI_N_ATTRS = 14,
 };
 
+/** A variable that is declared inside a body. */
+struct ci_local {
+	struct ci_local *next;
+	const char *type, *name;    /* type as C writes it in front of the name: "double *" */
+};
+
+/** One call that a `when` waits for. */
+struct ci_awaited {
+	struct ci_awaited *next;
+	const struct ci_tok *tok;
+	struct ci_expr number;      /* f[number] */
+	bool by_number;
+	struct ci_param *params;    /* the entry's own list when this declares it */
+	struct ci_entry *entry;     /* NULL after an error */
+};
+
+enum ci_sdag_kind {
+	CI_SDAG_BLOCK,
+	CI_SDAG_SERIAL,      /* text: the code */
+	CI_SDAG_WHEN,        /* calls */
+	CI_SDAG_IF,          /* text: the condition; other */
+	CI_SDAG_FOR,         /* text: all between the parentheses; locals */
+	CI_SDAG_WHILE,       /* text: the condition */
+	CI_SDAG_FORALL,      /* text: the lower bound; high, step; locals: the variable */
+	CI_SDAG_OVERLAP,     /* body: its parts */
+	CI_SDAG_CASE,        /* body: its whens */
+};
+
+/** A statement of Structured Dagger. */
+struct ci_sdag {
+	struct ci_sdag *next;       /* in its block */
+	enum ci_sdag_kind kind;
+	int number;                 /* in its entry: names what is generated for it */
+	const struct ci_tok *tok;
+	struct ci_expr text, high, step;
+	struct ci_local *locals;
+	struct ci_awaited *calls;
+	struct ci_sdag *body;       /* NULL: nothing */
+	struct ci_sdag *other;      /* else */
+};
+
 struct ci_entry {
 	struct ci_entry *next;
 	const struct ci_tok *tok;   /* its name */
@@ -77,6 +118,8 @@ struct ci_entry {
 	unsigned attrs;
 	const struct ci_tok *attr_at[CI_N_ATTRS]; /* where the attribute of that bit stands */
 	struct ci_expr when, stacksize;
+	struct ci_sdag *body;       /* Structured Dagger: a block; NULL: the program has the handler */
+	const struct ci_tok *awaited; /* the first `when` that names it: it has no handler */
 	struct ci_type answer;      /* what the handler returns: [sync] and [local], else void */
 	struct ci_param *params;
 	int number;                 /* check: 0 is the constructor */

@@ -176,6 +176,7 @@ static void check_chare(struct checker *c, struct ci_chare *chare)
 		check_entry(c, chare, e);
 		check_doubled(c, chare, e);
 	}
+	check_sdag(c, chare);
 	if (number > UINT16_MAX)
 		ci_error(c->ci, chare->tok->at, NULL, "'%s' has more than %d entry methods",
 			 chare->name, UINT16_MAX - 1);

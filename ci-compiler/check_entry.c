@@ -279,7 +279,7 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 	e->bad = true;
 }
 
-void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+bool check_entry_params(struct checker *c, struct ci_entry *e)
 {
 	for (struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (!q->bad)
@@ -291,7 +291,12 @@ void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entr
 			q->bad = !check_length(c, e, q);
 		e->bad |= q->bad;
 	}
-	if (!e->bad)
+	return !e->bad;
+}
+
+void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
+{
+	if (check_entry_params(c, e))
 		check_special(c, chare, e);
 	if (!e->bad)
 		e->bad = !check_attributes(c, chare, e);

@@ -39,6 +39,9 @@ bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char
 
 void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
 
+/** Only its parameters. False after an error. */
+bool check_entry_params(struct checker *c, struct ci_entry *e);
+
 struct ci_param *check_find_param(const struct ci_entry *e, const char *name);
 const struct ci_field *check_find_readonly(const struct checker *c, const char *name);
 
@@ -47,6 +50,11 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 /** The attributes with each other, with the chare and with the parameters; the answer's type.
  * False after an error. */
 bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
+
+/* ---- check_sdag.c ---------------------------------------------------------------------- */
+
+/** What bodies and whens ask of the chare's entry methods; all of these are checked already. */
+void check_sdag(struct checker *c, const struct ci_chare *chare);
 
 /* ---- collide.c ------------------------------------------------------------------------- */
 

@@ -40,6 +40,12 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 /** The same as the handler gets them: a nocopy array is a pointer there. */
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
+/** A parameter's type with what stands between it and the name: "int ", "const double *". */
+const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler);
+
+/** It has a body, or a `when` waits for it: the program has no handler of it. */
+bool gen_is_sdag(const struct ci_entry *e);
+
 /** What the handler returns, with a space where a name follows: "void ", "Block *". */
 const char *gen_answer(struct ci *ci, const struct ci_entry *e);
 

@@ -171,6 +171,8 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 
 	ci_put(o, "/* you write */\n");
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
+		if (gen_is_sdag(e))
+			continue;
 		if (gen_has_user_type(e))
 			ci_put_line(o, e->tok);
 		else if (lines)

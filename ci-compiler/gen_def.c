@@ -383,6 +383,8 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 		if (e->attrs & table[i].attr)
 			s = ci_fmt(ci, "%s | CKGEN_%s", s, table[i].flag);
 	}
+	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL && !(e->attrs & CI_THREADED) ?
+		   " | CKGEN_THREADED" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
 	s = ci_fmt(ci, "%s%s%s%s%s%s", s, gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
 		   !e->ctor && e->params == NULL && !(e->attrs & (CI_SYNC | CI_LOCAL)) ?
 		   " | CKGEN_NOARGS" : "", gen_has_cb(e) ? " | CKGEN_REDUCTION" : "",
@@ -449,7 +451,8 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	       function(o->ci, gen_has_cb(e), "ck_reduced", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);
-	ci_put(o, "\t %s, %s, %s},\n", function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
+	ci_put(o, "\t %s, %s, %s},\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :
+	       function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
 	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
 	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
 }
@@ -488,6 +491,10 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	element_functions(o, c);
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
+	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
+		if (e->body != NULL)
+			gen_body(o, c, e);
+	}
 }
 
 /* ---- the module ----------------------------------------------------------------------------- */

@@ -16,8 +16,18 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 /** The payload's struct and the trampolines that call the handler. */
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
+/** An entry method that a `when` waits for has no handler: its trampoline fills this struct. */
+void gen_awaited(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
+/** The handler that is a body of Structured Dagger: its declaration, its definition. */
+void gen_body_declaration(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+void gen_body(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** Any parameter that the program packs. */
 bool gen_has_pup(const struct ci_entry *e);
+
+/** A `when` waits for it and may choose it by its first parameter: there is ck_number_X_f. */
+bool gen_has_number(const struct ci_entry *e);
 
 /** How many nocopy arrays it has: ck_ncpy_X_f lists them. */
 int gen_count_nocopy(const struct ci_entry *e);

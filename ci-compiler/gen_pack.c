@@ -59,6 +59,12 @@ bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 	return e->params != NULL && !gen_takes_reduction(e);
 }
 
+bool gen_has_number(const struct ci_entry *e)
+{
+	return e->awaited != NULL && e->params != NULL && e->params->kind == CI_PARAM_VALUE &&
+	       e->params->type.class_ == CI_INTEGER;
+}
+
 bool gen_has_pup(const struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -329,6 +335,15 @@ static void trampoline_head(struct ci_out *o, const char *what, const struct ci_
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->awaited != NULL && e->params == NULL) {
+		ci_put(o, "\t(void)(ck_self");
+		return;
+	}
+	if (e->awaited != NULL) {
+		ci_put(o, "\tck_take_%s_%s((struct ck_in_%s_%s *)ck_self", c->name, e->name, c->name,
+		       e->name);
+		return;
+	}
 	ci_put(o, "\t%s%s_on_%s((%s *)ck_self",
 	       gen_returns(e) ? ci_fmt(o->ci, "%sck_r = ", gen_answer(o->ci, e)) : "", c->name,
 	       e->name, c->name);
@@ -484,6 +499,17 @@ static void condition(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, "}\n\n");
 }
 
+/* ---- Structured Dagger -------------------------------------------------------------------------- */
+
+/* Whether the call has the number that ck_n points to. */
+static void number(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static bool ck_number_%s_%s(const void *ck_n, const void *ck_m)\n{\n", c->name,
+	       e->name);
+	args_pointer(o, c, e);
+	ci_put(o, "\n\treturn (long long)ck_a->%s == *(const int *)ck_n;\n}\n\n", e->params->name);
+}
+
 /* ---- [reductiontarget] ---------------------------------------------------------------------- */
 
 /* The runtime has compared type and count with the table, so the data is taken as it is. */
@@ -541,7 +567,13 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		payload_struct(o, c, e);
 	if (gen_count_nocopy(e) != 0)
 		nocopy_table(o, c, e);
+	if (e->awaited != NULL)
+		gen_awaited(o, c, e);
+	if (e->body != NULL)
+		gen_body_declaration(o, c, e);
 	call(o, c, e);
+	if (gen_has_number(e))
+		number(o, c, e);
 	if (e->attrs & CI_WHEN)
 		condition(o, c, e);
 	if (gen_has_cb(e))

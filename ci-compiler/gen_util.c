@@ -42,38 +42,31 @@ bool gen_is_single(const struct ci_chare *c)
 	return c->kind == CI_MAINCHARE || c->kind == CI_CHARE;
 }
 
-static void param_type(struct ci_out *o, const struct ci_param *q, bool handler)
+const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler)
 {
 	switch (q->kind) {
 	case CI_PARAM_VALUE:
-		ci_put(o, q->type.class_ == CI_PUP ? "const %s *" : "%s ", q->type.text);
-		break;
+		return ci_fmt(ci, q->type.class_ == CI_PUP ? "const %s *" : "%s ", q->type.text);
 	case CI_PARAM_NOCOPY:
-		if (!handler) {
-			ci_put(o, "CkNcpyBuffer ");
-			break;
-		}
-		/* fall through */
-	case CI_PARAM_ARRAY:
-	case CI_PARAM_REDUCTION:
-		ci_put(o, "const %s *", q->type.text);
+		if (!handler)
+			return "CkNcpyBuffer ";
 		break;
 	case CI_PARAM_STRING:
-		ci_put(o, "const char *");
-		break;
+		return "const char *";
 	case CI_PARAM_MESSAGE:
 	case CI_PARAM_ARGS:
-		ci_put(o, "%s *", q->type.text);
+		return ci_fmt(ci, "%s *", q->type.text);
+	case CI_PARAM_ARRAY:
+	case CI_PARAM_REDUCTION:
 		break;
 	}
+	return ci_fmt(ci, "const %s *", q->type.text);
 }
 
 static void params(struct ci_out *o, const struct ci_entry *e, const char *lead, bool handler)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		ci_put(o, "%s", lead);
-		param_type(o, q, handler);
-		ci_put(o, "%s", q->name);
+		ci_put(o, "%s%s%s", lead, gen_param_type(o->ci, q, handler), q->name);
 		lead = ", ";
 	}
 }
@@ -176,6 +169,11 @@ bool gen_has_stub(const struct ci_entry *e)
 	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
 }
 
+bool gen_is_sdag(const struct ci_entry *e)
+{
+	return e->body != NULL || e->awaited != NULL;
+}
+
 bool gen_only_values(const struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -189,7 +187,7 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 {
 	bool one_number = (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
 
-	return one_number && gen_has_stub(e) && gen_only_values(e) &&
+	return one_number && gen_has_stub(e) && gen_only_values(e) && !gen_is_sdag(e) &&
 	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_AGGREGATE)) == 0;
 }
 

@@ -5,7 +5,8 @@
  *   chare      := kind name '{' { entry } '}' [';']
  *   kind       := 'mainchare' | 'chare' | 'group' | 'nodegroup' | 'array' '[' index ']'
  *   index      := '1D' | '2D' | '3D' | '4D' | '5D' | '6D' | type
- *   entry      := 'entry' [ attributes ] [ type ] name params ';'
+ *   entry      := 'entry' [ attributes ] [ type ] name params ( ';' | body [';'] )
+ *   body       := Structured Dagger: parse_sdag.c
  *   attributes := '[' attribute { ',' attribute } ']'
  *   attribute  := name | 'stacksize' '=' length | ( 'when' | 'aggregate' ) '(' anything ')'
  *
@@ -218,22 +219,6 @@ static bool entry_name(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 	return method_name(p, c, e);
 }
 
-/* Structured Dagger: a body, or a body without braces that starts with one of its words. */
-static bool sdag_body(struct parser *p)
-{
-	if (!p_is(p, "{") && !p_is(p, "when") && !p_is(p, "serial") && !p_is(p, "atomic"))
-		return false;
-	p_later(p, p->t, "a body in the .ci file (Structured Dagger)",
-		"end the entry with ';' and write the handler in C; where the body waits with "
-		"'when f[n](...)', write 'entry [when(n == self->n)] void f(...);'");
-	if (p_is(p, "{"))
-		p_skip_balanced(p);
-	else
-		p_skip_statement(p);
-	p_accept(p, ";");
-	return true;
-}
-
 /* Of [accel], which was refused: `[ ... ] { ... } name;`. */
 static void accel_body(struct parser *p)
 {
@@ -281,8 +266,8 @@ static bool entry_rest(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 		e->bad |= q->bad;
 	if (e->bad && p_is(p, "["))
 		accel_body(p);
-	else if (sdag_body(p))
-		e->bad = true;
+	else if (p_is_sdag(p))
+		p_sdag(p, c, e);
 	else
 		return p_expect(p, ";");
 	return true;
@@ -458,6 +443,7 @@ static bool chare_rest(struct parser *p, struct ci_chare *c)
 	if (!p_expect(p, "{") && !p_is(p, "entry"))
 		return false;
 	members(p, c, open);
+	p_sdag_entries(p, c);
 	return true;
 }
 

@@ -67,6 +67,17 @@ bool p_length(struct parser *p, struct ci_expr *e);
 /** `(` ... `)`. */
 bool p_params(struct parser *p, struct ci_param **list);
 
+/* ---- parse_sdag.c ----------------------------------------------------------------------- */
+
+/** The next token starts a body of Structured Dagger. */
+bool p_is_sdag(const struct parser *p);
+
+/** That body, for e. After an error in it the rest of the body is skipped. */
+void p_sdag(struct parser *p, struct ci_chare *c, struct ci_entry *e);
+
+/** The whens of all bodies know their entries; those that no `entry` declares are added. */
+void p_sdag_entries(struct parser *p, struct ci_chare *c);
+
 /* ---- parse_chare.c -------------------------------------------------------------------- */
 
 /** mainchare, chare, array, group, nodegroup; the next token is its word. */

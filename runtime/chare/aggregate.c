@@ -46,7 +46,7 @@ enum {
 /* Flags of entries whose handlers can be called in place, and of those that can travel in a batch. */
 enum {
 	PLAIN = CKGEN_AGGREGATE | CKGEN_NOARGS | CKGEN_REDUCTION | CKGEN_NOTRACE,
-	TRAVELS = PLAIN | CKGEN_THREADED | CKGEN_WHEN | CKGEN_PUP,
+	TRAVELS = PLAIN | CKGEN_THREADED | CKGEN_WHEN | CKGEN_PUP | CKGEN_AWAITED,
 };
 
 struct run {

@@ -72,7 +72,8 @@ enum {
 /* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
  * closer. */
 enum {
-	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN
+	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
+			CKGEN_AWAITED
 };
 
 /** Whether something is to be done behind the handler; in checked mode whose a result is, is
@@ -226,6 +227,7 @@ struct ck_extra {
 	uint32_t no;              /* its number */
 	uint32_t n_threads;       /* handlers of this element on stacks of their own */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
+	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
 	bool asked;               /* a message is on its way that will have them tested again */
 	void (*end)(struct pe *pe, struct ck_obj *obj); /* to be called with the last thread's end */
 	struct ck_extra *next;    /* free list */
@@ -383,6 +385,8 @@ void element_arrived(struct pe *pe, struct cmi_msg *m);
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
 void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+struct ck_env *own_copy(struct pe *pe, const struct ck_env *env);
+CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
 void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 void bcast_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
@@ -419,6 +423,8 @@ void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
 /* pup.c */
 void pup_forget(struct pe *pe);
+/* What was unpacked behind `until`. */
+void pup_forget_until(struct pe *pe, struct pup_block *until);
 
 /* owner.c: whose a user's message is, in checked mode. */
 enum owner {
@@ -427,6 +433,7 @@ enum owner {
 	OWNER_SENT,               /* given away */
 	OWNER_HANDLER,            /* the runtime's; lent to a handler */
 	OWNER_NOBODY,             /* freed */
+	OWNER_WHEN,               /* also unchecked: a `when` has it, and others within (sdag.c) */
 };
 void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
@@ -551,6 +558,19 @@ void when_drop(struct pe *pe, struct ck_extra *x);
 struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* sdag.c */
+void sdag_arrived(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+void sdag_let_go_slow(struct ck_env *env);
+/* The program gives away or frees a message: then the `when` that has it must know. */
+static inline void sdag_let_go(struct ck_env *env)
+{
+	if (CSD_UNLIKELY(env->head.mark == OWNER_WHEN))
+		sdag_let_go_slow(env);
+}
+void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
+void sdag_drop(struct pe *pe, struct ck_extra *x);
+void sdag_leave(struct pe *pe, struct ck_extra *x);
 
 /* threaded.c */
 void thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);

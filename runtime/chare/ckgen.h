@@ -45,6 +45,9 @@ enum {
 	CKGEN_NOCOPY = 0x1000,     /* has `ncpy`: arrays sent from the caller's memory */
 	CKGEN_NOTRACE = 0x2000,    /* [notrace] */
 	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
+	CKGEN_AWAITED = 0x8000,    /* a `when` waits for it: `call` fills a struct (CkGen_take), and
+				    * `when(&number, payload)` says whether the call has the number;
+				    * NULL: its reference number counts */
 };
 
 /** A message type. pack and unpack are NULL unless the program packs it itself; fix is NULL
@@ -287,6 +290,50 @@ typedef struct CkGenFrame { const void *saved[4]; } CkGenFrame;
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void CkGen_leave(CkGenFrame *frame);
+
+/* ---- Structured Dagger: what bodies call, on the threads that they run on ---- */
+
+/** One call that a `when` waits for. */
+typedef struct CkGenWanted {
+	int entry;
+	int alternative;           /* of the case that it belongs to; from 0, in order. -1: done */
+	int by_number, number;     /* only a call with that number */
+	void *env;                 /* the runtime's: the call; NULL: none, or given away */
+} CkGenWanted;
+
+/** What a thread ran when it took the calls of a `when`, and these. The runtime's, on the stack of
+ * the body. */
+typedef struct CkGenTook {
+	void *obj, *env;
+	void *unpacked;
+	CkGenWanted *first;
+	struct CkGenTook *next, **link; /* the element's others */
+	uint32_t entry;
+	int n;
+	bool shared;
+} CkGenTook;
+
+/** Wait until all calls of one alternative are there, take them, and return its number. Behind
+ * the body, CkGen_done: what was taken ends as behind a handler, and that alternative is done. */
+int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took);
+void CkGen_done(CkGenTook *took);
+
+/** A call's parameters, into its entry's struct ck_in_X_f. */
+void CkGen_take(const CkGenWanted *w, void *in);
+
+/** Parts that run side by side, each on a thread: begun one after another, awaited all. */
+typedef struct CkGenParts {
+	void *waiting;             /* the thread in CkGen_join */
+	int n;                     /* that have not ended */
+	CkGenTook around;          /* what runs around them; n is 0 */
+} CkGenParts;
+void CkGen_split(void *self, CkGenParts *parts);
+void CkGen_part(void *self, CkGenParts *parts, int entry, void (*part)(const void *scope, int i),
+		const void *scope, int i);
+void CkGen_join(CkGenParts *parts);
+
+/** How often a forall runs; aborts for a step of 0. */
+int CkGen_steps(int low, int high, int step);
 
 /** Create an array, a group or nodegroup, a singleton chare; `payload` holds the constructor's
  * parameters. Without a payload (NULL) the array is empty: elements are inserted. */

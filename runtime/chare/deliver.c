@@ -30,8 +30,6 @@ static struct ck_env *current(const struct ck_pe *ck)
 	return ck->now.obj ? ck->now.env : NULL;
 }
 
-static CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
-
 /* Call the handler on one element. Whether to free env is the caller's business. */
 static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
 		       struct ck_env *env)
@@ -79,7 +77,7 @@ void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 }
 
 /* A copy that its receiver may do with as it likes. */
-static struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
+struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
 
@@ -153,7 +151,7 @@ static void check_entry(struct pe *pe, const struct collection *c, const struct 
 }
 
 /* What the message calls, after checking that it may. */
-static CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
+CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
 	check_entry(pe, c, env);
 	if (!(env->flags & CK_ENV_REDUCED))
@@ -212,6 +210,10 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	check_entry(pe, obj->coll, env);
 	if (env->flags & CK_ENV_PACKED)
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
+	if (obj->coll->entries[env->entry].flags & CKGEN_AWAITED) {
+		sdag_arrived(pe, obj, env, shared);
+		return;
+	}
 	if ((obj->coll->entries[env->entry].flags & CKGEN_WHEN) &&
 	    when_keeps(pe, obj, env, shared))
 		return;
@@ -428,6 +430,7 @@ void CkFreeMsg(void *msg)
 	struct ck_env *env = env_of(msg);
 
 	if (env != current(pe->ck)) {
+		sdag_let_go(env);
 		if (pe->node->check)
 			owner_check_free(pe, env);
 		else

@@ -41,8 +41,10 @@ void destroy_later(struct pe *pe, struct ck_obj *obj)
 {
 	struct doomed *d = doomed_of(pe);
 
-	if (obj->extra)
+	if (obj->extra) {
 		when_drop(pe, extra_of(pe, obj));
+		sdag_drop_calls(pe, extra_of(pe, obj));
+	}
 	if (d->n == d->cap) {
 		size_t cap = d->cap ? d->cap * 2 : 64;
 		struct ck_obj **objs = realloc(d->objs, cap * sizeof(*objs));

@@ -67,7 +67,7 @@ void extra_free(struct pe *pe, struct ck_extra *x)
 /* The same if there is nothing left in it. */
 void extra_trim(struct pe *pe, struct ck_extra *x)
 {
-	if (!x->n_threads && !x->waiting.head && !x->asked && !x->end)
+	if (!x->n_threads && !x->waiting.head && !x->sdag && !x->asked && !x->end)
 		extra_free(pe, x);
 }
 
@@ -87,6 +87,7 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 	struct ck_extra *x = extra_of(pe, obj);
 
 	when_drop(pe, x);
+	sdag_drop(pe, x);
 	obj->extra = 0;
 	x->obj = NULL;
 	x->end = NULL;
@@ -100,6 +101,7 @@ void extras_fini(struct pe *pe)
 		struct ck_extra *x = pe->ck->extras[i];
 
 		when_leave(pe, x->obj, &x->waiting);
+		sdag_leave(pe, x);
 		free(x);
 	}
 	free(pe->ck->extras);

@@ -245,6 +245,7 @@ static struct ck_env *give(struct pe *pe, void *msg)
 
 	if (pe->node->check)
 		owner_check_use(pe, env, "CkSendToFuture");
+	sdag_let_go(env);
 	if (env == pe->ck->now.env)
 		pe->ck->now.env = NULL;
 	/* Acquire: as in env_unref, the others' reads of it are over. */

@@ -66,15 +66,20 @@ void *pup_alloc(pup_er p, void *old, size_t bytes)
 	return mine;
 }
 
-void pup_forget(struct pe *pe)
+void pup_forget_until(struct pe *pe, struct pup_block *until)
 {
 	struct pup_block *b = pe->ck->unpacked, *next;
 
-	pe->ck->unpacked = NULL;
-	for (; b; b = next) {
+	pe->ck->unpacked = until;
+	for (; b != until; b = next) {
 		next = b->next;
 		free(b);
 	}
+}
+
+void pup_forget(struct pe *pe)
+{
+	pup_forget_until(pe, NULL);
 }
 
 /* Sizing and packing, the function gets a copy of each object, which it may assign to. */

@@ -99,8 +99,11 @@ static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int en
 
 	if (CSD_LIKELY(is_plain(chare, entry, o)))
 		return take_plain(pe, payload, entry);
-	if (pe->node->check && (chare->entries[entry].flags & CKGEN_MESSAGE))
-		owner_check_send(pe, chare, entry, env_of(payload));
+	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
+		if (pe->node->check)
+			owner_check_send(pe, chare, entry, env_of(payload));
+		sdag_let_go(env_of(payload));
+	}
 	flags = env_of(payload)->head.flags;
 	return options_apply(pe, chare, entry, take_plain(pe, payload, entry), flags, o);
 }
@@ -412,8 +415,11 @@ struct ck_env *take_new(struct pe *pe, const CkGenChare *type, void *payload)
 	const CkGenEntry *e = &type->entries[0];
 	struct ck_env *env;
 
-	if (pe->node->check && (e->flags & CKGEN_MESSAGE))
-		owner_check_send(pe, type, 0, env_of(payload));
+	if (e->flags & CKGEN_MESSAGE) {
+		if (pe->node->check)
+			owner_check_send(pe, type, 0, env_of(payload));
+		sdag_let_go(env_of(payload));
+	}
 	env = take_plain(pe, payload, 0);
 	env->refnum = 0;
 	env->head.mark = OWNER_SENT;

@@ -265,7 +265,7 @@ if $CC -std=c11 -D_GNU_SOURCE $sanitize -I$src test_damaged.c \
    $(ls $src/*.c | grep -v '/main\.c$') -o "$tmp/damaged"; then
 	program damaged "$tmp/damaged" accept/hello.ci accept/types.ci accept/lengths.ci \
 		accept/several_modules.ci accept/compact.ci accept/when.ci accept/cpp.i \
-		refuse/no_cascade.ci refuse/later_sdag.ci refuse/messages.ci \
+		refuse/no_cascade.ci accept/sdag.ci accept/sdag_text.ci refuse/messages.ci \
 		refuse/attribute_values.ci
 else
 	fail "damaged: does not compile"

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serial answer; each kind of parameter and each statement; several bodies of one element at a time.
+ * The order of arrival is the matter of CK_RANDOM_QUEUE and CK_RANDOM_DELAY.
+ */
+#include "sdag.h"
+
+#include "check.h"
+#include "sdag.decl.h"
+
+struct Main {
+	CProxy_Ring ring;
+	CProxy_Cell cells;
+	int n_started;
+};
+struct Ring {
+	int iter;
+	double x, edge[2];
+};
+struct Cell {
+	int n_loop, n_parts, sum, i;
+	Block *kept;
+	double w[3];
+};
+struct Node { int n; };
+
+/* ---- the ring ---------------------------------------------------------------------------------- */
+
+static double first_value(int i) { return (double)(check_mix((uint64_t)i) % 1000); }
+
+static double next_value(double left, double x, double right)
+{
+	return x + 0.25 * (left - 2 * x + right);
+}
+
+void Ring_on_new(Ring *self) { self->x = first_value(Ring_thisIndex(self)); }
+
+static void send_edges(Ring *self)
+{
+	CProxy_Ring all = Ring_thisProxy(self);
+	int i = Ring_thisIndex(self);
+
+	Ring_right(Ring_at(all, (i + RING - 1) % RING), self->iter, self->x);
+	Ring_left(Ring_at(all, (i + 1) % RING), self->iter, self->x);
+}
+
+static void ring_done(Ring *self)
+{
+	double v[RING] = { 0 };
+
+	v[Ring_thisIndex(self)] = self->x;
+	CkContribute(self, v, RING, CkReduction_sum_double, Main_cb_ringDone(mainProxy));
+}
+
+static void check_ring(int n, const double *v)
+{
+	double x[RING], y[RING];
+
+	CHECK_EQ(n, RING);
+	for (int i = 0; i < RING; i++)
+		x[i] = first_value(i);
+	for (int iter = 0; iter < STEPS; iter++) {
+		for (int i = 0; i < RING; i++)
+			y[i] = next_value(x[(i + RING - 1) % RING], x[i], x[(i + 1) % RING]);
+		memcpy(x, y, sizeof x);
+	}
+	for (int i = 0; i < RING; i++)
+		CHECK(v[i] == x[i]);
+}
+
+/* ---- cells ---------------------------------------------------------------------------------------- */
+
+void Row_pup(pup_er p, Row *x)
+{
+	pup_int(p, &x->n);
+	x->v = (int *)pup_alloc(p, x->v, (size_t)x->n * sizeof *x->v);
+	pup_bytes(p, x->v, (size_t)x->n * sizeof *x->v);
+}
+
+void Cell_on_new(Cell *self) { (void)self; }
+
+static Block *new_block(int n, int value, int number)
+{
+	Block *b = Block_alloc((size_t)n);
+
+	b->n = n;
+	for (int i = 0; i < n; i++)
+		b->v[i] = value;
+	CkSetRefNum(b, number);
+	return b;
+}
+
+/* To the next cell, which may not have begun, in no order. */
+static void send_all_kinds(Cell *self, int round)
+{
+	CProxyElement_Cell to = Cell_at(Cell_thisProxy(self), (Cell_thisIndex(self) + 1) % CELLS);
+	int v[4] = { round, round + 1, round + 2, round + 3 };
+	Row row = { 4, v };
+
+	self->w[2] = 2.5;
+	Cell_one(to, 1);
+	Cell_two(to, 2);
+	Cell_lent(to, 3, CkSendBuffer(self->w));
+	Cell_row(to, &row);
+	Cell_text(to, round, round ? "second" : "first");
+	Cell_vec(to, round, 4, v);
+	Cell_back(to, new_block(3, 2 * round, 2 * round));
+	Cell_block(to, new_block(5, round, round));
+	if (round)
+		Cell_last(to, new_block(5, 9, 0));
+}
+
+static void check_array(int n, const int *v, int round)
+{
+	CHECK_EQ(n, 4);
+	for (int i = 0; i < n; i++)
+		CHECK_EQ(v[i], round + i);
+}
+
+static void check_text(const char *s, int round)
+{
+	CHECK(strcmp(s, round ? "second" : "first") == 0);
+}
+
+static void check_row(const Row *r)
+{
+	CHECK_EQ(r->n, 4);
+	CHECK_EQ(r->v[3], r->v[0] + 3);
+}
+
+static void cell_done(Cell *self, int round)
+{
+	double x = round + 1;
+
+	CkContribute(self, &x, 1, CkReduction_sum_double, Main_cb_done(mainProxy));
+}
+
+/* ---- a group, and main ------------------------------------------------------------------------------ */
+
+void Node_on_new(Node *self) { (void)self; }
+
+static void node_done(Node *self)
+{
+	CHECK_EQ(self->n, CkNumPes());
+	CkContribute(self, &(int){ 1 }, 1, CkReduction_sum_int, Main_cb_grouped(mainProxy));
+}
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	(void)m;
+	mainProxy = Main_thisProxy(self);
+	self->ring = Ring_ckNew(CkDims(RING));
+	self->cells = Cell_ckNew(CkDims(CELLS));
+	Main_run(mainProxy);
+	Main_started(mainProxy);
+	Main_told(mainProxy, 1);
+	Main_told(mainProxy, 2);
+}
+
+#include "sdag.def.h"

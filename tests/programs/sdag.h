@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SDAG_H
+#define SDAG_H
+
+enum { RING = 17, STEPS = 30, CELLS = 9 };
+
+typedef struct Row {
+	int n;
+	int *v;
+} Row;
+
+#endif
