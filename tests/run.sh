@@ -492,6 +492,7 @@ bad_element end 'Item_ckNew: dimension 0 has start 4, end 4, step 0; it needs'
 bad_element destroy-twice 'in Item::act: CkDestroy: the element of Item is destroyed already'
 bad_element contribute 'in Item::act: CkContribute: the element of Item is destroyed'
 bad_element scan 'in Item::act: CkScan: elements of Item are inserted or were destroyed'
+bad_element scan-gone-map 'CkScan: elements of Item are inserted or were destroyed'
 bad_element scan-gone 'CkScan: elements of Item are inserted or were destroyed'
 # The PE that inserts may not have the array yet.
 for shape in 2x2 4x1; do

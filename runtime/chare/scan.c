@@ -20,12 +20,14 @@
  * Both combine in an order that the map and the number of PEs alone decide. Results of one scan
  * leave a PE before those of the next, because no part of the next passes one of this.
  */
+#include "dynamic_int.h"
 #include "reduce_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_WAITS = 0xff, SCAN_UP = 0xfe, SCAN_DOWN = 0xfd }; /* above all rounds */
+enum { SCAN_WAITS = 0xff, SCAN_UP = 0xfe, SCAN_DOWN = 0xfd,
+       SCAN_GONE = 0xfc };        /* above all rounds */
 
 /* A spare record keeps memory up to this; as in reduce.c. */
 enum { SCAN_KEEP_BYTES = 64 * 1024 };
@@ -563,11 +565,19 @@ _Noreturn static void elements_change(struct pe *pe, const struct collection *c)
 		  "its elements from the beginning to the end can be scanned", c->type->name);
 }
 
-/* An element of this PE is about to go. */
+/* An element of this PE is about to go, or one has gone elsewhere. With a map PE 0 has to know: it would
+ * wait for a PE that has lost all. Blocks find out by themselves. */
 void scans_dynamic(struct pe *pe, const struct collection *c)
 {
 	if (c->scans && c->scans->open)
 		elements_change(pe, c);
+	if (!c->map || !c->constructed || pe->id == 0)
+		return;
+	struct ck_env *env = env_new(pe, pe->node->ck->h_scan, 0);
+
+	env->coll = c->id;
+	env->spare = SCAN_GONE;
+	csd_send(pe, 0, &env->head);
 }
 
 void scan_arrived(struct pe *pe, struct cmi_msg *m)
@@ -577,6 +587,11 @@ void scan_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (CSD_UNLIKELY(!c->constructed)) {
 		coll_wait(c, m);
+		return;
+	}
+	if (CSD_UNLIKELY(env->spare == SCAN_GONE)) {
+		dynamic_get(pe, c);
+		csd_msg_free(pe, m);
 		return;
 	}
 	struct terms t = { (CkReduction)wire_op(env), wire_count(env), env->entry, m->src_pe };

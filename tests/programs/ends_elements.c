@@ -83,6 +83,12 @@ static bool act_dense(const char *what)
 	} else if (!strcmp(what, "scan-gone")) {
 		for (int i = 0; i < N; i++)
 			Item_act(Item_at(a, i), i % 2 ? "end" : what);
+	} else if (!strcmp(what, "scan-gone-map")) {
+		CProxy_Item b = Item_ckNew_opt(&(CkArrayOptions){ .end = { N }, .map = "outside" });
+
+		/* PE 1 loses all that it has. */
+		for (int i = 0; i < N; i++)
+			Item_act(Item_at(b, i), i % CkNumPes() == 1 ? "end" : what);
 	} else {
 		return false;
 	}
