@@ -682,7 +682,11 @@ wrong awaken-twice 'in Cell::actThreaded: CthAwaken of a thread that is running'
 with=(env CK_CHECK=1)
 run_at 2x2 '[ $rc = 0 ] && grep -q "^chard: PE 3: at exit 3 calls of element .3, 0, 0. .* Cell::never$" "$err"' \
 	$P/waits never 3
+run_at 2x2 '[ $rc = 0 ] && grep -q "^chard: PE 0: at exit 1 calls of element .0, 0, 0. .* Left::big$" "$err"' \
+	$P/sdag leave
 with=()
+run_at 2x2 "ends 1 '^chard: PE 3 .*in Left::steps: a forall from 1 to 2 has the step 0$'" $P/sdag step 3
+run_at 2x2 "$ok" $P/sdag leave
 
 group "large payloads"
 # Larger than what may be under way, which the readonly variables must not wait for.

@@ -2,8 +2,13 @@
 /*
  * serial answer; each kind of parameter and each statement; several bodies of one element at a time.
  * The order of arrival is the matter of CK_RANDOM_QUEUE and CK_RANDOM_DELAY.
+ *
+ *	sdag leave      end the job while bodies wait and calls are kept
+ *	sdag step PE    a forall that never ends, there
  */
 #include "sdag.h"
+
+#include <stdlib.h>
 
 #include "check.h"
 #include "sdag.decl.h"
@@ -11,7 +16,7 @@
 struct Main {
 	CProxy_Ring ring;
 	CProxy_Cell cells;
-	int n_started;
+	int n_started, n_gone;
 };
 struct Ring {
 	int iter;
@@ -23,6 +28,8 @@ struct Cell {
 	double w[3];
 };
 struct Node { int n; };
+struct One { int unused; };
+struct Left { int n; };
 
 /* ---- the ring ---------------------------------------------------------------------------------- */
 
@@ -135,20 +142,69 @@ static void cell_done(Cell *self, int round)
 	CkContribute(self, &x, 1, CkReduction_sum_double, Main_cb_done(mainProxy));
 }
 
+/* ---- ends ------------------------------------------------------------------------------------------- */
+
+void One_on_new(One *self) { (void)self; }
+
+static void end_one(CProxy_One one)
+{
+	One_run(one);
+	One_wait(one);
+	One_kept(one, 1);
+	One_kept(one, 2);
+	One_end(one, 4711);
+}
+
+void Left_on_new(Left *self) { (void)self; }
+
+/* Three bodies of each element get that far. */
+static void is_waiting(Left *self)
+{
+	if (++self->n == 3)
+		CkContributeBarrier(self, Main_cb_leave(mainProxy));
+}
+
+static void leave(void)
+{
+	CProxy_Left all = Left_ckNew(CkDims(LEFT));
+
+	for (int i = 0; i < LEFT; i++) {
+		CProxyElement_Left to = Left_at(all, i);
+
+		for (int number = 3; number >= 0; number--)
+			Left_big(to, new_block(BIG, i, number)); /* nobody takes the last */
+		Left_run(to, new_block(BIG, i, 0));
+		Left_numbered(to, 1);
+		Left_numbered(to, 0);
+	}
+	Main_left(mainProxy);
+}
+
 /* ---- a group, and main ------------------------------------------------------------------------------ */
 
 void Node_on_new(Node *self) { (void)self; }
 
 static void node_done(Node *self)
 {
+	int one = 1;
+
 	CHECK_EQ(self->n, CkNumPes());
-	CkContribute(self, &(int){ 1 }, 1, CkReduction_sum_int, Main_cb_grouped(mainProxy));
+	CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_grouped(mainProxy));
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	(void)m;
 	mainProxy = Main_thisProxy(self);
+	if (m->argc == 2) {
+		leave();
+		return;
+	}
+	if (m->argc == 3) {
+		CProxy_Left all = Left_ckNew(CkDims(CkNumPes()));
+
+		Left_steps(Left_at(all, atoi(m->argv[2])), 0);
+		return;
+	}
 	self->ring = Ring_ckNew(CkDims(RING));
 	self->cells = Cell_ckNew(CkDims(CELLS));
 	Main_run(mainProxy);

@@ -2,7 +2,7 @@
 #ifndef SDAG_H
 #define SDAG_H
 
-enum { RING = 17, STEPS = 30, CELLS = 9 };
+enum { RING = 17, STEPS = 30, CELLS = 9, LEFT = 6, BIG = 50000 };
 
 typedef struct Row {
 	int n;
