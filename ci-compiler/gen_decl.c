@@ -171,14 +171,16 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 
 	ci_put(o, "/* you write */\n");
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
-		if (gen_is_sdag(e))
+		/* Of Structured Dagger only so that an unknown type is told first, in the .ci file. */
+		if (gen_is_sdag(e) && !gen_has_user_type(e))
 			continue;
 		if (gen_has_user_type(e))
 			ci_put_line(o, e->tok);
 		else if (lines)
 			ci_put_line_back(o);
 		lines = gen_has_user_type(e);
-		ci_put(o, "%s%s_on_%s(%s *self", gen_answer(o->ci, e), c->name, e->name, c->name);
+		ci_put(o, gen_is_sdag(e) ? "%sck_types_%s_%s(%s *self" : "%s%s_on_%s(%s *self",
+		       gen_answer(o->ci, e), c->name, e->name, c->name);
 		gen_handler_params(o, e, ", ");
 		ci_put(o, ");\n");
 	}

@@ -237,6 +237,25 @@ place stack_size "place.ci:3:.*error: .MUCH. undeclared" \
 	'  group A { entry A();
     entry [threaded, stacksize=MUCH] void f(); };'
 
+# A body's text stands where the user wrote it, to the column.
+place serial_code "place.ci:5:34: error: .*no member named .y" \
+	'  group A { entry A();
+    entry void f() {
+      serial { self->x = 0; // one
+           /* two */ int z = self->y; (void)z; } }; };'
+place when_number "place.ci:3:33: error: .*no member named .iter" \
+	'  group A { entry A();
+    entry void f() { when g[self->iter](int n) { } }; };'
+place for_head "place.ci:4:14: error: .i. undeclared" \
+	'  group A { entry A();
+    entry void f() {
+        for (i = 0; i < 3; i++) serial { self->x++; } } };'
+place overlap_constant "place.ci:3:[0-9]*: error: increment of read-only variable .k" \
+	'  group A { entry A();
+    entry void f(int k) { overlap { { when g() {} when h() serial { k++; } } } } };'
+place no_handler "place.ci:2:.*error: unknown type name .Unknown" \
+	'  group A { entry A(); entry void f() { when g(Unknown u) {} } };'
+
 # ---- programs ---------------------------------------------------------------------------------
 
 # program NAME COMMAND...: run it and count its lines
