@@ -285,7 +285,8 @@ typedef struct CkArgMsg {
 /** Keep the message that is being delivered: its array, string and struct parameters stay
  * valid after the handler returns, until CkFreeMsg of the returned pointer, which may
  * be called on any PE of this node. Only inside an entry method, at most once per call, and not
- * of an entry with nocopy or pup parameters, which are valid in the handler only. */
+ * of an entry with nocopy or pup parameters, which are valid in the handler only. In a `when` of
+ * Structured Dagger it is the message of its last call. */
 void *CkKeepMsg(void);
 
 /** For a message that the program packs itself (`message M;` in the .ci file): memory of `bytes`

@@ -107,7 +107,7 @@ static void send_all_kinds(Cell *self, int round)
 	self->w[2] = 2.5;
 	Cell_one(to, 1);
 	Cell_two(to, 2);
-	Cell_lent(to, 3, CkSendBuffer(self->w));
+	Cell_lent(to, 3, CkSendBufferCb(self->w, Cell_cb_lentBack(Cell_thisElement(self))));
 	Cell_row(to, &row);
 	Cell_text(to, round, round ? "second" : "first");
 	Cell_vec(to, round, 4, v);
@@ -133,6 +133,17 @@ static void check_row(const Row *r)
 {
 	CHECK_EQ(r->n, 4);
 	CHECK_EQ(r->v[3], r->v[0] + 3);
+}
+
+static void give_all(Cell *self)
+{
+	CProxyElement_Cell me = Cell_thisElement(self);
+
+	Cell_give(me, new_block(3, 1, 0));
+	Cell_spare(me, new_block(4, 2, 0));
+	Cell_x1(me);
+	Cell_x2(me);
+	Cell_x3(me);
 }
 
 static void cell_done(Cell *self, int round)
@@ -178,6 +189,13 @@ static void leave(void)
 		Left_numbered(to, 0);
 	}
 	Main_left(mainProxy);
+}
+
+static void tell_all(Main *self, int round)
+{
+	int v[4] = { round, round + 1, round + 2, round + 3 };
+
+	Cell_news_all(self->cells, round, 4, v);
 }
 
 /* ---- a group, and main ------------------------------------------------------------------------------ */
