@@ -148,7 +148,7 @@ whole_lines() {
 programs=(params messages arrays broadcast reductions groups qd prio callbacks readonlies channels)
 programs+=(indices insert delete demand growing)
 programs+=(completion fence order)
-programs+=(sections mixed aggregate)
+programs+=(sections mixed away aggregate)
 programs+=(threaded sync futures when direct_calls sdag)
 programs+=(chares spread early nodegroups readonly_msg)
 programs+=(prio2 refnum packed nocopy lend pups scalars)

@@ -658,8 +658,9 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 /** Contribute to the next reduction over a section that `self` is a member of: as CkContribute,
  * except that the k-th call is counted for each section by itself. `section` is the `ck` of a
  * CProxySection_X. Several sections may have members in common. The callbacks of one section are
- * fired in the order of its reductions. An element that is no member aborts, and so does one that
- * was inserted on another PE than its home (X_insert with a PE), which can only be called. */
+ * fired in the order of its reductions. An element that is no member aborts. What an
+ * element contributes that was inserted on another PE than its home (X_insert with a PE) travels to
+ * its home. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
 

@@ -98,6 +98,7 @@ struct ck_env *reducer_begin(struct pe *pe, const struct reducer *how,
  * copy, which is valid where it is made. */
 size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *data,
 			  uint64_t count);
+void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count);
 void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
 		       uint64_t count);
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,

@@ -584,3 +584,17 @@ void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const
 		next += CkGen_align(bytes);
 	}
 }
+
+/* In a copy that has come from another process pointers are those of the sender. */
+void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count)
+{
+	CkTupleElement *elems = at;
+	char *next = (char *)at + CkGen_align(count * sizeof *elems);
+
+	if (how->type != CK_TUPLE)
+		return;
+	for (uint64_t i = 0; i < count; i++) {
+		elems[i].data = next;
+		next += CkGen_align(elem_bytes(pe, &elems[i]));
+	}
+}

@@ -642,8 +642,11 @@ void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->spare != SECTION_PART)))
 		section_gone(pe, env->coll);
-	if (!section_known(s) && !makes_it)
-		msg_fifo_push(&s->waiting, m);
-	else
+	if (section_known(s) || makes_it) {
 		handle(pe, s, env);
+		return;
+	}
+	if (env->spare == SECTION_CONTRIBUTE)
+		section_ask(pe, s, env->index);
+	msg_fifo_push(&s->waiting, m);
 }

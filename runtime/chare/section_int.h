@@ -73,6 +73,7 @@ void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind
 
 /* section_reduce.c */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
+void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part(struct pe *pe, struct section *s, struct ck_env *env);
 void section_close_reductions(struct pe *pe, struct section *s);
 

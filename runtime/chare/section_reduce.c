@@ -170,12 +170,12 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	return m;
 }
 
-static void contribute_message(struct pe *pe, struct section *s, uint32_t array,
+static void contribute_message(struct pe *pe, struct section *s, int on, uint32_t array,
 			       struct section_member *m, const struct reducer *how,
 			       const void *data, uint64_t count, CkReduction op,
 			       const CkCallback *cb)
 {
-	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, pe->id,
+	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, on,
 				    s->id ^ (uint64_t)m->n_contributed << 44 };
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
 	struct reduction *r = join(pe, s, m->n_contributed++, op, 0, cb);
@@ -186,7 +186,8 @@ static void contribute_message(struct pe *pe, struct section *s, uint32_t array,
 	advance(pe, s, r);
 }
 
-static void contribute(struct pe *pe, struct section *s, const struct collection *c,
+/* on: the PE where the element lives. */
+static void contribute(struct pe *pe, struct section *s, int on, const struct collection *c,
 		       CkIndex index, const void *data, uint64_t count, CkReduction op,
 		       const CkCallback *cb)
 {
@@ -195,7 +196,7 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 	const struct reducer *how = reducer_find(pe->node->ck, op);
 
 	if (how->merge) {
-		contribute_message(pe, s, array, m, how, data, count, op, cb);
+		contribute_message(pe, s, on, array, m, how, data, count, op, cb);
 		return;
 	}
 	struct reduction *r = join(pe, s, m->n_contributed++, op, count, cb);
@@ -204,19 +205,19 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 	advance(pe, s, r);
 }
 
-/* One that came before the section did. */
+/* One that came before the section did, or from where its element lives. */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	const CkReductionMsg *head = payload_of(env);
+	CkReductionMsg *head = payload_of(env);
 
-	contribute(pe, s, coll_get(pe, head->reserved), env->index, CkReductionMsg_data(head),
+	contribution_repoint(pe, reducer_find(pe->node->ck, head->no), head + 1, head->count);
+	contribute(pe, s, env->head.src_pe, coll_get(pe, head->reserved), env->index, head + 1,
 		   head->count, (CkReduction)head->no, callback_at(env));
 }
 
-/* It waits here, in order. Meanwhile the root is asked, so that the error of an element that is no
- * member does not become a hang. */
-static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
-			     const void *data, uint64_t count, CkReduction op, const CkCallback *cb)
+/* A contribution as a message, of which nothing points outside. */
+static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
+				       uint64_t count, CkReduction op, const CkCallback *cb)
 {
 	const struct reducer *how = reducer_find(pe->node->ck, op);
 	struct ck_env *env = callback_msg(pe, how->type, count,
@@ -227,18 +228,43 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 	head->reserved = obj->coll->id;
 	contribution_copy(pe, how, head + 1, data, count);
 	*callback_at(env) = *cb;
-	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
-	env->head.src_pe = pe->id;
-	env->coll = s->id;
 	env->index = obj->index;
-	env->spare = SECTION_CONTRIBUTE;
-	msg_fifo_push(&s->waiting, &env->head);
+	return env;
+}
+
+/* Contributions to a section that is not known here wait. Meanwhile the root is asked, so that the error
+ * of an element that is no member does not become a hang. */
+void section_ask(struct pe *pe, struct section *s, CkIndex index)
+{
+	struct ck_env *env;
+
 	if (s->asked || section_root(s->id) == pe->id)
 		return;
 	s->asked = true;
 	env = env_new(pe, 0, 0);
-	env->index = obj->index;
+	env->index = index;
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
+}
+
+static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
+			     const void *data, uint64_t count, CkReduction op, const CkCallback *cb)
+{
+	struct ck_env *env = contribution_msg(pe, obj, data, count, op, cb);
+
+	env->head.handler = (uint16_t)pe->node->ck->h_section_ctl;
+	env->head.src_pe = pe->id;
+	env->coll = s->id;
+	env->spare = SECTION_CONTRIBUTE;
+	msg_fifo_push(&s->waiting, &env->head);
+	section_ask(pe, s, obj->index);
+}
+
+/* The section's list knows elements by their homes; an inserted one may live elsewhere. */
+static int away_from_home(struct pe *pe, const struct ck_obj *obj)
+{
+	int home = obj->coll->sparse ? index_home(pe, obj->coll, obj->index) : pe->id;
+
+	return home == pe->id ? -1 : home;
 }
 
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
@@ -255,13 +281,20 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 			  "%s", obj->coll->type->name);
 	if (op == CkReduction_nop)
 		count = 0;
+	int home = away_from_home(pe, obj);
+
+	if (CSD_UNLIKELY(home >= 0)) {
+		section_post(pe, home, section.id, SECTION_CONTRIBUTE,
+			     contribution_msg(pe, obj, data, count, op, &cb));
+		return;
+	}
 	bool root = section_root(section.id) == pe->id;
 	struct section *s = root ? section_find(pe->ck, section.id) : section_get(pe, section.id);
 
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
 		section_gone(pe, section.id);
 	if (CSD_LIKELY(section_known(s)))
-		contribute(pe, s, obj->coll, obj->index, data, count, op, &cb);
+		contribute(pe, s, pe->id, obj->coll, obj->index, data, count, op, &cb);
 	else
 		contribute_later(pe, s, obj, data, count, op, &cb);
 }
