@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* One run takes about this long: ten of a scheduler's time slices, so that one stolen slice does
  * not decide a run and the median of the runs removes it. */
@@ -98,6 +99,19 @@ double bench_now_us(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+double bench_resident_bytes(void)
+{
+	long total, resident;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%ld %ld", &total, &resident) != 2) {
+		fprintf(stderr, "cannot read /proc/self/statm\n");
+		exit(1);
+	}
+	fclose(f);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
 static int compare_doubles(const void *a, const void *b)

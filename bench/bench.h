@@ -55,6 +55,10 @@ size_t bench_largest(const struct bench_options *opt);
 /** Microseconds of the monotonic clock. */
 double bench_now_us(void);
 
+/** Bytes of this process's memory that are in RAM, shared ones included. Ends the program when that
+ * cannot be told. */
+double bench_resident_bytes(void);
+
 /** The median of v[0..n-1], n >= 1; sorts v. */
 double bench_median(double *v, int n);
 

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "many.decl.h"
@@ -47,21 +46,10 @@ struct One {
 
 /* ---- on every PE --------------------------------------------------------------------------- */
 
-static double resident_bytes(void)
-{
-	long total, resident;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%ld %ld", &total, &resident) != 2)
-		CkAbort("cannot read /proc/self/statm");
-	fclose(f);
-	return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
 /* One PE speaks for its node. */
 void Census_on_weigh(Census *self)
 {
-	double bytes = CkMyRank() == 0 ? resident_bytes() : 0;
+	double bytes = CkMyRank() == 0 ? bench_resident_bytes() : 0;
 
 	CkContribute(self, &bytes, 1, CkReduction_sum_double, Main_cb_weighed(mainProxy));
 }

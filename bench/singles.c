@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "singles.decl.h"
@@ -35,17 +34,6 @@ struct Main {
 struct One { uint64_t n; };
 struct Node { int unused; };
 struct Tally { long nodes, moved; };
-
-static double resident_bytes(void)
-{
-	long total, resident;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%ld %ld", &total, &resident) != 2)
-		CkAbort("cannot read /proc/self/statm");
-	fclose(f);
-	return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
 
 void One_on_new(One *self) { self->n = 1; }
 void One_on_call(One *self) { self->n++; }
@@ -104,7 +92,7 @@ static void each_end(Main *self, int i) { One_end(self->all[i]); }
 
 static void for_all(Main *self, void (*fn)(Main *self, int i))
 {
-	self->before = resident_bytes();
+	self->before = bench_resident_bytes();
 	self->t0 = bench_now_us();
 	for (int i = 0; i < self->chares; i++)
 		fn(self, i);
@@ -153,7 +141,7 @@ void Main_on_next(Main *self)
 		for_all(self, each_new);
 		return;
 	case 1:
-		self->first_bytes = resident_bytes() - self->before;
+		self->first_bytes = bench_resident_bytes() - self->before;
 		for_all(self, each_call);
 		return;
 	case 4:

@@ -6,6 +6,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ck.h"
@@ -30,6 +31,13 @@ static inline uint64_t check_mix(uint64_t x)
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
 	return x ^ (x >> 31);
+}
+
+/* The seed of a run: its first argument, to repeat one; else drawn. Print it. */
+static inline uint64_t check_run_seed(const CkArgMsg *m)
+{
+	return m->argc > 1 ? strtoull(m->argv[1], NULL, 10)
+			   : check_mix((uint64_t)(CkWallTimer() * 1e9)) % 1000000;
 }
 
 /* The PE that the default map gives element `linear` of `total`: row-major order, cut into

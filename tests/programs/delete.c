@@ -292,7 +292,7 @@ void Main_on_told(Main *self, int n) { self->n_told += n; }
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
-	seed = m->argc > 1 ? strtoull(m->argv[1], NULL, 10) : (uint64_t)(CkWallTimer() * 1e9);
+	seed = check_run_seed(m);
 	self->rounds = m->argc > 2 ? atoi(m->argv[2]) : 8;
 	CkPrintf("delete %llu %d\n", (unsigned long long)seed, self->rounds);
 	self->random = seed;

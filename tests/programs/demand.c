@@ -199,7 +199,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)self;
 	mainProxy = Main_thisProxy(self);
-	seed = m->argc > 1 ? strtoull(m->argv[1], NULL, 10) : (uint64_t)(CkWallTimer() * 1e9);
+	seed = check_run_seed(m);
 	CkPrintf("demand %llu\n", (unsigned long long)seed);
 	hands = Hand_ckNew();
 	here = Here_ckNewEmpty();

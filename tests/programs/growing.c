@@ -188,7 +188,7 @@ void Main_on_total(Main *self, double n, double sum)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
-	seed = m->argc > 1 ? strtoull(m->argv[1], NULL, 10) : (uint64_t)(CkWallTimer() * 1e9);
+	seed = check_run_seed(m);
 	CkPrintf("growing %llu\n", (unsigned long long)seed);
 	hands = Hand_ckNew();
 	frees = Free_ckNewEmpty();

@@ -115,7 +115,7 @@ void Main_on_total(Main *self, long n, long lives)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
-	seed = m->argc > 1 ? strtoull(m->argv[1], NULL, 10) : (uint64_t)(CkWallTimer() * 1e9);
+	seed = check_run_seed(m);
 	self->turns = m->argc > 2 ? atoi(m->argv[2]) : 20;
 	CkPrintf("insert %llu %d\n", (unsigned long long)seed, self->turns);
 	hands = Hand_ckNew();

@@ -325,8 +325,7 @@ void Main_on_over(Main *self)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
-	seed = m->argc > 1 ? strtoull(m->argv[1], NULL, 10)
-			   : check_mix((uint64_t)(CkWallTimer() * 1e9)) % 1000000;
+	seed = check_run_seed(m);
 	CkPrintf("seed %llu\n", (unsigned long long)seed);
 	start(self);
 }
