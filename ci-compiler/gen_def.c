@@ -86,7 +86,8 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		       f->type.text);
 		ci_put(o, "\t\tCkAbort(\"%s_alloc: %s cannot have %%zu elements\", n_%s);\n",
 		       x->name, f->name, f->name);
-		ci_put(o, "\tck_at[%d] = CkGen_align(ck_end);\n", i);
+		ci_put(o, "\tck_at[%d] = CkGen_place(ck_end, n_%s * sizeof(%s));\n", i, f->name,
+		       f->type.text);
 		ci_put(o, "\tck_end = ck_at[%d] + n_%s * sizeof(%s);\n", i, f->name, f->type.text);
 		i++;
 	}

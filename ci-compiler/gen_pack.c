@@ -40,16 +40,33 @@ static bool has_count(const struct ci_param *q)
 	return is_pup(q) && q->kind == CI_PARAM_ARRAY;
 }
 
-/* Values, or offsets of a second array: there is a struct. */
+/* CkGen_place looks at its size. */
+static bool is_placed(const struct ci_param *q)
+{
+	return q->kind == CI_PARAM_ARRAY && !is_pup(q);
+}
+
+/* The length is a number or an integer parameter, alone. */
+static bool is_length_simple(const struct ci_entry *e, const struct ci_param *q)
+{
+	return q->length.from + 1 == q->length.to && gen_is_plain(&q->length, e);
+}
+
+/* Only the caller knows where the block lies, so it is written into the struct: behind another one, or
+ * placed by a length that the handler's side would have to compute. */
+static bool is_offset_stored(const struct ci_entry *e, const struct ci_param *q)
+{
+	return q != first_block(e) || (is_placed(q) && !is_length_simple(e, q));
+}
+
+/* Values, or offsets: there is a struct. */
 static bool has_struct(const struct ci_entry *e)
 {
-	const struct ci_param *b = first_block(e);
-
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (!is_block(q) || has_count(q))
+		if (!is_block(q) || has_count(q) || is_offset_stored(e, q))
 			return true;
 	}
-	return b != NULL && next_block(b) != NULL;
+	return false;
 }
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
@@ -122,8 +139,9 @@ static void payload_struct(struct ci_out *o, const struct ci_chare *c, const str
 		else if (!is_block(q))
 			ci_put(o, "\t%s %s;\n", q->type.text, q->name);
 	}
-	while (b != NULL && (b = next_block(b)) != NULL)
-		ci_put(o, "\tuint64_t ck_off_%s;\n", b->name);
+	for (; b != NULL; b = next_block(b))
+		if (is_offset_stored(e, b))
+			ci_put(o, "\tuint64_t ck_off_%s;\n", b->name);
 	ci_put(o, "};\n\n");
 }
 
@@ -198,7 +216,11 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 		block_bytes(o, c, e, q);
 		if (!is_block(q))
 			continue;
-		ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
+		if (is_placed(q))
+			ci_put(o, "\tck_off_%s = CkGen_place(%s, ck_bytes_%s);\n", q->name, end,
+			       q->name);
+		else
+			ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
@@ -230,8 +252,9 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 	       ci_fmt(o->ci, "ck_off_%s", b->name));
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
 		pack_value(o, q);
-	while (b != NULL && (b = next_block(b)) != NULL)
-		ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
+	for (; b != NULL; b = next_block(b))
+		if (is_offset_stored(e, b))
+			ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
 }
 
 static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q,
@@ -363,10 +386,16 @@ static void handler_tail(struct ci_out *o, const struct ci_entry *e)
 /* "(const char *)ck_m + ...": where a block lies. */
 static const char *block_at(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)
 {
-	if (q != first_block(e))
+	const struct ci_tok *n = q->length.from;
+
+	if (is_offset_stored(e, q))
 		return ci_fmt(ci, "(const char *)ck_m + ck_a->ck_off_%s", q->name);
-	return ci_fmt(ci, "(const char *)ck_m + %s", has_struct(e) ?
-		      "CkGen_align(sizeof *ck_a)" : "0");
+	if (!has_struct(e))
+		return "(const char *)ck_m";
+	if (!is_placed(q))
+		return "(const char *)ck_m + CkGen_align(sizeof *ck_a)";
+	return ci_fmt(ci, "(const char *)ck_m +\n\t\t\tCkGen_place(sizeof *ck_a, (size_t)%s%s * "
+		      "sizeof(%s))", n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
 }
 
 /* A parameter's value, of ck_m and ck_a. */

@@ -9,7 +9,8 @@
  *	kind  block    shared along  each chare                       the receiver
  *	A     (x, y)   z             sends slice z to the others      puts it into its block of A
  *	B     (y, z)   x             sends slice x to the others      puts it into its block of B
- *	C     (x, z)   y             sends slice y' to chare y'       adds it to slice y of C
+ *	C     (x, z)   y             sends slice y' to chare y'       adds it to slice y of C; if it is on
+ *	                                                           the same PE, from the sender's block
  *
  * Its index is (x, y, z), or with --map spread ((x + y + z) % p, y, z). The default placement gives
  * each PE a range of the first number, so in the first case most of those that exchange share a
@@ -71,15 +72,17 @@ struct Cube {
 	double *area[N_SLOTS];  /* direct: p received slices of C */
 	double *c;              /* this chare's slice of C */
 	int factor_in[N_SLOTS]; /* what the own slice of A is multiplied by now, see cube.c */
-	struct link *links;     /* direct: [kind][slot][peer] */
+	bool *here;             /* [kind][peer]: it is on this PE */
+	struct link *links;     /* direct: [kind][slot][peer]; none for slices of C on this PE */
 	bool *at_once;          /* of these: a put on `out` is locally complete when it returns */
-	int n_connected;        /* links whose out is bound, and 1 for the own handles */
+	int n_missing_links;    /* whose out is not bound yet, and 1 until the own handles are made */
 	long paths[N_PATHS];    /* out channels by path */
 
 	/* Of the current run. */
 	int mode;
 	int iter, iters;        /* iter == iters between two runs */
 	bool go;                /* this iteration may begin */
+	bool advancing;         /* advance() is on the stack */
 	enum stage stage;
 	int unsent;             /* puts that are not yet locally complete */
 	int missing_inputs[N_SLOTS], missing_parts[N_SLOTS]; /* slices of A and B, and of C */

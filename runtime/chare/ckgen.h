@@ -135,6 +135,7 @@ enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_FINE = 1024,         /* up to this size, head included, one class per 64 bytes */
 	CKGEN_BULK = 24 * 1024,    /* from this size on a parameter is copied by the machine */
+	CKGEN_LARGE = 1024,        /* from this size on an array begins on a cache line */
 };
 
 size_t CkGen_classAbove(size_t size);
@@ -395,8 +396,16 @@ size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
 
-/** Round up to the alignment of arrays inside a payload. */
+/** Round up to the alignment of strings and small arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
+
+/** Where an array of `bytes` bytes lies that comes behind `end`. A large one begins on a cache line:
+ * vector instructions of 64 bytes touch two everywhere else. In examples/matmul the products of slices
+ * of 64 kB that are used where they came took FIGURE. */
+static inline size_t CkGen_place(size_t end, size_t bytes)
+{
+	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;
+}
 
 /** Abort: an array length in a call was negative. */
 __attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry, const char *param,

@@ -40,6 +40,8 @@ enum {
 	/* Rings that a PE reads, 16 KB each, for the first who want one: an empty one costs 2 ns in
 	 * every pass. */
 	RINGS_MOST = 8,
+	/* In a slot's tag, where no message is so small: a reference to the message is all there is. */
+	SIZE_OF_REF = 0,
 	/* Messages of a pair before it gets a ring: start-up and shut-down need none. */
 	RING_AFTER = 16,
 };
@@ -549,11 +551,15 @@ static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct c
 	return copy;
 }
 
+static inline struct cmi_msg *in_shared_memory(struct cmi_pe *w, struct cmi_msg *m)
+{
+	return __builtin_expect(m->origin == CMI_ORIGIN_WIRE, 0) ? to_shared_memory(w, m) : m;
+}
+
 /* By reference: any size, any number of senders. */
 static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg *m)
 {
-	if (__builtin_expect(m->origin == CMI_ORIGIN_WIRE, 0))
-		m = to_shared_memory(w, m);
+	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
 	push(&o->line->inbox, m, ref_of(w->m->share, m));
@@ -595,6 +601,21 @@ static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot
 	w->m->client.msg_free(w->owner, m);
 }
 
+/* What does not fit into a slot. The slot's line comes to the receiver once, where the inbox's goes to
+ * and fro: it is changed by both. */
+static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
+			     struct cmi_msg *m)
+{
+	uint64_t ref;
+
+	m = in_shared_memory(w, m);
+	ref = ref_of(w->m->share, m);
+	slot->n_past = o->n_past;
+	memcpy(slot->body, &ref, sizeof ref);
+	tell_pushed(m);
+	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
+}
+
 void share_will_send(struct cmi_pe *w, int dst_pe)
 {
 	const struct share_out *o = w->share->out[dst_pe];
@@ -610,14 +631,16 @@ void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 
 	if (__builtin_expect(!o, 0))
 		o = out_open(w, dst_pe);
-	if (o->mark && m->size <= sizeof *m + RING_BODY_MOST)
+	if (o->mark)
 		slot = ring_claim(&o->ring);
-	if (__builtin_expect(slot != NULL, 1)) {
-		send_by_ring(w, o, slot, m);
-	} else {
+	if (__builtin_expect(!slot, 0)) {
 		send_by_stack(w, o, m);
 		if (!o->mark && ++o->n_sent == RING_AFTER)
 			offer_ring(w, o);
+	} else if (m->size <= sizeof *m + RING_BODY_MOST) {
+		send_by_ring(w, o, slot, m);
+	} else {
+		send_ref_by_ring(w, o, slot, m);
 	}
 	if (__builtin_expect(atomic_load_explicit(&o->line->sleeping, memory_order_seq_cst), 0))
 		wake(w, o->node, o->local, o->line);
@@ -687,11 +710,26 @@ static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 	share_give_back(w->m, m);
 }
 
+static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
+{
+	struct cmi_msg *m;
+	uint64_t ref;
+
+	memcpy(&ref, slot->body, sizeof ref);
+	m = msg_of(w->m->share, ref);
+	tell_taken(m);
+	arrived(w, m);
+}
+
 static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *slot, uint64_t tag)
 {
 	uint16_t size = ring_size(tag);
 	struct cmi_msg *m;
 
+	if (size == SIZE_OF_REF) {
+		ref_arrived(w, slot);
+		return;
+	}
 	if (__builtin_expect(ring_handler(tag) == PUT_HANDLER, 0)) {
 		put_arrived(w, src_pe, slot->body);
 		return;

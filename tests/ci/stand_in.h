@@ -67,7 +67,7 @@ size_t CkGen_classAbove(size_t size)
 void *CkGen_allocClass(size_t size, size_t size_class)
 {
 	size_t bytes = size - CKGEN_HEAD;
-	char *p = (char *)aligned_alloc(16, CkGen_align(HEADER + bytes));
+	char *p = (char *)aligned_alloc(64, (HEADER + bytes + 63) / 64 * 64);
 
 	memset(p, mock.fill, HEADER + bytes);
 	memcpy(p, &bytes, sizeof bytes);
