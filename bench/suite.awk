@@ -6,6 +6,8 @@
 # Verdicts:
 #	pass
 #	miss     the figure is beyond its limit
+#	even     so it is, but the limit lies within the middle half of the rounds' ratios: more rounds might
+#	         say otherwise
 #	bounded  so it is, but the limit is out of reach: a figure of the same run that nothing can
 #	         be better than (the target's `bound`, suite.sh) is beyond the limit, too
 
@@ -22,25 +24,30 @@ function beside(name, at, i, n) {
 	return rounds[name, at] == n ? value[name, at, i] : middle(name, at)
 }
 
-# The figure of `name` at `name_at` over the smallest of the references at `at`, round by round; 0
-# when there is none.
-function ratio_across(name, name_at, references, at,    k, n, i, m, least, v, list, part) {
-	n = rounds[name, name_at]
+# The reference that was fastest in most rounds; "" when none was measured. Not the fastest of each round:
+# the smaller of two figures that vary is smaller than either usually is.
+function fastest(references, at,    k, m, best, part) {
 	m = split(references, part, " ")
-	for (i = 1; i <= n; i++) {
-		least = 0
-		for (k = 1; k <= m; k++) {
-			if (!rounds[part[k], at])
-				continue
-			v = beside(part[k], at, i, n)
-			if (v > 0 && (!least || v < least))
-				least = v
-		}
-		if (!least)
-			return 0
-		list[i] = value[name, name_at, i] / least
-	}
-	return n ? median(list, n) : 0
+	for (k = 1; k <= m; k++)
+		if (rounds[part[k], at] && (best == "" || middle(part[k], at) < middle(best, at)))
+			best = part[k]
+	return best
+}
+
+# The figure of `name` at `name_at` over that of the fastest reference at `at`, round by round; 0
+# when there is none. Sets `middle_half`: "low high".
+function ratio_across(name, name_at, references, at,    n, i, r, list, result) {
+	middle_half = ""
+	n = rounds[name, name_at]
+	r = fastest(references, at)
+	if (r == "" || !n)
+		return 0
+	for (i = 1; i <= n; i++)
+		list[i] = value[name, name_at, i] / beside(r, at, i, n)
+	result = median(list, n)
+	if (n >= 3)
+		middle_half = list[int((n + 3) / 4)] " " list[n + 1 - int((n + 3) / 4)]
+	return result
 }
 
 function ratio(name, at, references) {
@@ -88,14 +95,20 @@ function good(v, op, limit) {
 	return op == "<=" ? v <= limit : v >= limit
 }
 
+# Whether the better end of the middle half of the rounds is good.
+function is_even(half, op, limit,    part) {
+	return split(half, part, " ") == 2 && good(op == "<=" ? part[1] : part[2], op, limit)
+}
+
 # How bad a verdict is; the row shows the worst parameter among those with the worst verdict.
 function rank_of(verdict) {
-	return verdict == "miss" ? 2 : verdict == "bounded"
+	return index("pass    bounded even    miss", verdict)
 }
 
 # One row for all parameters. `reason`: the bound's name, then why it is one.
 function judge(title, name, which, op, limit, references, reason,
-		i, at, v, b, n, worst, where, verdict, r, row, shown, count, bound, why) {
+		i, at, v, b, n, worst, where, verdict, r, row, shown, count, bound, why, half,
+		row_verdict) {
 	bound = why = reason
 	sub(/ .*/, "", bound)
 	sub(/^[^ ]+ */, "", why)
@@ -104,8 +117,10 @@ function judge(title, name, which, op, limit, references, reason,
 		at = at_of[name, i]
 		if (!wanted(at, which, name) || !(v = figure(name, at, which, references)))
 			continue
+		half = references == "" ? "" : middle_half
 		b = bound == "" ? 0 : figure(bound, at, which, references)
-		verdict = good(v, op, limit) ? "pass" : b && !good(b, op, limit) ? "bounded" : "miss"
+		verdict = good(v, op, limit) ? "pass" : b && !good(b, op, limit) ? "bounded" : \
+			is_even(half, op, limit) ? "even" : "miss"
 		count[verdict]++
 		n++
 		printf "%s,%s,%s,%.4g,%s,%s,%s,%s,%s,%s\n", title_csv(title), name, at, v, op,
@@ -114,6 +129,7 @@ function judge(title, name, which, op, limit, references, reason,
 		r = rank_of(verdict)
 		if (r > row || (r == row && (op == "<=" ? v > worst : v < worst))) {
 			row = r
+			row_verdict = verdict
 			worst = v
 			where = at
 			shown = b
@@ -124,10 +140,12 @@ function judge(title, name, which, op, limit, references, reason,
 			"not measured"
 		return
 	}
-	verdict = row == 2 ? "miss" : row == 1 ? "bounded" : "pass"
-	if (row && n > 1)
-		verdict = verdict " (" count[row == 2 ? "miss" : "bounded"] " of " n ")"
-	if (row == 2 && count["bounded"])
+	verdict = row_verdict
+	if (verdict != "pass" && n > 1)
+		verdict = verdict " (" count[verdict] " of " n ")"
+	if (row_verdict == "miss" && count["even"])
+		verdict = verdict ", even (" count["even"] ")"
+	if (row_verdict != "bounded" && count["bounded"])
 		verdict = verdict ", bounded (" count["bounded"] ")"
 	printf "%-62s %10s %10.4g %8s %8s  %s\n", title, where, worst, op " " limit,
 		shown ? sprintf("%.4g", shown) : "", verdict (count["bounded"] ? ": " why : "")

@@ -10,6 +10,9 @@
  *   first array, string or packed object, 16-aligned
  *   second one, 16-aligned ...
  *
+ * An array of 1 kB and more is 64-aligned (CkGen_place). So where the first one lies depends on its
+ * length; if that is more than a number or a parameter alone, its offset is in the struct, too.
+ *
  * The struct is missing when it would be empty. Lengths need no place: they are values, or
  * follow from them; only an array of packed objects has its number of them in the struct. A
  * nocopy array is a value, a CkGenNcpy: the runtime may append the data to the payload.

@@ -11,7 +11,7 @@
 
 #include "messages.decl.h"
 
-enum { NA = 100, NI = 7, PHASES = 5, LAPS = 3 };
+enum { NA = 200, NI = 7, PHASES = 5, LAPS = 3 };
 static const char text[] = "sent in a message";
 
 struct Main { int phase; bool back; };
@@ -29,7 +29,7 @@ static Block *make(int row)
 {
 	Block *b = Block_alloc(NA, sizeof text, NI);
 
-	CHECK((uintptr_t)b->a % 16 == 0 && (uintptr_t)b->idx % sizeof(int) == 0);
+	CHECK((uintptr_t)b->a % 64 == 0 && (uintptr_t)b->idx % sizeof(int) == 0);
 	b->row = row;
 	b->fixed[1][1] = row;
 	for (int i = 0; i < NA; i++)

@@ -11,7 +11,9 @@
 
 #include "params.decl.h"
 
-enum { KINDS = 14, BIG = 20000 };
+enum { N_LENGTHS = 12, KINDS = 14 + 3 * N_LENGTHS, BIG = 20000 };
+/* Around the size from which on an array begins on a cache line. */
+static const int lengths[N_LENGTHS] = { 0, 1, 42, 43, 63, 64, 127, 128, 129, 1023, 1024, 5000 };
 
 struct Main { int unused; };
 struct Sink { int n_in; };
@@ -76,6 +78,31 @@ static void send_arrays(CProxyElement_Sink to, int seed, int n)
 	free(s);
 }
 
+static void send_sized(CProxyElement_Sink to, int n)
+{
+	char *c = malloc((size_t)n + 1);
+	long *w = malloc(((size_t)n + 1) * sizeof *w);
+	double *v = malloc((3 * (size_t)n + BIG_PLAIN) * sizeof *v);
+	float *f = malloc((2 * (size_t)n + 1) * sizeof *f);
+
+	CHECK(c && w && v && f);
+	for (int i = 0; i < 2 * n; i++)
+		f[i] = (float)(n + i);
+	for (int i = 0; i < n; i++)
+		c[i] = (char)(n + i);
+	for (int i = 0; i <= n; i++)
+		w[i] = n - i;
+	for (int i = 0; i < 3 * n + BIG_PLAIN; i++)
+		v[i] = value(0, i);
+	Sink_sized(to, n, c, w, "between", f);
+	Sink_computed(to, n, v, c);
+	Sink_constant(to, v);
+	free(c);
+	free(w);
+	free(v);
+	free(f);
+}
+
 static void send_rest(CProxyElement_Sink to, int seed)
 {
 	char text[32], odd[3] = { 'a', 'b', 'c' };
@@ -138,6 +165,54 @@ void Sink_on_before(Sink *self, int seed, int n, const double *v)
 	CHECK_EQ((uintptr_t)v % 16, 0);
 	for (int i = 0; i < n; i++)
 		CHECK(v[i] == value(seed, i));
+	got(self);
+}
+
+/* What came over a network may lie anywhere. */
+static void check_place(const void *p, size_t bytes)
+{
+	CHECK_EQ((uintptr_t)p % 16, 0);
+	if (bytes >= 1024 && CkNumNodes() == 1)
+		CHECK_EQ((uintptr_t)p % 64, 0);
+}
+
+static void check_chars(const char *c, int n)
+{
+	check_place(c, (size_t)n);
+	for (int i = 0; i < n; i++)
+		CHECK_EQ(c[i], (char)(n + i));
+}
+
+static void check_values(const double *v, int n)
+{
+	check_place(v, (size_t)n * sizeof *v);
+	for (int i = 0; i < n; i++)
+		CHECK(v[i] == value(0, i));
+}
+
+void Sink_on_sized(Sink *self, int n, const char *c, const long *w, const char *s, const float *f)
+{
+	check_chars(c, n);
+	check_place(w, ((size_t)n + 1) * sizeof *w);
+	for (int i = 0; i <= n; i++)
+		CHECK_EQ(w[i], n - i);
+	CHECK(strcmp(s, "between") == 0);
+	check_place(f, 2 * (size_t)n * sizeof *f);
+	for (int i = 0; i < 2 * n; i++)
+		CHECK(f[i] == (float)(n + i));
+	got(self);
+}
+
+void Sink_on_computed(Sink *self, int n, const double *v, const char *c)
+{
+	check_values(v, 3 * n);
+	check_chars(c, n);
+	got(self);
+}
+
+void Sink_on_constant(Sink *self, const double *v)
+{
+	check_values(v, BIG_PLAIN);
 	got(self);
 }
 
@@ -244,6 +319,8 @@ void Sink_on_go(Sink *self)
 		send_scalars(e, seed);
 		send_arrays(e, seed, to % 2 ? 10 : BIG);
 		send_rest(e, seed);
+		for (int i = 0; i < N_LENGTHS; i++)
+			send_sized(e, lengths[i]);
 		Sink_names(e, seed, Sink_thisProxy(self), Sink_thisElement(self), mainProxy,
 			   CkCallbackFunction(answered, self));
 	}

@@ -15,6 +15,6 @@ typedef struct pair {
 	int16_t a, b;
 } pair;
 enum colour { RED = 3, GREEN = 70000 };
-enum { SIX = 6 };
+enum { SIX = 6, BIG_PLAIN = 200 };
 
 #endif
