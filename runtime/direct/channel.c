@@ -283,6 +283,8 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	struct direct_channel *ch = direct_rest(hot);
 
 	ch->iteration = 0;
+	ch->fetched = 0;
+	pe->direct->n_large += ch->bytes >= CMI_COPY_MIN;
 	hot->own = hot->rma = hot->landed = false;
 	hot->poll.slot = POLLSET_OUT;
 	pe->direct->n_open++;
@@ -290,6 +292,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	 * before anything that the sender does. */
 	atomic_store_explicit(&ch->line->generation, hot->generation, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
+	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->binder, 0, memory_order_relaxed);
 	if (hot->mode == DIRECT_SEQ) {
 		hot->poll.word = &ch->line->seq;
@@ -415,6 +418,7 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe, st
 	if (hot->mode == DIRECT_SEQ)
 		take_sequence(pe, hot);
 	ch->iteration++;
+	ch->fetched = 0;
 	/* relaxed: a hint for the wording of an error, see direct_check_put. */
 	if (pe->node->check)
 		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
@@ -509,13 +513,28 @@ int direct_run_rung(struct pe *pe)
 	return (int)n;
 }
 
+/* Nothing has come, and there is nothing else to do. */
+static __attribute__((noinline)) void fetch_ahead(const struct pollset *set)
+{
+	for (uint32_t i = 0; i < set->n; i++) {
+		struct direct_channel *ch = direct_rest((struct direct_channel_hot *)set->item[i]);
+
+		if (ch->bytes >= CMI_COPY_MIN)
+			ahead_fetch(ch->buf, &ch->fetched, &ch->line->written, ch->iteration + 1);
+	}
+}
+
 int direct_run_polled(struct pe *pe)
 {
+	struct direct_pe *d = pe->direct;
 	struct poll_item *fired[DIRECT_ARRIVALS_MAX];
-	uint32_t n = pollset_scan(&pe->direct->set, fired, DIRECT_ARRIVALS_MAX);
+	uint32_t n = pollset_scan(&d->set, fired, DIRECT_ARRIVALS_MAX);
 
-	if (CSD_LIKELY(!n))
+	if (CSD_LIKELY(!n)) {
+		if (d->n_large && pe->idle.polls && d->set.n <= DIRECT_AHEAD_MAX)
+			fetch_ahead(&d->set);
 		return 0;
+	}
 	direct_count_armed(pe);
 	for (uint32_t i = 0; i < n; i++)
 		((struct direct_channel_hot *)fired[i])->state = CHANNEL_FIRED;
@@ -595,6 +614,7 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	if (unseen_put(hot))
 		pe->n_processed++;
 	leave(d, hot);
+	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
 	direct_count_armed(pe);
 	/* 31 bits: a bell's word has no room for more. */
 	hot->generation = (hot->generation + 1) & INT32_MAX;

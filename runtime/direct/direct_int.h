@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "../scheduler/csd.h"
+#include "ahead.h"
 #include "bell.h"
 #include "ckdirect.h"
 #include "copy.h"
@@ -44,6 +45,8 @@ enum {
 	 * beside them 18, 50 and 730 % more for N = 16, 128 and 1000 polled, at most 5 % told
 	 * (bench/channels). CK_DIRECT_POLL_MAX overrides it. */
 	DIRECT_POLL_MAX = 32,
+	/* Polled channels up to which a PE without work looks at what large puts tell (ahead.h). */
+	DIRECT_AHEAD_MAX = 8,
 	/* Rings from one PE to one other: each is at least twice as large as the last. */
 	DIRECT_RINGS_MAX = 27,
 };
@@ -58,7 +61,8 @@ enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
 
 /** One per channel number, in shared memory, valid for the life of the node.
  *
- * `seq` counts in sequence mode only; the four after it are kept in checked mode only. */
+ * `seq` counts in sequence mode only, `written` for large puts only; those between are kept in checked
+ * mode only. */
 struct direct_line {
 	_Alignas(64) _Atomic uint64_t seq; /* direct_seq() of the last put: the sender's word */
 	_Atomic uint64_t marks;            /* direct_marks() */
@@ -66,6 +70,7 @@ struct direct_line {
 	_Atomic uint64_t checksum;         /* of the receive buffer at the last readyMark */
 	_Atomic uint64_t generation;       /* of the channel that has the number now */
 	_Atomic uint64_t binder;           /* 1 + PE that bound the channel, 0: nobody yet */
+	_Atomic uint64_t written;          /* ahead_word() of a large put: the sender's word */
 };
 _Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by other processes");
 
@@ -189,6 +194,7 @@ struct direct_channel {
 	struct direct_line *line;
 	struct direct_channel *next;  /* in the list of free records */
 	uint32_t number;
+	uint32_t fetched;             /* lines of the put under way, by ahead_fetch */
 };
 _Static_assert(sizeof(struct direct_channel) == 64, "one cache line");
 
@@ -314,6 +320,7 @@ struct direct_pe {
 
 	uint32_t n_open;              /* channels that are neither `own` nor `rma`, in any state */
 	uint32_t n_rma;               /* ones that are `rma` */
+	uint32_t n_large;             /* channels of CMI_COPY_MIN bytes and more */
 	uint32_t poll_max;            /* constant */
 	uint32_t next_bell;           /* the one that is looked at first */
 	struct direct_bell **bell_to; /* [PEs of the job] or NULL: by receiver */

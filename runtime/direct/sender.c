@@ -457,14 +457,31 @@ static inline void copy_out(struct pe *pe, const struct direct_handle *h, unsign
 		copy_to_other(&pe->direct->copy_way, dst, src, n);
 }
 
+/** To another PE, from one piece: told ahead where caches are used. */
+static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct direct_handle *h,
+						     unsigned char *dst, size_t n)
+{
+	const struct direct_sender *s = sender_at(pe->direct, h->sender);
+
+	if (cmi_copy_streams())
+		copy_out(pe, h, dst, n);
+	else
+		ahead_copy(dst, (const unsigned char *)(uintptr_t)h->src, n, &s->line->written,
+			   direct_hot(s)->iteration);
+}
+
 /** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
  * and a word to the receiver, if it does not look. */
 static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
 			      const struct direct_sender_hot *hot, size_t body,
 			      uint64_t word_addr, uint64_t word)
 {
-	if (CSD_LIKELY(body))
-		copy_out(pe, h, (unsigned char *)(uintptr_t)h->dst, body);
+	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
+
+	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
+		copy_out_large(pe, h, dst, body);
+	else if (CSD_LIKELY(body))
+		copy_out(pe, h, dst, body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,

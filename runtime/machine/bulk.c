@@ -33,7 +33,7 @@ enum {
  * threads of one (1 of 14 runs, in which 8 bytes took half as long as else): there was nothing to
  * fetch. Asking for the lines some way ahead of memcpy (prefetchw), chunks of 1 to 8 kB, 64-byte
  * stores and rep movsb took 0.95 to 1.1. */
-static bool streams_well(void)
+bool cmi_copy_streams(void)
 {
 	return __builtin_cpu_is("amd");
 }
@@ -60,7 +60,7 @@ static void stream(unsigned char *dst, const unsigned char *src, size_t n)
 
 void cmi_copy_stream(void *dst, const void *src, size_t n)
 {
-	if (streams_well())
+	if (cmi_copy_streams())
 		stream(dst, src, n);
 	else
 		memcpy(dst, src, n);
@@ -83,7 +83,7 @@ void cmi_copy_bulk(void *dst, const void *src, size_t n)
 {
 	uint64_t began;
 
-	if (!streams_well()) {
+	if (!cmi_copy_streams()) {
 		memcpy(dst, src, n);
 		return;
 	}
@@ -97,6 +97,11 @@ void cmi_copy_bulk(void *dst, const void *src, size_t n)
 }
 
 #else /* and where a sanitizer must see who writes */
+
+bool cmi_copy_streams(void)
+{
+	return false;
+}
 
 void cmi_copy_stream(void *dst, const void *src, size_t n)
 {

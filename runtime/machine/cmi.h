@@ -179,6 +179,9 @@ enum {
  * make the bytes visible to a reader. */
 void cmi_copy_stream(void *dst, const void *src, size_t n);
 
+/** Whether cmi_copy_stream goes round the caches on this machine; otherwise it is memcpy. */
+bool cmi_copy_streams(void);
+
 /** The same where it is not known who has `dst` in a cache, nor who reads it. */
 void cmi_copy_bulk(void *dst, const void *src, size_t n);
 
