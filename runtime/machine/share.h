@@ -8,9 +8,9 @@
  * compare-and-swap (scheduler/send.c does the same within a process). When the receiver is done,
  * it pushes the block onto its owner's stack of returns.
  *
- * Small messages of two PEs that talk go through a ring of their own (ring.h), by value: one to
- * four cache lines move, where the stack moves five to eight. A full ring makes nobody wait:
- * what does not fit goes by the stack. Order: each slot says how many messages of the pair went
+ * Messages of two PEs that talk go through a ring of their own (ring.h), small ones by value: one to
+ * four cache lines move, where the stack moves five to eight; of others the reference does. A full ring
+ * makes nobody wait: what does not fit goes by the stack. Order: each slot says how many messages of the pair went
  * by the stack before it, and is not read until these have come; a message from the stack
  * comes after all that its sender wrote into the ring before, and all of that is visible when
  * the message is.
