@@ -6,16 +6,23 @@
 # Verdicts:
 #	pass
 #	miss     the figure is beyond its limit
-#	even     so it is, but the limit lies within the middle half of the rounds' ratios: more rounds might
-#	         say otherwise
+#	even     so it is, but the limit lies within the middle half of the rounds: more of them might say
+#	         otherwise
 #	bounded  so it is, but the limit is out of reach: a figure of the same run that nothing can
 #	         be better than (the target's `bound`, suite.sh) is beyond the limit, too
+
+# The median of list[1..n]; sets `middle_half`, "low high" of the half of the rounds around it.
+function settle(list, n,    result) {
+	result = median(list, n)
+	middle_half = n < 3 ? "" : list[int((n + 3) / 4)] " " list[n + 1 - int((n + 3) / 4)]
+	return result
+}
 
 function middle(name, at,    i, n, list) {
 	n = rounds[name, at]
 	for (i = 1; i <= n; i++)
 		list[i] = value[name, at, i]
-	return median(list, n)
+	return settle(list, n)
 }
 
 # What stands beside round i: the figure of that round, or the median of all where the reference
@@ -35,19 +42,15 @@ function fastest(references, at,    k, m, best, part) {
 }
 
 # The figure of `name` at `name_at` over that of the fastest reference at `at`, round by round; 0
-# when there is none. Sets `middle_half`: "low high".
-function ratio_across(name, name_at, references, at,    n, i, r, list, result) {
-	middle_half = ""
+# when there is none.
+function ratio_across(name, name_at, references, at,    n, i, r, list) {
 	n = rounds[name, name_at]
 	r = fastest(references, at)
 	if (r == "" || !n)
 		return 0
 	for (i = 1; i <= n; i++)
 		list[i] = value[name, name_at, i] / beside(r, at, i, n)
-	result = median(list, n)
-	if (n >= 3)
-		middle_half = list[int((n + 3) / 4)] " " list[n + 1 - int((n + 3) / 4)]
-	return result
+	return settle(list, n)
 }
 
 function ratio(name, at, references) {
@@ -63,7 +66,7 @@ function growth(name, to, from,    i, n, list) {
 		return 0
 	for (i = 1; i <= n; i++)
 		list[i] = value[name, to, i] / beside(name, from, i, n)
-	return median(list, n)
+	return settle(list, n)
 }
 
 function wanted(at, which, name,    part) {
@@ -117,7 +120,7 @@ function judge(title, name, which, op, limit, references, reason,
 		at = at_of[name, i]
 		if (!wanted(at, which, name) || !(v = figure(name, at, which, references)))
 			continue
-		half = references == "" ? "" : middle_half
+		half = middle_half
 		b = bound == "" ? 0 : figure(bound, at, which, references)
 		verdict = good(v, op, limit) ? "pass" : b && !good(b, op, limit) ? "bounded" : \
 			is_even(half, op, limit) ? "even" : "miss"
