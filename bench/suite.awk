@@ -31,7 +31,7 @@ function beside(name, at, i, n) {
 	return rounds[name, at] == n ? value[name, at, i] : middle(name, at)
 }
 
-# The reference that was fastest in most rounds; "" when none was measured. Not the fastest of each round:
+# The reference whose median is the smallest; "" when none was measured. Not the fastest of each round:
 # the smaller of two figures that vary is smaller than either usually is.
 function fastest(references, at,    k, m, best, part) {
 	m = split(references, part, " ")

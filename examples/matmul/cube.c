@@ -325,7 +325,6 @@ static void connect_link(Cube *m, int kind, int slot, int q)
 	if (kind == KIND_C && is_here(m, kind, q))
 		return;
 	m->n_missing_links++;
-	l->here = is_here(m, kind, q);
 	l->cube = m;
 	l->missing = missing(m, kind, slot);
 	l->part = kind == KIND_C ? place : NULL;
@@ -493,12 +492,14 @@ static void on_put(void *link)
 	count_arrival(l->cube, l->missing);
 }
 
-static void release_input(struct link *l)
+static void release_input(const Cube *m, int kind, int slot, int q)
 {
-	if (l->here)
-		CkDirect_ready(&l->in);
+	CkDirectHandle *in = &link_of(m, kind, slot, q)->in;
+
+	if (is_here(m, kind, q))
+		CkDirect_ready(in);
 	else
-		CkDirect_readyMark(&l->in);
+		CkDirect_readyMark(in);
 }
 
 /* The blocks of A and B have been used. What comes from this PE need not be polled, so nothing is
@@ -511,7 +512,7 @@ static void release_inputs(Cube *m, int slot)
 	for (int kind = KIND_A; kind <= KIND_B; kind++)
 		for (int q = 0; q < opt.p; q++)
 			if (q != m->me[kind])
-				release_input(link_of(m, kind, slot, q));
+				release_input(m, kind, slot, q);
 	m->marked[slot] = true;
 }
 
@@ -521,12 +522,9 @@ static void poll_inputs(Cube *m, int slot)
 	if (!m->marked[slot])
 		return;
 	for (int kind = KIND_A; kind <= KIND_B; kind++)
-		for (int q = 0; q < opt.p; q++) {
-			struct link *l = link_of(m, kind, slot, q);
-
-			if (q != m->me[kind] && !l->here)
-				CkDirect_readyPollQ(&l->in);
-		}
+		for (int q = 0; q < opt.p; q++)
+			if (q != m->me[kind] && !is_here(m, kind, q))
+				CkDirect_readyPollQ(&link_of(m, kind, slot, q)->in);
 	m->marked[slot] = false;
 }
 

@@ -50,7 +50,6 @@ struct link {
 	_Alignas(64) Cube *cube; /* for the arrival function: whose link this is, */
 	int *missing;            /* what counts its arrivals, */
 	const double *part;      /* kind C: where they land; NULL: in their place */
-	bool here;               /* the peer is on this PE */
 	CkDirectHandle in;       /* made here */
 	_Alignas(64) CkDirectHandle out; /* made by the peer, bound here */
 };

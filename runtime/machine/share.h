@@ -10,9 +10,9 @@
  *
  * Messages of two PEs that talk go through a ring of their own (ring.h), small ones by value: one to
  * four cache lines move, where the stack moves five to eight; of others the reference does. A full ring
- * makes nobody wait: what does not fit goes by the stack. Order: each slot says how many messages of the pair went
- * by the stack before it, and is not read until these have come; a message from the stack
- * comes after all that its sender wrote into the ring before, and all of that is visible when
+ * makes nobody wait: what does not fit goes by the stack. Order: each slot says how many messages of
+ * the pair went by the stack before it, and is not read until these have come; a message from the
+ * stack comes after all that its sender wrote into the ring before, and all of that is visible when
  * the message is.
  *
  * A process that dies leaves every stack and ring whole: a push or the store of a tag is one
