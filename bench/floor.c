@@ -13,6 +13,11 @@
  *                                       each side stores the number of the round into the
  *                                       other's word and waits for its own: what no barrier
  *                                       of two beats; also with --threads
+ *     build/bench/floor --handover      processes          floor-handover 0 <microseconds>
+ *                                       an object goes to and fro by pointer: its head is written,
+ *                                       then its address stored into the other's word, whose reader
+ *                                       looks at the head; two lines cross, one after the other,
+ *                                       whatever the object's size; also with --threads
  *     build/bench/floor --memcpy        both sides in one thread: the work without the wire
  *     also: --sizes a,b,c  --reps n  --no-pin
  *
@@ -43,13 +48,20 @@
 enum { LOOKS_BETWEEN_CHECKS = 1 << 16 };
 
 enum mode { MODE_PROCESSES, MODE_THREADS, MODE_MEMCPY };
-enum { BARRIER_BYTES = sizeof(uint64_t) }; /* the payload is the word */
+enum what { PAYLOADS, BARRIERS, HANDOVERS };
+enum { WORD_BYTES = sizeof(uint64_t) }; /* of barriers and handovers: the payload is the word */
+
+/* The first cache line of an object. */
+struct ball {
+	_Alignas(64) uint64_t trip;
+};
 
 struct floor {
 	struct bench_options opt;
 	struct bench_cpus cpus;
 	enum mode mode;
-	bool barrier;
+	enum what what;
+	struct ball *ball; /* shared; of the side that has its address, at first of side 0 */
 	void *inbox[2]; /* shared; inbox[s] is written by the other side and read by side s */
 	/* of the run that goes on: */
 	size_t bytes;
@@ -141,6 +153,32 @@ static void barriers(struct side *s, long first, long last)
 	}
 }
 
+/* release and acquire as in a payload: whoever sees the address sees the head. The same address comes
+ * each time, so the parity of the trip goes with it. */
+static void hand_over(struct side *s, struct ball *b, uint64_t trip)
+{
+	b->trip = trip;
+	__atomic_store_n(bench_last(&s->outbox), (uintptr_t)b | (trip & 1), __ATOMIC_RELEASE);
+}
+
+static struct ball *take_over(struct side *s, uint64_t trip)
+{
+	struct ball *b;
+	uint64_t word;
+
+	for (unsigned looks = 1;
+	     ((word = __atomic_load_n(bench_last(&s->inbox), __ATOMIC_ACQUIRE)) & 1) != (trip & 1);
+	     looks++)
+		if (looks % LOOKS_BETWEEN_CHECKS == 0)
+			check_peer(s);
+	b = (struct ball *)(uintptr_t)(word & ~(uint64_t)1);
+	if (b->trip != trip) {
+		fprintf(stderr, "floor: trip %llu: a stale head\n", (unsigned long long)trip);
+		exit(1);
+	}
+	return b;
+}
+
 static void echo(const struct floor *f)
 {
 	struct side s;
@@ -148,9 +186,11 @@ static void echo(const struct floor *f)
 	if (f->opt.pin)
 		bench_pin(&f->cpus, 1);
 	side_init(&s, f, 1);
-	if (f->barrier)
+	if (f->what == BARRIERS)
 		barriers(&s, 1, f->trips);
-	for (uint64_t stamp = 1; !f->barrier && stamp <= (uint64_t)f->trips; stamp++) {
+	for (uint64_t trip = 1; f->what == HANDOVERS && trip <= (uint64_t)f->trips; trip++)
+		hand_over(&s, take_over(&s, trip), trip);
+	for (uint64_t stamp = 1; f->what == PAYLOADS && stamp <= (uint64_t)f->trips; stamp++) {
 		side_receive(&s, stamp);
 		side_send(&s, stamp);
 	}
@@ -174,21 +214,27 @@ _Noreturn static void echo_process(const struct floor *f, pid_t parent)
 
 static double ping(const struct floor *f, pid_t peer, long timed)
 {
+	struct ball *b = f->ball;
 	struct side s;
 	double begin = 0;
 
 	side_init(&s, f, 0);
 	s.peer = peer;
-	if (f->barrier) {
+	if (f->what == BARRIERS) {
 		barriers(&s, 1, f->trips - timed);
 		begin = bench_now_us();
 		barriers(&s, f->trips - timed + 1, f->trips);
 	}
-	for (long trip = 1; !f->barrier && trip <= f->trips; trip++) {
+	for (long trip = 1; f->what != BARRIERS && trip <= f->trips; trip++) {
 		if (trip == f->trips - timed + 1)
 			begin = bench_now_us();
-		side_send(&s, (uint64_t)trip);
-		side_receive(&s, (uint64_t)trip);
+		if (f->what == HANDOVERS) {
+			hand_over(&s, b, (uint64_t)trip);
+			b = take_over(&s, (uint64_t)trip);
+		} else {
+			side_send(&s, (uint64_t)trip);
+			side_receive(&s, (uint64_t)trip);
+		}
 	}
 	double us = bench_now_us() - begin;
 	side_fini(&s);
@@ -256,7 +302,7 @@ static double run(void *context, size_t bytes, long iterations)
 	struct floor *f = context;
 	struct bench_payload empty;
 
-	f->bytes = bytes = f->barrier ? BARRIER_BYTES : bytes;
+	f->bytes = bytes = f->what == PAYLOADS ? bytes : WORD_BYTES;
 	f->trips = iterations + iterations / 8 + 1;
 	/* plain stores: no peer exists yet, and starting one orders them */
 	bench_payload_init(&empty, f->inbox[0], bytes);
@@ -285,18 +331,20 @@ static void parse(struct floor *f, int argc, char **argv)
 {
 	bench_options_init(&f->opt);
 	f->mode = MODE_PROCESSES;
-	f->barrier = false;
+	f->what = PAYLOADS;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--threads")) {
 			f->mode = MODE_THREADS;
 		} else if (!strcmp(argv[i], "--barrier")) {
-			f->barrier = true;
+			f->what = BARRIERS;
+		} else if (!strcmp(argv[i], "--handover")) {
+			f->what = HANDOVERS;
 		} else if (!strcmp(argv[i], "--memcpy")) {
 			f->mode = MODE_MEMCPY;
 		} else if (!bench_option(&f->opt, argc, argv, &i)) {
 			fprintf(stderr,
-				"usage: %s [--threads|--memcpy] [--barrier] [--no-touch] [--sizes a,b,c] "
-				"[--reps n] [--no-pin]\n",
+				"usage: %s [--threads|--memcpy] [--barrier|--handover] [--no-touch] "
+				"[--sizes a,b,c] [--reps n] [--no-pin]\n",
 				argv[0]);
 			exit(2);
 		}
@@ -305,8 +353,11 @@ static void parse(struct floor *f, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"floor", "floor-threads", "floor-memcpy"};
-	static const char *const barriers[] = {"floor-barrier", "floor-barrier-threads"};
+	static const char *const names[][3] = {
+		[PAYLOADS] = {"floor", "floor-threads", "floor-memcpy"},
+		[BARRIERS] = {"floor-barrier", "floor-barrier-threads"},
+		[HANDOVERS] = {"floor-handover", "floor-handover-threads"},
+	};
 	struct floor f;
 	char name[32];
 
@@ -316,16 +367,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "floor: one CPU only: both sides share it, which is no limit\n");
 	if (f.opt.pin)
 		bench_pin(&f.cpus, 0);
-	if (f.barrier && f.mode != MODE_MEMCPY) {
+	if (f.mode == MODE_MEMCPY)
+		f.what = PAYLOADS;
+	if (f.what != PAYLOADS) {
 		f.opt.bytes[0] = 0;
 		f.opt.nsizes = 1;
-	} else {
-		f.barrier = false;
 	}
-	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt) + BARRIER_BYTES));
-	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt) + BARRIER_BYTES));
-	snprintf(name, sizeof name, "%s%s", f.barrier ? barriers[f.mode] : names[f.mode],
-		 f.opt.touch ? "" : "-notouch");
+	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt) + WORD_BYTES));
+	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt) + WORD_BYTES));
+	f.ball = map_shared(sizeof *f.ball);
+	snprintf(name, sizeof name, "%s%s", names[f.what][f.mode], f.opt.touch ? "" : "-notouch");
 	bench_sweep(&f.opt, name, run, &f);
 	return 0;
 }

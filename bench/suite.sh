@@ -217,6 +217,7 @@ peers=(--no-touch --reps 1 --sizes 100,1000,10000,100000,500000)
 [ "$smoke" ] && peers=(--no-touch --reps 1 --sizes 100)
 job bench/floor "$B/bench/floor" "${peers[@]}"
 job bench/floor "$B/bench/floor" --threads "${peers[@]}"
+job bench/floor "$B/bench/floor" --threads --handover "${few[@]}"
 job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 "$B/bench/pingpong" "${peers[@]}"
 job -a -notouch bench/pingpong "$B/bin/ckrun" -n 2 --ppn 2 "$B/bench/pingpong" "${peers[@]}"
 mpi 2 pingpong "${peers[@]}"
@@ -540,7 +541,7 @@ channel round trip, above 20 kB, over plain memcpy | channel-nodes | 20001-10000
 channel round trip in a node, over bare shared memory | channel-threads | 8-20000 | <= | 1.25 | floor-threads
 message round trip between processes, over the faster MPI | message-nodes | all | <= | 1.0 | mpi-openmpi mpi-mpich | floor bare shared memory is no faster
 the same, over Charm++ on UCX (published, scaled; data untouched) | message-nodes-notouch | all | <= | 0.5 | charm-ucx | floor-notouch one copy to and fro
-message round trip in a node, over Charm++ on threads (the same) | handover-threads-notouch | all | <= | 0.5 | charm-threads | floor-threads-notouch@100 a cache line to and fro
+message round trip in a node, over Charm++ on threads (the same) | handover-threads-notouch | all | <= | 0.5 | charm-threads | floor-handover-threads@0 bare C hands an object over by pointer
 entry call on the same PE, ns | local-hop | 0 | <= | 50 |
 the same, instructions | local-instructions | 0 | <= | 150 |
 message rate between nodes at 32 bytes, Mmsg/s | chare-rate-nodes | 32 | >= | 5 |
