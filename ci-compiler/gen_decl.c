@@ -103,7 +103,8 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* The arrays lie behind the struct; pointers into them are made anew where it arrives. */
+/* The arrays lie behind the struct; pointers into them are made anew where it arrives. From a PE of the
+ * same node they come right: then the line is not written to, and stays in both cores' caches. */
 static void message_fix(struct ci_out *o, const struct ci_message *x)
 {
 	int i = 0;
@@ -113,9 +114,11 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	if (x->n_var == 0)
 		ci_put(o, "\t(void)ck_m;\n");
 	for (const struct ci_field *f = x->fields; f != NULL; f = f->next) {
-		if (f->kind == CI_FIELD_VAR)
-			ci_put(o, "\tck_m->%s = (%s *)(void *)((char *)ck_m + "
-			       "ck_m->ck_off_[%d]);\n", f->name, f->type.text, i++);
+		if (f->kind != CI_FIELD_VAR)
+			continue;
+		ci_put(o, "\tif ((char *)ck_m->%s != (char *)ck_m + ck_m->ck_off_[%d])\n", f->name, i);
+		ci_put(o, "\t\tck_m->%s = (%s *)(void *)((char *)ck_m + ck_m->ck_off_[%d]);\n",
+		       f->name, f->type.text, i++);
 	}
 	ci_put(o, "}\n\n");
 }

@@ -248,8 +248,10 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 	if (!has_struct(e))
 		return;
 	ci_put(o, "\tck_a = (struct ck_args_%s_%s *)ck_m;\n", c->name, e->name);
-	ci_put(o, "\tmemset(ck_m, 0, %s);\n", b == NULL ? "sizeof *ck_a" :
-	       ci_fmt(o->ci, "ck_off_%s", b->name));
+	ci_put(o, "\tmemset(ck_m, 0, %s);\n", b ? "CkGen_align(sizeof *ck_a)" : "sizeof *ck_a");
+	if (b != NULL && is_placed(b))
+		ci_put(o, "\tCkGen_zero((char *)ck_m + CkGen_align(sizeof *ck_a),\n"
+		       "\t\t   ck_off_%s - CkGen_align(sizeof *ck_a));\n", b->name);
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
 		pack_value(o, q);
 	for (; b != NULL; b = next_block(b))
@@ -265,8 +267,8 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 	if (before != NULL) {
 		const char *b = before->name;
 
-		ci_put(o, "\tmemset((char *)ck_m + ck_off_%s + ck_bytes_%s, 0,\n"
-		       "\t       ck_off_%s - ck_off_%s - ck_bytes_%s);\n", b, b, n, b, b);
+		ci_put(o, "\tCkGen_zero((char *)ck_m + ck_off_%s + ck_bytes_%s,\n"
+		       "\t\t   ck_off_%s - ck_off_%s - ck_bytes_%s);\n", b, b, n, b, b);
 	}
 	if (is_pup(q)) {
 		ci_put(o, "\tCkGen_pupPack(%s, %s, sizeof(%s), %s,\n\t\t      (char *)ck_m + "
@@ -441,7 +443,8 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 {
 	const char *type = e->params->type.text;
 
-	ci_put(o, "\t%s *ck_b = (%s *)ck_m;\n\n\tck_message_%s(ck_b);\n", type, type, type);
+	ci_put(o, "\t%s *ck_b = (%s *)ck_m;\n\n\tCkGen_mayAnswer();\n\tck_message_%s(ck_b);\n", type,
+	       type, type);
 	handler_head(o, c, e);
 	ci_put(o, ", ck_b");
 	handler_tail(o, e);

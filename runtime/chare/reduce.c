@@ -35,30 +35,37 @@ static struct reduction *record_new(struct pe *pe)
 	return r;
 }
 
-void reduction_free(struct pe *pe, struct reduction *r)
+/* What few reductions have: it is not looked at piece by piece where there is none of it. */
+static __attribute__((noinline)) void free_extras(struct pe *pe, struct reduction *r)
 {
-	while (CSD_UNLIKELY(r->early != NULL)) {
+	while (r->early) {
 		struct cmi_msg *m = r->early;
 
 		r->early = m->next;
 		csd_msg_free(pe, m);
 	}
-	if (r->acc)
-		csd_msg_free(pe, &r->acc->head);
-	while (CSD_UNLIKELY(r->n_pieces > 0))
+	while (r->n_pieces > 0)
 		csd_msg_free(pe, &r->pieces[--r->n_pieces].env->head);
-	if (CSD_UNLIKELY(r->cap_pieces * sizeof *r->pieces > STASH_KEEP_BYTES)) {
+	if (r->cap_pieces * sizeof *r->pieces > STASH_KEEP_BYTES) {
 		free(r->pieces);
 		r->pieces = NULL;
 		r->cap_pieces = 0;
 	}
-	if (CSD_UNLIKELY(r->kept != NULL))
+	if (r->kept)
 		reduction_drop_kept(r);
-	if (CSD_UNLIKELY(r->cap_stash > STASH_KEEP_BYTES)) {
+	if (r->cap_stash > STASH_KEEP_BYTES) {
 		free(r->stash);
 		r->stash = NULL;
 		r->cap_stash = 0;
 	}
+}
+
+void reduction_free(struct pe *pe, struct reduction *r)
+{
+	if (CSD_UNLIKELY((uintptr_t)r->early | (uintptr_t)r->kept | r->cap_pieces | r->cap_stash))
+		free_extras(pe, r);
+	if (r->acc)
+		csd_msg_free(pe, &r->acc->head);
 	r->next = pe->ck->spare_reductions;
 	pe->ck->spare_reductions = r;
 }
@@ -132,14 +139,13 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 	r->count = count;
 	r->bytes = count * r->how->value_bytes;
 	r->cb = *cb;
-	r->exchanged = r->awaited = r->done = r->any = false;
-	r->stage = REDUCTION_WAITS;
-	r->n_children_in = 0;
-	r->n_in_order = r->n_stashed = 0;
 	r->n_local_in = 0;
-	r->local_done = false;
-	r->early = NULL;
 	r->acc = NULL;
+	r->early = NULL;
+	r->n_in_order = r->n_stashed = 0;
+	r->n_children_in = 0;
+	r->exchanged = r->awaited = r->done = r->any = r->local_done = false;
+	r->stage = REDUCTION_WAITS;
 	r->next = *at;
 	return *at = r;
 }

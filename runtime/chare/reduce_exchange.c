@@ -116,7 +116,7 @@ static void send_part(struct pe *pe, struct collection *c, struct reduction *r, 
 	env->entry = r->cb.entry;
 	env->spare = (uint8_t)stage;
 	if (r->any)
-		memcpy(part_values(env, r), values_of(r->acc), r->bytes);
+		CkGen_copy(part_values(env, r), values_of(r->acc), r->bytes);
 	else if (r->bytes)
 		env->flags = CK_ENV_EMPTY;
 	csd_send(pe, to, &env->head);
@@ -129,9 +129,8 @@ static void absorb(struct pe *pe, struct reduction *r, struct ck_env *env)
 		r->any = false; /* the result, which has our part in it */
 	if (!(env->flags & CK_ENV_EMPTY))
 		reduction_absorb(r, part_values(env, r), env->head.src_pe < pe->id);
-	/* Who gets the result mostly contributes again at once: a barrier of two processes takes
-	 * 0.14 instead of 0.18 us. */
-	csd_will_send(pe, env->head.src_pe);
+	/* Who gets the result mostly contributes again at once. */
+	csd_may_answer(pe);
 	part_free(pe, env);
 }
 

@@ -120,19 +120,20 @@ struct reduction {
 	uint64_t count;           /* 0 for messages */
 	size_t bytes;             /* of one contribution; 0 for messages */
 	CkCallback cb;
+	uint64_t n_missing;       /* contributions of this PE's elements */
+	/* reduction_open sets what follows to 0, side by side: a few wide stores. */
+	uint64_t n_local_in;      /* contributions of members here: of a section */
+	struct ck_env *acc;       /* ours: what is combined so far, as a message that can travel on */
+	struct cmi_msg *early;    /* ours: arrived before their turn */
+	uint64_t n_in_order, n_stashed; /* ordered contributions; those that came before their turn */
+	int n_children_in;        /* tree */
 	bool exchanged;           /* route */
 	bool awaited;             /* the result comes to elements of this PE */
 	bool done;                /* acc is the result; it waits for those before it */
 	bool any;                 /* acc holds something */
-	uint8_t stage;            /* exchange: which message comes next */
-	int n_children_in;        /* tree */
-	uint64_t n_local_in;      /* contributions of members here: of a section */
-	uint64_t n_missing;       /* contributions of this PE's elements */
 	bool local_done;          /* none is missing, and c->next_no says so */
-	struct ck_env *acc;       /* ours: what is combined so far, as a message that can travel on */
-	struct cmi_msg *early;    /* ours: arrived before their turn */
-	/* Ordered contributions that came before their turn. */
-	uint64_t n_in_order, n_stashed;
+	/* Up to here. */
+	uint8_t stage;            /* exchange: which message comes next */
 	char *stash;              /* n_slots flags, then a place for each element; kept when spare */
 	size_t cap_stash;
 	struct piece *pieces;     /* messages that wait to be merged; kept when spare */

@@ -13,6 +13,11 @@ enum {
 	 * buffers that have left the reader's own caches, 8 to 10 into such as it has just read, 2.4
 	 * where reader and writer share no cache at all. */
 	FAST = 10,
+	/* So much and more has mostly left the reader's own caches when it comes again, and the first 4 kB
+	 * tell at no cost: cmi_copy_bulk. Round trips of 500 kB took 0.8 to 1.1 of their time without, of
+	 * 2 MB 0.6 to 0.9 (AMD EPYC, both cores in one cache of 32 MB, 1 MB for each alone); 300 kB would
+	 * have taken 1.05 to 1.4. */
+	BULK = 384 * 1024,
 };
 
 /* cmi_copy_stream is for buffers that the reader still has in its caches. Where others came between,
@@ -22,9 +27,14 @@ enum {
  * 100 kB, where it is not, is 1 % longer for it. */
 void copy_large(struct copy_way *way, unsigned char *dst, const unsigned char *src, size_t n)
 {
-	bool try = way->n_large++ % TRY_EVERY == 0;
+	bool try;
 	uint64_t began;
 
+	if (n >= BULK) {
+		cmi_copy_bulk(dst, src, n);
+		return;
+	}
+	try = way->n_large++ % TRY_EVERY == 0;
 	if (!way->through && !try) {
 		cmi_copy_stream(dst, src, n);
 		return;

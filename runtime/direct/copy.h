@@ -22,17 +22,9 @@ struct copy_way {
 	uint32_t through;       /* 1: memcpy, which was fast last time */
 };
 
+/** Copy n >= CMI_COPY_MIN bytes that another core reads next, where cmi_copy_streams(). Neither end need
+ * be aligned. */
 void copy_large(struct copy_way *way, unsigned char *dst, const unsigned char *src, size_t n);
-
-/** Copy n bytes that another core reads next. Neither end need be aligned. */
-static inline void copy_to_other(struct copy_way *way, unsigned char *dst,
-				 const unsigned char *src, size_t n)
-{
-	if (__builtin_expect(n < CMI_COPY_MIN, 1))
-		memcpy(dst, src, n);
-	else
-		copy_large(way, dst, src, n);
-}
 
 /** Blocks of equal size at equal distances, in planes at equal distances:
  *

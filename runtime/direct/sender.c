@@ -444,8 +444,7 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 }
 
 /** The first n bytes of the data that `h` is bound to. */
-static inline void copy_out(struct pe *pe, const struct direct_handle *h, unsigned char *dst,
-			    size_t n)
+static inline void copy_out(const struct direct_handle *h, unsigned char *dst, size_t n)
 {
 	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
 
@@ -454,7 +453,7 @@ static inline void copy_out(struct pe *pe, const struct direct_handle *h, unsign
 	else if (h->here)
 		memcpy(dst, src, n);
 	else
-		copy_to_other(&pe->direct->copy_way, dst, src, n);
+		cmi_copy_shared(dst, src, n);
 }
 
 /** To another PE, from one piece: told ahead where caches are used. */
@@ -462,12 +461,12 @@ static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct
 						     unsigned char *dst, size_t n)
 {
 	const struct direct_sender *s = sender_at(pe->direct, h->sender);
+	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
 
 	if (cmi_copy_streams())
-		copy_out(pe, h, dst, n);
+		copy_large(&pe->direct->copy_way, dst, src, n);
 	else
-		ahead_copy(dst, (const unsigned char *)(uintptr_t)h->src, n, &s->line->written,
-			   direct_hot(s)->iteration);
+		ahead_copy(dst, src, n, &s->line->written, direct_hot(s)->iteration);
 }
 
 /** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
@@ -481,7 +480,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
 		copy_out_large(pe, h, dst, body);
 	else if (CSD_LIKELY(body))
-		copy_out(pe, h, dst, body);
+		copy_out(h, dst, body);
 	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
 	 * the word. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
@@ -547,7 +546,7 @@ static uint64_t begin(struct pe *pe, const char *call, const struct direct_handl
 	direct_hot(s)->iteration++;
 	pe->n_created++;
 	if (s->staging)
-		copy_out(pe, h, (unsigned char *)(uintptr_t)s->src, s->body);
+		copy_out(h, (unsigned char *)(uintptr_t)s->src, s->body);
 	return s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration)
 				     : last_word(pe, call, h);
 }

@@ -6,13 +6,12 @@
  * does when it has read what was there before, it must first give it up. Streaming stores do not
  * fetch; but they leave nothing in a cache, so the reader finds its data in memory.
  */
-#include "cmi.h"
+#include "machine_int.h"
 
 #include <string.h>
 
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
 #include <emmintrin.h>
-#include <time.h>
 
 enum {
 	/* So much at the end goes through the caches still, so that the writer does not wait for the
@@ -35,7 +34,7 @@ enum {
  * stores and rep movsb took 0.95 to 1.1. */
 bool cmi_copy_streams(void)
 {
-	return __builtin_cpu_is("amd");
+	return cmi_is_amd();
 }
 
 static inline void stream_line(unsigned char *dst, const unsigned char *src)
@@ -66,14 +65,6 @@ void cmi_copy_stream(void *dst, const void *src, size_t n)
 		memcpy(dst, src, n);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Into the memory of a message, which another core may have read last, or we, or nobody for long. With
  * cores in different caches 64 kB took 27 us when all went through them and 4.6 when none did; in one
  * cache 2.8 and 3.7, and there a reader on this core would lose more. So the first bytes tell; a look at
@@ -87,9 +78,9 @@ void cmi_copy_bulk(void *dst, const void *src, size_t n)
 		memcpy(dst, src, n);
 		return;
 	}
-	began = now_ns();
+	began = machine_now_ns();
 	memcpy(dst, src, PROBE_BYTES);
-	if (now_ns() - began > PROBE_BYTES / PROBE_FAST)
+	if (machine_now_ns() - began > PROBE_BYTES / PROBE_FAST)
 		stream((unsigned char *)dst + PROBE_BYTES, (const unsigned char *)src + PROBE_BYTES,
 		       n - PROBE_BYTES);
 	else

@@ -277,16 +277,8 @@ const char *cmi_name(const struct cmi *m)
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
 	m->src_pe = w->pe;
-	if (share_reaches(w->m->share, w->m->job.node_of[dst_pe]))
-		share_send(w, dst_pe, m);
-	else
+	if (!w->share || !share_send(w, dst_pe, m))
 		w->ops->send(w, dst_pe, m);
-}
-
-void cmi_will_send(struct cmi_pe *w, int dst_pe)
-{
-	if (share_reaches(w->m->share, w->m->job.node_of[dst_pe]))
-		share_will_send(w, dst_pe);
 }
 
 void cmi_flush(struct cmi_pe *w)
@@ -347,8 +339,8 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 	w->ops->release(w, m);
 }
 
-/* The longest sleep on a network's word alone. UCX 1.13 has lost a wake-up (ucx.c), and a job
- * that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
+/* The longest sleep on the word of others. UCX 1.13 has lost a wake-up (ucx.c), share_sleep_begin may,
+ * and a job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
 enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
@@ -361,7 +353,7 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
 		return;
-	if (fds[1].fd >= 0 && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
+	if ((fds[1].fd >= 0 || w->share) && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
 		timeout_us = NETWORK_NAP_US;
 	t.tv_sec = timeout_us / 1000000;
 	t.tv_nsec = timeout_us % 1000000 * 1000;

@@ -60,8 +60,9 @@ int share_pe_open(struct cmi *m, int local);
 void share_pe_close(struct cmi_pe *w);
 
 /* PE, as their namesakes in cmi.h. */
-void share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
-void share_will_send(struct cmi_pe *w, int dst_pe);
+
+/** False, and nothing done: that PE's node cannot be reached. */
+bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		  size_t bytes);
 int share_progress(struct cmi_pe *w);

@@ -223,6 +223,7 @@ struct pe {
 	uint64_t n_processed;              /* the same, handled */
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* channels polled: idling is bounded while > 0 */
+	struct pe *lone;                   /* who sent what came alone from this node; not ours */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
@@ -366,9 +367,19 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		csd_send_away(pe, dst_pe, m);
 }
 
-/** A hint: a message to that PE will be sent soon. Its inbox is fetched meanwhile, a line that
- * the other PE's core holds, so that the sending does not wait for it. */
-void csd_will_send(struct pe *pe, int dst_pe);
+/** A hint, a few dozen instructions before a message is sent, perhaps to the PE of this node that sent what
+ * is being handled: if that came alone, the PE looks at its inbox all the time, and the line is asked for.
+ * Earlier the PE would take it back before it is written to. Handing a message to and fro between threads
+ * takes 0.81 to 0.86 of its time without (AMD EPYC, 7 to 11 runs in turn). */
+static inline void csd_may_answer(struct pe *pe)
+{
+	struct pe *to = pe->lone;
+
+	if (!to)
+		return;
+	pe->lone = NULL;
+	cmi_own_line(&to->inbox);
+}
 
 /** csd_send to this PE itself, of a message without any flags whose `route` is complete:
  * csd_send without its questions. */

@@ -38,13 +38,10 @@ struct flow_handled {
 
 enum { FLOW_HANDLER = 0 };
 
-static struct csd_peer *peer_of(struct pe *pe, int other)
+static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
-	struct csd_peer *p = pe->peers[other];
+	struct csd_peer *p = calloc(1, sizeof *p);
 
-	if (CSD_LIKELY(p != NULL))
-		return p;
-	p = calloc(1, sizeof *p);
 	if (!p)
 		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
@@ -52,6 +49,13 @@ static struct csd_peer *peer_of(struct pe *pe, int other)
 
 	p->budget = bytes ? strtoull(bytes, NULL, 0) : FLOW_DEFAULT_BYTES;
 	return pe->peers[other] = p;
+}
+
+static inline struct csd_peer *peer_of(struct pe *pe, int other)
+{
+	struct csd_peer *p = pe->peers[other];
+
+	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
 }
 
 /* A message larger than the budget goes when (nearly) nothing else is under way: up to a

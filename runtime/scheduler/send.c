@@ -25,6 +25,25 @@ static void inbox_push(struct pe *to, struct cmi_msg *m)
 		cmi_wake(to->wire);
 }
 
+/* NULL when that PE is not of this node. */
+static struct pe *pe_of_node(const struct pe *pe, int other)
+{
+	unsigned local = (unsigned)(other - pe->node->job->my_first_pe);
+
+	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
+}
+
+/* One that comes alone is often answered: csd_may_answer. On Intel the inbox of who sent it is fetched at
+ * once: handing a message to and fro took 0.88 of its time without, round trips of 8 and 100 bytes 0.96 and
+ * 0.87 (Xeon, 11 runs in turn). On AMD (EPYC, both cores in one cache) that made some 100 bytes take 1.0 and
+ * others 1.35. */
+static void came_alone(struct pe *pe, int src_pe)
+{
+	pe->lone = pe_of_node(pe, src_pe);
+	if (pe->lone && !cmi_is_amd())
+		__builtin_prefetch(&pe->lone->inbox);
+}
+
 /* Move what other PEs of this node have sent into the run queue. Bounded by what was there
  * at one moment. Acquire: pairs with inbox_push. */
 int inbox_take_slow(struct pe *pe)
@@ -40,6 +59,9 @@ int inbox_take_slow(struct pe *pe)
 		in_order = m;
 		m = next;
 	}
+	pe->lone = NULL;
+	if (in_order && !in_order->next)
+		came_alone(pe, in_order->src_pe);
 	while (in_order) {
 		struct cmi_msg *next = in_order->next;
 
@@ -50,22 +72,12 @@ int inbox_take_slow(struct pe *pe)
 	return n;
 }
 
-void csd_will_send(struct pe *pe, int dst_pe)
-{
-	unsigned local = (unsigned)(dst_pe - pe->node->job->my_first_pe);
-
-	if (local < (unsigned)pe->node->job->my_n_pes)
-		__builtin_prefetch(&pe->node->pes[local]->inbox, 1);
-	else
-		cmi_will_send(pe->wire, dst_pe);
-}
-
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
-	unsigned local = (unsigned)(dst_pe - pe->node->job->my_first_pe);
+	struct pe *to = pe_of_node(pe, dst_pe);
 
-	if (local < (unsigned)pe->node->job->my_n_pes)
-		inbox_push(pe->node->pes[local], m);
+	if (to)
+		inbox_push(to, m);
 	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
 		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->leaving(pe, dst_pe, m) : m);
 	else

@@ -58,7 +58,10 @@ static void a_copy_to_another_core_moves_all_and_nothing_else(void **state)
 
 		refill();
 		way.through = i & 1;
-		copy_to_other(&way, dst + to, src + from, n);
+		if (n < CMI_COPY_MIN)
+			cmi_copy_shared(dst + to, src + from, n);
+		else
+			copy_large(&way, dst + to, src + from, n);
 		assert_memory_equal(dst + to, src + from, n);
 		check_guards(to, n);
 		if (n < CMI_COPY_MIN)
