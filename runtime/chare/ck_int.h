@@ -237,6 +237,7 @@ struct ck_extra {
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
+	bool builds_branch;       /* of a nodegroup: its constructor runs */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
 	struct pup_block *unpacked; /* of the running handler's parameters (pup.c) */
 	struct collection *last;  /* found most recently, at first `none` */

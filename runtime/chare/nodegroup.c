@@ -11,6 +11,7 @@
  */
 #include "reduce_int.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct nodegroup {
 	struct csd_gate birth, exclusive;
 	/* NULL before the constructor has run. Release and acquire hand the branch over. */
 	_Atomic(struct ck_obj *) obj;
+	atomic_bool begun;          /* the constructor: see grown */
 	struct msg_fifo waiting;    /* [when]: touched behind the exclusive gate only */
 	struct nodegroup *chain;
 };
@@ -271,15 +273,32 @@ void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
 	set_type(&g->coll, type);
 	obj->coll = &g->coll;
 	obj->index.v[0] = pe->node->job->node;
+	/* Relaxed: who looks because of what the constructor sends has that message's order. */
+	atomic_store_explicit(&g->begun, true, memory_order_relaxed);
+	pe->ck->builds_branch = true;
 	deliver_new(pe, obj, env);
+	pe->ck->builds_branch = false;
 	atomic_store_explicit(&g->obj, obj, memory_order_release);
 	csd_gate_open(pe, &g->birth);
+}
+
+/* What a constructor sends may be answered to another PE of the node before it has returned; that PE
+ * must find a branch, and a whole one. So it waits: a constructor is a handler and ends. One that
+ * builds a branch itself does not, or two could wait for each other. */
+static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
+{
+	struct ck_obj *obj;
+
+	while (!(obj = atomic_load_explicit(&g->obj, memory_order_acquire)) &&
+	       atomic_load_explicit(&g->begun, memory_order_relaxed) && !pe->ck->builds_branch)
+		sched_yield();
+	return obj;
 }
 
 void *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	struct nodegroup *g = find(pe->node->ck, e->id);
-	struct ck_obj *obj = g ? atomic_load_explicit(&g->obj, memory_order_acquire) : NULL;
+	struct ck_obj *obj = g ? grown(pe, g) : NULL;
 
 	if (!obj || g->coll.type != type || e->index.v[0] != pe->node->job->node)
 		return NULL;

@@ -16,7 +16,7 @@ struct Own {
 	int *x;
 };
 
-enum { MOST_PES = 64, PRIOS = 20 };
+enum { MOST_PES = 64, PRIOS = 20, LOOKS = 100000 };
 
 struct Main { int phase, n_immediate, n_prios, n_sums; };
 enum { LENT = 300 };
@@ -29,6 +29,7 @@ struct Branch {
 	int square;
 };
 struct Child { int maker, n; };
+struct Unready { bool whole; };
 struct Caller { int unused; };
 
 static void enter(Branch *self)
@@ -276,6 +277,32 @@ void Child_on_call(Child *self, int maker, int i)
 	CHECK_EQ(self->n++, i);
 }
 
+/* ---- a branch that is looked for because of what its constructor sent -------------------------- */
+
+static atomic_bool looked; /* some PE of this node, or is about to */
+
+/* Whoever answers meets a constructor that has not returned. Bounded, since a message may also come late. */
+void Unready_on_new(Unready *self)
+{
+	int node = CkMyNode(), n = CkNodeSize(node), first = CkNodeFirst(node);
+
+	CHECK(!Unready_ckLocalBranch(Unready_thisProxy(self)));
+	Caller_find(Caller_at(callers, first + (CkMyPe() - first + 1) % n), Unready_thisProxy(self));
+	for (int i = 0; n > 1 && i < LOOKS && !atomic_load(&looked); i++)
+		sched_yield();
+	self->whole = true;
+}
+
+void Caller_on_find(Caller *self, CProxy_Unready u)
+{
+	Unready *here;
+
+	(void)self;
+	atomic_store(&looked, true);
+	here = Unready_ckLocalBranch(u);
+	CHECK(here && here->whole);
+}
+
 /* The branch is one and the same for all PEs of a node. */
 void Caller_on_look(Caller *self, uint64_t address, int node)
 {
@@ -313,6 +340,7 @@ void Main_on_next(Main *self)
 	case 0:
 		Caller_look_all(callers, (uint64_t)(uintptr_t)b, CkMyNode());
 		Branch_block_all(branches);
+		Unready_ckNew();
 		for (int i = 0; i < LENT; i++)
 			lent[i] = i * 2;
 		for (int node = 0; node < CkNumNodes(); node++) {
