@@ -7,8 +7,10 @@
 #include "../scheduler/csd.h"
 
 enum {
-	/* One of so many tries memcpy. */
+	/* One of so many tries memcpy; and while it is used, one of so many is timed: two looks at the clock at
+	 * each put made round trips of 30 kB 3 % longer. */
 	TRY_EVERY = 64,
+	LOOK_EVERY = 8,
 	/* Bytes per nanosecond from which on memcpy is the better way. 64 kB went at 11 to 30 into
 	 * buffers that have left the reader's own caches, 8 to 10 into such as it has just read, 2.4
 	 * where reader and writer share no cache at all. */
@@ -27,16 +29,19 @@ enum {
  * 100 kB, where it is not, is 1 % longer for it. */
 void copy_large(struct copy_way *way, unsigned char *dst, const unsigned char *src, size_t n)
 {
-	bool try;
+	bool timed;
 	uint64_t began;
 
 	if (n >= BULK) {
 		cmi_copy_bulk(dst, src, n);
 		return;
 	}
-	try = way->n_large++ % TRY_EVERY == 0;
-	if (!way->through && !try) {
-		cmi_copy_stream(dst, src, n);
+	timed = way->n_large++ % (way->through ? LOOK_EVERY : TRY_EVERY) == 0;
+	if (!timed) {
+		if (way->through)
+			memcpy(dst, src, n);
+		else
+			cmi_copy_stream(dst, src, n);
 		return;
 	}
 	began = csd_now_ns();

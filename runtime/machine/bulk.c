@@ -72,14 +72,17 @@ void cmi_copy_stream(void *dst, const void *src, size_t n)
  * two caches, as before in one. */
 void cmi_copy_bulk(void *dst, const void *src, size_t n)
 {
+	size_t probe = PROBE_BYTES;
 	uint64_t began;
 
 	if (!cmi_copy_streams()) {
 		memcpy(dst, src, n);
 		return;
 	}
+	/* Of a memcpy of so many bytes, if it knows, gcc makes `rep movsq`, which is slower. */
+	__asm__("" : "+r"(probe));
 	began = machine_now_ns();
-	memcpy(dst, src, PROBE_BYTES);
+	memcpy(dst, src, probe);
 	if (machine_now_ns() - began > PROBE_BYTES / PROBE_FAST)
 		stream((unsigned char *)dst + PROBE_BYTES, (const unsigned char *)src + PROBE_BYTES,
 		       n - PROBE_BYTES);
