@@ -18,6 +18,10 @@
  *                                       then its address stored into the other's word, whose reader
  *                                       looks at the head; two lines cross, one after the other,
  *                                       whatever the object's size; also with --threads
+ *     build/bench/floor --best          processes          floor-best     <bytes> <microseconds>
+ *                                       the fastest of the ways of ways.h to copy, memcpy among
+ *                                       them: round the caches; in chunks that the reader, who is
+ *                                       told of each, fetches while the next is being copied
  *     build/bench/floor --memcpy        both sides in one thread: the work without the wire
  *     also: --sizes a,b,c  --reps n  --no-pin
  *
@@ -27,10 +31,10 @@
  * The sides are pinned to the first two CPUs of the affinity mask; where these are two threads of
  * one core, choose others: taskset -c 0,2 build/bench/floor.
  *
- * Limits: one copy in one block. Above about 10 kB a pipeline of chunks can be some 30 % faster,
- * when the receiver happens to be waiting.
+ * Limits: one copy in one block, but for --best.
  */
 #include "bench.h"
+#include "ways.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -56,11 +60,19 @@ struct ball {
 	_Alignas(64) uint64_t trip;
 };
 
+/* How much of a payload is there: see ways.h. */
+struct told {
+	_Alignas(64) _Atomic uint64_t word;
+};
+
 struct floor {
 	struct bench_options opt;
 	struct bench_cpus cpus;
 	enum mode mode;
 	enum what what;
+	bool best;
+	const struct way *way;
+	struct told *told; /* [2], shared; told[s] is written by the other side */
 	struct ball *ball; /* shared; of the side that has its address, at first of side 0 */
 	void *inbox[2]; /* shared; inbox[s] is written by the other side and read by side s */
 	/* of the run that goes on: */
@@ -74,6 +86,8 @@ struct side {
 	struct bench_payload source; /* private                             */
 	struct bench_payload inbox;  /* read here, written by the other end */
 	struct bench_payload outbox; /* the other end's inbox               */
+	const struct way *way;
+	struct told *told_here, *told_there;
 	void *area;
 	bool touch;
 	pid_t peer;
@@ -84,6 +98,9 @@ static void side_init(struct side *s, const struct floor *f, int which)
 	s->area = bench_alloc(bench_area_bytes(f->bytes));
 	s->touch = f->opt.touch;
 	s->peer = 0;
+	s->way = f->way;
+	s->told_here = &f->told[which];
+	s->told_there = &f->told[!which];
 	bench_payload_init(&s->source, s->area, f->bytes);
 	/* The inboxes hold stamp 0 since before the peer was started; only their layout is wanted,
 	 * and computing it from a private copy leaves the shared words alone. */
@@ -105,7 +122,11 @@ static void side_send(struct side *s, uint64_t stamp)
 {
 	if (s->touch)
 		bench_refresh(&s->source, stamp);
-	memcpy(s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t));
+	if (s->way == ways)
+		memcpy(s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t));
+	else
+		way_copy(s->way, s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t),
+			 &s->told_there->word, stamp);
 	/* release, pairs with the acquire in side_receive: whoever sees this stamp sees the copy */
 	__atomic_store_n(bench_last(&s->outbox), stamp, __ATOMIC_RELEASE);
 }
@@ -125,13 +146,18 @@ static void check_peer(const struct side *s)
 
 static void side_receive(struct side *s, uint64_t stamp)
 {
+	uint32_t fetched = 0;
+
 	/* acquire, pairs with the release in side_send; the answer that follows is in turn the
 	 * permission to overwrite this inbox, because the sender acquires it before it copies
 	 * again */
 	for (unsigned looks = 1; __atomic_load_n(bench_last(&s->inbox), __ATOMIC_ACQUIRE) != stamp;
-	     looks++)
+	     looks++) {
+		if (s->way->chunk)
+			way_fetch(s->inbox.start, &fetched, &s->told_here->word, stamp);
 		if (looks % LOOKS_BETWEEN_CHECKS == 0)
 			check_peer(s);
+	}
 	if (s->touch && !bench_arrived_whole(&s->inbox, stamp)) {
 		fprintf(stderr, "floor: %zu bytes, trip %llu: stale words in the payload\n",
 			s->inbox.bytes, (unsigned long long)stamp);
@@ -295,16 +321,15 @@ static double ping_process(struct floor *f, long timed)
 	return us;
 }
 
-/* A bench_run_fn. Each run has a peer of its own, so that nothing must be agreed on while it
- * runs. */
-static double run(void *context, size_t bytes, long iterations)
+/* Each run has a peer of its own, so that nothing must be agreed on while it runs. */
+static double run_way(struct floor *f, size_t bytes, long iterations)
 {
-	struct floor *f = context;
 	struct bench_payload empty;
 
 	f->bytes = bytes = f->what == PAYLOADS ? bytes : WORD_BYTES;
 	f->trips = iterations + iterations / 8 + 1;
 	/* plain stores: no peer exists yet, and starting one orders them */
+	memset(f->told, 0, 2 * sizeof *f->told);
 	bench_payload_init(&empty, f->inbox[0], bytes);
 	bench_payload_init(&empty, f->inbox[1], bytes);
 	switch (f->mode) {
@@ -315,6 +340,23 @@ static double run(void *context, size_t bytes, long iterations)
 	default:
 		return ping_process(f, iterations);
 	}
+}
+
+/* A bench_run_fn. */
+static double run(void *context, size_t bytes, long iterations)
+{
+	struct floor *f = context;
+	double us, least;
+
+	f->way = ways;
+	least = run_way(f, bytes, iterations);
+	for (int i = 1; f->best && i < N_WAYS; i++) {
+		f->way = &ways[i];
+		us = run_way(f, bytes, iterations);
+		if (us < least)
+			least = us;
+	}
+	return least;
 }
 
 static void *map_shared(size_t bytes)
@@ -332,6 +374,7 @@ static void parse(struct floor *f, int argc, char **argv)
 	bench_options_init(&f->opt);
 	f->mode = MODE_PROCESSES;
 	f->what = PAYLOADS;
+	f->best = false;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--threads")) {
 			f->mode = MODE_THREADS;
@@ -339,11 +382,13 @@ static void parse(struct floor *f, int argc, char **argv)
 			f->what = BARRIERS;
 		} else if (!strcmp(argv[i], "--handover")) {
 			f->what = HANDOVERS;
+		} else if (!strcmp(argv[i], "--best")) {
+			f->best = true;
 		} else if (!strcmp(argv[i], "--memcpy")) {
 			f->mode = MODE_MEMCPY;
 		} else if (!bench_option(&f->opt, argc, argv, &i)) {
 			fprintf(stderr,
-				"usage: %s [--threads|--memcpy] [--barrier|--handover] [--no-touch] "
+				"usage: %s [--threads|--memcpy] [--barrier|--handover|--best] [--no-touch] "
 				"[--sizes a,b,c] [--reps n] [--no-pin]\n",
 				argv[0]);
 			exit(2);
@@ -369,6 +414,7 @@ int main(int argc, char **argv)
 		bench_pin(&f.cpus, 0);
 	if (f.mode == MODE_MEMCPY)
 		f.what = PAYLOADS;
+	f.best = f.best && f.what == PAYLOADS && f.mode != MODE_MEMCPY;
 	if (f.what != PAYLOADS) {
 		f.opt.bytes[0] = 0;
 		f.opt.nsizes = 1;
@@ -376,7 +422,9 @@ int main(int argc, char **argv)
 	f.inbox[0] = map_shared(bench_area_bytes(bench_largest(&f.opt) + WORD_BYTES));
 	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt) + WORD_BYTES));
 	f.ball = map_shared(sizeof *f.ball);
-	snprintf(name, sizeof name, "%s%s", names[f.what][f.mode], f.opt.touch ? "" : "-notouch");
+	f.told = map_shared(2 * sizeof *f.told);
+	snprintf(name, sizeof name, "%s%s%s", names[f.what][f.mode], f.best ? "-best" : "",
+		 f.opt.touch ? "" : "-notouch");
 	bench_sweep(&f.opt, name, run, &f);
 	return 0;
 }

@@ -198,15 +198,16 @@ launcher() {
 
 # ---- the groups ------------------------------------------------------------------------------
 
-once=(--reps 1) few=(--reps 1)
+once=(--reps 1) few=(--reps 1) large=(--reps 1 --sizes 30000,40000,70000,100000,500000)
 if [ "$smoke" ]; then
-	once=(--smoke) few=(--reps 1 --sizes 8,1000)
+	once=(--smoke) few=(--reps 1 --sizes 8,1000) large=(--reps 1 --sizes 30000)
 fi
 
 # What a ball costs there and back, by size; touched, and as the peers' published figures are.
 group roundtrip
 job bench/floor "$B/bench/floor" "${few[@]}"
 job bench/floor "$B/bench/floor" --threads "${few[@]}"
+job bench/floor "$B/bench/floor" --best "${large[@]}"
 ck_both pingpong "${few[@]}"
 mpi 2 pingpong "${few[@]}"
 mpi 2 pingpong --put "${few[@]}"
@@ -432,6 +433,7 @@ charm() {
 pairs() {
 	cat <<'PAIRS'
 channel-nodes floor
+floor-best floor
 message-nodes floor
 channel-threads floor-threads
 message-threads floor-threads
@@ -537,7 +539,7 @@ PAIRS
 targets() {
 	cat <<'TARGETS'
 channel round trip, up to 20 kB, over bare shared memory | channel-nodes | 8-20000 | <= | 1.25 | floor
-channel round trip, above 20 kB, over plain memcpy | channel-nodes | 20001-1000000000 | <= | 1.0 | floor
+channel round trip, above 20 kB, over plain memcpy | channel-nodes | 20001-1000000000 | <= | 1.0 | floor | floor-best no way of bare C to copy is faster
 channel round trip in a node, over bare shared memory | channel-threads | 8-20000 | <= | 1.25 | floor-threads
 message round trip between processes, over the faster MPI | message-nodes | all | <= | 1.0 | mpi-openmpi mpi-mpich | floor bare shared memory is no faster
 the same, over Charm++ on UCX (published, scaled; data untouched) | message-nodes-notouch | all | <= | 0.5 | charm-ucx | floor-notouch one copy to and fro
