@@ -392,12 +392,15 @@ esac
 job bench/growth sh bench/growth.sh "${sizes[@]}" "$B"
 run_group 1
 
-# No speed: naive and memcpy must be caught, the others must not tear.
+# No speed: naive and memcpy must be caught, the others must not tear. Of 10^6 puts by memcpy between cores of
+# one cache 0 to 11 were caught (AMD EPYC), and none of the few in a smoke test.
 group torn
-for path in memory rma message naive memcpy; do
+for path in memory rma message; do
 	ck torn --path $path --puts $([ "$smoke" ] && echo 10000 || echo 1000000)
 done
-[ "$smoke" ] && programs=("${programs[@]:0:3}") # too few puts to catch the wrong ones
+for path in naive memcpy; do
+	[ "$smoke" ] || ck torn --path $path --puts 10000000
+done
 run_group 1
 
 # ---- what it says ----------------------------------------------------------------------------
