@@ -297,12 +297,11 @@ static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
 
 void *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
-	struct nodegroup *g = find(pe->node->ck, e->id);
+	bool here = e->index.v[0] == pe->node->job->node;
+	struct nodegroup *g = here ? find(pe->node->ck, e->id) : NULL;
 	struct ck_obj *obj = g ? grown(pe, g) : NULL;
 
-	if (!obj || g->coll.type != type || e->index.v[0] != pe->node->job->node)
-		return NULL;
-	return self_of(obj);
+	return obj && g->coll.type == type ? self_of(obj) : NULL;
 }
 
 /* ---- reductions: one contribution per node -------------------------------------------------------------- */
