@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ways.h: ways to copy many bytes that another core reads next, in bare C: what runtime/direct and
- * runtime/machine/bulk.c choose from.
+ * runtime/machine/bulk.c choose from. Not their code on purpose, but for single instructions: a bound must
+ * not become worse with what it bounds, or it would hide the loss.
  */
 #ifndef BENCH_WAYS_H
 #define BENCH_WAYS_H
@@ -15,7 +16,9 @@
 #include <emmintrin.h>
 #endif
 
-enum { WAY_LINE = 64, WAY_STREAM_TAIL = 8192, WAY_LINES_PER_LOOK = 256 };
+#include "../runtime/machine/cmi.h"
+
+enum { WAY_STREAM_TAIL = 8192, WAY_LINES_PER_LOOK = 256 };
 
 struct way {
 	size_t chunk;  /* bytes after which the reader is told, who fetches them meanwhile; 0: never */
@@ -32,25 +35,14 @@ static const struct way ways[] = {
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
-static inline void way_own(const unsigned char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += WAY_LINE) {
-#if defined(__x86_64__)
-		__asm__ volatile("prefetchw %0" : : "m"(p[i]));
-#else
-		__builtin_prefetch(p + i, 1);
-#endif
-	}
-}
-
 static inline void way_stream(unsigned char *dst, const unsigned char *src, size_t n)
 {
 #if defined(__SSE2__)
-	size_t i = -(uintptr_t)dst % WAY_LINE;
+	size_t i = -(uintptr_t)dst % CMI_LINE;
 
 	memcpy(dst, src, i);
-	for (; n - i >= WAY_STREAM_TAIL; i += WAY_LINE)
-		for (size_t k = i; k < i + WAY_LINE; k += 16)
+	for (; n - i >= WAY_STREAM_TAIL; i += CMI_LINE)
+		for (size_t k = i; k < i + CMI_LINE; k += 16)
 			_mm_stream_si128((__m128i *)(void *)(dst + k),
 					 _mm_loadu_si128((const __m128i *)(const void *)(src + k)));
 	memcpy(dst + i, src + i, n - i);
@@ -66,7 +58,7 @@ static inline void way_copy(const struct way *w, unsigned char *dst, const unsig
 {
 	size_t at = 0;
 
-	if (w->stream && n > WAY_STREAM_TAIL + WAY_LINE) {
+	if (w->stream && n > WAY_STREAM_TAIL + CMI_LINE) {
 		way_stream(dst, src, n);
 		return;
 	}
@@ -74,10 +66,10 @@ static inline void way_copy(const struct way *w, unsigned char *dst, const unsig
 		size_t next = n - at - w->chunk;
 
 		if (w->own)
-			way_own(dst + at + w->chunk, next < w->chunk ? next : w->chunk);
+			cmi_own_lines(dst + at + w->chunk, next < w->chunk ? next : w->chunk);
 		memcpy(dst + at, src + at, w->chunk);
 		/* release: what is fetched early is fetched as it will be; relaxed would do */
-		atomic_store_explicit(told, stamp << 32 | (at + w->chunk) / WAY_LINE,
+		atomic_store_explicit(told, stamp << 32 | (at + w->chunk) / CMI_LINE,
 				      memory_order_release);
 	}
 	memcpy(dst + at, src + at, n - at);
@@ -96,7 +88,7 @@ static inline void way_fetch(const unsigned char *buf, uint32_t *fetched, const 
 	if (end > (uint32_t)word)
 		end = (uint32_t)word;
 	for (; *fetched < end; ++*fetched)
-		__builtin_prefetch(buf + (size_t)*fetched * WAY_LINE);
+		__builtin_prefetch(buf + (size_t)*fetched * CMI_LINE);
 }
 
 #endif
