@@ -30,7 +30,7 @@ CONTEXT_SYMS := jump_fcontext make_fcontext
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
-LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c))
+LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 LIB      := $(B)/libchard.a
@@ -104,7 +104,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
 $(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reduce/reducers.o: OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)

@@ -9,9 +9,14 @@
  * (`readonly M *m`) the number of its bytes and those, at a multiple of 16, packed if its type says
  * how. Each node makes a message of its own of them, which lives as long as the job.
  */
-#include "ck_int.h"
+#include "readonly.h"
 
 #include <string.h>
+
+enum { H_READONLY };
+
+/* Checked mode: what the variables were when they were sealed. */
+static uint64_t *sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
 
 typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
 
@@ -143,8 +148,8 @@ static void seal(struct node *node)
 {
 	if (!node->check)
 		return;
-	node->ck->readonly_hash = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
-	for_each(NULL, node->ck, hash, &node->ck->readonly_hash);
+	*sealed(node) = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
+	for_each(NULL, node->ck, hash, sealed(node));
 }
 
 void readonly_send(struct pe *pe)
@@ -154,7 +159,7 @@ void readonly_send(struct pe *pe)
 
 	for_each(pe, ck, to_travel, NULL);
 	for_each(pe, ck, measure, &bytes);
-	struct ck_env *env = env_new(pe, ck->h_readonly, bytes);
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_READONLY, H_READONLY), bytes);
 	struct payload to = { payload_of(env), payload_of(env) };
 
 	for_each(pe, ck, pack, &to);
@@ -165,7 +170,7 @@ void readonly_send(struct pe *pe)
 	seal(pe->node);
 }
 
-void readonly_arrived(struct pe *pe, struct cmi_msg *m)
+static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct payload from = { payload_of(env), payload_of(env) };
@@ -180,15 +185,32 @@ void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
-/* Checked mode, at the end of the node: nobody may have written a sealed variable. */
-void readonly_check(struct node *node)
+void readonly_await(struct pe *pe)
 {
-	uint64_t was = node->ck->readonly_hash;
+	csd_wait_for(pe, ck_handler(pe, PART_READONLY, H_READONLY));
+}
+
+/* Checked mode: nobody may have written a sealed variable. */
+static void readonly_node_stop(struct node *node)
+{
+	uint64_t was = *sealed(node);
 
 	if (!node->check || !was)
 		return;
 	seal(node);
-	if (node->ck->readonly_hash != was)
+	if (*sealed(node) != was)
 		csd_abort(NULL, "node %d: a readonly variable was written after the main chare's "
 			  "constructor returned; only there may they be set", node->job->node);
 }
+
+static const struct ck_handler handlers[] = {
+	[H_READONLY] = { "ck.readonly", readonly_arrived, false },
+};
+
+const struct ck_part readonly_part = {
+	.name = "readonly",
+	.node_bytes = sizeof(uint64_t),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.node_stop = readonly_node_stop,
+};

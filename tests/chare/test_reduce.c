@@ -15,7 +15,7 @@
 #include "chare_layer.h"
 #include "check_run.h"
 #include "ckgen.h"
-#include "reduce_int.h"
+#include "../../runtime/chare/reduce/reduce_int.h"
 
 enum { ROUNDS = 60, ELEMENTS_MOST = 30 };
 /* What the k-th reduction is. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.c: what message.h says. */
+#include "message.h"
+
+#include <stdio.h>
+
+struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
+{
+	struct ck_env *env =
+		(struct ck_env *)csd_msg_alloc(pe, sizeof(struct ck_env) + payload_bytes);
+
+	env->head.handler = (uint16_t)handler;
+	env->call = 0;
+	env->refs_and_refnum = 1; /* plain: nobody else knows it */
+	return env;
+}
+
+struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
+{
+	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+
+	atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
+	return copy;
+}
+
+void env_unref(struct pe *pe, struct ck_env *env)
+{
+	/* The only holder needs no atomic step; acquire pairs with the release of those who
+	 * let go before, so their reads of the message are over. */
+	if (atomic_load_explicit(&env->refs, memory_order_acquire) == 1 ||
+	    atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
+		csd_msg_free(pe, &env->head);
+}
+
+void bcast_forward_from(struct pe *pe, struct ck_env *env, int root)
+{
+	if (env->flags & CK_ENV_FORWARDED)
+		return;
+	int n = csd_tree_n_children(pe, root);
+
+	for (int i = 0; i < n; i++)
+		csd_send(pe, csd_tree_child(pe, root, i), csd_msg_copy(pe, &env->head));
+	env->flags |= CK_ENV_FORWARDED;
+}
+
+void bcast_forward(struct pe *pe, struct ck_env *env)
+{
+	bcast_forward_from(pe, env, env->root);
+}
+
+const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len)
+{
+	bool known = entry >= 0 && entry < type->n_entries;
+
+	snprintf(buf, len, "%s::%s", type->name, known ? type->entries[entry].name : "?");
+	return buf;
+}

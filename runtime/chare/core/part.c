@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * part.c: the parts' tables put together on a node: state, handlers, and what is looked up by kind,
+ * by attribute and by event.
+ */
+#include "parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Noreturn static void claimed_twice(const struct ck_part *p, const char *what, int number)
+{
+	csd_abort(NULL, "internal: part %s: %s %d has two owners", p->name, what, number);
+}
+
+static void add_handlers(struct node *node, const struct ck_part *p, int number)
+{
+	struct ck_node *ck = node->ck;
+
+	for (int i = 0; i < p->n_handlers; i++) {
+		int h = csd_register(node, p->handlers[i].name, p->handlers[i].fn);
+
+		if (!i)
+			ck->first_handler[number] = (uint16_t)h;
+		if (p->handlers[i].apart)
+			csd_order_apart(node, h);
+	}
+}
+
+static void add_callbacks(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_callbacks; i++) {
+		const struct ck_callback_kind *k = &p->callbacks[i];
+
+		if (k->kind >= CK_CALLBACK_KINDS || ck->callbacks[k->kind])
+			claimed_twice(p, "callback", k->kind);
+		ck->callbacks[k->kind] = k;
+	}
+}
+
+static void add_attributes(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_attributes; i++) {
+		const struct ck_attribute *a = &p->attributes[i];
+		struct ck_takers *t = &ck->takers[a->stage];
+
+		if (t->n == CK_MAX_TAKERS || (t->flags & a->flag))
+			claimed_twice(p, "attribute", (int)a->flag);
+		t->of[t->n++] = a;
+		t->flags |= a->flag;
+	}
+}
+
+static void add_kinds(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_kinds; i++) {
+		if (ck->kinds[p->kinds[i].kind])
+			claimed_twice(p, "kind of chare", (int)p->kinds[i].kind);
+		ck->kinds[p->kinds[i].kind] = &p->kinds[i];
+	}
+}
+
+typedef void (*watch_fn)(struct pe *pe, struct ck_obj *obj);
+
+/* `list` ends with NULL. */
+static void add_watcher(const struct ck_part *p, watch_fn *list, watch_fn fn)
+{
+	int n = 0;
+
+	if (!fn)
+		return;
+	while (list[n])
+		n++;
+	if (n == CK_MAX_WATCHERS)
+		claimed_twice(p, "watcher", n);
+	list[n] = fn;
+}
+
+static void add_roles(struct ck_node *ck, const struct ck_part *p)
+{
+	if ((p->seek && ck->seek) || (p->behind && ck->behind))
+		claimed_twice(p, "role", 0);
+	if (p->seek)
+		ck->seek = p->seek;
+	if (p->behind)
+		ck->behind = p->behind;
+}
+
+static int part_start(struct node *node, const struct ck_part *p, int number)
+{
+	struct ck_node *ck = node->ck;
+	int err = 0;
+
+	ck->state[number] = calloc(1, p->node_bytes ? p->node_bytes : 1);
+	if (!ck->state[number])
+		return -ENOMEM;
+	if (p->node_start)
+		err = p->node_start(node);
+	if (err == CK_PART_OFF)
+		return 0;
+	ck->parts[number] = p;
+	ck->coll_bytes += CkGen_align(p->coll_bytes);
+	add_handlers(node, p, number);
+	add_callbacks(ck, p);
+	add_attributes(ck, p);
+	add_kinds(ck, p);
+	add_watcher(p, ck->created, p->watch.created);
+	add_watcher(p, ck->destroyed, p->watch.destroyed);
+	add_roles(ck, p);
+	return err;
+}
+
+int parts_node_start(struct node *node, const struct ck_part *const list[CK_PARTS])
+{
+	int err = 0;
+
+	for (int i = 0; i < CK_PARTS && !err; i++)
+		if (list[i])
+			err = part_start(node, list[i], i);
+	return err;
+}
+
+void parts_node_stop(struct node *node)
+{
+	struct ck_node *ck = node->ck;
+
+	for (int i = CK_PARTS; i-- > 0;) {
+		if (ck->parts[i] && ck->parts[i]->node_stop)
+			ck->parts[i]->node_stop(node);
+		free(ck->state[i]);
+	}
+}
+
+void parts_pe_start(struct pe *pe)
+{
+	const struct ck_node *ck = pe->node->ck;
+
+	for (int i = 0; i < CK_PARTS; i++) {
+		if (!ck->parts[i])
+			continue;
+		/* Lines of its own, because other PEs' state lies beside it otherwise. */
+		size_t bytes = ck->parts[i]->pe_bytes + CSD_CACHE_LINE;
+
+		pe->ck->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));
+		if (!pe->ck->state[i])
+			csd_abort(pe, "no memory for the chare layer");
+		memset(pe->ck->state[i], 0, ck->parts[i]->pe_bytes);
+		if (ck->parts[i]->pe_start)
+			ck->parts[i]->pe_start(pe);
+	}
+}
+
+void parts_pe_stop(struct pe *pe)
+{
+	const struct ck_node *ck = pe->node->ck;
+
+	for (int i = CK_PARTS; i-- > 0;) {
+		if (ck->parts[i] && ck->parts[i]->pe_stop)
+			ck->parts[i]->pe_stop(pe);
+		free(pe->ck->state[i]);
+		pe->ck->state[i] = NULL;
+	}
+}

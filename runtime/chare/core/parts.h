@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parts.h: the life of all parts, for layer.c, which has the list. */
+#ifndef CK_PARTS_H
+#define CK_PARTS_H
+
+#include "state.h"
+
+/** `list` by number, NULL where there is none; parts start in that order and stop in reverse. */
+int parts_node_start(struct node *node, const struct ck_part *const list[CK_PARTS]);
+void parts_node_stop(struct node *node);
+void parts_pe_start(struct pe *pe);
+void parts_pe_stop(struct pe *pe);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * params.h: the room params/: what a call carries besides plain bytes.
+ *
+ * Owns     whose a user's message is (owner.c, checked mode), its packed form (pack.c), nocopy arrays
+ *          (ncpy.c), objects of pup functions (pup.c), priorities and other options (options.c).
+ * Called   by the rooms above, on the PE that sends or runs the call.
+ * Calls    core/.
+ */
+#ifndef CK_PARAMS_H
+#define CK_PARAMS_H
+
+#include "../core/core.h"
+
+enum { PART_OWNER = 2 };
+extern const struct ck_part owner_part;
+
+/* ---- owner.c: whose a user's message is, in checked mode ---------------------------------------- */
+
+enum owner {
+	OWNER_UNKNOWN = 0,
+	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
+	OWNER_SENT,               /* given away */
+	OWNER_HANDLER,            /* the runtime's; lent to a handler */
+	OWNER_NOBODY,             /* freed */
+	OWNER_WHEN,               /* also unchecked: a `when` has it, and others within (sdag.c) */
+};
+void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
+void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
+void owner_check_free(struct pe *pe, struct ck_env *env);
+/** Free it, in checked mode after a rest. */
+void owner_free(struct pe *pe, struct ck_env *env);
+struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
+
+/** A `when` has the message while something else runs; *holder holds its payload's envelope, and is
+ * set to NULL when the program gives the message away or frees it. */
+static inline void owner_lend(struct ck_env *env, void **holder)
+{
+	env->head.mark = OWNER_WHEN;
+	env->holder = holder;
+}
+static inline void owner_let_go(struct ck_env *env)
+{
+	if (CSD_LIKELY(env->head.mark != OWNER_WHEN))
+		return;
+	*env->holder = NULL;
+	env->head.mark = OWNER_PROGRAM;
+}
+
+/* ---- pack.c: messages that the program packs itself ------------------------------------------------ */
+
+struct ck_env *message_pack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
+struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
+/** In the form that may leave the node, for one PE; they take the message. */
+struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
+/** The same for several, or where it is not known yet for whom. */
+struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+/** The scheduler's: a message with CMI_F_HERE is about to leave the node. */
+struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m);
+
+/* ---- ncpy.c: nocopy arrays ---------------------------------------------------------------------------- */
+
+struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
+/** Before the handler: what was lent to this process can be read here. */
+void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+/** Behind it: the caller may have its memory back. */
+void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+
+/* ---- pup.c ---------------------------------------------------------------------------------------------- */
+
+/** Free what was unpacked for the running handler; all, or what came after `until`. */
+void pup_forget(struct pe *pe);
+void pup_forget_until(struct pe *pe, struct pup_block *until);
+
+/* ---- options.c -------------------------------------------------------------------------------------------- */
+
+/** What the entry and the caller ask for; takes the message. `flags` are those of its last journey. */
+struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
+			     uint8_t flags, const CkEntryOptions *o);
+
+#endif

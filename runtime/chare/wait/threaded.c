@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * threaded.c: [threaded] entry methods: handlers on stacks of their own, which may wait. Such a
+ * handler starts at once when its call is delivered; when it waits, the PE goes on with other
+ * messages, also of the same element. Its message lives until it has ended. What runs on a PE
+ * (struct ck_running) is exchanged with each switch of stacks, so that each thread has its own.
+ */
+#include "../scheduler/cth.h"
+#include "wait_int.h"
+
+#include <string.h>
+
+struct kept_running {
+	struct ck_running now;
+	bool shared;
+	struct pup_block *unpacked;
+};
+_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
+	       "a thread has room for it");
+
+/* Between two stacks: what waits for a condition may have to be looked at again. */
+void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct kept_running theirs, ours;
+
+	memset(&ours, 0, sizeof ours);
+	ours.now = pe->ck->now;
+	ours.shared = pe->ck->shared;
+	ours.unpacked = pe->ck->unpacked;
+	memcpy(&theirs, state, sizeof theirs);
+	memcpy(state, &ours, sizeof ours);
+	pe->ck->now = theirs.now;
+	pe->ck->shared = theirs.shared;
+	pe->ck->unpacked = theirs.unpacked;
+	if (ours.now.obj && ours.now.obj->extra)
+		when_test_soon(pe, ours.now.obj);
+}
+
+/* ---- a thread's life ----------------------------------------------------------------------------- */
+
+/* On the stack of whoever starts the thread: gone when the thread waits. */
+struct start {
+	struct pe *pe;
+	struct ck_obj *obj;
+	struct ck_env *env;
+	bool shared;
+};
+
+/* A nodegroup's branch belongs to no PE, and lives as long as the job. */
+bool thread_is_counted(const struct ck_obj *obj)
+{
+	return obj->coll->type->kind != CKGEN_NODEGROUP;
+}
+
+void thread_ended(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = extra_of(pe, obj);
+
+	if (--x->n_threads == 0 && x->end) {
+		x->end(pe, obj);
+		return;
+	}
+	when_test_soon(pe, obj);
+	extra_trim(pe, x);
+}
+
+static void thread_body(void *arg)
+{
+	const struct start s = *(const struct start *)arg;
+
+	const CkGenEntry *e = &s.obj->coll->entries[s.env->entry];
+	const bool special = env_is_special(s.pe, s.env);
+
+	s.pe->ck->shared = s.shared;
+	run_entry(s.pe, s.obj, s.env);
+	s.pe->ck->shared = false;
+	call_ended(s.pe, e, s.env, special, s.shared);
+	if (s.shared)
+		env_unref(s.pe, s.env);
+	if (thread_is_counted(s.obj))
+		thread_ended(s.pe, s.obj);
+}
+
+/* The thread is one more holder of a shared message. */
+bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+	struct start s = { pe, obj, env, shared };
+
+	if (shared)
+		/* Relaxed: our caller holds one already, so it cannot reach 0 meanwhile. */
+		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+	if (thread_is_counted(obj))
+		extra_make(pe, obj)->n_threads++;
+	CthResume(CthCreate(thread_body, &s, e->stack_bytes));
+	return true;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct kept_running r;
+
+	memcpy(&r, state, sizeof r);
+	if (r.now.obj && r.now.env)
+		env_unref(pe, r.now.env);
+	pe->ck->unpacked = r.unpacked;
+	pup_forget(pe);
+}
+
+void threads_drop(struct pe *pe)
+{
+	csd_each_thread(pe, drop_thread);
+}
