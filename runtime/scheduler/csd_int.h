@@ -3,7 +3,7 @@
 #ifndef CSD_INT_H
 #define CSD_INT_H
 
-#include "csd.h"
+#include "pe.h"
 
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool, int local);
