@@ -5,6 +5,17 @@
 
 #include "pe.h"
 
+/** The PE of a function that is called without one; `what` names the function to a caller on a
+ * thread that is none. */
+static inline struct pe *pe_here(const char *what)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "%s was called on a thread that is no PE", what);
+	return pe;
+}
+
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_take_returns_slow(struct pe *pe);
