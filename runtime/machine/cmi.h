@@ -105,7 +105,6 @@ struct cmi_job {
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
 struct cmi_options {
 	int n_pes;                /* PEs of this node, >= 1 */
-	const char *bind;         /* "core", "socket", "none"; NULL = core */
 	bool verbose;
 	struct cmi_loop_net *net; /* loopback: join this net of several nodes; NULL = from the environment */
 	int loop_rank;            /* with net: this node's rank in it */
@@ -142,7 +141,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	__attribute__((warn_unused_result));
 
 /** Open local PE `local`'s wire; called on that PE's thread, once, before cmi_connect.
- * Also binds the calling thread as --bind asks; not in a loopback net. */
+ * Also binds the calling thread to processors as CK_BIND asks; not in a loopback net. */
 int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	__attribute__((warn_unused_result));
 

@@ -8,6 +8,8 @@
  */
 #include "machine_int.h"
 
+#include "cmi_env.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -114,10 +116,10 @@ static uint64_t hash_inode(uint64_t h, const char *path)
  * shared-memory transports look at. The name tells containers apart that share both. */
 static uint64_t host_id(const char *name)
 {
-	const char *text = getenv("CK_HOST_ID");
+	const char *text = cmi_env_text("CK_HOST_ID");
 	uint64_t h = 0xcbf29ce484222325u;
 
-	if (text && *text)
+	if (text)
 		return hash_more(h, text, strlen(text));
 	h = hash_file(h, "/proc/sys/kernel/random/boot_id");
 	h = hash_inode(h, "/proc/self/ns/ipc");
