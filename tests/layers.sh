@@ -10,24 +10,24 @@ folders="runtime ci-compiler launcher examples bench tests"
 # folder: headers of other folders that it may include. Its own it may always.
 table='
 runtime/machine:
-runtime/scheduler:  cmi.h
-runtime/chare:      csd.h cth.h cmi.h
-runtime/direct:     csd.h cmi.h
+runtime/scheduler:  cmi*.h msg_stack.h
+runtime/chare:      csd.h pe.h cth.h cmi.h
+runtime/direct:     csd.h pe.h cmi.h
 runtime:            chare_layer.h ckgen.h direct_layer.h csd.h
 ci-compiler:
 launcher:
 examples:           ck.h
 examples/*:         ck.h ckdirect.h cth.h args.h random.h
-bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
+bench:              ck.h ckdirect.h csd.h pe.h cth.h cmi.h direct_layer.h
 bench/mpi:          bench.h plan.h stream.h crowd.h pingack.h keys.h
-tests:              csd.h cmi.h
+tests:              csd.h pe.h cmi.h
 tests/programs*:    ck.h ckdirect.h csd.h cth.h tests/programs/check.h
 tests/ci:           ck.h ckgen.h ckdirect.h ci-compiler/*
 tests/launcher:     boot.h
 tests/machine:      check_run.h runtime/machine/*
-tests/scheduler:    check_run.h csd.h cmi.h runtime/scheduler/*
-tests/chare:        check_run.h csd.h cmi.h ck.h ckgen.h chare_layer.h runtime/chare/*
-tests/direct:       check_run.h csd.h cmi.h ckdirect.h direct_layer.h runtime/direct/*
+tests/scheduler:    check_run.h csd.h pe.h cmi.h runtime/scheduler/*
+tests/chare:        check_run.h csd.h pe.h cmi.h ck.h ckgen.h chare_layer.h runtime/chare/*
+tests/direct:       check_run.h csd.h pe.h cmi.h ckdirect.h direct_layer.h runtime/direct/*
 '
 # System headers that one folder alone knows.
 only='
