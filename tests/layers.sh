@@ -119,7 +119,7 @@ self_test() {
 	plant runtime/chare/send.c '"../direct/ckdirect.h"'
 	plant runtime/direct/channel.c '"ck.h"'
 	plant runtime/machine/loop.c '"../scheduler/csd.h"'
-	plant runtime/scheduler/send.c '"../machine/machine_int.h"'
+	plant runtime/scheduler/inbox.c '"../machine/machine_int.h"'
 	plant runtime/scheduler/loop.c '<ucp/api/ucp.h>'
 	plant runtime/chare/layer.c '<hwloc.h>'
 	plant examples/hello/hello.c '"ck_int.h"'

@@ -27,8 +27,7 @@ void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_take_returns_slow(struct pe *pe);
 static inline void msg_pool_take_returns(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	if (CSD_UNLIKELY(atomic_load_explicit(&pe->returns, memory_order_relaxed) != NULL))
+	if (CSD_UNLIKELY(msg_stack_any(&pe->returns)))
 		msg_pool_take_returns_slow(pe);
 }
 
@@ -69,12 +68,11 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 }
 void msgq_random_end_delays(struct msgq_random *r);
 
-/* send.c */
+/* inbox.c */
 int inbox_take_slow(struct pe *pe);
 static inline int inbox_take(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	struct cmi_msg *m = atomic_load_explicit(&pe->inbox, memory_order_relaxed);
+	const struct cmi_msg *m = msg_stack_local_top(&pe->inbox);
 
 	if (CSD_LIKELY(!m))
 		return 0;

@@ -2,7 +2,7 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack like that of a PE. Whoever wants a message takes `taken`
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken`
  * with one exchange, turns the inbox round into the queue, pops one message and lets go: nobody
  * waits for `taken`, because a PE that does not get it has other work or comes back. So one PE at
  * a time touches the queue, and what one sender sent comes out in order.
@@ -61,18 +61,14 @@ static void wake(struct pe *pe, int64_t k)
 
 /* ---- pushing -------------------------------------------------------------------------------- */
 
-/* The successful exchange releases the message to the acquire exchange in turn_round. It is
- * counted before it is there, so that the count is never too low; who finds nothing comes back. */
+/* The message is counted before it is there, so that the count is never too low; a PE that then
+ * finds nothing comes back. */
 static void push(struct pe *pe, struct cmi_msg *m)
 {
 	struct csd_node_queue *q = &pe->node->queue;
-	struct cmi_msg *head = atomic_load_explicit(&q->inbox, memory_order_relaxed);
 
 	atomic_fetch_add_explicit(&q->n, 1, memory_order_seq_cst);
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&q->inbox, &head, m, memory_order_release,
-							memory_order_relaxed));
+	msg_stack_local_push(&q->inbox, m);
 	wake(pe, 1);
 }
 
@@ -134,18 +130,12 @@ static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 	return n;
 }
 
-/* Acquire: pairs with push. An opened gate is no message; returns how many became ready by such. */
+/* The inbox into the queue. An opened gate is no message; returns how many became ready by such. */
 static int64_t turn_round(struct csd_node_queue *q)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&q->inbox, NULL, memory_order_acquire);
-	struct cmi_msg *in_order = NULL;
+	struct cmi_msg *in_order = msg_stack_local_take_in_order(&q->inbox);
 	int64_t n = 0;
 
-	for (struct cmi_msg *next; m; m = next) {
-		next = m->next;
-		m->next = in_order;
-		in_order = m;
-	}
 	for (struct cmi_msg *next; in_order; in_order = next) {
 		next = in_order->next;
 		if (in_order->handler == CSD_GATE_OPENS)

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.c: messages to other PEs. Within a node a message is handed over by pointer through
- * the target's inbox: a stack that any PE pushes to with one compare-and-swap and that the
- * owner empties with one exchange and turns round, so that each sender's messages come out
- * in the order in which they went in. There is no ABA: nothing is popped singly.
- * To other nodes: flow.c, then the machine.
+ * inbox.c: messages to other PEs. Within a node a message is handed over by pointer through the
+ * target's inbox, a stack (msg_stack.h) that any PE pushes to and that the owner empties at once and
+ * turns round, so that each sender's messages come out in the order in which they went in. Messages
+ * to other nodes go through flow.c to the machine.
  */
 #include "csd_int.h"
 
-/* The successful exchange is seq_cst: it pairs with the acquire exchange in inbox_take (the
- * message's bytes are there when the owner sees the pointer), and with the load of
- * `sleeping` after it forms the store/load half of the handshake in idle.c: either we see
- * that the owner sleeps, or it sees our message before it sleeps. */
+/* The push and the load of `sleeping` are seq_cst and pair with nap in idle.c: either we see that
+ * the owner sleeps, or it sees our message before it sleeps. */
 static void inbox_push(struct pe *to, struct cmi_msg *m)
 {
-	struct cmi_msg *head = atomic_load_explicit(&to->inbox, memory_order_relaxed);
-
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&to->inbox, &head, m,
-							memory_order_seq_cst,
-							memory_order_relaxed));
+	msg_stack_local_push(&to->inbox, m);
 	if (CSD_UNLIKELY(atomic_load_explicit(&to->sleeping, memory_order_seq_cst)))
 		cmi_wake(to->wire);
 }
@@ -42,20 +33,12 @@ static void came_alone(struct pe *pe, int src_pe)
 }
 
 /* Move what other PEs of this node have sent into the run queue. Bounded by what was there
- * at one moment. Acquire: pairs with inbox_push. */
+ * at one moment. */
 int inbox_take_slow(struct pe *pe)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&pe->inbox, NULL, memory_order_acquire);
-	struct cmi_msg *in_order = NULL;
+	struct cmi_msg *in_order = msg_stack_local_take_in_order(&pe->inbox);
 	int n = 0;
 
-	while (m) {
-		struct cmi_msg *next = m->next;
-
-		m->next = in_order;
-		in_order = m;
-		m = next;
-	}
 	pe->lone = NULL;
 	if (in_order && !in_order->next)
 		came_alone(pe, in_order->src_pe);
