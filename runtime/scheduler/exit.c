@@ -55,7 +55,7 @@ static void tell_children(struct pe *pe, int code, enum exit_kind kind)
 		send_exit(pe, csd_tree_child(pe, 0, i), code, kind);
 }
 
-static void stop(struct pe *pe, int code)
+static void stop_loop(struct pe *pe, int code)
 {
 	if (pe->stop)
 		return;
@@ -72,11 +72,11 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 	case EXIT_ASK:
 		if (!pe->stop)
 			note_code(pe->node, e.code);
-		stop(pe, e.code);
+		stop_loop(pe, e.code);
 		break;
 	case EXIT_STOP:
 		note_code(pe->node, e.code);
-		stop(pe, e.code);
+		stop_loop(pe, e.code);
 		break;
 	case EXIT_ACK:
 		pe->exit_acks++;
@@ -101,7 +101,7 @@ static void subtree_stopped(struct pe *pe)
 }
 
 /* Nobody handles it any more; but its sender's exit messages may wait for the credit. */
-static void drop(struct pe *pe, struct cmi_msg *m)
+static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE)
 		flow_consumed(pe, m->src_pe, m->size);
@@ -122,7 +122,7 @@ void exit_drain(struct pe *pe)
 			if (m->handler <= EXIT_HANDLER) /* or a credit, which lets ours go */
 				loop_dispatch(pe, m);
 			else
-				drop(pe, m);
+				drop_arrived(pe, m);
 		}
 		msg_pool_take_returns(pe);
 	}

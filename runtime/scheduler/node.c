@@ -153,7 +153,7 @@ static void pe_serve(struct pe *pe)
 	flow_fini(pe);
 }
 
-static int join(struct node *node)
+static int join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
@@ -170,7 +170,7 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? join(node) : 0))
+	if (!stage_ok(node, main_thread ? join_job(node) : 0))
 		return;
 	pe_serve(pe);
 	/* Now nobody of this node frees a message any more: what is ours has come home. */

@@ -51,7 +51,7 @@ static void wake_one(struct pe *pe)
 /* Up to `k` PEs, after `n` has been raised. Raising it and this load pair with those in idle.c's
  * nap, all seq_cst: either we see that somebody sleeps, or it sees that there is something and
  * does not. */
-static void wake(struct pe *pe, int64_t k)
+static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
 		return;
@@ -63,13 +63,13 @@ static void wake(struct pe *pe, int64_t k)
 
 /* The message is counted before it is there, so that the count is never too low; a PE that then
  * finds nothing comes back. */
-static void push(struct pe *pe, struct cmi_msg *m)
+static void push_to_node(struct pe *pe, struct cmi_msg *m)
 {
 	struct csd_node_queue *q = &pe->node->queue;
 
 	atomic_fetch_add_explicit(&q->n, 1, memory_order_seq_cst);
 	msg_stack_local_push(&q->inbox, m);
-	wake(pe, 1);
+	wake_sleepers(pe, 1);
 }
 
 void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
@@ -77,7 +77,7 @@ void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
 		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
 			  m->handler, pe->node->n_handlers);
-	push(pe, m);
+	push_to_node(pe, m);
 }
 
 /* The wire that a node's messages from one PE go to: always the same, which keeps their order. */
@@ -96,7 +96,7 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 	if (!(m->flags & CMI_F_SYSTEM))
 		pe->n_created++;
 	if (node == job->node)
-		push(pe, m);
+		push_to_node(pe, m);
 	else
 		flow_send(pe, first + local_wire(pe->id, n), m);
 }
@@ -183,7 +183,7 @@ static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 		flow_consumed_for(pe, pe->node->job->my_first_pe + wire, src_pe, bytes);
 }
 
-static void handle(struct pe *pe, struct cmi_msg *m)
+static void handle_one(struct pe *pe, struct cmi_msg *m)
 {
 	uint8_t flags = m->flags;
 	int src_pe = m->src_pe;
@@ -213,9 +213,9 @@ int node_queue_run_slow(struct pe *pe)
 	n -= m != NULL;
 	if (n)
 		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
-	wake(pe, n);
+	wake_sleepers(pe, n);
 	if (m)
-		handle(pe, m);
+		handle_one(pe, m);
 	return m != NULL;
 }
 
@@ -239,12 +239,12 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
  * at a time, because only who went through a gate opens it. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
-	push(pe, &g->opens);
+	push_to_node(pe, &g->opens);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-static void drop(struct pe *pe, struct msg_fifo *f)
+static void drop_all(struct pe *pe, struct msg_fifo *f)
 {
 	while (f->head)
 		csd_msg_free(pe, msg_fifo_pop(f));
@@ -261,11 +261,11 @@ void node_queue_drop(struct pe *pe)
 	turn_round(q);
 	if (q->queue.random)
 		msgq_random_end_delays(q->queue.random);
-	drop(pe, &q->ready);
+	drop_all(pe, &q->ready);
 	while ((m = next_queued(q)))
 		csd_msg_free(pe, m);
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
-		drop(pe, &g->waiting);
+		drop_all(pe, &g->waiting);
 	let_go(q);
 }
 
