@@ -10,7 +10,7 @@ folders="runtime ci-compiler launcher examples bench tests"
 # folder: headers of other folders that it may include. Its own it may always.
 table='
 runtime/machine:
-runtime/scheduler:  cmi*.h msg_stack.h
+runtime/scheduler:  cmi*.h clock.h msg_stack.h
 runtime/chare:      csd.h pe.h cth.h cmi.h
 runtime/direct:     csd.h pe.h cmi.h
 runtime:            chare_layer.h ckgen.h direct_layer.h csd.h

@@ -68,7 +68,20 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 }
 void msgq_random_end_delays(struct msgq_random *r);
 
+/** That PE if it is of this node, else NULL. */
+static inline struct pe *pe_of_node(const struct pe *pe, int other)
+{
+	unsigned local = (unsigned)(other - pe->node->job->my_first_pe);
+
+	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
+}
+
+/* abort.c */
+void pe_describe(const struct pe *pe, char *buf, size_t len); /* async-signal-safe */
+_Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m);
+
 /* inbox.c */
+void inbox_push(struct pe *to, struct cmi_msg *m);
 int inbox_take_slow(struct pe *pe);
 static inline int inbox_take(struct pe *pe)
 {
@@ -102,7 +115,7 @@ void flow_register(struct node *node);
 void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes);
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
 void flow_fini(struct pe *pe);
 
 /* timers.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exit.c: the ends of a job. By force: csd_abort. In good order, over the tree of PE 0:
+ * exit.c: the end of a job in good order, over the tree of PE 0 (by force: abort.c):
  *
  *   ask    any PE -> PE 0       somebody wants to end the job
  *   stop   PE 0 -> all          leave the loop after the current handler
@@ -13,8 +13,6 @@
 #include "csd_int.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum exit_kind { EXIT_ASK, EXIT_STOP, EXIT_ACK, EXIT_LEAVE };
 
@@ -139,22 +137,4 @@ void exit_register(struct node *node)
 {
 	if (csd_register(node, "csd.exit", exit_arrived) != EXIT_HANDLER)
 		csd_abort(NULL, "internal: the exit handler must be the second");
-}
-
-_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
-{
-	char why[1024], what[512], at[160] = "";
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof what, fmt, ap);
-	va_end(ap);
-	if (pe && pe->node->up.describe)
-		pe->node->up.describe(pe, at, sizeof at);
-	if (pe)
-		snprintf(why, sizeof why, "chard: PE %d (node %d)%s%s: %s", pe->id,
-			 pe->node->job ? pe->node->job->node : 0, at[0] ? " in " : "", at, what);
-	else
-		snprintf(why, sizeof why, "chard: %s", what);
-	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
 }

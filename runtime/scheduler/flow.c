@@ -95,16 +95,17 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	cmi_send(pe->wire, src_pe, &c->head);
 }
 
-/* A message that PE `by` of this node received was handled here. */
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes)
+/* A message that `by`, another PE of this node, received was handled here. */
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 {
 	struct flow_handled *h = (struct flow_handled *)csd_msg_alloc(pe, sizeof *h);
 
 	h->head.handler = (uint16_t)pe->node->h_handled;
 	h->head.flags = CMI_F_SYSTEM;
+	h->head.src_pe = pe->id;
 	h->bytes = bytes;
 	h->src_pe = src_pe;
-	csd_send(pe, by, &h->head);
+	inbox_push(by, &h->head);
 }
 
 static void handled_arrived(struct pe *pe, struct cmi_msg *m)

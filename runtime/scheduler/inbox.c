@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inbox.c: messages to other PEs. Within a node a message is handed over by pointer through the
+ * inbox.c: messages between the PEs of a node. A message is handed over by pointer through the
  * target's inbox, a stack (msg_stack.h) that any PE pushes to and that the owner empties at once and
- * turns round, so that each sender's messages come out in the order in which they went in. Messages
- * to other nodes go through flow.c to the machine.
+ * turns round, so that each sender's messages come out in the order in which they went in.
  */
 #include "csd_int.h"
 
 /* The push and the load of `sleeping` are seq_cst and pair with nap in idle.c: either we see that
  * the owner sleeps, or it sees our message before it sleeps. */
-static void inbox_push(struct pe *to, struct cmi_msg *m)
+void inbox_push(struct pe *to, struct cmi_msg *m)
 {
 	msg_stack_local_push(&to->inbox, m);
 	if (CSD_UNLIKELY(atomic_load_explicit(&to->sleeping, memory_order_seq_cst)))
 		cmi_wake(to->wire);
-}
-
-/* NULL when that PE is not of this node. */
-static struct pe *pe_of_node(const struct pe *pe, int other)
-{
-	unsigned local = (unsigned)(other - pe->node->job->my_first_pe);
-
-	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
 }
 
 /* One that comes alone is often answered: csd_may_answer. */
@@ -50,17 +41,4 @@ int inbox_take_slow(struct pe *pe)
 		n++;
 	}
 	return n;
-}
-
-void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
-{
-	struct pe *to = pe_of_node(pe, dst_pe);
-
-	if (to)
-		inbox_push(to, m);
-	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
-		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
-	else
-		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
-			  pe->node->job->n_pes - 1);
 }

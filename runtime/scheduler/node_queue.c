@@ -75,8 +75,7 @@ static void push_to_node(struct pe *pe, struct cmi_msg *m)
 void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
-			  m->handler, pe->node->n_handlers);
+		abort_no_handler(pe, m);
 	push_to_node(pe, m);
 }
 
@@ -180,7 +179,7 @@ static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	if (wire == pe->local)
 		flow_consumed(pe, src_pe, bytes);
 	else
-		flow_consumed_for(pe, pe->node->job->my_first_pe + wire, src_pe, bytes);
+		flow_consumed_for(pe, pe->node->pes[wire], src_pe, bytes);
 }
 
 static void handle_one(struct pe *pe, struct cmi_msg *m)
