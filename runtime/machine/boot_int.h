@@ -8,7 +8,9 @@
 #define BOOT_INT_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "boot.h"
+#include "boot_table.h"
 
 /* Longest text one put may carry. Slurm announces 1024 for the value but cuts the whole
  * request line there and then never answers; 768 leaves room for the words around it. */
@@ -16,22 +18,6 @@ enum { BOOT_TEXT_MAX = 768 };
 
 /* Longest wire key: 32 for the caller's key, the rest ".rank.chunk". MPICH allows 64. */
 enum { BOOT_WIRE_KEY_MAX = 63 };
-
-/** Texts by key. Append-only, sorted when it is searched: entries come in bulk, and the
- * searches follow in bulk. Owns its strings. */
-struct boot_table {
-	struct boot_entry {
-		char *key;
-		char *text;
-	} *entries;
-	size_t n, cap;
-	bool sorted;
-};
-
-int boot_table_add(struct boot_table *t, const char *key, const char *text);
-const char *boot_table_find(struct boot_table *t, const char *key);
-/** Frees all; the table is empty afterwards. */
-void boot_table_fini(struct boot_table *t);
 
 /** A wire client. All but abort run on the main thread. */
 struct boot_ops {

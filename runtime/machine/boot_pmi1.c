@@ -21,6 +21,7 @@
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +69,7 @@ static int64_t now_ms(void)
 static int lose(struct pmi1 *p, int rc, const char *what)
 {
 	if (!p->broken && what)
-		fprintf(stderr, "chard: node %d: the launcher's connection failed: %s\n",
-			p->base.rank, what);
+		machine_say("node %d: the launcher's connection failed: %s", p->base.rank, what);
 	p->broken = true;
 	return rc;
 }

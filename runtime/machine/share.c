@@ -14,10 +14,7 @@
  * (48 bits); 0, which is a share_head, is none. References are the names of messages on a stack
  * (msg_stack.h).
  */
-#include "machine_int.h"
-#include "clock.h"
-#include "msg_stack.h"
-#include "ring.h"
+#include "share.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +25,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "fault.h"
+#include "machine_int.h"
+#include "msg_local.h"
+#include "msg_stack.h"
+#include "ring.h"
+#include "say.h"
 
 enum {
 	LINE = 64,
@@ -549,7 +554,7 @@ static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct c
 {
 	struct cmi_msg *copy = w->m->client.msg_alloc(w->owner, m->size);
 
-	machine_fill(copy, m, m->size);
+	msg_local_fill(copy, m, m->size);
 	w->m->client.msg_free(w->owner, m);
 	return copy;
 }
