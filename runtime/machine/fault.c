@@ -36,7 +36,7 @@ static struct cmi *fault_machine;
 static void (*fault_whoami)(char *buf, size_t len);
 static void (*fault_explain)(const void *at, char *buf, size_t len);
 
-static void write_all(const char *text)
+static void write_stderr(const char *text)
 {
 	size_t left = strlen(text);
 
@@ -69,7 +69,7 @@ static void backtrace_print(unw_context_t *context, int flags)
 		else
 			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
 				 (unsigned long)offset);
-		write_all(line);
+		write_stderr(line);
 		if (unw_step(&cursor) <= 0)
 			return;
 	}
@@ -103,9 +103,9 @@ void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 	unw_context_t context;
 
 	be_the_one(m, code);
-	write_all(why);
+	write_stderr(why);
 	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
-		write_all("\n");
+		write_stderr("\n");
 	if (backtrace && unw_getcontext(&context) == 0)
 		backtrace_print(&context, 0);
 	end_job(m, code);
@@ -158,7 +158,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	else
 		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
 			 signal_text(sig), info->si_addr);
-	write_all(line);
+	write_stderr(line);
 	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
 	end_job(fault_machine, 128 + sig);
 }

@@ -66,7 +66,7 @@ static bool share_wanted(void)
 
 /** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
  * one thread may open all nodes. */
-static int join(struct cmi *m)
+static int join_job(struct cmi *m)
 {
 	int rc;
 
@@ -101,7 +101,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	mem_arena_init(&m->arena);
 	rc = copy_options(m, o);
 	if (!rc)
-		rc = join(m);
+		rc = join_job(m);
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {

@@ -296,8 +296,8 @@ static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uin
 	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
 }
 
-static ucs_status_t on_message(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
+				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_msg head, *m;
@@ -355,8 +355,8 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 	late_push(l);
 }
 
-static ucs_status_t on_put(void *arg, const void *header, size_t header_len, void *data,
-			   size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
+				   size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_put_wire wire = {.src_pe = -1};
@@ -400,8 +400,8 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
  * of its own first, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w)
 {
-	if (set_handler(w, AM_MESSAGE, on_message) != UCS_OK ||
-	    set_handler(w, AM_PUT, on_put) != UCS_OK)
+	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
+	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK)
 		return -EIO;
 	return 0;
 }
