@@ -118,7 +118,7 @@ self_test() {
 	cd "$dir" || exit 1
 	plant runtime/chare/send.c '"../direct/ckdirect.h"'
 	plant runtime/direct/channel.c '"ck.h"'
-	plant runtime/machine/loop.c '"../scheduler/csd.h"'
+	plant runtime/machine/loopback.c '"../scheduler/csd.h"'
 	plant runtime/scheduler/inbox.c '"../machine/machine_int.h"'
 	plant runtime/scheduler/loop.c '<ucp/api/ucp.h>'
 	plant runtime/chare/layer.c '<hwloc.h>'

@@ -14,10 +14,7 @@
  * (48 bits); 0, which is a share_head, is none. References are the names of messages on a stack
  * (msg_stack.h).
  */
-#include "machine_int.h"
-#include "clock.h"
-#include "msg_stack.h"
-#include "ring.h"
+#include "share.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +25,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "fault.h"
+#include "machine_int.h"
+#include "msg_local.h"
+#include "msg_stack.h"
+#include "ring.h"
+#include "say.h"
 
 enum {
 	LINE = 64,
@@ -141,7 +146,7 @@ static uint64_t ref_of(const struct share *s, const void *p)
 	return at / s->segment << OFFSET_BITS | at % s->segment;
 }
 
-static struct cmi_msg *msg_of(const struct share *s, uint64_t ref)
+static struct cmi_msg *msg_of_ref(const struct share *s, uint64_t ref)
 {
 	uint64_t offset = ref & (((uint64_t)1 << OFFSET_BITS) - 1);
 
@@ -404,7 +409,7 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 
 const void *share_ptr(const struct share *s, uint64_t ref)
 {
-	return msg_of(s, ref);
+	return msg_of_ref(s, ref);
 }
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
@@ -418,7 +423,7 @@ static uint64_t take_refs(struct msg_stack *stack)
 /* For msg_stack_in_order. */
 static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
 {
-	return msg_of(share, ref);
+	return msg_of_ref(share, ref);
 }
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
@@ -450,8 +455,8 @@ int share_pe_open(struct cmi *m, int local)
 	return fd; /* without one, others' messages wait for the end of a nap */
 }
 
-static __attribute__((noinline, cold)) void wake(struct cmi_pe *w, int node, int local,
-						 struct share_line *line)
+static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int node, int local,
+						       struct share_line *line)
 {
 	struct sockaddr_un a;
 	socklen_t len = address_of(&a, w->m->share->names[node].pid, local);
@@ -549,7 +554,7 @@ static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct c
 {
 	struct cmi_msg *copy = w->m->client.msg_alloc(w->owner, m->size);
 
-	machine_fill(copy, m, m->size);
+	msg_local_fill(copy, m, m->size);
 	w->m->client.msg_free(w->owner, m);
 	return copy;
 }
@@ -638,7 +643,7 @@ bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 		send_ref_by_ring(w, o, slot, m);
 	}
 	if (__builtin_expect(atomic_load_explicit(&o->line->sleeping, memory_order_seq_cst), 0))
-		wake(w, o->node, o->local, o->line);
+		wake_other(w, o->node, o->local, o->line);
 	return true;
 }
 
@@ -683,7 +688,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	struct share_pe *p = w->share;
 
 	ring_reader_init(&p->in[offer->number].ring,
-			 (struct ring *)(void *)msg_of(w->m->share, offer->ref));
+			 (struct ring *)(void *)msg_of_ref(w->m->share, offer->ref));
 	p->in[offer->number].src_pe = m->src_pe;
 	if (p->n_in <= (int)offer->number)
 		p->n_in = (int)offer->number + 1;
@@ -712,7 +717,7 @@ static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
 	uint64_t ref;
 
 	memcpy(&ref, slot->body, sizeof ref);
-	m = msg_of(w->m->share, ref);
+	m = msg_of_ref(w->m->share, ref);
 	msg_tell_taken(m);
 	arrived(w, m);
 }
@@ -799,7 +804,7 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 static void take_back(struct cmi_pe *w, uint64_t ref)
 {
 	while (ref) {
-		struct cmi_msg *m = msg_of(w->m->share, ref);
+		struct cmi_msg *m = msg_of_ref(w->m->share, ref);
 
 		msg_tell_taken(m);
 		ref = msg_stack_link(m);
