@@ -7,6 +7,7 @@
  */
 #include "csd_int.h"
 #include "../machine/cmi_env.h"
+#include "../machine/cmi_hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -286,7 +287,7 @@ int csd_run(struct csd_config *cfg)
 	struct options o = { .machine = { .net = cfg->net, .loop_rank = cfg->loop_rank } };
 	struct node node = {
 		.cfg = cfg, .program = cfg->program, .start = &start,
-		.fingerprint = 0xcbf29ce484222325ull, .start_ns = csd_now_ns(),
+		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
 		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
 		.cores = allowed_cores(), .random = msgq_random_asked(),
 	};
