@@ -10,7 +10,7 @@ folders="runtime ci-compiler launcher examples bench tests"
 # folder: headers of other folders that it may include. Its own it may always.
 table='
 runtime/machine:
-runtime/scheduler:  cmi*.h msg_stack.h
+runtime/scheduler:  cmi*.h clock.h msg_stack.h
 runtime/chare:      csd.h pe.h cth.h cmi.h
 runtime/direct:     csd.h pe.h cmi.h
 runtime:            chare_layer.h ckgen.h direct_layer.h csd.h
@@ -119,7 +119,7 @@ self_test() {
 	plant runtime/chare/send.c '"../direct/ckdirect.h"'
 	plant runtime/direct/channel.c '"ck.h"'
 	plant runtime/machine/loopback.c '"../scheduler/csd.h"'
-	plant runtime/scheduler/send.c '"../machine/machine_int.h"'
+	plant runtime/scheduler/inbox.c '"../machine/machine_int.h"'
 	plant runtime/scheduler/loop.c '<ucp/api/ucp.h>'
 	plant runtime/chare/layer.c '<hwloc.h>'
 	plant examples/hello/hello.c '"ck_int.h"'

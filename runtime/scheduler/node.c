@@ -6,14 +6,16 @@
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
+#include "../machine/cmi_hash.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct csd_start {
 	pthread_barrier_t stage;
@@ -21,13 +23,7 @@ struct csd_start {
 	pthread_t *threads;
 };
 
-uint64_t csd_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+_Thread_local struct pe *csd_self_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -69,20 +65,12 @@ static const struct cmi_client client = {
 	.put_arrived = client_put_arrived,
 };
 
-/* Async-signal-safe enough: snprintf of integers only. */
 static void whoami(char *buf, size_t len)
 {
-	struct pe *pe = csd_self();
-	char at[128] = "";
-
-	if (!pe) {
+	if (csd_self())
+		pe_describe(csd_self(), buf, len);
+	else
 		snprintf(buf, len, "not on a PE");
-		return;
-	}
-	if (pe->node->up.describe)
-		pe->node->up.describe(pe, at, sizeof at);
-	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, pe->node->job ? pe->node->job->node : 0,
-		 at[0] ? " in " : "", at);
 }
 
 /* ---- one PE ----------------------------------------------------------------------------- */
@@ -111,23 +99,6 @@ static void pe_destroy(struct pe *pe)
 	free(pe);
 }
 
-/* For tests: CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does. */
-static void pe_set_random(struct pe *pe)
-{
-	const char *order = getenv("CK_RANDOM_QUEUE"), *delay = getenv("CK_RANDOM_DELAY");
-	uint64_t seed = (order ? strtoull(order, NULL, 0) : 0) * 31 +
-			(delay ? strtoull(delay, NULL, 0) : 0);
-
-	if (!order && !delay)
-		return;
-	if (pe->id == 0 && order)
-		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", order);
-	if (pe->id == 0 && delay)
-		fprintf(stderr, "chard: randomised delays, CK_RANDOM_DELAY=%s\n", delay);
-	msgq_set_random(&pe->queue,
-			msgq_random_create(pe, seed * 1000003 + (uint64_t)pe->id, delay != NULL));
-}
-
 static void pe_know_job(struct pe *pe)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -136,7 +107,10 @@ static void pe_know_job(struct pe *pe)
 	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
 	if (!pe->peers)
 		csd_abort(pe, "no memory for %d peers", job->n_pes);
-	pe_set_random(pe);
+	if (pe->node->random.order)
+		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
+	if (pe->id == 0)
+		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 }
@@ -165,7 +139,7 @@ static void pe_serve(struct pe *pe)
 	flow_fini(pe);
 }
 
-static int join(struct node *node)
+static int join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
@@ -182,7 +156,7 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? join(node) : 0))
+	if (!stage_ok(node, main_thread ? join_job(node) : 0))
 		return;
 	pe_serve(pe);
 	/* Now nobody of this node frees a message any more: what is ours has come home. */
@@ -211,7 +185,7 @@ static bool is_number(const char *s)
 }
 
 /* "+p4", "+p 4": how many PEs; returns how many arguments were used, 0 if none of ours. */
-static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
+static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 {
 	size_t len = strlen(flag);
 
@@ -221,15 +195,15 @@ static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
 
 	if (!is_number(value))
 		return 0;
-	*n_p = atoi(value);
+	*n_p = strtoll(value, NULL, 10);
 	return arg[0][len] ? 1 : 2;
 }
 
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
 static int parse_flags(struct csd_config *cfg, struct options *o)
 {
-	const char *pes = getenv("CK_PES");
-	int out = 1, used, n = pes ? atoi(pes) : 1;
+	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
+	int out = 1, used;
 
 	for (int i = 1; i < cfg->argc; i += used) {
 		used = take_plus_p(cfg->argv + i, cfg->argc - i, "+ppn", &n);
@@ -245,18 +219,12 @@ static int parse_flags(struct csd_config *cfg, struct options *o)
 		cfg->argv[out] = NULL;
 	}
 	if (n < 1 || n > UINT16_MAX) {
-		fprintf(stderr, "chard: +p %d: the number of PEs must be 1 to %d\n", n, UINT16_MAX);
+		fprintf(stderr, "chard: +p %" PRId64 " is refused: it must be a number from 1 to %d\n", n,
+			UINT16_MAX);
 		return -EINVAL;
 	}
-	o->machine.n_pes = n;
+	o->machine.n_pes = (int)n;
 	return 0;
-}
-
-static bool env_on(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v && strcmp(v, "0");
 }
 
 static int register_all(struct node *node)
@@ -319,9 +287,9 @@ int csd_run(struct csd_config *cfg)
 	struct options o = { .machine = { .net = cfg->net, .loop_rank = cfg->loop_rank } };
 	struct node node = {
 		.cfg = cfg, .program = cfg->program, .start = &start,
-		.fingerprint = 0xcbf29ce484222325ull, .start_ns = csd_now_ns(),
-		.check = env_on("CK_CHECK"), .verbose = env_on("CK_VERBOSE"),
-		.cores = allowed_cores(),
+		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
+		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
+		.cores = allowed_cores(), .random = msgq_random_asked(),
 	};
 
 	if (parse_flags(cfg, &o))

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "csd.h"
+#include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
 
@@ -94,7 +95,10 @@ void csd_order_apart(struct node *node, int handler);
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
 
 /** Monotonic. */
-uint64_t csd_now_ns(void);
+static inline uint64_t csd_now_ns(void)
+{
+	return machine_now_ns();
+}
 
 /* ---- the node -------------------------------------------------------------------------- */
 
@@ -121,6 +125,11 @@ struct node {
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
+	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
+		bool order, delays;
+		uint64_t seed;
+	} random;
 	const struct csd_config *cfg;
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */

@@ -14,6 +14,7 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 #include "cth.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ enum {
 	KEPT_MOST = 16384,
 	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
 };
+static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
 
 struct pe_threads {
 	CthThread running;
@@ -322,13 +324,24 @@ static void thread_run(struct pe *pe, CthThread t)
 
 /* ---- private variables -------------------------------------------------------------------------- */
 
-/* For the whole process: whoever registers a variable first gives it its place, which is how far below
- * the end of a block it begins. */
-static pthread_mutex_t private_lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t private_total;         /* under the lock */
-static _Atomic uint32_t private_bytes; /* the same, a multiple of PRIVATE_ALIGN */
+/* For the whole process, because the variables' places are variables of the program: the first PE to
+ * register a variable gives it its place, which is how far below the end of a block it begins. */
+static struct {
+	pthread_mutex_t lock;
+	_Atomic uint32_t end;        /* of the last variable; written under the lock */
+} private_places = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 enum { PRIVATE_ALIGN = 64 };
+
+/* The bytes that a thread made now has for all variables. Relaxed: a PE that uses a variable has come
+ * through its CtvRegister, and so through the lock, after which it sees this size or a larger one; other
+ * variables do not matter to it. */
+static uint32_t private_bytes(void)
+{
+	uint32_t end = atomic_load_explicit(&private_places.end, memory_order_relaxed);
+
+	return (end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN;
+}
 
 /* Zeroed; their lower end, where the stack begins. */
 static __attribute__((noinline)) char *private_make(CthThread t)
@@ -347,22 +360,17 @@ void CtvRegister(int *place, const char *name, size_t bytes, size_t align)
 	if (align > PRIVATE_ALIGN)
 		csd_abort(csd_self(), "CtvInitialize(%s): its type is aligned to %zu bytes; %d is the "
 			  "most", name, align, PRIVATE_ALIGN);
-	pthread_mutex_lock(&private_lock);
-	size_t end = (private_total + (bytes ? bytes : 1) + align - 1) & ~(align - 1);
+	pthread_mutex_lock(&private_places.lock);
+	size_t total = atomic_load_explicit(&private_places.end, memory_order_relaxed);
+	size_t end = (total + (bytes ? bytes : 1) + align - 1) & ~(align - 1);
 	bool fits = bytes <= CTV_MOST && end <= CTV_MOST;
 
 	if (!*place && fits) {
 		*place = (int)end;
-		private_total = end;
-		/* Relaxed: whoever uses a variable has come through its CtvRegister, and so through
-		 * the lock, after which it sees this size or a larger one; other variables do not
-		 * matter to it. */
-		atomic_store_explicit(&private_bytes,
-				      (uint32_t)(end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN,
-				      memory_order_relaxed);
+		atomic_store_explicit(&private_places.end, (uint32_t)end, memory_order_relaxed);
 	}
 	fits = *place != 0;
-	pthread_mutex_unlock(&private_lock);
+	pthread_mutex_unlock(&private_places.lock);
 	if (!fits)
 		csd_abort(csd_self(), "CtvInitialize(%s): thread-private variables would have %zu "
 			  "bytes; %d is the most", name, end, CTV_MOST);
@@ -405,7 +413,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 {
 	struct pe *pe = pe_here("CthCreate");
 	struct pe_threads *ts = pe->threads;
-	uint32_t n_private = atomic_load_explicit(&private_bytes, memory_order_relaxed);
+	uint32_t n_private = private_bytes();
 
 	if (!stack_bytes)
 		stack_bytes = ts->stack_bytes;
@@ -532,15 +540,13 @@ void thread_register(struct node *node)
 
 void threads_init(struct pe *pe)
 {
-	const char *kib = getenv("CK_STACK");
-	long n = kib ? atol(kib) : 0;
-
 	pe->threads = calloc(1, sizeof *pe->threads);
 	if (!pe->threads)
 		csd_abort(NULL, "no memory for the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
 	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
-	pe->threads->stack_bytes = n > 0 ? (size_t)n << 10 : CTH_STACK_DEFAULT;
+	pe->threads->stack_bytes = cmi_env_kib("CK_STACK", CTH_STACK_DEFAULT, CTH_STACK_MIN,
+					       STACK_MOST);
 }
 
 /* Of an address that faulted, in a signal handler: whether it is below the running thread's stack. */
