@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * bells.c: which bell is whose.
- *
- * The sender makes the bell, in its own memory, when it binds its first channel to a PE, and says
- * where it is in a message. It may ring at once: what is in the ring before the message arrives is
- * found then. Each of its channels has at most one put under way, so a ring with a slot for each
- * never fills; when it binds more, it makes a larger ring, says so, and ends the old one with
- * BELL_END. The receiver looks at both meanwhile: the order of puts of different channels is nobody's.
- */
-#include "direct_int.h"
+/* bells.c: see bells.h. */
+#include "bells.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "channel.h"
+#include "direct_control.h"
+#include "direct_rules.h"
 
 /* ---- ringing ----------------------------------------------------------------------- */
 
@@ -38,7 +33,7 @@ static void make_ring(struct pe *pe, struct direct_bell *b, int receiver)
 
 static struct direct_bell *bell_to(struct pe *pe, int receiver)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	if (!d->bell_to)
 		d->bell_to = calloc((size_t)pe->node->job->n_pes, sizeof(*d->bell_to));
@@ -70,14 +65,14 @@ void direct_bell_full(struct pe *pe, const char *call, const struct direct_handl
 
 /* ---- hearing ----------------------------------------------------------------------- */
 
-void direct_bell_attach(struct pe *pe, int sender, const struct cmi_key *key, uint64_t addr,
-			uint32_t n_slots)
+void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
+	int sender = b->head.src_pe;
 	bool near = pe->node->job->node_of[sender] == pe->node->job->node;
-	struct cmi_remote *mem = near ? NULL : cmi_attach(pe->wire, sender, key, addr);
-	struct bell *bell = near ? (struct bell *)(uintptr_t)addr
-				 : mem ? cmi_remote_ptr(mem, addr) : NULL;
+	struct cmi_remote *mem = near ? NULL : cmi_attach(pe->wire, sender, &b->key, b->addr);
+	struct bell *bell = near ? (struct bell *)(uintptr_t)b->addr
+				 : mem ? cmi_remote_ptr(mem, b->addr) : NULL;
 	struct direct_bell_in *bells = realloc(d->bells, (d->n_bells + 1) * sizeof(*bells));
 
 	if (!bells)
@@ -88,7 +83,7 @@ void direct_bell_attach(struct pe *pe, int sender, const struct cmi_key *key, ui
 			  "use CK_DIRECT_PATH=message", sender);
 	bells[d->n_bells].mem = mem;
 	bells[d->n_bells].sender = sender;
-	bell_read_init(&bells[d->n_bells++].ring, bell, n_slots);
+	bell_read_init(&bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
 /** A bell has rung for a channel that waits for no put, or that is no more. Only a program that
@@ -130,13 +125,13 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 }
 
 /** Up to *most_p words, of which it takes off how many; returns whether the last was BELL_END. */
-static bool take(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
+static bool hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 {
 	uint32_t most = *most_p;
 	uint64_t word = 0;
 
 	while (most && bell_next(&in->ring, &word) && word != BELL_END) {
-		heard(pe, pe->direct, in->sender, word);
+		heard(pe, direct_of(pe), in->sender, word);
 		most--;
 	}
 	bell_taken(&in->ring);
@@ -144,7 +139,7 @@ static bool take(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 	return word == BELL_END;
 }
 
-static void detach(struct pe *pe, struct direct_bell_in *in)
+static void detach_bell(struct pe *pe, struct direct_bell_in *in)
 {
 	if (in->mem)
 		cmi_detach(pe->wire, in->mem);
@@ -152,16 +147,16 @@ static void detach(struct pe *pe, struct direct_bell_in *in)
 
 void direct_bells_take(struct pe *pe, uint32_t most)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 	uint32_t at = d->next_bell;
 
 	for (uint32_t left = d->n_bells; left > 0 && most > 0; left--) {
 		struct direct_bell_in *in = &d->bells[at < d->n_bells ? at : (at = 0)];
 
-		if (!bell_rings(&in->ring) || !take(pe, in, &most)) {
+		if (!bell_rings(&in->ring) || !hear(pe, in, &most)) {
 			at++;
 		} else {
-			detach(pe, in);
+			detach_bell(pe, in);
 			*in = d->bells[--d->n_bells];
 		}
 	}
@@ -173,10 +168,10 @@ void direct_bells_take(struct pe *pe, uint32_t most)
 
 void direct_bells_stop(struct pe *pe)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	while (d->n_bells)
-		detach(pe, &d->bells[--d->n_bells]);
+		detach_bell(pe, &d->bells[--d->n_bells]);
 	d->n_bell = 0;
 }
 
