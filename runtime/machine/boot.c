@@ -12,6 +12,7 @@
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "cmi_env.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -132,8 +133,8 @@ static int alone_init(struct boot **b_p)
 
 /* ---- the choice --------------------------------------------------------------------- */
 
-/** The variable as a number, `absent` without it, -1 when it is no number. */
-static int env_number(const char *name, int absent)
+/** A launcher's variable as a number, `absent` without it, -1 when it is no number. */
+static int launcher_number(const char *name, int absent)
 {
 	const char *s = getenv(name);
 	if (!s)
@@ -153,7 +154,7 @@ static int foreign_size(const char **who_p)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		*who_p = sizes[i];
 		told |= getenv(sizes[i]) != NULL;
-		if (env_number(sizes[i], 1) != 1)
+		if (launcher_number(sizes[i], 1) != 1)
 			return 2;
 	}
 	/* These launchers may have started any number: only a size of 1 told above is safe. */
@@ -175,9 +176,9 @@ static int refuse(const char *reason, const char *detail)
 
 static int pmi1_from_environment(struct boot **b_p)
 {
-	int fd = env_number("PMI_FD", -1);
-	int rank = env_number("PMI_RANK", -1);
-	int size = env_number("PMI_SIZE", -1);
+	int fd = launcher_number("PMI_FD", -1);
+	int rank = launcher_number("PMI_RANK", -1);
+	int size = launcher_number("PMI_SIZE", -1);
 	struct stat st;
 
 	if (fd < 0)
@@ -200,14 +201,13 @@ static int pmi1_from_environment(struct boot **b_p)
 
 int boot_init(struct boot **b_p)
 {
-	const char *forced = getenv("CK_BOOT");
-	if (forced && !strcmp(forced, "alone"))
+	enum { PMI1, ALONE, FROM_LAUNCHER };
+	static const char *const words[] = { [PMI1] = "pmi1", [ALONE] = "alone" };
+	int way = cmi_env_word("CK_BOOT", words, FROM_LAUNCHER, FROM_LAUNCHER);
+
+	if (way == ALONE)
 		return alone_init(b_p);
-	if (forced && strcmp(forced, "pmi1")) {
-		fprintf(stderr, "chard: CK_BOOT=%s is not known; use pmi1 or alone\n", forced);
-		return -EINVAL;
-	}
-	if (forced || getenv("PMI_FD"))
+	if (way == PMI1 || getenv("PMI_FD"))
 		return pmi1_from_environment(b_p);
 
 	const char *who;

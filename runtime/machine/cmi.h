@@ -10,6 +10,8 @@
  * Two back ends stand behind this header: UCX (several nodes) and loopback (one process;
  * for tests several nodes inside it). The layers above cannot tell which one they run on.
  * Calls go up only through struct cmi_client, which the scheduler fills in.
+ *
+ * Private to the runtime. A program sees no more of it than cmi_msg.h.
  */
 #ifndef CMI_H
 #define CMI_H
@@ -20,71 +22,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#pragma GCC visibility push(default) /* what programs may use */
+#include "cmi_msg.h"
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
 
-/* ---- messages -------------------------------------------------------------------- */
-
-/** The head of every message, 32 bytes, in memory and on the wire.
- *
- *   0        8        16      18    19   20     24    28    30    31     32
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *   | next   | size   |handler|flags|mark|src_pe| prio|home |class|origin| payload...
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *                     '------- route ------'          '----- owner -----'
- *
- * Local fields (next, home, size_class, origin) travel but mean nothing at the other end:
- * the receiver overwrites them. They are in the wire image so that a message can stay in
- * the buffer in which the network delivered it. Always 16-byte aligned.
- *
- * `route` and `owner` are the fields beside them as one word: what a sender says of a message,
- * in one store, and whose the memory is, in one comparison.
- */
-struct cmi_msg {
-	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
-	uint64_t size;         /* bytes, this head included */
-	union {
-		struct {
-			uint16_t handler; /* index into the node's handler table */
-			uint8_t flags;    /* CMI_F_* */
-			uint8_t mark;     /* local: the machine's while it has the message; else
-					   * the layer's above: whose it is, in checked mode */
-			int32_t src_pe;   /* the PE that sent it */
-		};
-		uint64_t route;
-	};
-	int32_t prio;          /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
-	union {
-		struct {
-			uint16_t home;      /* local: the PE of this node that owns the memory */
-			uint8_t size_class; /* local: size class of a pool message */
-			uint8_t origin;     /* local: enum cmi_origin, who gets the memory back */
-		};
-		uint32_t owner;
-	};
-};
-_Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
-
-enum {
-	CMI_F_PRIO = 0x01,      /* prio counts; without it the priority is 0 */
-	CMI_F_LIFO = 0x02,      /* before equals, not after */
-	CMI_F_EXPEDITED = 0x04, /* before everything that is queued */
-	CMI_F_SYSTEM = 0x08,    /* not counted by quiescence detection */
-	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
-	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
-	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
-	CMI_F_NODE = 0x80,      /* for any PE of the node */
-};
-
-enum cmi_origin {
-	CMI_ORIGIN_POOL = 1,  /* the scheduler's pool of PE `home` */
-	CMI_ORIGIN_WIRE = 2,  /* a receive buffer of wire `home`, back through cmi_release */
-	CMI_ORIGIN_SHARED = 3, /* another node's pool, back through cmi_give_back; home is its PE */
-};
-
-enum { CMI_MSG_ALIGN = 16, CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
+enum { CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
 
 /* ---- the job ---------------------------------------------------------------------- */
 
@@ -105,7 +48,6 @@ struct cmi_job {
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
 struct cmi_options {
 	int n_pes;                /* PEs of this node, >= 1 */
-	const char *bind;         /* "core", "socket", "none"; NULL = core */
 	bool verbose;
 	struct cmi_loop_net *net; /* loopback: join this net of several nodes; NULL = from the environment */
 	int loop_rank;            /* with net: this node's rank in it */
@@ -142,7 +84,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	__attribute__((warn_unused_result));
 
 /** Open local PE `local`'s wire; called on that PE's thread, once, before cmi_connect.
- * Also binds the calling thread as --bind asks; not in a loopback net. */
+ * Also binds the calling thread to processors as CK_BIND asks; not in a loopback net. */
 int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	__attribute__((warn_unused_result));
 
@@ -375,7 +317,5 @@ void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
  * deliveries at random, replayably, never breaking the order of one pair. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
-
-#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,9 @@
  */
 #include "machine_int.h"
 
+#include "cmi_env.h"
+#include "cmi_hash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,16 +81,6 @@ int exchange_fence(struct cmi *m)
 
 /* ---- host identity ----------------------------------------------------------------- */
 
-/** FNV-1a, continued over several pieces. */
-static uint64_t hash_more(uint64_t h, const void *bytes, size_t len)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
-}
-
 static uint64_t hash_file(uint64_t h, const char *path)
 {
 	char text[128];
@@ -98,7 +91,7 @@ static uint64_t hash_file(uint64_t h, const char *path)
 		return h;
 	n = read(fd, text, sizeof text);
 	close(fd);
-	return n > 0 ? hash_more(h, text, (size_t)n) : h;
+	return n > 0 ? cmi_hash(h, text, (size_t)n) : h;
 }
 
 static uint64_t hash_inode(uint64_t h, const char *path)
@@ -107,22 +100,22 @@ static uint64_t hash_inode(uint64_t h, const char *path)
 
 	if (stat(path, &st))
 		return h;
-	return hash_more(h, &st.st_ino, sizeof st.st_ino);
+	return cmi_hash(h, &st.st_ino, sizeof st.st_ino);
 }
 
 /** Equal for two nodes that can share memory: one kernel, and the namespaces that UCX's
  * shared-memory transports look at. The name tells containers apart that share both. */
 static uint64_t host_id(const char *name)
 {
-	const char *text = getenv("CK_HOST_ID");
-	uint64_t h = 0xcbf29ce484222325u;
+	const char *text = cmi_env_text("CK_HOST_ID");
+	uint64_t h = CMI_HASH_START;
 
-	if (text && *text)
-		return hash_more(h, text, strlen(text));
+	if (text)
+		return cmi_hash(h, text, strlen(text));
 	h = hash_file(h, "/proc/sys/kernel/random/boot_id");
 	h = hash_inode(h, "/proc/self/ns/ipc");
 	h = hash_inode(h, "/proc/self/ns/pid");
-	return hash_more(h, name, strlen(name));
+	return cmi_hash(h, name, strlen(name));
 }
 
 /* ---- first meeting ----------------------------------------------------------------- */

@@ -13,6 +13,8 @@
  */
 #include "machine_int.h"
 
+#include "cmi_random.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,9 +238,10 @@ static int loop_pe_address(struct cmi_pe *base, struct wire_address *a)
 {
 	const struct cmi_loop_net *net = base->m->back;
 
-	/* The wire's number is known now: its own stream of random numbers, never 0. */
-	loop_pe(base)->random = net ? (net->seed + (uint64_t)base->pe + 1) * 0x9e3779b97f4a7c15u
-				    : 0;
+	/* The wire's number is known now: it gets random numbers of its own. */
+	if (net)
+		loop_pe(base)->random =
+			cmi_random_seed(cmi_random_seed(net->seed) + (uint64_t)base->pe);
 	a->len = 0;
 	return 0;
 }
@@ -286,13 +289,10 @@ static bool seeded(const struct loop_pe *w)
 	return net && net->seed;
 }
 
-/** xorshift64*: a number below n. */
+/** A number below n. */
 static uint64_t draw(struct loop_pe *w, uint64_t n)
 {
-	w->random ^= w->random >> 12;
-	w->random ^= w->random << 25;
-	w->random ^= w->random >> 27;
-	return (w->random * 0x2545f4914f6cdd1du >> 33) % n;
+	return cmi_random_below(&w->random, n);
 }
 
 /* ---- sending ------------------------------------------------------------------------- */

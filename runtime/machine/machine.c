@@ -5,6 +5,8 @@
  */
 #include "machine_int.h"
 
+#include "cmi_env.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -55,63 +57,35 @@ void machine_fill(struct cmi_msg *to, const void *from, size_t bytes)
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/** Seconds that a bootstrap step may take, from CK_BOOT_TIMEOUT. Generous: a batch system
- * may start the last node of a large job long after the first. */
+/** How long a bootstrap step may take. Generous: a batch system may start the last node of a
+ * large job long after the first. */
 static int boot_timeout_ms(void)
 {
 	enum { DEFAULT_S = 60, MAX_S = 1000000 };
-	const char *text = getenv("CK_BOOT_TIMEOUT");
-	char *end;
-	long s;
 
-	if (!text || !*text)
-		return DEFAULT_S * 1000;
-	s = strtol(text, &end, 10);
-	if (*end || s < 1 || s > MAX_S) {
-		machine_say("CK_BOOT_TIMEOUT=%s is not a number of seconds; using %d", text,
-			    DEFAULT_S);
-		return DEFAULT_S * 1000;
-	}
-	return (int)s * 1000;
+	return (int)cmi_env_number("CK_BOOT_TIMEOUT", DEFAULT_S, 1, MAX_S) * 1000;
 }
 
 /** The launcher decides; CK_MACHINE overrides it, for tests. */
-static int choose_ops(struct cmi *m)
+static void choose_ops(struct cmi *m)
 {
-	const char *force = getenv("CK_MACHINE");
-	bool alone = boot_alone(m->boot);
+	static const struct cmi_ops *const all[] = {&ucx_ops, &loop_ops};
+	const char *const names[] = {ucx_ops.name, loop_ops.name};
+	const int n_nodes = boot_size(m->boot);
 
-	m->ops = alone ? &loop_ops : &ucx_ops;
-	if (!force || !*force)
-		return 0;
-	if (strcmp(force, ucx_ops.name) == 0) {
-		m->ops = &ucx_ops;
-	} else if (strcmp(force, loop_ops.name) == 0) {
-		m->ops = &loop_ops;
-	} else {
-		machine_say("CK_MACHINE=%s is unknown; use ucx or loopback", force);
-		return -EINVAL;
-	}
-	if (m->ops == &loop_ops && boot_size(m->boot) > 1) {
-		machine_say("CK_MACHINE=loopback reaches one node only, but the job has %d",
-			    boot_size(m->boot));
-		return -EINVAL;
-	}
-	return 0;
+	m->ops = all[cmi_env_word("CK_MACHINE", names, 2, boot_alone(m->boot))];
+	if (m->ops == &loop_ops && n_nodes > 1)
+		cmi_env_refuse("CK_MACHINE", loop_ops.name,
+			       "ucx in a job of several nodes: loopback has no network");
 }
 
 static int copy_options(struct cmi *m, const struct cmi_options *o)
 {
-	const char *bind = o->bind ? o->bind : getenv("CK_BIND");
-
 	if (o->n_pes < 1 || o->n_pes > UINT16_MAX) {
 		machine_say("a node cannot have %d PEs; use 1 to %d", o->n_pes, UINT16_MAX);
 		return -EINVAL;
 	}
 	m->o = *o;
-	m->o.bind = NULL;
-	if (bind && *bind && !(m->o.bind = strdup(bind)))
-		return -ENOMEM;
 	m->wire = calloc((size_t)o->n_pes, sizeof *m->wire);
 	return m->wire ? 0 : -ENOMEM;
 }
@@ -123,7 +97,6 @@ static void machine_free(struct cmi *m)
 	place_close(&m->place);
 	share_close(m);
 	free(m->wire);
-	free((char *)m->o.bind);
 	free(m);
 }
 
@@ -131,9 +104,7 @@ static void machine_free(struct cmi *m)
  * UCX's transports: he wants those. */
 static bool share_wanted(void)
 {
-	const char *text = getenv("CK_SHARE");
-
-	return text && *text ? strcmp(text, "0") != 0 : !getenv("UCX_TLS");
+	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
 }
 
 /** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
@@ -150,9 +121,8 @@ static int join(struct cmi *m)
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
-	rc = choose_ops(m);
-	if (!rc)
-		rc = share_open(m, m->ops == &ucx_ops && share_wanted());
+	choose_ops(m);
+	rc = share_open(m, share_wanted() && m->ops == &ucx_ops);
 	if (rc)
 		return rc;
 	rc = exchange_hosts(m);

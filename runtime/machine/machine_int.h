@@ -111,7 +111,7 @@ struct cmi {
 	const struct cmi_ops *ops;
 	void *back; /* the back end's own */
 	struct cmi_client client;
-	struct cmi_options o; /* o.bind is our copy */
+	struct cmi_options o;
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;

@@ -10,6 +10,8 @@
  */
 #include "machine_int.h"
 
+#include "cmi_env.h"
+
 #include <errno.h>
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
@@ -18,24 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The user's words. Not given: cores, where that helps. */
-static int choose_kind(const struct cmi *m, enum place_kind *kind_p)
+/** What the user wants (ckrun's --bind arrives as CK_BIND); without a word from him, cores where
+ * that helps. */
+static enum place_kind choose_kind(const struct cmi *m)
 {
-	const char *bind = m->o.bind;
+	static const char *const words[] = {
+		[PLACE_CORE] = "core", [PLACE_SOCKET] = "socket", [PLACE_NONE] = "none",
+	};
+	enum place_kind otherwise = m->o.net || m->job.pes_on_host == 1 ? PLACE_NONE : PLACE_CORE;
 
-	if (!bind)
-		*kind_p = m->o.net || m->job.pes_on_host == 1 ? PLACE_NONE : PLACE_CORE;
-	else if (strcmp(bind, "none") == 0)
-		*kind_p = PLACE_NONE;
-	else if (strcmp(bind, "core") == 0)
-		*kind_p = PLACE_CORE;
-	else if (strcmp(bind, "socket") == 0)
-		*kind_p = PLACE_SOCKET;
-	else {
-		machine_say("--bind %s is unknown; use core, socket or none", bind);
-		return -EINVAL;
-	}
-	return 0;
+	return (enum place_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
 
 /** Without hwloc's plugins: they look for graphics and I/O devices, and loading them takes
@@ -104,10 +98,11 @@ int place_open(struct cmi *m)
 	struct place *p = &m->place;
 	hwloc_topology_t t;
 	cpu_set_t allowed;
-	int rc = choose_kind(m, &p->kind);
+	int rc;
 
-	if (rc || p->kind == PLACE_NONE)
-		return rc;
+	p->kind = choose_kind(m);
+	if (p->kind == PLACE_NONE)
+		return 0;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
 		/* More processors than cpu_set_t holds, or no /sys: run unbound. */
 		p->kind = PLACE_NONE;

@@ -7,7 +7,7 @@
 
 struct cmi;
 
-enum place_kind { PLACE_NONE, PLACE_CORE, PLACE_SOCKET };
+enum place_kind { PLACE_CORE, PLACE_SOCKET, PLACE_NONE };
 
 /** The machine's binding; filled once on the main thread, then read-only. */
 struct place {
