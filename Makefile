@@ -141,7 +141,7 @@ $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi.h machine/cmi_msg.h)
+HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi_msg.h)
 MANPAGES := $(wildcard docs/man/*.1)
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)

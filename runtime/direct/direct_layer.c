@@ -31,7 +31,7 @@ enum { DIRECT_POLL_MAX = 32 };
 
 /* ---- polling ----------------------------------------------------------------------- */
 
-/** pe->poll_channels. Completions first: a function that an arrival runs must find the puts that
+/** The upcall `poll`. Completions first: a function that an arrival runs must find the puts that
  * led to this arrival complete. All looks are here, without a call: a message passes by in each
  * pass of its trip, and a nanosecond more here is three more in its round trip. */
 static int poll_all(struct pe *pe)
@@ -141,7 +141,6 @@ static int node_start(struct node *node)
 	dn->handler = csd_register(node, "CkDirect", control_arrived);
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->direct = dn;
-	node->put_arrived = direct_put_arrived;
 	return 0;
 }
 
@@ -156,14 +155,12 @@ static void pe_start(struct pe *pe)
 	d->done_tail = &d->done;
 	d->poll_max = pe->node->direct->poll_max;
 	pe->direct = d;
-	pe->poll_channels = poll_all;
 }
 
 /* ---- stop -------------------------------------------------------------------------- */
 
 static void pe_stop(struct pe *pe)
 {
-	pe->poll_channels = NULL;
 	pe->armed = 0;
 	direct_bells_stop(pe);
 	direct_senders_stop(pe);
@@ -198,6 +195,11 @@ const struct csd_layer direct_layer = {
 	.pe_start = pe_start,
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
+	.up = {
+		.poll = poll_all,
+		.put_arrived = direct_put_arrived,
+	},
+	.slot = 1,
 };
 
 /* ---- calls for both ends ----------------------------------------------------------- */

@@ -46,7 +46,9 @@ struct cmi_msg {
 		uint32_t owner;
 	};
 };
+#ifndef __cplusplus
 _Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
+#endif
 
 enum {
 	CMI_F_PRIO = 0x01,      /* prio counts; without it the priority is 0 */

@@ -79,7 +79,7 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 	if (to)
 		inbox_push(to, m);
 	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
-		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->leaving(pe, dst_pe, m) : m);
+		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
 	else
 		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
 			  pe->node->job->n_pes - 1);
