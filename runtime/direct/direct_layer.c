@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../machine/cmi_env.h"
 #include "arrival.h"
 #include "bells.h"
 #include "channel.h"
@@ -75,44 +76,13 @@ static void control_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- start ------------------------------------------------------------------------- */
 
-/** CK_DIRECT_PATH; a value that is none of the three is an error, not a default. */
-static int forced_path(enum direct_path *force_p)
+/** CK_DIRECT_PATH. */
+static enum direct_path forced_path(void)
 {
-	static const char *const names[] = {"", "memory", "rma", "message"};
-	const char *value = getenv("CK_DIRECT_PATH");
+	static const char *const words[] = {"memory", "rma", "message"};
 
-	*force_p = DIRECT_UNBOUND;
-	if (!value)
-		return 0;
-	for (int i = 0; i < 4; i++) {
-		if (strcmp(value, names[i]) == 0) {
-			*force_p = (enum direct_path)i;
-			return 0;
-		}
-	}
-	fprintf(stderr, "chard: CK_DIRECT_PATH=%s is no path; use memory, rma or message\n",
-		value);
-	return -EINVAL;
-}
-
-/** CK_DIRECT_POLL_MAX. */
-static int poll_max(uint32_t *most_p)
-{
-	const char *value = getenv("CK_DIRECT_POLL_MAX");
-	char *end;
-	long n;
-
-	*most_p = DIRECT_POLL_MAX;
-	if (!value || !*value)
-		return 0;
-	n = strtol(value, &end, 10);
-	if (*end || n < 0 || n > INT32_MAX) {
-		fprintf(stderr, "chard: CK_DIRECT_POLL_MAX=%s is not a number of channels\n",
-			value);
-		return -EINVAL;
-	}
-	*most_p = (uint32_t)n;
-	return 0;
+	return (enum direct_path)(DIRECT_MEMORY + cmi_env_word("CK_DIRECT_PATH", words, 3,
+							       DIRECT_UNBOUND - DIRECT_MEMORY));
 }
 
 static int node_start(struct node *node)
@@ -125,22 +95,16 @@ static int node_start(struct node *node)
 		sizeof(struct cmi_put_head),
 		node->check, /* both ends must do their half of the checks */
 	};
-	int err;
 
 	if (!dn) {
 		fprintf(stderr, "chard: no memory to start channels\n");
 		return -ENOMEM;
 	}
-	err = forced_path(&dn->force);
-	if (!err)
-		err = poll_max(&dn->poll_max);
-	if (err) {
-		free(dn);
-		return err;
-	}
+	dn->force = forced_path();
+	dn->poll_max = (uint32_t)cmi_env_number("CK_DIRECT_POLL_MAX", DIRECT_POLL_MAX, 0, INT32_MAX);
 	dn->handler = csd_register(node, "CkDirect", control_arrived);
 	csd_fingerprint(node, shape, sizeof(shape));
-	node->direct = dn;
+	node->layer[DIRECT_SLOT] = dn;
 	return 0;
 }
 
@@ -153,8 +117,8 @@ static void pe_start(struct pe *pe)
 	memset(d, 0, sizeof(*d));
 	pollset_init(&d->set);
 	d->done_tail = &d->done;
-	d->poll_max = pe->node->direct->poll_max;
-	pe->direct = d;
+	d->poll_max = direct_node_of(pe)->poll_max;
+	pe->layer[DIRECT_SLOT] = d;
 }
 
 /* ---- stop -------------------------------------------------------------------------- */
@@ -180,13 +144,14 @@ static void node_stop(struct node *node)
 	for (int i = 0; i < node->job->my_n_pes; i++) {
 		struct pe *pe = node->pes[i];
 
-		if (pe && pe->direct)
-			free_pe(node, pe->direct);
-		if (pe)
-			pe->direct = NULL;
+		if (!pe)
+			continue;
+		if (direct_of(pe))
+			free_pe(node, direct_of(pe));
+		pe->layer[DIRECT_SLOT] = NULL;
 	}
-	free(node->direct);
-	node->direct = NULL;
+	free(node->layer[DIRECT_SLOT]);
+	node->layer[DIRECT_SLOT] = NULL;
 }
 
 const struct csd_layer direct_layer = {
@@ -199,7 +164,7 @@ const struct csd_layer direct_layer = {
 		.poll = poll_all,
 		.put_arrived = direct_put_arrived,
 	},
-	.slot = 1,
+	.slot = DIRECT_SLOT,
 };
 
 /* ---- calls for both ends ----------------------------------------------------------- */

@@ -40,7 +40,10 @@ struct direct_channel_hot;
 struct direct_sender;
 struct direct_sender_hot;
 
-enum { DIRECT_DATA_MAX = 128 }; /* bytes of a callback's private data */
+enum {
+	DIRECT_SLOT = 1,       /* where a PE and a node keep what is below */
+	DIRECT_DATA_MAX = 128, /* bytes of a callback's private data */
+};
 
 /** Channels of whose arrival this PE was told, in that order; each at most once. */
 struct direct_rung {
@@ -88,12 +91,12 @@ struct direct_node {
 
 static inline struct direct_pe *direct_of(const struct pe *pe)
 {
-	return pe->direct;
+	return pe->layer[DIRECT_SLOT];
 }
 
 static inline const struct direct_node *direct_node_of(const struct pe *pe)
 {
-	return pe->node->direct;
+	return pe->node->layer[DIRECT_SLOT];
 }
 
 /** Idle sleeps are bounded while somebody may put without waking us. */
