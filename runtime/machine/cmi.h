@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "cmi_copy.h"
 #include "cmi_msg.h"
 
 struct cmi;      /* one node's machine */
@@ -108,75 +108,6 @@ const struct cmi_job *cmi_job(const struct cmi *m);
 
 /** "ucx" or "loopback". */
 const char *cmi_name(const struct cmi *m);
-
-/* ---- copies ----------------------------------------------------------------------- */
-
-enum {
-	/* What the two functions below want at least. At 20 kB streaming and memcpy were equal, at
-	 * 30 kB it took 0.75 of memcpy's time. */
-	CMI_COPY_MIN = 24 * 1024,
-	CMI_LINE = 64,             /* bytes of a cache line */
-};
-
-/** Copy n >= CMI_COPY_MIN bytes that another core has read last and reads next: round the caches,
- * where that is faster. Any thread; any alignment. A store with release after it is enough to
- * make the bytes visible to a reader. */
-void cmi_copy_stream(void *dst, const void *src, size_t n);
-
-/** Begin to fetch the cache line of `p` to be written, which may be any address. Of
- * __builtin_prefetch(p, 1) compilers for plain x86-64 make a fetch for reading, and the line must come a
- * second time when it is written. */
-static inline void cmi_own_line(const void *p)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
-
-/** The same for all lines of n bytes. */
-static inline void cmi_own_lines(const void *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += CMI_LINE)
-		cmi_own_line((const char *)p + i);
-}
-
-/** Whether caches are as AMD builds them: some things that pay on Intel's do not. */
-static inline bool cmi_is_amd(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_is("amd");
-#else
-	return false;
-#endif
-}
-
-/** The most bytes for which asking for all lines first pays. AMD's memcpy asks for itself in longer ones. */
-static inline size_t cmi_own_most(void)
-{
-	return cmi_is_amd() ? 1536 : CMI_COPY_MIN;
-}
-
-/** memcpy of less than CMI_COPY_MIN bytes into memory that another core has read last, as it mostly has a
- * channel's receive buffer and the memory of a message. All lines are asked for before the first is
- * written; memcpy by itself waits for some at a time. In bare C (Intel Xeon; round trips, each byte
- * written and read) that took 0.76 of memcpy's time at 500 bytes, 0.82 at 1000, 0.79 at 2000, 0.91 at
- * 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast. On an AMD EPYC
- * (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes, 0.86 at 1000, 0.99 at
- * 1500, and where all are asked for, 1.06 at 2000, 1.15 at 3000 to 10000. */
-static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
-{
-	if (n > CMI_LINE && n <= cmi_own_most())
-		cmi_own_lines(dst, n);
-	memcpy(dst, src, n);
-}
-
-/** Whether cmi_copy_stream goes round the caches on this machine; otherwise it is memcpy. */
-bool cmi_copy_streams(void);
-
-/** The same where it is not known who has `dst` in a cache, nor who reads it. */
-void cmi_copy_bulk(void *dst, const void *src, size_t n);
 
 /* ---- sending ---------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "boot.h"
 #include "cmi.h"
@@ -138,15 +137,6 @@ _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Copy what travels of a message into memory of our own, whose local fields stay. */
 void machine_fill(struct cmi_msg *to, const void *from, size_t bytes);
-/** A clock that only goes forward; 25 ns. */
-static inline uint64_t machine_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* exchange.c */
 
 /** First meeting: learn who is there and on which host; fills m->job. */

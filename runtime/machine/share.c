@@ -15,6 +15,7 @@
  * (msg_stack.h).
  */
 #include "machine_int.h"
+#include "clock.h"
 #include "msg_stack.h"
 #include "ring.h"
 
