@@ -121,6 +121,11 @@ struct node {
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
+	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
+		bool order, delays;
+		uint64_t seed;
+	} random;
 	const struct csd_config *cfg;
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
