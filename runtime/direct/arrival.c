@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ahead.h"
 #include "channel.h"
 #include "direct_control.h"
 
@@ -15,7 +14,7 @@ enum {
 	 * 0.17 now; 0.22 at a quarter of these distances. */
 	PREFETCH_REST = 16,
 	PREFETCH_DATA = 8,
-	/* Polled channels up to which a PE without work looks at what large puts tell (ahead.h). */
+	/* Polled channels up to which a PE without work looks how far large puts are. */
 	AHEAD_MAX = 8,
 };
 
@@ -119,7 +118,7 @@ static __attribute__((noinline)) void fetch_ahead(const struct pollset *set)
 		struct direct_channel *ch = direct_rest((struct direct_channel_hot *)set->item[i]);
 
 		if (ch->bytes >= CMI_COPY_MIN)
-			ahead_fetch(ch->buf, &ch->fetched, &ch->line->written, ch->iteration + 1);
+			cmi_fetch_told(ch->buf, &ch->fetched, &ch->line->written, ch->iteration + 1);
 	}
 }
 

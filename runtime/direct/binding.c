@@ -95,7 +95,7 @@ static void say_path(const struct pe *pe, const struct direct_sender *s, const c
 /* ---- binding ----------------------------------------------------------------------- */
 
 /** False also where the product does not fit. */
-static bool adds_up_to(const struct copy_strides *s, uint64_t bytes)
+static bool adds_up_to(const struct gather_shape *s, uint64_t bytes)
 {
 	uint64_t n;
 
@@ -105,7 +105,7 @@ static bool adds_up_to(const struct copy_strides *s, uint64_t bytes)
 
 /** `strides` is NULL where the data lies in one piece. */
 static void check_bindable(struct pe *pe, const char *call, const struct direct_handle *h,
-			   const void *send_buf, const struct copy_strides *strides)
+			   const void *send_buf, const struct gather_shape *strides)
 {
 	struct direct_id id = direct_id_of_handle(h);
 
@@ -190,7 +190,7 @@ static void stage(struct pe *pe, const char *call, struct direct_sender *s)
 
 /** What a put reads. `strides`: see check_bindable. From here on the handle cannot be bound. */
 static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s,
-			const void *send_buf, const struct copy_strides *strides)
+			const void *send_buf, const struct gather_shape *strides)
 {
 	h->sender_pe = pe->id;
 	h->sender = s->number;
@@ -206,7 +206,7 @@ static void name_sender(struct pe *pe, struct direct_handle *h, const struct dir
 }
 
 static void bind_sender(const char *call, struct direct_handle *h, const void *send_buf,
-			const struct copy_strides *strides)
+			const struct gather_shape *strides)
 {
 	struct pe *pe = direct_self(call);
 	struct direct_sender *s;
@@ -236,7 +236,7 @@ void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf)
 
 void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape)
 {
-	struct copy_strides s = {
+	struct gather_shape s = {
 		.block_bytes = shape.block_bytes,
 		.blocks = shape.blocks,
 		.planes = shape.planes ? shape.planes : 1,

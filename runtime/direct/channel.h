@@ -54,7 +54,7 @@ struct direct_channel {
 	struct direct_line *line;
 	struct direct_channel *next;  /* in the list of free records */
 	uint32_t number;
-	uint32_t fetched;             /* lines of the put under way, by ahead_fetch */
+	uint32_t fetched;             /* lines of the put under way, by cmi_fetch_told */
 };
 _Static_assert(sizeof(struct direct_channel) == 64, "one cache line");
 

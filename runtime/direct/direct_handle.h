@@ -15,7 +15,7 @@
 
 #include "../machine/cmi.h"
 #include "ckdirect.h"
-#include "copy.h"
+#include "gather.h"
 
 #define DIRECT_MAGIC 0x43686b31u /* a handle */
 #define DIRECT_DEAD 0x43686b30u  /* one whose end was destroyed through it */
@@ -62,7 +62,7 @@ struct direct_handle {
 			struct cmi_key recv_key;
 			struct cmi_key line_key; /* empty in a job of one node */
 		};
-		struct copy_strides strides; /* once bound, if `strided`: src is their base */
+		struct gather_shape strides; /* once bound, if `strided`: src is their base */
 	};
 } __attribute__((may_alias));     /* lies in the uint64_t array of CkDirectHandle */
 _Static_assert(sizeof(struct direct_handle) == sizeof(CkDirectHandle), "wire format");

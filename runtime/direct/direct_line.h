@@ -27,7 +27,7 @@ struct direct_line {
 	_Atomic uint64_t checksum;         /* of the receive buffer at the last readyMark */
 	_Atomic uint64_t generation;       /* of the channel that has the number now */
 	_Atomic uint64_t binder;           /* 1 + PE that bound the channel, 0: nobody yet */
-	_Atomic uint64_t written;          /* ahead_word() of a large put: the sender's word */
+	_Atomic uint64_t written;          /* how far a large put is (cmi_copy_awaited): the sender\'s */
 };
 _Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by other processes");
 

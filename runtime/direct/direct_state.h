@@ -14,7 +14,7 @@
  *
  * The files of this folder call in one direction only, from the bottom up:
  *
- *   bell, pollset, copy, ahead             tools that know no channels
+ *   bell, pollset, gather                  tools that know no channels
  *   direct_line.h, direct_handle.h         what the two ends share
  *   direct_rules, direct_control           how broken rules are told; messages between the ends
  *   channel, then arrival                  the receiving end
@@ -28,7 +28,6 @@
 #include <stdint.h>
 
 #include "../scheduler/pe.h"
-#include "copy.h"
 #include "direct_handle.h"
 #include "pollset.h"
 
@@ -74,7 +73,7 @@ struct direct_pe {
 	uint32_t poll_max;            /* constant */
 	uint32_t next_bell;           /* the one that is looked at first */
 	struct direct_bell **bell_to; /* [PEs of the job] or NULL: by receiver */
-	struct copy_way copy_way;
+	struct cmi_copy_way copy_way;
 	struct direct_sender **done_tail;
 
 	/* Records to reuse first. */

@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
 #include "bells.h"
 #include "channel.h"
-#include "copy.h"
+#include "gather.h"
 #include "direct_control.h"
 
 /* Looks at the network before a put that finds the last one incomplete gives up. Completions that
@@ -206,7 +205,7 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 	uint64_t word;
 
 	if (CSD_UNLIKELY(h->strided))
-		word = copy_last_word((const unsigned char *)(uintptr_t)h->src, &h->strides);
+		word = gather_last_word((const unsigned char *)(uintptr_t)h->src, &h->strides);
 	else
 		memcpy(&word, (const unsigned char *)(uintptr_t)h->src + h->bytes - 8, 8);
 	if (CSD_UNLIKELY(word == h->oob))
@@ -220,24 +219,21 @@ static inline void copy_out(const struct direct_handle *h, unsigned char *dst, s
 	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
 
 	if (CSD_UNLIKELY(h->strided))
-		copy_gather(dst, src, &h->strides, n);
+		gather_bytes(dst, src, &h->strides, n);
 	else if (h->here)
 		memcpy(dst, src, n);
 	else
 		cmi_copy_shared(dst, src, n);
 }
 
-/** To another PE, from one piece: told ahead where caches are used. */
+/** The same, of many bytes in one piece, to another PE. */
 static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct direct_handle *h,
 						     unsigned char *dst, size_t n)
 {
 	const struct direct_sender *s = direct_sender_at(direct_of(pe), h->sender);
-	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
 
-	if (cmi_copy_streams())
-		copy_large(&direct_of(pe)->copy_way, dst, src, n);
-	else
-		ahead_copy(dst, src, n, &s->line->written, direct_hot(s)->iteration);
+	cmi_copy_awaited(&direct_of(pe)->copy_way, dst, (const unsigned char *)(uintptr_t)h->src, n,
+			 &s->line->written, direct_hot(s)->iteration);
 }
 
 /** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
