@@ -49,7 +49,7 @@ struct direct_bell *direct_bell_open(struct pe *pe, int receiver)
 	struct direct_bell *b = bell_to(pe, receiver);
 
 	b->n_bound++;
-	/* What is pending may also be of channels that were destroyed since. One slot is for
+	/* Pending words may also be of channels that were destroyed since. One slot is for
 	 * BELL_END. */
 	if (!b->n_made || bell_pending(&b->ring) + b->n_bound + 1 > b->ring.n_slots)
 		make_ring(pe, b, receiver);
@@ -86,8 +86,8 @@ void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 	bell_read_init(&bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
-/** A bell has rung for a channel that waits for no put, or that is no more. Only a program that
- * breaks the rules gets here, but not every one that does. */
+/** A bell has rung for a channel that waits for no put, or that was destroyed. Only a program that
+ * breaks the rules gets here, but not every program that breaks them. */
 static __attribute__((noinline, cold)) void unexpected(struct pe *pe, int sender, uint32_t number,
 						       const struct direct_channel_hot *hot)
 {
@@ -97,7 +97,7 @@ static __attribute__((noinline, cold)) void unexpected(struct pe *pe, int sender
 		direct_broken(pe, "CkDirect_put", id,
 			      "destroy a channel only when no put is on its way",
 			      "a put through the handle of a destroyed channel came in");
-	if (hot->mode == DIRECT_PATTERN) /* sequence mode looks itself, and knows more */
+	if (hot->mode == DIRECT_PATTERN) /* take_sequence checks the other mode, and knows more */
 		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
 			      "order CkDirect_ready before the sender's next put",
 			      "a put came before the last one was consumed");
@@ -124,7 +124,8 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 	}
 }
 
-/** Up to *most_p words, of which it takes off how many; returns whether the last was BELL_END. */
+/** Take up to *most_p words, and subtract from it how many there were. Returns whether the last was
+ * BELL_END. */
 static bool hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 {
 	uint32_t most = *most_p;

@@ -22,7 +22,7 @@ static void attach_receiver(struct pe *pe, struct direct_sender *s, const struct
 		s->line_mem = cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
 }
 
-/** The receiver's buffer and line are at these addresses here. False if one is NULL. */
+/** Note where the receiver's buffer and line are mapped here. False if one is NULL. */
 static bool map(struct direct_sender *s, unsigned char *dst, struct direct_line *line)
 {
 	if (!dst || !line)
@@ -94,7 +94,7 @@ static void say_path(const struct pe *pe, const struct direct_sender *s, const c
 
 /* ---- binding ----------------------------------------------------------------------- */
 
-/** False also where the product does not fit. */
+/** Whether the shape has so many bytes. No, if their product does not fit 64 bits. */
 static bool adds_up_to(const struct gather_shape *s, uint64_t bytes)
 {
 	uint64_t n;
@@ -134,7 +134,7 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 			      (unsigned long long)strides->block_bytes, (size_t)h->bytes);
 }
 
-/** Both ends are on this PE: the receiving end need not poll for our puts. */
+/** Both ends are on this PE, so the receiving end need not poll for our puts. */
 static void bind_here(struct pe *pe, const char *call, const struct direct_sender *s)
 {
 	struct direct_channel_hot *hot =
@@ -146,7 +146,7 @@ static void bind_here(struct pe *pe, const char *call, const struct direct_sende
 	direct_make_own(pe, hot);
 }
 
-/** The receiving end can be seen from here: the line, and the flag beside it. */
+/** The line and the flag beside it can be reached from here. */
 static void bind_memory(struct pe *pe, const char *call, struct direct_sender *s)
 {
 	struct direct_sender_hot *hot = direct_hot(s);
@@ -159,7 +159,7 @@ static void bind_memory(struct pe *pe, const char *call, struct direct_sender *s
 	direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
 }
 
-/** What of the channel the sending end keeps for itself. */
+/** Copy what the sending end keeps of the channel. */
 static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 		       const void *send_buf)
 {
@@ -176,8 +176,8 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 			       : h->line_addr + offsetof(struct direct_line, seq);
 }
 
-/** Where nothing here can write into the receive buffer, strided data is gathered into memory of the
- * sending end first. It ends where the rules for send buffers want it to. */
+/** Make memory into which strided data is gathered first, because nothing here can write the receive
+ * buffer. It ends 8-aligned, as send buffers must. */
 static void stage(struct pe *pe, const char *call, struct direct_sender *s)
 {
 	size_t pad = -s->bytes % 8;
@@ -188,7 +188,7 @@ static void stage(struct pe *pe, const char *call, struct direct_sender *s)
 	s->src = (unsigned char *)s->staging + pad;
 }
 
-/** What a put reads. `strides`: see check_bindable. From here on the handle cannot be bound. */
+/** Write into the handle what a put reads. It is bound from here on. `strides`: see check_bindable. */
 static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s,
 			const void *send_buf, const struct gather_shape *strides)
 {

@@ -7,7 +7,7 @@
 
 /* ---- records ----------------------------------------------------------------------- */
 
-/** Room for one entry per channel, so that a put never allocates. */
+/** Make room for one entry per channel, so that a put never allocates. */
 static bool reserve_rung(struct direct_rung *r, uint32_t n)
 {
 	struct direct_channel_hot **item;
@@ -29,13 +29,13 @@ static bool reserve_rung(struct direct_rung *r, uint32_t n)
 	return true;
 }
 
-/** Room for all that may be polled when there are `n` channels; so that ready never allocates. */
+/** Make room for all that may be polled when there are `n` channels, so that ready never allocates. */
 static bool reserve_set(struct direct_pe *d, uint32_t n)
 {
 	return pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
 }
 
-/** Records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
+/** Add records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
 static void add_block(struct pe *pe, struct direct_pe *d)
 {
 	struct cmi *m = pe->node->machine;
@@ -125,24 +125,26 @@ static __attribute__((noinline, cold)) void publish_mark(const struct direct_cha
 {
 	const struct direct_channel *ch = direct_rest(hot);
 
-	/* relaxed, then release: whoever sees the mark (direct_check_put) sees its checksum. */
+	/* relaxed, then release: pairs with the acquire in direct_check_put, which sees the checksum
+	 * of every mark that it sees. */
 	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
 			      memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
 }
 
+/** Let the sender know whether it must ring. */
 static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, bool tell)
 {
 	struct direct_channel_block *b = direct_block(hot);
 
 	hot->tell = tell;
-	/* relaxed: the sender's next put comes after the program has told it of this ready, and
-	 * what told it orders the store before the load in the put: see struct direct_shared. */
+	/* relaxed: the program tells the sender of this ready before the sender puts again, and
+	 * thereby orders the store before the load in the put: see struct direct_shared. */
 	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
 }
 
-/** Whether the next put into `hot` must be told. Few channels are polled, because what a scan finds
- * is the end of the data itself, while a bell's slot is one line more that must come: see
+/** Whether the sender must tell of its next put into `hot`. Few channels are polled instead, because
+ * a scan finds the end of the data itself, while a bell's slot is one line more that must come: see
  * DIRECT_POLL_MAX. */
 static inline bool must_tell(const struct direct_pe *d, const struct direct_channel_hot *hot)
 {
@@ -152,7 +154,7 @@ static inline bool must_tell(const struct direct_pe *d, const struct direct_chan
 /** What a scan must find until the put has come. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
-	/* relaxed: ordered before the put as the flag is (set_tell). */
+	/* relaxed: ordered before the put in the same way as the flag (set_tell). */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
@@ -173,6 +175,7 @@ static inline void mark(struct pe *pe, struct direct_channel_hot *hot, bool tell
 		publish_mark(hot);
 }
 
+/** An arrival runs the function from now on. */
 static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
@@ -190,8 +193,8 @@ static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 	}
 }
 
-/** Checked mode ends the job; otherwise arming twice does nothing, because writing the idle
- * pattern again could wipe out data that has just arrived. */
+/** Checked mode ends the job. Otherwise arming twice does nothing: if it wrote the idle pattern again,
+ * it could wipe out data that has just arrived. */
 static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const char *call,
 							  const struct direct_channel_hot *hot)
 {
@@ -293,8 +296,8 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	hot->own = hot->rma = hot->landed = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
-	/* relaxed: the handle travels to the sender in a message, which orders all of these
-	 * before anything that the sender does. */
+	/* relaxed: the handle travels to the sender in a message, which orders these stores before
+	 * anything that the sender does. */
 	atomic_store_explicit(&ch->line->generation, hot->generation, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
@@ -306,8 +309,8 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	} else {
 		hot->poll.word = (_Atomic uint64_t *)(void *)(ch->buf + ch->bytes - 8);
 	}
-	/* The first put is always told: a channel that is made and not used yet is not polled.
-	 * Should the network bind it (direct_make_rma), its word must be idle. */
+	/* The first put is always told, so a channel that nobody uses yet is not polled. Its word is
+	 * idle all the same, in case the network will write it (direct_make_rma). */
 	write_idle(hot);
 	mark(pe, hot, true);
 	watch(pe, hot);
@@ -336,8 +339,9 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	return handle;
 }
 
-static struct direct_channel_hot *create_channel(struct pe *pe, const char *call, void *buf, size_t bytes,
-					 CkDirectFn fn, enum direct_mode mode, uint64_t oob)
+static struct direct_channel_hot *create_channel(struct pe *pe, const char *call, void *buf,
+						 size_t bytes, CkDirectFn fn,
+						 enum direct_mode mode, uint64_t oob)
 {
 	struct direct_channel_hot *hot;
 	struct direct_channel *ch;
@@ -426,8 +430,8 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	hot->rma = true;
 	if (!hot->tell)
 		return;
-	/* Nobody has told us of a put, so this is still how it was created, the word idle or
-	 * written since. */
+	/* Nobody has told us of a put, so the channel is as it was created: armed, its word idle
+	 * unless the network has written it since. */
 	set_tell(hot, false);
 	d->n_bell--;
 	pollset_add(&d->set, &hot->poll);
@@ -436,8 +440,8 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-/** A put that nobody will see any more must still be counted as handled, or quiescence would
- * wait for it. */
+/** Whether a put has come whose function has not run. It must be counted as handled, or quiescence
+ * would wait for it. */
 static bool unseen_put(const struct direct_channel_hot *hot)
 {
 	if (hot->tell)
@@ -447,7 +451,7 @@ static bool unseen_put(const struct direct_channel_hot *hot)
 	       atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
 }
 
-/** Nobody looks for it, nobody counts it any more. */
+/** Take the channel out of the poll set and out of all counts. */
 static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	if (hot->state == CHANNEL_ARMED && !hot->tell)
@@ -473,8 +477,8 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	/* 31 bits: a bell's word has no room for more. */
 	hot->generation = (hot->generation + 1) & INT32_MAX;
 	hot->state = CHANNEL_FREE;
-	/* relaxed: a sender that reads it has no right to put any more; seeing it late only
-	 * makes the check miss, as without checked mode. */
+	/* relaxed: a sender that reads it has no right to put any more. If it sees the old value, the
+	 * check misses, as if checked mode were off. */
 	atomic_store_explicit(&direct_rest(hot)->line->generation, hot->generation,
 			      memory_order_relaxed);
 	direct_channel_reuse(d, hot);

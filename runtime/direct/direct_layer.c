@@ -3,8 +3,8 @@
  * direct_layer.c: where the channel layer meets the scheduler: start, each pass of the loop, control
  * messages, stop; and the calls that belong to neither end alone. No other file here calls this one.
  *
- * All memory of the layer is given back in node_stop, not in pe_stop: another PE of the node, or
- * the network, may still look at it while one PE has ended.
+ * All memory of the layer is given back in node_stop, not in pe_stop: when one PE has ended, another
+ * PE of the node, or the network, may still look at its memory.
  */
 #include "direct_layer.h"
 
@@ -23,8 +23,8 @@
 #include "direct_state.h"
 #include "sender.h"
 
-/* Channels that other PEs put into, up to which a PE polls them; with more it is told by their
- * senders. A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,
+/* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell it.
+ * A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,
  * 0.30 both ways for N = 32, 0.47 and 0.30 for N = 128; one of a message beside them 18, 50 and 730 %
  * more for N = 16, 128 and 1000 polled, at most 5 % told (bench/channels). CK_DIRECT_POLL_MAX
  * overrides it. */
@@ -32,9 +32,9 @@ enum { DIRECT_POLL_MAX = 32 };
 
 /* ---- polling ----------------------------------------------------------------------- */
 
-/** The upcall `poll`. Completions first: a function that an arrival runs must find the puts that
- * led to this arrival complete. All looks are here, without a call: a message passes by in each
- * pass of its trip, and a nanosecond more here is three more in its round trip. */
+/** The upcall `poll`. Completions come first: a function that an arrival runs must find the puts
+ * that led to this arrival complete. All looks stand here, without a call. The loop comes here several
+ * times while a message makes its round trip, so a nanosecond more here is three more there. */
 static int poll_all(struct pe *pe)
 {
 	struct direct_pe *d = direct_of(pe);

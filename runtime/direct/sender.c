@@ -27,7 +27,7 @@ enum { SETTLE_POLLS = 1000 };
 
 /* ---- records ----------------------------------------------------------------------- */
 
-/** DIRECT_BLOCK free records more. */
+/** Add DIRECT_BLOCK free records. */
 static void add_senders(struct pe *pe, struct direct_pe *d)
 {
 	uint32_t first = d->n_sender_blocks * DIRECT_BLOCK;
@@ -113,8 +113,8 @@ void direct_sender_say(struct pe *pe, const struct direct_sender *s, int kind)
 
 /* ---- local completion -------------------------------------------------------------- */
 
-/** Its function will run from the loop. Until then the channel stays busy on every path, so that
- * a program cannot come to depend on the fast one. */
+/** The put is locally complete, and its function will run from the loop. Until then the channel stays
+ * busy on every path, so that a program cannot come to depend on the fast one. */
 static void push_done(struct direct_pe *d, struct direct_sender *s)
 {
 	s->next = NULL;
@@ -138,7 +138,7 @@ int direct_run_completions(struct pe *pe)
 	struct direct_sender *s = d->done;
 	int n = 0;
 
-	/* All that are here now, once each; what their functions put waits for the next pass. */
+	/* Each one that is here now, once. Puts of their functions wait for the next pass. */
 	d->done = NULL;
 	d->done_tail = &d->done;
 	while (s) {
@@ -161,10 +161,10 @@ int direct_run_completions(struct pe *pe)
 
 /* ---- put --------------------------------------------------------------------------- */
 
-/** The last put on this end is not complete. The receiver's answer to it may have overtaken the
- * news of its completion, so look at the network before calling it the program's mistake. A put
- * with a function is complete when that has run, which only the loop can do. */
-static __attribute__((noinline, cold)) void settle(struct pe *pe, const char *call,
+/** The last put of this end is not complete. The receiver's answer to it may have overtaken the news
+ * of its completion, so look at the network before calling it the program's mistake. A put with a
+ * function is complete when the function has run, which only the loop can do. */
+static __attribute__((noinline, cold)) void settle_put(struct pe *pe, const char *call,
 						   const struct direct_sender *s)
 {
 	for (int i = 0; i < SETTLE_POLLS && is_busy(s) && !s->fn; i++)
@@ -236,8 +236,8 @@ static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct
 			 &s->line->written, direct_hot(s)->iteration);
 }
 
-/** `h` is the handle through which the sending end was bound: a copy of the body, then the word;
- * and a word to the receiver, if it does not look. */
+/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
+ * the handle through which the sending end was bound. */
 static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
 			      const struct direct_sender_hot *hot, size_t body,
 			      uint64_t word_addr, uint64_t word)
@@ -248,8 +248,8 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 		copy_out_large(pe, h, dst, body);
 	else if (CSD_LIKELY(body))
 		copy_out(h, dst, body);
-	/* release: pairs with the acquire in pollset_scan; the body is visible to whoever sees
-	 * the word. */
+	/* release: pairs with the acquire in pollset_scan. A receiver that sees the word sees the
+	 * body, too. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
 			      memory_order_release);
 	/* relaxed: ordered by the program; see struct direct_shared. */
@@ -303,13 +303,13 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	}
 }
 
-/** Count this put, and return the word that tells its arrival. From here on all paths but the memory
- * path read s->src. */
+/** Count this put, and return the word that tells its arrival. All paths but the memory path read
+ * s->src from here on. */
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
 	if (CSD_UNLIKELY(is_busy(s)))
-		settle(pe, call, s);
+		settle_put(pe, call, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;
 	if (s->staging)
@@ -340,9 +340,9 @@ static __attribute__((noinline)) void put_general(struct pe *pe, const char *cal
 		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
-/* A plain put touches, beside the two buffers, the front of the handle, the small part of the sending
- * end, and that of the receiving end when it is here: once the handle has come, nothing waits for
- * anything else, and the other misses overlap. */
+/* Besides the two buffers, a plain put touches the front of the handle, the small part of the sending
+ * end, and the small part of the receiving end when that is here. Once the handle has come, no access
+ * waits for another, so the other misses overlap. */
 void CkDirect_put(CkDirectHandle *handle)
 {
 	static const char call[] = "CkDirect_put";
@@ -407,7 +407,7 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 	own_sender(pe, call, h);
 	s = direct_sender_at(direct_of(pe), h->sender);
 	if (is_busy(s))
-		settle(pe, call, s);
+		settle_put(pe, call, s);
 	detach_receiver(pe, s);
 	if (direct_hot(s)->bell)
 		direct_bell_close(direct_hot(s)->bell);
@@ -424,7 +424,7 @@ void direct_senders_stop(struct pe *pe)
 	struct direct_pe *d = direct_of(pe);
 
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
-		/* A put in flight still uses its attachment; closing the wire ends both. */
+		/* A put in flight still uses its attachments; closing the wire ends them all. */
 		if (!is_busy(direct_sender_at(d, i)))
 			detach_receiver(pe, direct_sender_at(d, i));
 }
