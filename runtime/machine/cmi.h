@@ -16,7 +16,6 @@
 #ifndef CMI_H
 #define CMI_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
