@@ -134,7 +134,6 @@ struct node {
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct ck_node *ck;
-	struct direct_node *direct;
 	struct csd_upcalls up;             /* of all layers together */
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
