@@ -55,7 +55,7 @@ BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) 
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
-lib: $(LIB) $(B)/libchard.so
+lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
@@ -78,7 +78,12 @@ $(LIB_ALL): $(LIB_OBJ)
 $(B)/libchard.so: $(LIB_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(CONTEXT) \
-		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS)
+		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS) && ln -sf libchard.so $@.0
+# So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
+$(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
+	@mkdir -p $(@D)
+	$(Q)sed 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
+		$< >$@
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -141,7 +146,7 @@ $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi.h)
+HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi_msg.h)
 MANPAGES := $(wildcard docs/man/*.1)
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
@@ -166,8 +171,8 @@ uninstall:
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
-check-layers:
-	@tests/layers.sh --self-test
+check-layers: lib
+	@tests/layers.py -b $(B) --self-test
 deps:
 	@./deps.sh
 

@@ -47,10 +47,6 @@ static int ck_node_start(struct node *node)
 	node->ck = calloc(1, sizeof *node->ck);
 	if (!node->ck)
 		return -ENOMEM;
-	node->gate_of = nodegroup_gate;
-	node->describe = ck_describe;
-	node->swap_running = ck_swap_running;
-	node->leaving = ck_leaving;
 	err = parts_node_start(node, parts);
 	return err ? err : register_program(node);
 }
@@ -120,4 +116,11 @@ const struct csd_layer chare_layer = {
 	.pe_start = ck_pe_start,
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,
+	.up = {
+		.describe = ck_describe,
+		.swap_running = ck_swap_running,
+		.leaving = ck_leaving,
+		.gate_of = nodegroup_gate,
+	},
+	.slot = 2,
 };

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../../scheduler/csd.h"
+#include "../../scheduler/pe.h"
 
 enum { IDMAP_LEAST = 16 };        /* slots */
 

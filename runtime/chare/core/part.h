@@ -22,7 +22,7 @@
 #ifndef CK_PART_H
 #define CK_PART_H
 
-#include "../../scheduler/csd.h"
+#include "../../scheduler/pe.h"
 #include "../ckgen.h"
 
 struct ck_env;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../scheduler/csd.h"
+#include "../../scheduler/pe.h"
 
 enum { SLOTS_LEAST = 64 };
 

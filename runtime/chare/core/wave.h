@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "../../scheduler/csd.h"
+#include "../../scheduler/pe.h"
 
 enum { WAVE_SUMS = 4 };
 
