@@ -3,7 +3,8 @@
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
-#   make bench   the benchmarks (QUICK=1: shorter)   make install PREFIX=... DESTDIR=...
+#   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
+#   make install PREFIX=... DESTDIR=...
 
 SANITIZE ?=
 B        ?= build$(if $(SANITIZE),-$(SANITIZE))
@@ -27,10 +28,12 @@ LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -l
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
-INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
+# Each layer is a folder; the rooms of a layer are folders in it.
+RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
+INC      := $(patsubst %/,-I%,$(sort $(dir $(filter-out runtime/%.c,$(RUNTIME)))))
 
-obj = $(patsubst %.c,$(B)/%.o,$(1))
-LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c))
+obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
+LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 LIB      := $(B)/libchard.a
@@ -51,7 +54,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst bench/mpi/%.c,$(B)/bench/mpi/%.$(m),$
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -104,7 +107,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
 $(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
@@ -141,7 +144,8 @@ $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi.h)
+PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi.h
+HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
@@ -162,7 +166,8 @@ uninstall:
 	rm -rf $(INST)/include/chard $(INST)/share/chard
 
 # ---- tests -------------------------------------------------------------------------------
-# FIND=pattern runs only the groups of tests whose name contains it.
+# FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
+# that they keep up with the runtime; those that compare with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
@@ -170,17 +175,19 @@ check-layers:
 	@tests/layers.sh --self-test
 deps:
 	@./deps.sh
+deps-bench:
+	@./deps.sh --bench
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
 	@$(MAKE) -s tools examples
 	@sh examples/demo.sh $(B)
-# All benchmarks, each figure with its reference; QUICK=1 for a short run.
-bench: deps
+# All benchmarks, each figure with its reference; QUICK=1 for a short run. Only they need an MPI.
+bench: deps-bench
 	@$(MAKE) -s tools bench-bins examples
 	@bash bench/suite.sh $(B)
 # Whether they still run: under a minute, no word about speed.
-bench-smoke: deps
+bench-smoke: deps-bench
 	@$(MAKE) -s tools bench-bins examples
 	@bash bench/suite.sh --smoke $(B)
 
