@@ -171,8 +171,8 @@ uninstall:
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
-check-layers:
-	@tests/layers.sh --self-test
+check-layers: lib
+	@tests/layers.py -b $(B) --self-test
 deps:
 	@./deps.sh
 deps-bench:

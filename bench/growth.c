@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "csd.h"
+#include "pe.h"
 
 enum { STACK_BYTES = 256 << 10, NODES_MAX = 16384 };
 

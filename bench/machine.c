@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "csd.h"
+#include "pe.h"
 #include "stream.h"
 
 enum kind { RTT, EXCHANGE, STREAM };

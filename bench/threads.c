@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "csd.h"
+#include "pe.h"
 #include "cth.h"
 
 enum { SWITCHES = 200000, THREADS = 100000, RUNS = 9, SUSPENDED = 5000 };

@@ -25,7 +25,7 @@
 
 #include "../runtime/direct/ckdirect.h"
 #include "../runtime/direct/direct_layer.h"
-#include "../runtime/scheduler/csd.h"
+#include "../runtime/scheduler/pe.h"
 #include "bench.h"
 
 enum torn_message { ACK_HANDLE, CASE_HANDLE };

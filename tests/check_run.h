@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "csd.h"
+#include "pe.h"
 
 struct check_node {
 	struct csd_config cfg;

@@ -207,7 +207,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 }
 
 group "build rules: layers"
-t "who includes what" "$ok" tests/layers.sh --self-test
+t "who includes what, and who calls whom" "$ok" tests/layers.py -b $B --self-test
 [ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
 t "coming from Charm++" "$ok" env CKCI="$B/bin/ckci" tests/docs/check_charm.sh --self-test
 t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.sh

@@ -3,7 +3,7 @@
 #ifndef CHARE_LAYER_H
 #define CHARE_LAYER_H
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 
 /** Chares, arrays, groups, reductions, quiescence. node->program is a CkGenModule, or NULL for
  * a node without chares. */

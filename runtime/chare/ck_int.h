@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 #include "ckgen.h"
 
 /** The head of every chare message: the machine's 32 bytes and ours, one cache line; the

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 
 enum {
 	/* One of so many tries memcpy; and while it is used, one of so many is timed: two looks at the clock at

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 #include "ahead.h"
 #include "bell.h"
 #include "ckdirect.h"

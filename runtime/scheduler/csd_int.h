@@ -3,7 +3,18 @@
 #ifndef CSD_INT_H
 #define CSD_INT_H
 
-#include "csd.h"
+#include "pe.h"
+
+/** The PE of a function that is called without one; `what` names the function to a caller on a
+ * thread that is none. */
+static inline struct pe *pe_here(const char *what)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "%s was called on a thread that is no PE", what);
+	return pe;
+}
 
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool, int local);

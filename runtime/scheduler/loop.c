@@ -151,7 +151,7 @@ void loop_run(struct pe *pe)
 
 void CsdScheduler(int n)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CsdScheduler");
 
 	if (n < 0) {
 		loop_run(pe);

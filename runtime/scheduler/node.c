@@ -52,11 +52,6 @@ void csd_order_apart(struct node *node, int handler)
 	node->handlers[handler].apart = true;
 }
 
-int CmiRegisterHandler(const char *name, CmiHandler fn)
-{
-	return csd_register(csd_self()->node, name, fn);
-}
-
 /* ---- what the machine calls ------------------------------------------------------------ */
 
 static struct cmi_msg *client_alloc(void *owner, size_t size)

@@ -320,17 +320,6 @@ static void thread_run(struct pe *pe, CthThread t)
 		thread_end(ts, t);
 }
 
-/* ---- what programs call ----------------------------------------------------------------------- */
-
-static struct pe *thread_pe(const char *what)
-{
-	struct pe *pe = csd_self();
-
-	if (CSD_UNLIKELY(!pe))
-		csd_abort(NULL, "%s was called on a thread that is no PE", what);
-	return pe;
-}
-
 /* ---- private variables -------------------------------------------------------------------------- */
 
 /* For the whole process: whoever registers a variable first gives it its place, which is how far below
@@ -393,7 +382,7 @@ static void private_map(struct pe *pe)
 
 void *CtvAddress(int place, const char *name)
 {
-	struct pe *pe = thread_pe("CtvAccess");
+	struct pe *pe = pe_here("CtvAccess");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!place))
@@ -414,7 +403,7 @@ void *CtvAddress(int place, const char *name)
 
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 {
-	struct pe *pe = thread_pe("CthCreate");
+	struct pe *pe = pe_here("CthCreate");
 	struct pe_threads *ts = pe->threads;
 	uint32_t n_private = atomic_load_explicit(&private_bytes, memory_order_relaxed);
 
@@ -450,12 +439,12 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 
 CthThread CthSelf(void)
 {
-	return thread_pe("CthSelf")->threads->running;
+	return pe_here("CthSelf")->threads->running;
 }
 
 static struct pe *check_waiting(const char *what, CthThread t)
 {
-	struct pe *pe = thread_pe(what);
+	struct pe *pe = pe_here(what);
 
 	if (CSD_UNLIKELY(t->pe != pe))
 		csd_abort(pe, "%s of a thread of PE %d; only its own PE may do that", what, t->pe->id);
@@ -496,7 +485,7 @@ void CthResume(CthThread t)
 
 void CthSuspend(void)
 {
-	struct pe *pe = thread_pe("CthSuspend");
+	struct pe *pe = pe_here("CthSuspend");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!t))
@@ -508,7 +497,7 @@ void CthSuspend(void)
 
 void CthYield(void)
 {
-	struct pe *pe = thread_pe("CthYield");
+	struct pe *pe = pe_here("CthYield");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!t))

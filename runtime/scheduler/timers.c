@@ -89,7 +89,7 @@ static struct timer heap_pop(struct pe *pe)
 
 void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CcdCallFnAfter");
 	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
 
 	heap_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
@@ -159,7 +159,7 @@ static void period_start(struct pe *pe, int condition)
 
 static int hook_add(int condition, struct hook h)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CcdCallOnCondition");
 
 	if (condition < 0 || condition >= CCD_N_CONDITIONS)
 		csd_abort(pe, "CcdCallOnCondition: there is no condition %d", condition);
@@ -197,11 +197,12 @@ int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg)
 
 void CcdCancelCallOnCondition(int condition, int id)
 {
-	struct csd_hooks *hs = csd_self()->hooks;
+	struct pe *pe = pe_here("CcdCancelCallOnCondition");
+	struct csd_hooks *hs = pe->hooks;
 
 	if (condition < 0 || condition >= CCD_N_CONDITIONS || id < 0 ||
 	    id >= hs->on[condition].n || !hs->on[condition].v[id].fn)
-		csd_abort(csd_self(), "CcdCancelCallOnCondition: nothing waits there");
+		csd_abort(pe, "CcdCancelCallOnCondition: nothing waits there");
 	hs->on[condition].v[id].fn = NULL;
 	hs->on[condition].live--;
 }

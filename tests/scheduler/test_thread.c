@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "check_run.h"
-#include "csd.h"
 #include "cth.h"
 
 static int h_start;

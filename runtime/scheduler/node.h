@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node.h: one process (struct node), the layers that run on it, and its start and end.
+ *
+ * Nothing in this folder knows what the layers above are. Each layer is a constant table
+ * (struct csd_layer), and the program's start-up code lists the tables in struct csd_config.
+ */
+#ifndef CSD_NODE_H
+#define CSD_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csd.h"
+#include "../machine/cmi.h"
+#include "node_queue.h"
+
+/* ---- layers and start-up -------------------------------------------------------------- */
+
+/** What a layer above brings along. Called in the order of the table, stop in reverse. */
+struct csd_layer {
+	const char *name;
+	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
+	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
+	int (*node_start)(struct node *node);
+	/** On each PE's thread, job known, before its loop; may send. NULL allowed. */
+	void (*pe_start)(struct pe *pe);
+	void (*pe_stop)(struct pe *pe);
+	void (*node_stop)(struct node *node);
+};
+
+struct csd_config {
+	int argc;
+	char **argv;                        /* the runtime's own flags are removed in place */
+	const struct csd_layer *const *layers;
+	int n_layers;
+	const void *program;                /* for the layers: node->program */
+	struct cmi_loop_net *net;           /* tests: several nodes in one process */
+	int loop_rank;
+};
+
+/** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
+int csd_run(struct csd_config *cfg);
+
+/** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
+void csd_exit(struct pe *pe, int code);
+
+/** Abort the job with one line "chard: node N PE P in X: ..."; code 1. pe may be NULL. */
+_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Make `fn` callable from every PE under a number, the same on all nodes because the order
+ * of registration is. `name` is part of the start-up hash and must stay valid. Only in a
+ * layer's node_start (or an initnode function). */
+int csd_register(struct node *node, const char *name, CmiHandler fn);
+
+/** Messages for this handler keep their order among themselves only, not with those for other
+ * handlers between the same PEs. It is for the randomised queue, which then breaks it. */
+void csd_order_apart(struct node *node, int handler);
+
+/** Mix bytes into the node's fingerprint. */
+void csd_fingerprint(struct node *node, const void *data, size_t bytes);
+
+/** Monotonic. */
+uint64_t csd_now_ns(void);
+
+/* ---- the node -------------------------------------------------------------------------- */
+
+enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 5 };
+
+struct csd_handler {
+	const char *name;
+	CmiHandler fn;
+	bool apart;                        /* csd_order_apart */
+};
+
+/** One process. Constant while the loops run, except where a comment says so. */
+struct node {
+	struct cmi *machine;
+	const struct cmi_job *job;
+	struct pe **pes;                   /* [job->my_n_pes] */
+	struct csd_handler handlers[CSD_MAX_HANDLERS];
+	int n_handlers;
+	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_handled;                     /* flow.c's: handled by another PE */
+	uint64_t fingerprint;              /* of all registration tables */
+	bool check;                        /* CK_CHECK=1: checked mode */
+	bool verbose;
+	uint64_t start_ns;
+	int cores;                         /* this process may run on, before any binding */
+	const struct csd_config *cfg;
+	const void *program;
+	struct ck_node *ck;                /* chare layer's */
+	struct direct_node *direct;        /* channel layer's */
+	/** Channel layer: a put by active message has arrived. */
+	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
+			    const void *body, size_t bytes);
+	/** Chare layer: what runs now, "Cell::ghost"; async-signal-safe; may write "". */
+	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	/** Chare layer: exchange what it thinks runs on this PE with *state; all zero: nothing. */
+	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+	/** Chare layer: a message with CMI_F_HERE is about to leave the node. Takes it; returns
+	 * one that may. */
+	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
+	/** Chare layer: the gate in the way of a message for the node, or NULL; may look at
+	 * `closed`. On whichever PE looks, which may not wait meanwhile. */
+	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	struct csd_start *start;           /* private to node.c */
+	struct csd_node_queue queue;
+};
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_env.c: the reader of environment variables: what each kind takes, and how it refuses. */
+#include "../../runtime/machine/cmi_env.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char NAME[] = "CK_TEST_VALUE";
+static const char *const WORDS[] = {"core", "socket", "none"};
+
+static void give(const char *value)
+{
+	if (value)
+		setenv(NAME, value, 1);
+	else
+		unsetenv(NAME);
+}
+
+static bool flag(const char *value)
+{
+	give(value);
+	return cmi_env_flag(NAME, true);
+}
+
+static int64_t number(const char *value)
+{
+	give(value);
+	return cmi_env_number(NAME, 7, -5, 1000);
+}
+
+static uint64_t bytes(const char *value)
+{
+	give(value);
+	return cmi_env_bytes(NAME, 7, 2, (uint64_t)1 << 40);
+}
+
+static int word(const char *value)
+{
+	give(value);
+	return cmi_env_word(NAME, WORDS, 3, -1);
+}
+
+/* ---- what is accepted --------------------------------------------------------------------- */
+
+static void nothing_given_leaves_the_default(void **state)
+{
+	static const char *const none[] = {NULL, ""};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_true(flag(none[i]));
+		assert_false(cmi_env_flag(NAME, false));
+		assert_int_equal(number(none[i]), 7);
+		assert_int_equal(bytes(none[i]), 7);
+		assert_int_equal(word(none[i]), -1);
+		assert_null(cmi_env_text(NAME));
+	}
+}
+
+static void a_flag_has_four_words_each_way(void **state)
+{
+	static const char *const on[] = {"1", "yes", "on", "true", "YES", "True"};
+	static const char *const off[] = {"0", "no", "off", "false", "NO", "False"};
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		assert_true(flag(on[i]));
+		assert_false(flag(off[i]));
+	}
+}
+
+static void a_number_is_decimal_or_hexadecimal(void **state)
+{
+	(void)state;
+	assert_int_equal(number("0"), 0);
+	assert_int_equal(number("-5"), -5);
+	assert_int_equal(number("+12"), 12);
+	assert_int_equal(number("010"), 10);
+	assert_int_equal(number("1000"), 1000);
+	assert_int_equal(number("0x1f"), 31);
+	give("9223372036854775807");
+	assert_true(cmi_env_number(NAME, 0, INT64_MIN, INT64_MAX) == INT64_MAX);
+	give("-9223372036854775808");
+	assert_true(cmi_env_number(NAME, 0, INT64_MIN, INT64_MAX) == INT64_MIN);
+}
+
+static void bytes_may_have_a_suffix(void **state)
+{
+	(void)state;
+	assert_int_equal(bytes("2"), 2);
+	assert_int_equal(bytes("32K"), 32 << 10);
+	assert_int_equal(bytes("32k"), 32 << 10);
+	assert_int_equal(bytes("32M"), 32 << 20);
+	assert_int_equal(bytes("0x20m"), 32 << 20);
+	assert_true(bytes("1024G") == (uint64_t)1 << 40);
+}
+
+static void a_word_gives_its_index(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(word(WORDS[i]), i);
+}
+
+static void a_text_is_passed_on_as_it_is(void **state)
+{
+	(void)state;
+	give(" any thing ");
+	assert_string_equal(cmi_env_text(NAME), " any thing ");
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static void read_flag(void) { (void)cmi_env_flag(NAME, true); }
+static void read_number(void) { (void)cmi_env_number(NAME, 7, -5, 1000); }
+static void read_bytes(void) { (void)cmi_env_bytes(NAME, 7, 2, (uint64_t)1 << 40); }
+static void read_word(void) { (void)cmi_env_word(NAME, WORDS, 3, -1); }
+
+/** What a process that reads `value` so says, into text; returns its exit code, -1: a signal. */
+static int run(void (*reader)(void), const char *value, char *text, size_t cap)
+{
+	size_t used = 0;
+	int fds[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(fds[1], STDERR_FILENO);
+		close(fds[0]);
+		setenv(NAME, value, 1);
+		reader();
+		_exit(0);
+	}
+	close(fds[1]);
+	while ((n = read(fds[0], text + used, cap - 1 - used)) > 0)
+		used += (size_t)n;
+	text[used] = 0;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/** The reader ends the process with 1 and says exactly this line. */
+static void refuses(void (*reader)(void), const char *value, const char *allowed)
+{
+	char said[512], expected[512];
+
+	snprintf(expected, sizeof expected, "chard: %s=%s is refused: it must be %s\n", NAME, value,
+		 allowed);
+	assert_int_equal(run(reader, value, said, sizeof said), 1);
+	assert_string_equal(said, expected);
+}
+
+static void a_bad_flag_ends_the_process(void **state)
+{
+	static const char allowed[] = "0 or 1 (or no or yes, off or on, false or true)";
+
+	(void)state;
+	refuses(read_flag, "2", allowed);
+	refuses(read_flag, "maybe", allowed);
+	refuses(read_flag, "1 ", allowed);
+}
+
+static void a_bad_number_ends_the_process(void **state)
+{
+	static const char *const bad[] = {"x", "12x", "1e3", "-", "0x", "--1", "1001", "-6",
+					  "99999999999999999999"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		refuses(read_number, bad[i], "a number from -5 to 1000");
+}
+
+static void bad_bytes_end_the_process(void **state)
+{
+	static const char *const bad[] = {"x", "K", "32x", "32KB", "32 K", "-1", "1", "0", "1025G",
+					  "0x7fffffffffffffffG", "99999999999999999999"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		refuses(read_bytes, bad[i], "a number of bytes from 2 to 1024G (K, M and G are "
+			"powers of 1024)");
+}
+
+static void a_bad_word_ends_the_process(void **state)
+{
+	(void)state;
+	refuses(read_word, "cores", "core, socket or none");
+	refuses(read_word, "Core", "core, socket or none");
+	refuses(read_word, "7", "core, socket or none");
+}
+
+static void a_good_value_says_nothing(void **state)
+{
+	char said[512];
+
+	(void)state;
+	assert_int_equal(run(read_bytes, "32M", said, sizeof said), 0);
+	assert_string_equal(said, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_given_leaves_the_default),
+		cmocka_unit_test(a_flag_has_four_words_each_way),
+		cmocka_unit_test(a_number_is_decimal_or_hexadecimal),
+		cmocka_unit_test(bytes_may_have_a_suffix),
+		cmocka_unit_test(a_word_gives_its_index),
+		cmocka_unit_test(a_text_is_passed_on_as_it_is),
+		cmocka_unit_test(a_bad_flag_ends_the_process),
+		cmocka_unit_test(a_bad_number_ends_the_process),
+		cmocka_unit_test(bad_bytes_end_the_process),
+		cmocka_unit_test(a_bad_word_ends_the_process),
+		cmocka_unit_test(a_good_value_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
