@@ -185,11 +185,11 @@ demo: deps
 # All benchmarks, each figure with its reference; QUICK=1 for a short run. Only they need an MPI.
 bench: deps-bench
 	@$(MAKE) -s tools bench-bins examples
-	@bash bench/suite.sh $(B)
+	@python3 bench/suite.py $(B)
 # Whether they still run: under a minute, no word about speed.
 bench-smoke: deps-bench
 	@$(MAKE) -s tools bench-bins examples
-	@bash bench/suite.sh --smoke $(B)
+	@python3 bench/suite.py --smoke $(B)
 
 clean:
 	rm -rf build build-address build-thread

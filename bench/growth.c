@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * growth: what a node costs that does almost nothing, in a job of N nodes: time to start, memory,
- * endpoints. bench/growth.sh runs it for growing N and prints the law.
+ * endpoints. The suite runs it for growing N and works out the law: bench/suite.py -g growth build.
  *
  *	ckrun -n 16 build/bench/growth            16 real nodes (processes)
  *	ckrun -n 16 --ppn 16 build/bench/growth   16 PEs of one node (threads)

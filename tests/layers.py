@@ -122,10 +122,9 @@ def sources(folders, endings=('.c', '.h')):
 
 
 def include_path():
-    """Where the Makefile lets the compiler look for "x.h"."""
-    with open('Makefile') as f:
-        line = re.search(r'^INC\s*:?=(.*)$', f.read(), re.M)
-    return re.findall(r'-I\s*(\S+)', line[1]) + ['bench', 'tests', 'ci-compiler']
+    """Where the Makefile lets the compiler look for "x.h": all folders of the runtime, and these."""
+    runtime = {os.path.dirname(header) for header in sources(['runtime'], ('.h',))}
+    return sorted(runtime) + ['bench', 'tests', 'ci-compiler']
 
 
 def read_includes(file):
