@@ -46,11 +46,11 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
-BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c bench/floor.c,$(wildcard bench/*.c)))
+BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
-MPI_BINS := $(foreach m,$(MPIS),$(patsubst bench/mpi/%.c,$(B)/bench/mpi/%.$(m),$(wildcard bench/mpi/*.c)))
+MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c)))
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
@@ -106,7 +106,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
@@ -135,10 +135,10 @@ $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 # samplesort_mpi shares the keys and the serial sort with the example.
 MPI_KEYS := examples/samplesort/keys.h examples/random.h
 define mpi_rule
-$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c $(wildcard bench/*.h) $(MPI_KEYS)
+$(B)/%_mpi.$(1): %_mpi.c bench/bench.c $(wildcard bench/*.h bench/*/*.h) $(MPI_KEYS)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
-	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
 endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 

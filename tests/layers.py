@@ -61,7 +61,8 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h'],
     'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
-    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'pingack.h', 'keys.h'],
+    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
+    'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
@@ -124,7 +125,7 @@ def sources(folders, endings=('.c', '.h')):
 def include_path():
     """Where the Makefile lets the compiler look for "x.h": all folders of the runtime, and these."""
     runtime = {os.path.dirname(header) for header in sources(['runtime'], ('.h',))}
-    return sorted(runtime) + ['bench', 'tests', 'ci-compiler']
+    return sorted(runtime) + ['bench', 'bench/mpi', 'tests', 'ci-compiler']
 
 
 def read_includes(file):

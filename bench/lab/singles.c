@@ -3,8 +3,8 @@
  * singles: what a singleton chare costs when there are a million of them, and how the seed balancer
  * spreads a tree whose branches differ.
  *
- *	build/bench/singles                                one PE: the costs
- *	CK_SEED=neighbor ckrun -n 4 build/bench/singles    the tree on four
+ *	build/bench/lab/singles                                one PE: the costs
+ *	CK_SEED=neighbor ckrun -n 4 build/bench/lab/singles    the tree on four
  *
  * Options: --chares n (default 1000000), --tree n (31), --work us (2) per chare of the tree,
  * --smoke. Prints `name number value unit`:
