@@ -250,8 +250,8 @@ class Builder:
         args = ["--reps", "1", *(["--smoke"] if self.smoke else [])]
         jobs = []
         for n in [2, 4] if self.smoke else [2, 4, 8, 16, 32, 64]:
-            jobs += [self.ckrun("bench/crowd", *args, n=n, threads=t, patience=60, series=f"threads {t}")
-                     for t in (False, True)]
+            jobs += [self.ckrun("bench/crowd", *args, n=n, threads=kind == "threads", patience=60,
+                                series=kind) for kind in ("processes", "threads")]
             jobs += [self.one_mpi(m, "crowd", *args, n=n, patience=60, series=m)
                      for m in ("openmpi", "mpich")]
         return Group("crowd", jobs, rounds=3)

@@ -20,10 +20,11 @@ the machine for seconds then hits both sides of a division.
 
 The host of a virtual machine may move its cores from one cache into two and back, or make them two threads
 of one core, within seconds. A cache line then takes five times as long from one to the other, and a ratio of
-two programs that ran before and after means nothing. So each program begins when the cores are as far apart
-as they usually are, or after 5 s. It is repeated, twice at most, when that has changed until it ends.
+two programs that ran before and after means nothing. So the suite starts each program when the cores are as
+far apart as they usually are, or after 5 s, and runs it again, twice at most, if their distance has changed
+by the time it ends.
 
-report.py says what the verdicts on the targets mean.
+report.py explains the verdicts on the targets.
 
 Writes to BUILD/bench/results
     GROUP.csv      round,program,name,parameter,value,unit: every line of every program
@@ -81,9 +82,10 @@ def output_file():
 
 
 def run(command, seconds):
-    """Exit code (124: too slow), lines of stdout and of stderr. Files, not pipes: a process that survives
-    its launcher would keep a pipe open."""
+    """Exit code (124: too slow), lines of stdout and of stderr, milliseconds. Files, not pipes: a process
+    that survives its launcher would keep a pipe open."""
     with output_file() as out, output_file() as err:
+        begin = time.monotonic()
         program = subprocess.Popen(["timeout", "-k", "3", str(seconds), *command],
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
@@ -92,13 +94,14 @@ def run(command, seconds):
             if program.poll() is None:
                 program.terminate()
                 program.wait()
+        took_ms = (time.monotonic() - begin) * 1000
         out.seek(0), err.seek(0)
-        return code, out.read().splitlines(), err.read().splitlines()
+        return code, out.read().splitlines(), err.read().splitlines(), took_ms
 
 
 class Cores:
-    """How far apart the cores are, as a barrier of two bare processes tells. Usual is what lies within a
-    factor of 1.6 of the median of all looks so far."""
+    """How far apart the cores are: the time of a barrier of two bare processes. It is usual when it lies
+    within a factor of 1.6 of the median of all looks so far."""
 
     def __init__(self, build):
         self.command = [f"{build}/bench/floor", "--barrier", "--reps", "1"]
@@ -152,9 +155,7 @@ class Suite:
 
     def lines(self, job, group):
         """What a job measures; None when it did not work."""
-        begin = time.monotonic()
-        code, out, err = self.run_as_usual(group, job)
-        took_ms = (time.monotonic() - begin) * 1000
+        code, out, err, took_ms = self.run_as_usual(group, job)
         if code != 0:
             self.complain(job, code, out[-5:] + err[-5:])
             return None
@@ -191,7 +192,7 @@ class Suite:
         self.say("", False)
         if jobs:
             report.write_csv(self.results / f"{group.name}.csv",
-                      ("round", "program", "name", "parameter", "value", "unit"), rows)
+                             ("round", "program", "name", "parameter", "value", "unit"), rows)
             print(f"{group.name:<12} {len(jobs):2} programs, {rounds} rounds, {len(rows):4} figures,"
                   f" {time.monotonic() - begin:3.0f} s", flush=True)
 
@@ -199,12 +200,12 @@ class Suite:
 # ---- any commands ----------------------------------------------------------------------------
 
 def compare(commands, rounds):
-    """Run the commands in turn and show the medians, and over them those of the first command: figures of
-    the same name, or, when it has none of this name, of its own first name."""
+    """Run the commands in turn and print their medians, each with its ratio to the first command: to its
+    figure of the same name, or, where it has none, to the first figure that it prints."""
     figures, names, failed = report.Figures(), {}, False
     for _ in range(rounds):
         for i, command in enumerate(commands):
-            code, out, err = run(["sh", "-c", command], 300)
+            code, out, err, _ = run(["sh", "-c", command], 300)
             if code != 0:
                 failed = True
                 print(f"FAILED (exit code {code}) {command}", *err[-5:], sep="\n    ")
@@ -238,8 +239,7 @@ def arguments():
     return args
 
 
-def run_suite(args, results, quick, rounds):
-    build = args.build[0]
+def run_suite(args, build, results, quick, rounds):
     names = args.only or groups.GROUPS + (groups.ON_DEMAND if args.smoke else ())
     suite = Suite(build, results, args.smoke, rounds)
     for n, group in enumerate(groups.Builder(build, args.smoke, quick).groups(names)):
@@ -263,17 +263,19 @@ def main():
     rounds = int(os.environ.get("ROUNDS") or (1 if args.smoke else 2 if quick else 5))
     if args.compare:
         return compare(args.build, rounds)
-    os.chdir(Path(__file__).parent.parent)
+    top = Path(__file__).resolve().parent.parent
+    build = os.path.relpath(args.build[0], top)
+    os.chdir(top)
     if args.smoke:
         with tempfile.TemporaryDirectory() as results:
-            return run_suite(args, Path(results), quick, rounds)
-    results = Path(args.build[0], "bench", "results")
+            return run_suite(args, build, Path(results), quick, rounds)
+    results = Path(build, "bench", "results")
     results.mkdir(parents=True, exist_ok=True)
     if args.judge:
         lines, failed = report.write(results)
         print(*lines, sep="\n")
         return bool(failed)
-    return run_suite(args, results, quick, rounds)
+    return run_suite(args, build, results, quick, rounds)
 
 
 if __name__ == "__main__":

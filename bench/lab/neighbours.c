@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * neighbours: the time of an iteration in which each of 32 chares, a ring laid over the PEs in
- * blocks, sends a message to its k nearest chares and waits for theirs. Most of them live on the
+ * neighbours: the time of an iteration in which each of 32 chares sends a message to its k nearest
+ * ones and waits for theirs. They form a ring that is laid over the PEs in blocks. Most of them live on the
  * same PE, as in a stencil. It is Charm++'s kNeighbor.
  *
  *	ckrun -n 2 build/bench/lab/neighbours              between two nodes (processes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pingack: how many messages per second leave one PE for all others, until the last has been
- * handled and the sender knows it. It is Charm++'s ping-ack; of the ancestors' tables it comes
- * next to the overhead and the gap of LogP in the Split-C report (section 6, table 6-1).
+ * handled and the sender knows it. It is Charm++'s ping-ack; among the ancestors' tables the nearest
+ * is LogP's overhead and gap in the Split-C report (section 6, table 6-1).
  *
  *	ckrun -n 2 build/bench/lab/pingack              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/lab/pingack      between two PEs of one node (threads)
