@@ -289,7 +289,9 @@ static void pe_stop(struct pe *pe)
 
 int main(int argc, char **argv)
 {
-	static const struct csd_layer layer = { "bench", node_start, pe_start, pe_stop, NULL };
+	static const struct csd_layer layer = {
+		.name = "bench", .node_start = node_start, .pe_start = pe_start, .pe_stop = pe_stop,
+	};
 	const struct csd_layer *layers[] = { &layer };
 	struct machine *b = calloc(1, sizeof *b);
 	struct csd_config cfg = {

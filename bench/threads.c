@@ -210,7 +210,9 @@ static void pe_start(struct pe *pe)
 
 int main(int argc, char **argv)
 {
-	static const struct csd_layer layer = { "bench", node_start, pe_start, NULL, NULL };
+	static const struct csd_layer layer = {
+		.name = "bench", .node_start = node_start, .pe_start = pe_start,
+	};
 	const struct csd_layer *layers[] = { &layer };
 	struct csd_config cfg = { .argc = argc, .argv = argv, .layers = layers, .n_layers = 1 };
 	struct bench_cpus cpus;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make_room(struct launch_buf *b, size_t n)
+static void buf_make_room(struct launch_buf *b, size_t n)
 {
 	if (b->head > 0 && b->len > 0)
 		memmove(b->data, b->data + b->head, b->len);
@@ -32,7 +32,7 @@ static void make_room(struct launch_buf *b, size_t n)
 char *launch_buf_room(struct launch_buf *b, size_t n)
 {
 	if (b->cap - b->head - b->len < n)
-		make_room(b, n);
+		buf_make_room(b, n);
 	return b->data + b->head + b->len;
 }
 

@@ -97,24 +97,24 @@ static void init_job(struct launch_job *job)
 
 /* ---- forward ------------------------------------------------------------------------ */
 
-static struct pollfd watch(int fd, int events)
+static struct pollfd poll_entry(int fd, int events)
 {
 	return (struct pollfd){ .fd = events ? fd : -1, .events = (short)events };
 }
 
 static void fill_poll(const struct launch_job *job, struct pollfd *p)
 {
-	p[POLL_SIGNALS] = watch(job->sig_fd, POLLIN);
-	p[POLL_EXEC] = watch(job->exec_fd, POLLIN);
+	p[POLL_SIGNALS] = poll_entry(job->sig_fd, POLLIN);
+	p[POLL_EXEC] = poll_entry(job->exec_fd, POLLIN);
 	for (int i = 0; i < 2; i++)
-		p[POLL_SINKS + i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+		p[POLL_SINKS + i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
 	for (int i = 0; i < job->n_started; i++) {
 		const struct launch_node *n = &job->nodes[i];
 		struct pollfd *q = &p[POLL_NODES + POLL_PER_NODE * i];
-		q[0] = watch(n->pmi_fd, n->out.len ? POLLIN | POLLOUT : POLLIN);
+		q[0] = poll_entry(n->pmi_fd, n->out.len ? POLLIN | POLLOUT : POLLIN);
 		for (int k = 0; k < 2; k++)
-			q[1 + k] = watch(n->streams[k].fd,
-					 launch_sink_has_room(n->streams[k].sink) ? POLLIN : 0);
+			q[1 + k] = poll_entry(n->streams[k].fd,
+					      launch_sink_has_room(n->streams[k].sink) ? POLLIN : 0);
 	}
 }
 
@@ -168,7 +168,7 @@ static void turn(struct launch_job *job, struct pollfd *p)
 		launch_signals_read(job);
 }
 
-static void forward(struct launch_job *job)
+static void forward_until_end(struct launch_job *job)
 {
 	struct pollfd *p = calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p));
 	if (!p) {
@@ -204,9 +204,9 @@ static void flush_sinks(struct launch_job *job)
 		int64_t left = until - launch_now_ms();
 		if (job->quit && left <= 0)
 			return;
-		p[2] = watch(job->sig_fd, POLLIN);
+		p[2] = poll_entry(job->sig_fd, POLLIN);
 		for (int i = 0; i < 2; i++)
-			p[i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+			p[i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
 		if (poll(p, 3, job->quit ? (int)left : -1) <= 0)
 			continue;
 		for (int i = 0; i < 2; i++)
@@ -217,7 +217,7 @@ static void flush_sinks(struct launch_job *job)
 	}
 }
 
-static void reap(struct launch_job *job)
+static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
 	flush_sinks(job);
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	}
 	init_job(&job);
 	launch_spawn_all(&job);
-	forward(&job);
-	reap(&job);
+	forward_until_end(&job);
+	drain_and_free(&job);
 	return job.code;
 }

@@ -212,7 +212,7 @@ static struct launch_node *node_of_pid(struct launch_job *job, pid_t pid)
 
 /** One ended child. It stays a zombie until the end of this function, so that its process
  * group's number cannot be somebody else's yet. */
-static void reap(struct launch_job *job, const siginfo_t *how)
+static void reap_node(struct launch_job *job, const siginfo_t *how)
 {
 	struct launch_node *n = node_of_pid(job, how->si_pid);
 	if (n) {
@@ -235,7 +235,7 @@ static void reap_all(struct launch_job *job)
 		siginfo_t how = { 0 };
 		if (waitid(P_ALL, 0, &how, WEXITED | WNOHANG | WNOWAIT) || how.si_pid == 0)
 			return;
-		reap(job, &how);
+		reap_node(job, &how);
 	}
 }
 
@@ -267,7 +267,7 @@ void launch_signals_init(struct launch_job *job)
 }
 
 /** Pass a signal on. One from the terminal has reached everybody in ckrun's own group. */
-static void forward(struct launch_job *job, int sig, bool from_terminal)
+static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 {
 	for (int i = 0; i < job->n_nodes; i++)
 		if (job->nodes[i].own_group || !from_terminal)
@@ -277,9 +277,9 @@ static void forward(struct launch_job *job, int sig, bool from_terminal)
 /** Ctrl-Z: the nodes stop with us and go on with us. */
 static void stop_together(struct launch_job *job)
 {
-	forward(job, SIGSTOP, false);
+	forward_signal(job, SIGSTOP, false);
 	raise(SIGSTOP);
-	forward(job, SIGCONT, false);
+	forward_signal(job, SIGCONT, false);
 }
 
 static void on_signal(struct launch_job *job, int sig, bool from_terminal)
@@ -293,7 +293,7 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 		return;
 	}
 	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT) {
-		forward(job, sig, from_terminal);
+		forward_signal(job, sig, from_terminal);
 		return;
 	}
 	if (job->quit) { /* the second time: no more patience */
@@ -303,7 +303,7 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 	job->quit = true;
 	launch_job_end(job, 128 + sig, job->o.grace_ms, NULL,
 		       "got signal %d (%s); the job is ended", sig, strsignal(sig));
-	forward(job, sig, from_terminal);
+	forward_signal(job, sig, from_terminal);
 }
 
 void launch_signals_read(struct launch_job *job)

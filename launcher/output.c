@@ -66,7 +66,7 @@ void launch_sink_say(struct launch_sink *s, const char *text)
 }
 
 /** Hand over the first n bytes of the stream's buffer. */
-static void pass_on(struct launch_stream *s, size_t n)
+static void stream_pass_on(struct launch_stream *s, size_t n)
 {
 	const char *text = launch_buf_at(&s->line);
 	if (s->tag < 0) {
@@ -97,9 +97,9 @@ static size_t read_once(struct launch_stream *s)
 	s->line.len += (size_t)n;
 	const char *last = memrchr(room, '\n', (size_t)n);
 	if (last)
-		pass_on(s, (size_t)(last - launch_buf_at(&s->line)) + 1);
+		stream_pass_on(s, (size_t)(last - launch_buf_at(&s->line)) + 1);
 	if (s->line.len > LINE_LIMIT)
-		pass_on(s, s->line.len);
+		stream_pass_on(s, s->line.len);
 	return (size_t)n;
 }
 
@@ -117,7 +117,7 @@ void launch_stream_close(struct launch_stream *s)
 {
 	if (s->fd < 0)
 		return;
-	pass_on(s, s->line.len);
+	stream_pass_on(s, s->line.len);
 	launch_buf_fini(&s->line);
 	close(s->fd);
 	s->fd = -1;

@@ -26,7 +26,7 @@ static const char kvsname[] = "ckrun";
 
 /** The value of the word `name` in the request line, up to a blank; "" without one. Copied
  * to out, which is returned. */
-static const char *word(const char *line, const char *name, char *out, size_t cap)
+static const char *request_word(const char *line, const char *name, char *out, size_t cap)
 {
 	size_t n = strlen(name);
 	out[0] = '\0';
@@ -95,7 +95,7 @@ static void on_get_universe_size(struct launch_job *job, struct launch_node *n,
 static void on_put(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char key[256];
-	word(line, "key", key, sizeof(key));
+	request_word(line, "key", key, sizeof(key));
 	/* The value is the rest of the line: other runtimes' values may contain blanks. */
 	const char *value = strstr(line, " value=");
 	if (!key[0] || !value)
@@ -109,7 +109,7 @@ static void on_put(struct launch_job *job, struct launch_node *n, const char *li
 static void on_get(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char key[256], mapping[64];
-	word(line, "key", key, sizeof(key));
+	request_word(line, "key", key, sizeof(key));
 	const char *value = launch_kvs_get(&job->kvs, key);
 	if (!value && !strcmp(key, "PMI_process_mapping")) { /* MPICH asks: all on one host */
 		snprintf(mapping, sizeof(mapping), "(vector,(0,1,%d))", job->n_nodes);
@@ -128,7 +128,7 @@ static void on_getall(struct launch_job *job, struct launch_node *n, const char 
 {
 	char text[64];
 	const struct launch_kvs *k = &job->kvs;
-	size_t from = strtoull(word(line, "from", text, sizeof(text)), NULL, 10);
+	size_t from = strtoull(request_word(line, "from", text, sizeof(text)), NULL, 10);
 	if (from > k->n)
 		from = k->n;
 	snprintf(text, sizeof(text), "cmd=ck_all entries=%zu\n", k->n - from);
@@ -172,7 +172,7 @@ static void on_finalize(struct launch_job *job, struct launch_node *n, const cha
 static void on_abort(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char text[32], name[64];
-	int code = atoi(word(line, "exitcode", text, sizeof(text))) & 255;
+	int code = atoi(request_word(line, "exitcode", text, sizeof(text))) & 255;
 	if (code == 0)
 		code = 1; /* an aborted job has not succeeded */
 	launch_job_end(job, code, ABORT_EXIT_MS, n, "%s aborted with code %d; the job is ended",
@@ -199,7 +199,7 @@ static const struct {
 static void serve(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char cmd[64];
-	word(line, "cmd", cmd, sizeof(cmd));
+	request_word(line, "cmd", cmd, sizeof(cmd));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(words[i].cmd, cmd)) {
 			words[i].act(job, n, line);

@@ -3,7 +3,7 @@
 #
 # install.sh BUILD: what `make install` puts somewhere is all that a program needs: hello is built
 # with the make fragment, against the shared and the static library, by hand as README.md has it, and
-# run; its header is read by a C++ compiler. Then `make uninstall` leaves no file. One line for each;
+# run; the headers are read by a C++ compiler. Then `make uninstall` leaves no file. One line for each;
 # exit code 1 if one failed.
 
 cd "$(dirname "$0")/.." || exit 1
@@ -54,16 +54,21 @@ cxx() {
 	cat >x.cc <<-'end'
 	#include "hello.decl.h"
 	#include "ckdirect.h"
+	#include "csd.h"
 	#include "cth.h"
 	CtvExtern(int *, where);
 	CtvDeclare(int *, where);
 	CtvStaticDeclare(double[3], three);
+	static void arrived(pe *, cmi_msg *m) { CmiFree(m); }
 	int main()
 	{
 		CtvInitialize(int *, where);
 		CtvInitialize(double[3], three);
 		CtvAccess(where)[1] = 2;
 		CtvAccess(three)[2] = 1;
+		void *m = CmiAlloc(sizeof(cmi_msg));
+		CmiSetHandler(m, CmiRegisterHandler("arrived", arrived));
+		CmiSyncSendAndFree(CmiMyPe(), sizeof(cmi_msg), m);
 	}
 	end
 	# shellcheck disable=SC2046

@@ -23,10 +23,6 @@ static int ck_node_start(struct node *node)
 	pthread_mutex_init(&ck->print_lock, NULL);
 	pthread_mutex_init(&ck->nodegroup_lock, NULL);
 	ck->seed_neighbor = seed_policy_neighbor();
-	node->gate_of = nodegroup_gate;
-	node->describe = ck_describe;
-	node->swap_running = ck_swap_running;
-	node->leaving = ck_leaving;
 	ck->h_element = csd_register(node, "ck.element", element_arrived);
 	ck->h_bcast = csd_register(node, "ck.bcast", bcast_arrived);
 	ck->h_create = csd_register(node, "ck.create", create_arrived);
@@ -159,6 +155,13 @@ const struct csd_layer chare_layer = {
 	.pe_start = ck_pe_start,
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,
+	.up = {
+		.describe = ck_describe,
+		.swap_running = ck_swap_running,
+		.leaving = ck_leaving,
+		.gate_of = nodegroup_gate,
+	},
+	.slot = 2,
 };
 
 /* ---- the machine as the program sees it --------------------------------------------------- */

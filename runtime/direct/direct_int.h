@@ -473,7 +473,7 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
 int direct_run_rung(struct pe *pe);
 int direct_run_polled(struct pe *pe);
 
-/** struct node's put_arrived. */
+/** The upcall put_arrived. */
 void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			const void *body, size_t bytes);
 

@@ -17,7 +17,7 @@
 
 /* ---- polling ----------------------------------------------------------------------- */
 
-/** pe->poll_channels. Completions first: a function that an arrival runs must find the puts that
+/** The upcall `poll`. Completions first: a function that an arrival runs must find the puts that
  * led to this arrival complete. All looks are here, without a call: a message passes by in each
  * pass of its trip, and a nanosecond more here is three more in its round trip. */
 static int poll_channels(struct pe *pe)
@@ -104,7 +104,6 @@ static int node_start(struct node *node)
 	dn->handler = csd_register(node, "CkDirect", direct_control_arrived);
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->direct = dn;
-	node->put_arrived = direct_put_arrived;
 	return 0;
 }
 
@@ -119,14 +118,12 @@ static void pe_start(struct pe *pe)
 	d->done_tail = &d->done;
 	d->poll_max = pe->node->direct->poll_max;
 	pe->direct = d;
-	pe->poll_channels = poll_channels;
 }
 
 /* ---- stop -------------------------------------------------------------------------- */
 
 static void pe_stop(struct pe *pe)
 {
-	pe->poll_channels = NULL;
 	pe->armed = 0;
 	direct_bells_stop(pe);
 	direct_senders_stop(pe);
@@ -166,6 +163,11 @@ const struct csd_layer direct_layer = {
 	.pe_start = pe_start,
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
+	.up = {
+		.poll = poll_channels,
+		.put_arrived = direct_put_arrived,
+	},
+	.slot = 1,
 };
 
 /* ---- calls for both ends ----------------------------------------------------------- */

@@ -10,6 +10,8 @@
  * Two back ends stand behind this header: UCX (several nodes) and loopback (one process;
  * for tests several nodes inside it). The layers above cannot tell which one they run on.
  * Calls go up only through struct cmi_client, which the scheduler fills in.
+ *
+ * Private to the runtime. A program sees no more of it than cmi_msg.h.
  */
 #ifndef CMI_H
 #define CMI_H
@@ -18,73 +20,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#pragma GCC visibility push(default) /* what programs may use */
+#include "cmi_copy.h"
+#include "cmi_msg.h"
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
 
-/* ---- messages -------------------------------------------------------------------- */
-
-/** The head of every message, 32 bytes, in memory and on the wire.
- *
- *   0        8        16      18    19   20     24    28    30    31     32
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *   | next   | size   |handler|flags|mark|src_pe| prio|home |class|origin| payload...
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *                     '------- route ------'          '----- owner -----'
- *
- * Local fields (next, home, size_class, origin) travel but mean nothing at the other end:
- * the receiver overwrites them. They are in the wire image so that a message can stay in
- * the buffer in which the network delivered it. Always 16-byte aligned.
- *
- * `route` and `owner` are the fields beside them as one word: what a sender says of a message,
- * in one store, and whose the memory is, in one comparison.
- */
-struct cmi_msg {
-	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
-	uint64_t size;         /* bytes, this head included */
-	union {
-		struct {
-			uint16_t handler; /* index into the node's handler table */
-			uint8_t flags;    /* CMI_F_* */
-			uint8_t mark;     /* local: the machine's while it has the message; else
-					   * the layer's above: whose it is, in checked mode */
-			int32_t src_pe;   /* the PE that sent it */
-		};
-		uint64_t route;
-	};
-	int32_t prio;          /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
-	union {
-		struct {
-			uint16_t home;      /* local: the PE of this node that owns the memory */
-			uint8_t size_class; /* local: size class of a pool message */
-			uint8_t origin;     /* local: enum cmi_origin, who gets the memory back */
-		};
-		uint32_t owner;
-	};
-};
-_Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
-
-enum {
-	CMI_F_PRIO = 0x01,      /* prio counts; without it the priority is 0 */
-	CMI_F_LIFO = 0x02,      /* before equals, not after */
-	CMI_F_EXPEDITED = 0x04, /* before everything that is queued */
-	CMI_F_SYSTEM = 0x08,    /* not counted by quiescence detection */
-	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
-	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
-	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
-	CMI_F_NODE = 0x80,      /* for any PE of the node */
-};
-
-enum cmi_origin {
-	CMI_ORIGIN_POOL = 1,  /* the scheduler's pool of PE `home` */
-	CMI_ORIGIN_WIRE = 2,  /* a receive buffer of wire `home`, back through cmi_release */
-	CMI_ORIGIN_SHARED = 3, /* another node's pool, back through cmi_give_back; home is its PE */
-};
-
-enum { CMI_MSG_ALIGN = 16, CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
+enum { CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
 
 /* ---- the job ---------------------------------------------------------------------- */
 
@@ -105,7 +48,6 @@ struct cmi_job {
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
 struct cmi_options {
 	int n_pes;                /* PEs of this node, >= 1 */
-	const char *bind;         /* "core", "socket", "none"; NULL = core */
 	bool verbose;
 	struct cmi_loop_net *net; /* loopback: join this net of several nodes; NULL = from the environment */
 	int loop_rank;            /* with net: this node's rank in it */
@@ -142,7 +84,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	__attribute__((warn_unused_result));
 
 /** Open local PE `local`'s wire; called on that PE's thread, once, before cmi_connect.
- * Also binds the calling thread as --bind asks; not in a loopback net. */
+ * Also binds the calling thread to processors as CK_BIND asks; not in a loopback net. */
 int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	__attribute__((warn_unused_result));
 
@@ -166,75 +108,6 @@ const struct cmi_job *cmi_job(const struct cmi *m);
 
 /** "ucx" or "loopback". */
 const char *cmi_name(const struct cmi *m);
-
-/* ---- copies ----------------------------------------------------------------------- */
-
-enum {
-	/* What the two functions below want at least. At 20 kB streaming and memcpy were equal, at
-	 * 30 kB it took 0.75 of memcpy's time. */
-	CMI_COPY_MIN = 24 * 1024,
-	CMI_LINE = 64,             /* bytes of a cache line */
-};
-
-/** Copy n >= CMI_COPY_MIN bytes that another core has read last and reads next: round the caches,
- * where that is faster. Any thread; any alignment. A store with release after it is enough to
- * make the bytes visible to a reader. */
-void cmi_copy_stream(void *dst, const void *src, size_t n);
-
-/** Begin to fetch the cache line of `p` to be written, which may be any address. Of
- * __builtin_prefetch(p, 1) compilers for plain x86-64 make a fetch for reading, and the line must come a
- * second time when it is written. */
-static inline void cmi_own_line(const void *p)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
-
-/** The same for all lines of n bytes. */
-static inline void cmi_own_lines(const void *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += CMI_LINE)
-		cmi_own_line((const char *)p + i);
-}
-
-/** Whether caches are as AMD builds them: some things that pay on Intel's do not. */
-static inline bool cmi_is_amd(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_is("amd");
-#else
-	return false;
-#endif
-}
-
-/** The most bytes for which asking for all lines first pays. AMD's memcpy asks for itself in longer ones. */
-static inline size_t cmi_own_most(void)
-{
-	return cmi_is_amd() ? 1536 : CMI_COPY_MIN;
-}
-
-/** memcpy of less than CMI_COPY_MIN bytes into memory that another core has read last, as it mostly has a
- * channel's receive buffer and the memory of a message. All lines are asked for before the first is
- * written; memcpy by itself waits for some at a time. In bare C (Intel Xeon; round trips, each byte
- * written and read) that took 0.76 of memcpy's time at 500 bytes, 0.82 at 1000, 0.79 at 2000, 0.91 at
- * 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast. On an AMD EPYC
- * (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes, 0.86 at 1000, 0.99 at
- * 1500, and where all are asked for, 1.06 at 2000, 1.15 at 3000 to 10000. */
-static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
-{
-	if (n > CMI_LINE && n <= cmi_own_most())
-		cmi_own_lines(dst, n);
-	memcpy(dst, src, n);
-}
-
-/** Whether cmi_copy_stream goes round the caches on this machine; otherwise it is memcpy. */
-bool cmi_copy_streams(void);
-
-/** The same where it is not known who has `dst` in a cache, nor who reads it. */
-void cmi_copy_bulk(void *dst, const void *src, size_t n);
 
 /* ---- sending ---------------------------------------------------------------------- */
 
@@ -375,7 +248,5 @@ void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
  * deliveries at random, replayably, never breaking the order of one pair. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
-
-#pragma GCC visibility pop
 
 #endif

@@ -8,17 +8,21 @@
  * the runtime. They are written once, before the handlers are installed.
  */
 #define UNW_LOCAL_ONLY
-#include "machine_int.h"
+#include "fault.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucs/debug/debug.h>
 #include <unistd.h>
+
+#include "boot.h"
+#include "machine_int.h"
 
 enum {
 	DEPTH_MAX = 48,          /* frames of a back-trace */
@@ -32,7 +36,7 @@ static struct cmi *fault_machine;
 static void (*fault_whoami)(char *buf, size_t len);
 static void (*fault_explain)(const void *at, char *buf, size_t len);
 
-static void say(const char *text)
+static void write_stderr(const char *text)
 {
 	size_t left = strlen(text);
 
@@ -65,7 +69,7 @@ static void backtrace_print(unw_context_t *context, int flags)
 		else
 			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
 				 (unsigned long)offset);
-		say(line);
+		write_stderr(line);
 		if (unw_step(&cursor) <= 0)
 			return;
 	}
@@ -99,12 +103,24 @@ void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 	unw_context_t context;
 
 	be_the_one(m, code);
-	say(why);
+	write_stderr(why);
 	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
-		say("\n");
+		write_stderr("\n");
 	if (backtrace && unw_getcontext(&context) == 0)
 		backtrace_print(&context, 0);
 	end_job(m, code);
+}
+
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+{
+	char line[512] = "chard: ";
+	size_t used = strlen(line);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line + used, sizeof line - used, format, ap);
+	va_end(ap);
+	cmi_abort(m, 1, false, line);
 }
 
 /* ---- faults -------------------------------------------------------------------------- */
@@ -142,7 +158,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	else
 		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
 			 signal_text(sig), info->si_addr);
-	say(line);
+	write_stderr(line);
 	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
 	end_job(fault_machine, 128 + sig);
 }

@@ -9,15 +9,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
-#include "boot.h"
+#include "bind.h"
 #include "cmi.h"
 #include "mem.h"
-#include "place.h"
-#include "share.h"
-
-enum { HOST_NAME_CAP = 64 };
 
 /** A wire's address as its back end wrote it. */
 struct wire_address {
@@ -111,68 +106,22 @@ struct cmi {
 	const struct cmi_ops *ops;
 	void *back; /* the back end's own */
 	struct cmi_client client;
-	struct cmi_options o; /* o.bind is our copy */
+	struct cmi_options o;
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;
 	struct share *share;  /* message memory, and the way to the host's other nodes */
-	char *host_names;                 /* machine_host_name reads them */
+	char *host_names;                 /* exchange_host_name reads them */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;
-	struct place place;
-	int boot_timeout_ms;
+	struct binding binding;
+	int boot_timeout_ms;              /* meet.c's */
 	/* Thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides
 	 * who prints and carries no data. */
 	atomic_int ender;
 };
 
 extern const struct cmi_ops ucx_ops, loop_ops;
-
-/* machine.c */
-
-/** printf to stderr as one write, "chard: " in front. */
-void machine_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** cmi_abort with a formatted reason and exit code 1. */
-_Noreturn void machine_die(struct cmi *m, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/** Copy what travels of a message into memory of our own, whose local fields stay. */
-void machine_fill(struct cmi_msg *to, const void *from, size_t bytes);
-/** A clock that only goes forward; 25 ns. */
-static inline uint64_t machine_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* exchange.c */
-
-/** First meeting: learn who is there and on which host; fills m->job. */
-int exchange_hosts(struct cmi *m);
-/** Second meeting: compare fingerprints, swap wire addresses; fills m->addresses. */
-int exchange_wires(struct cmi *m, uint64_t fingerprint);
-/** The name of a node's host. For lines about failures: it takes time. */
-const char *machine_host_name(const struct cmi *m, int node);
-void exchange_free(struct cmi *m);
-/** Bounded fence through the launcher or the loopback net, error printed. */
-int exchange_fence(struct cmi *m);
-
-/* loop.c: the meeting place of a net, as boot.h's functions */
-
-int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
-int loop_net_size(const struct cmi_loop_net *net);
-int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
-		 size_t len);
-int loop_net_fence(struct cmi_loop_net *net, int timeout_ms);
-int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
-		 size_t *len_p);
-
-/* fault.c */
-
-/** Give the calling thread a stack for fault handlers, unless it has one; NULL then. */
-void *fault_stack_open(void);
-void fault_stack_close(void *stack);
 
 #endif

@@ -10,10 +10,13 @@
  * The heads lie in memory that other nodes write, so a stray remote write can hit them;
  * the magic number turns that into a message instead of a wild pointer.
  */
-#include "machine_int.h"
+#include "mem.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "fault.h"
+#include "machine_int.h"
 
 enum {
 	ALIGN = 64,            /* a cache line, and what SIMD code likes */

@@ -11,11 +11,10 @@
  * could be left behind. Others open it through /proc/PID/fd/FD.
  *
  * A reference is the node's number on the host (16 bits) and the offset in its segment
- * (48 bits); 0, which is a share_head, is none. In a block on a stack the `next` link of the
- * message holds a reference instead of a pointer.
+ * (48 bits); 0, which is a share_head, is none. References are the names of messages on a stack
+ * (msg_stack.h).
  */
-#include "machine_int.h"
-#include "ring.h"
+#include "share.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +25,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "fault.h"
+#include "machine_int.h"
+#include "msg_local.h"
+#include "msg_stack.h"
+#include "ring.h"
+#include "say.h"
 
 enum {
 	LINE = 64,
@@ -62,8 +69,8 @@ struct share_head {
 /** What other processes write for one PE; each word on a line of its own, because each has
  * other writers. */
 struct share_line {
-	_Alignas(LINE) _Atomic uint64_t inbox;    /* references, newest first */
-	_Alignas(LINE) _Atomic uint64_t returns;  /* our blocks, given back */
+	_Alignas(LINE) struct msg_stack inbox;    /* of references */
+	_Alignas(LINE) struct msg_stack returns;  /* our blocks, given back */
 	_Alignas(LINE) atomic_bool sleeping;
 	atomic_int n_rings;                       /* that this PE reads, or soon will */
 };
@@ -139,7 +146,7 @@ static uint64_t ref_of(const struct share *s, const void *p)
 	return at / s->segment << OFFSET_BITS | at % s->segment;
 }
 
-static struct cmi_msg *msg_of(const struct share *s, uint64_t ref)
+static struct cmi_msg *msg_of_ref(const struct share *s, uint64_t ref)
 {
 	uint64_t offset = ref & (((uint64_t)1 << OFFSET_BITS) - 1);
 
@@ -402,43 +409,21 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 
 const void *share_ptr(const struct share *s, uint64_t ref)
 {
-	return msg_of(s, ref);
+	return msg_of_ref(s, ref);
 }
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
 
-/* A block goes from one of our threads to another by way of another process, which the thread
- * sanitizer does not see: what we push happens before what is taken at the same address. */
-#ifdef __SANITIZE_THREAD__
-void __tsan_release(void *addr);
-void __tsan_acquire(void *addr);
-static void tell_pushed(struct cmi_msg *m) { __tsan_release(m); }
-static void tell_taken(struct cmi_msg *m) { __tsan_acquire(m); }
-#else
-static inline void tell_pushed(struct cmi_msg *m) { (void)m; }
-static inline void tell_taken(struct cmi_msg *m) { (void)m; }
-#endif
-
-/* The message's bytes, its link among them, were written before; the exchange is seq_cst: as a
- * release it makes them visible to the acquire in take(), and with the load of `sleeping`
- * after it, it is one half of the handshake in share_sleep_begin. */
-static void push(_Atomic uint64_t *stack, struct cmi_msg *m, uint64_t ref)
+/* The newest message's reference; 0, as it is nearly always: there is none. */
+static uint64_t take_refs(struct msg_stack *stack)
 {
-	uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
-
-	do {
-		m->next = (struct cmi_msg *)(uintptr_t)top;
-		tell_pushed(m);
-	} while (!atomic_compare_exchange_weak_explicit(stack, &top, ref, memory_order_seq_cst,
-							memory_order_relaxed));
+	return msg_stack_any(stack) ? msg_stack_take(stack) : 0;
 }
 
-/* Acquire: pairs with push. Relaxed first: nearly always there is nothing. */
-static uint64_t take(_Atomic uint64_t *stack)
+/* For msg_stack_in_order. */
+static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
 {
-	if (!atomic_load_explicit(stack, memory_order_relaxed))
-		return 0;
-	return atomic_exchange_explicit(stack, 0, memory_order_acquire);
+	return msg_of_ref(share, ref);
 }
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
@@ -470,8 +455,8 @@ int share_pe_open(struct cmi *m, int local)
 	return fd; /* without one, others' messages wait for the end of a nap */
 }
 
-static __attribute__((noinline, cold)) void wake(struct cmi_pe *w, int node, int local,
-						 struct share_line *line)
+static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int node, int local,
+						       struct share_line *line)
 {
 	struct sockaddr_un a;
 	socklen_t len = address_of(&a, w->m->share->names[node].pid, local);
@@ -485,7 +470,7 @@ static __attribute__((noinline, cold)) void wake(struct cmi_pe *w, int node, int
 
 static bool something_came(const struct share_pe *p)
 {
-	bool empty = !atomic_load_explicit(&p->line->inbox, memory_order_seq_cst);
+	bool empty = !msg_stack_any_for_sleep(&p->line->inbox);
 	uint64_t tag;
 
 	for (int i = 0; i < p->n_in && empty; i++)
@@ -493,7 +478,7 @@ static bool something_came(const struct share_pe *p)
 	return !empty;
 }
 
-/* seq_cst store and loads: with the exchange in push and the load behind it either the sender sees
+/* seq_cst store and loads: with the exchange in msg_stack_push and the load behind it either the sender sees
  * that we sleep, or we see its message. A slot of a ring is published by a plain store, and a processor
  * may load `sleeping` while that store still waits for its line. A fence there would make every message
  * wait for it: a stream took 162 ns a message with it and 107 without, a barrier 0.51 and 0.48 us
@@ -569,7 +554,7 @@ static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct c
 {
 	struct cmi_msg *copy = w->m->client.msg_alloc(w->owner, m->size);
 
-	machine_fill(copy, m, m->size);
+	msg_local_fill(copy, m, m->size);
 	w->m->client.msg_free(w->owner, m);
 	return copy;
 }
@@ -585,7 +570,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	push(&o->line->inbox, m, ref_of(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, ref_of(w->m->share, m));
 }
 
 /* Make a ring for the pair and offer it by the stack. What is written into it from now on is
@@ -635,7 +620,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	ref = ref_of(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
-	tell_pushed(m);
+	msg_tell_pushed(m);
 	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
 }
 
@@ -658,7 +643,7 @@ bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 		send_ref_by_ring(w, o, slot, m);
 	}
 	if (__builtin_expect(atomic_load_explicit(&o->line->sleeping, memory_order_seq_cst), 0))
-		wake(w, o->node, o->local, o->line);
+		wake_other(w, o->node, o->local, o->line);
 	return true;
 }
 
@@ -684,7 +669,7 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	struct share *s = m->share;
 	uint64_t ref = ref_of(s, msg);
 
-	push(&line_of(s, (int)(ref >> OFFSET_BITS), msg->home)->returns, msg, ref);
+	msg_stack_push(&line_of(s, (int)(ref >> OFFSET_BITS), msg->home)->returns, msg, ref);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
@@ -703,7 +688,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	struct share_pe *p = w->share;
 
 	ring_reader_init(&p->in[offer->number].ring,
-			 (struct ring *)(void *)msg_of(w->m->share, offer->ref));
+			 (struct ring *)(void *)msg_of_ref(w->m->share, offer->ref));
 	p->in[offer->number].src_pe = m->src_pe;
 	if (p->n_in <= (int)offer->number)
 		p->n_in = (int)offer->number + 1;
@@ -732,8 +717,8 @@ static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
 	uint64_t ref;
 
 	memcpy(&ref, slot->body, sizeof ref);
-	m = msg_of(w->m->share, ref);
-	tell_taken(m);
+	m = msg_of_ref(w->m->share, ref);
+	msg_tell_taken(m);
 	arrived(w, m);
 }
 
@@ -805,18 +790,9 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 /* A stack gives the newest first: turn it round, then deliver. */
 static int take_stack(struct cmi_pe *w, uint64_t ref)
 {
-	struct share *s = w->m->share;
-	struct cmi_msg *in_order = NULL;
+	struct cmi_msg *in_order = msg_stack_in_order(ref, msg_of_name, w->m->share);
 	int n = 0;
 
-	while (ref) {
-		struct cmi_msg *m = msg_of(s, ref);
-
-		tell_taken(m);
-		ref = (uint64_t)(uintptr_t)m->next;
-		m->next = in_order;
-		in_order = m;
-	}
 	for (struct cmi_msg *m = in_order, *next; m; m = next, n++) {
 		next = m->next;
 		n += take_earlier(w, m);
@@ -828,10 +804,10 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 static void take_back(struct cmi_pe *w, uint64_t ref)
 {
 	while (ref) {
-		struct cmi_msg *m = msg_of(w->m->share, ref);
+		struct cmi_msg *m = msg_of_ref(w->m->share, ref);
 
-		tell_taken(m);
-		ref = (uint64_t)(uintptr_t)m->next;
+		msg_tell_taken(m);
+		ref = msg_stack_link(m);
 		m->origin = CMI_ORIGIN_POOL;
 		w->m->client.msg_free(w->owner, m);
 	}
@@ -846,13 +822,13 @@ int share_progress(struct cmi_pe *w)
 	if (!p)
 		return 0;
 	n = take_rings(w);
-	if ((ref = take(&p->line->inbox)))
+	if ((ref = take_refs(&p->line->inbox)))
 		n += take_stack(w, ref);
 	/* To take a block back touches lines that another core holds: not while a message that
 	 * has just come waits for its handler, except now and then. */
 	if (n && ++w->n_late_returns % RETURNS_PERIOD)
 		return n;
-	if ((ref = take(&p->line->returns)))
+	if ((ref = take_refs(&p->line->returns)))
 		take_back(w, ref);
 	return n;
 }

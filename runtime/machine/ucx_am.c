@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
+#include "msg_local.h"
+
 /* From here on a message travels by rendezvous: eager would make UCX allocate all of it at
  * the receiver, without any flow control. Eager is still slightly faster at this size. */
 enum { RNDV_MIN = 4 << 20 };
@@ -231,10 +234,7 @@ static void message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 static void rndv_done(struct late *l)
 {
 	if (l->m) {
-		l->m->next = NULL;
-		l->m->origin = l->local.origin;
-		l->m->home = l->local.home;
-		l->m->size_class = l->local.size_class;
+		msg_local_restore(l->m, &l->local);
 		check_size(l->w, l->src_pe, l->m->size, l->bytes);
 	}
 	l->ready = true;
@@ -296,8 +296,8 @@ static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uin
 	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
 }
 
-static ucs_status_t on_message(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
+				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_msg head, *m;
@@ -311,14 +311,12 @@ static ucs_status_t on_message(void *arg, const void *header, size_t header_len,
 	check_size(w, head.src_pe, head.size, bytes);
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
-		machine_fill(m, data, bytes);
+		msg_local_fill(m, data, bytes);
 		message_deliver(w, head.src_pe, m);
 		return UCS_OK;
 	}
 	m = data;
-	m->next = NULL;
-	m->origin = CMI_ORIGIN_WIRE;
-	m->home = (uint16_t)w->base.local;
+	msg_local_hold(m, w->base.local);
 	w->n_held++;
 	message_deliver(w, head.src_pe, m);
 	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
@@ -357,8 +355,8 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 	late_push(l);
 }
 
-static ucs_status_t on_put(void *arg, const void *header, size_t header_len, void *data,
-			   size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
+				   size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_put_wire wire = {.src_pe = -1};
@@ -402,8 +400,8 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
  * of its own first, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w)
 {
-	if (set_handler(w, AM_MESSAGE, on_message) != UCS_OK ||
-	    set_handler(w, AM_PUT, on_put) != UCS_OK)
+	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
+	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK)
 		return -EIO;
 	return 0;
 }

@@ -2,9 +2,10 @@
 /*
  * ucx_int.h: what the files of the UCX back end share.
  *
- *   ucx.c     context, workers, endpoints, progress, open and close
+ *   ucx.c     context, workers, progress, open and close; it calls the three others
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
+ *   ucx_ep.c  endpoints; it calls none of the others
  *
  * One context per node, one worker per PE: a worker and its endpoints are touched by their
  * PE only, except at the very end, when cmi_close takes them down on the main thread after
@@ -13,6 +14,7 @@
 #ifndef UCX_INT_H
 #define UCX_INT_H
 
+#include <pthread.h>
 #include <ucp/api/ucp.h>
 
 #include "machine_int.h"
@@ -56,7 +58,7 @@ static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
 	return (struct ucx_pe *)w;
 }
 
-/* ucx.c */
+/* ucx_ep.c */
 
 struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe);
 
@@ -67,6 +69,13 @@ static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 		return w->ep[pe];
 	return ucx_ep_open(w, pe);
 }
+
+/** Main, when all PEs have stopped. */
+void ucx_eps_close(struct ucx_pe *w);
+/** Progress until a request is over; false when it does not end in time. */
+bool ucx_await(struct ucx_pe *w, ucs_status_ptr_t request);
+/** Whether some transport of the context writes remote memory by itself. */
+bool ucx_context_has_rma(ucp_context_h context);
 
 /** End the job over a failed operation. Returns only when the machine is closing, where
  * failures mean nothing and nobody above may be called any more. */

@@ -262,7 +262,7 @@ static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
  * UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice; a writer that
  * is preempted between the two brings the word back after the reader has re-armed it. A network
  * adapter, and the target's own progress where UCX emulates, write it once as the reader sees it. */
-static bool put_word(struct cmi_op *op, const struct ucx_remote *tail)
+static bool store_tail_word(struct cmi_op *op, const struct ucx_remote *tail)
 {
 	const ucp_request_param_t param = put_param(op);
 	void *p;
@@ -291,7 +291,7 @@ static bool put_advance(struct cmi_op *op)
 		/* fall through */
 	case PUT_FLUSH:
 		op->state = PUT_TAIL;
-		if (!put_word(op, tail))
+		if (!store_tail_word(op, tail))
 			return false;
 		/* fall through */
 	default:

@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 
-#include "../machine/cmi.h"
+#include "../machine/cmi_msg.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,6 +16,12 @@ static inline struct pe *pe_here(const char *what)
 	return pe;
 }
 
+/* layers.c */
+int layers_node_start(struct node *node);
+void layers_pe_start(struct pe *pe);
+void layers_pe_stop(struct pe *pe);
+void layers_node_stop(struct node *node);
+
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_take_returns_slow(struct pe *pe);

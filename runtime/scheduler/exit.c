@@ -149,8 +149,8 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
-	if (pe && pe->node->describe)
-		pe->node->describe(pe, at, sizeof at);
+	if (pe && pe->node->up.describe)
+		pe->node->up.describe(pe, at, sizeof at);
 	if (pe)
 		snprintf(why, sizeof why, "chard: PE %d (node %d)%s%s: %s", pe->id,
 			 pe->node->job ? pe->node->job->node : 0, at[0] ? " in " : "", at, what);

@@ -81,9 +81,9 @@ int loop_receive(struct pe *pe)
 	return inbox_take(pe) + (pe->network ? cmi_progress(pe->wire) : 0);
 }
 
-static int poll_channels(struct pe *pe)
+static int poll_layer(struct pe *pe)
 {
-	return pe->poll_channels ? pe->poll_channels(pe) : 0;
+	return pe->poll ? pe->poll(pe) : 0;
 }
 
 static int one_pass(struct pe *pe, int most)
@@ -93,7 +93,7 @@ static int one_pass(struct pe *pe, int most)
 	pe->passes++;
 	work += inbox_take(pe);
 	work += progress_network(pe);
-	work += poll_channels(pe);
+	work += poll_layer(pe);
 	work += run_queue(pe, most);
 	work += node_queue_run(pe);
 	work += timers_run(pe);

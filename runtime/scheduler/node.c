@@ -29,29 +29,6 @@ uint64_t csd_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* FNV-1a: small, and equal on every node that was built alike. */
-void csd_fingerprint(struct node *node, const void *data, size_t bytes)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < bytes; i++)
-		node->fingerprint = (node->fingerprint ^ p[i]) * 0x100000001b3ull;
-}
-
-int csd_register(struct node *node, const char *name, CmiHandler fn)
-{
-	if (node->n_handlers == CSD_MAX_HANDLERS)
-		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn, false };
-	csd_fingerprint(node, name, strlen(name) + 1);
-	return node->n_handlers++;
-}
-
-void csd_order_apart(struct node *node, int handler)
-{
-	node->handlers[handler].apart = true;
-}
-
 /* ---- what the machine calls ------------------------------------------------------------ */
 
 static struct cmi_msg *client_alloc(void *owner, size_t size)
@@ -82,7 +59,7 @@ static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_hea
 {
 	struct pe *pe = owner;
 
-	pe->node->put_arrived(pe, src_pe, h, body, bytes);
+	pe->node->up.put_arrived(pe, src_pe, h, body, bytes);
 }
 
 static const struct cmi_client client = {
@@ -102,8 +79,8 @@ static void whoami(char *buf, size_t len)
 		snprintf(buf, len, "not on a PE");
 		return;
 	}
-	if (pe->node->describe)
-		pe->node->describe(pe, at, sizeof at);
+	if (pe->node->up.describe)
+		pe->node->up.describe(pe, at, sizeof at);
 	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, pe->node->job ? pe->node->job->node : 0,
 		 at[0] ? " in " : "", at);
 }
@@ -177,17 +154,11 @@ static bool stage_ok(struct node *node, int err)
 
 static void pe_serve(struct pe *pe)
 {
-	const struct csd_config *cfg = pe->node->cfg;
-
 	pe_know_job(pe);
-	for (int i = 0; i < cfg->n_layers; i++)
-		if (cfg->layers[i]->pe_start)
-			cfg->layers[i]->pe_start(pe);
+	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
-	for (int i = cfg->n_layers; i-- > 0;)
-		if (cfg->layers[i]->pe_stop)
-			cfg->layers[i]->pe_stop(pe);
+	layers_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -288,18 +259,13 @@ static bool env_on(const char *name)
 	return v && *v && strcmp(v, "0");
 }
 
-static int layers_start(struct node *node)
+static int register_all(struct node *node)
 {
-	int err = 0;
-
 	flow_register(node);
 	exit_register(node);
 	thread_register(node);
 	flow_register_handled(node);
-	for (int i = 0; i < node->cfg->n_layers && !err; i++)
-		if (node->cfg->layers[i]->node_start)
-			err = node->cfg->layers[i]->node_start(node);
-	return err;
+	return layers_node_start(node);
 }
 
 static int pes_create(struct node *node, int n)
@@ -331,9 +297,7 @@ static void pes_run(struct node *node, int n)
 
 static void node_destroy(struct node *node, int n)
 {
-	for (int i = node->cfg->n_layers; i-- > 0;)
-		if (node->cfg->layers[i]->node_stop)
-			node->cfg->layers[i]->node_stop(node);
+	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
 		pe_destroy(node->pes[i]);
@@ -369,7 +333,7 @@ int csd_run(struct csd_config *cfg)
 	if (pes_create(&node, o.machine.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.machine.n_pes);
 	csd_self_ = node.pes[0];
-	if (layers_start(&node))
+	if (register_all(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);

@@ -19,16 +19,46 @@
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
-/** What a layer above brings along. Called in the order of the table, stop in reverse. */
+enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
+
+/** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
+ * each; two that do end the job when it starts. */
+struct csd_upcalls {
+	/** In every pass of the loop: find what has arrived without a message and run it. Returns
+	 * how many. Bounded work; between the layer's pe_start and its pe_stop. */
+	int (*poll)(struct pe *pe);
+	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
+	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
+			    const void *body, size_t bytes);
+	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
+	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	/** A thread takes or leaves the PE: exchange what runs there now with `state`, which is all
+	 * zero while nothing does. */
+	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may. */
+	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
+	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
+	 * whichever PE looks, which may not wait meanwhile. */
+	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+};
+
+/** What a layer above brings along, all of it. The starts are called in the order of the
+ * configuration's table, the stops in reverse. Members that a layer has no use for are NULL. */
 struct csd_layer {
 	const char *name;
 	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
 	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
 	int (*node_start)(struct node *node);
-	/** On each PE's thread, job known, before its loop; may send. NULL allowed. */
+	/** On each PE's thread, job known, before its loop; may send. */
 	void (*pe_start)(struct pe *pe);
 	void (*pe_stop)(struct pe *pe);
+	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
+	struct csd_upcalls up;
+	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
+	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
+	 * layer keeps none. */
+	int slot;
 };
 
 struct csd_config {
@@ -51,13 +81,13 @@ void csd_exit(struct pe *pe, int code);
 _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Make `fn` callable from every PE under a number, the same on all nodes because the order
- * of registration is. `name` is part of the start-up hash and must stay valid. Only in a
- * layer's node_start (or an initnode function). */
+/** Make `fn` callable from every PE under a number, which is the same on all nodes because the order
+ * of registration is. `name` is part of the fingerprint and must stay valid. Only in a layer's
+ * node_start, and in what that calls. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
-/** Messages for this handler keep their order among themselves only, not with those for other
- * handlers between the same PEs. It is for the randomised queue, which then breaks it. */
+/** Messages for this handler keep their order among themselves only, not with messages for other
+ * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
 
 /** Mix bytes into the node's fingerprint. */
@@ -68,7 +98,7 @@ uint64_t csd_now_ns(void);
 
 /* ---- the node -------------------------------------------------------------------------- */
 
-enum { CSD_MAX_HANDLERS = 64, CSD_RUNNING_WORDS = 5 };
+enum { CSD_MAX_HANDLERS = 64 };
 
 struct csd_handler {
 	const char *name;
@@ -85,6 +115,7 @@ struct node {
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
 	int h_handled;                     /* flow.c's: handled by another PE */
+	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
 	bool verbose;
@@ -92,21 +123,10 @@ struct node {
 	int cores;                         /* this process may run on, before any binding */
 	const struct csd_config *cfg;
 	const void *program;
-	struct ck_node *ck;                /* chare layer's */
-	struct direct_node *direct;        /* channel layer's */
-	/** Channel layer: a put by active message has arrived. */
-	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
-			    const void *body, size_t bytes);
-	/** Chare layer: what runs now, "Cell::ghost"; async-signal-safe; may write "". */
-	void (*describe)(const struct pe *pe, char *buf, size_t len);
-	/** Chare layer: exchange what it thinks runs on this PE with *state; all zero: nothing. */
-	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
-	/** Chare layer: a message with CMI_F_HERE is about to leave the node. Takes it; returns
-	 * one that may. */
-	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
-	/** Chare layer: the gate in the way of a message for the node, or NULL; may look at
-	 * `closed`. On whichever PE looks, which may not wait meanwhile. */
-	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
+	struct ck_node *ck;
+	struct direct_node *direct;
+	struct csd_upcalls up;             /* of all layers together */
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;

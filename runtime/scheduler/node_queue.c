@@ -171,7 +171,7 @@ static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int
 	if (q->ready.head)
 		return msg_fifo_pop(&q->ready);
 	while ((m = next_queued(q))) {
-		struct csd_gate *g = pe->node->gate_of ? pe->node->gate_of(pe, m) : NULL;
+		struct csd_gate *g = pe->node->up.gate_of ? pe->node->up.gate_of(pe, m) : NULL;
 
 		if (!g || !g->closed) {
 			if (g)

@@ -54,10 +54,11 @@ struct pe {
 	int local;                         /* number within the node */
 	struct node *node;
 	struct cmi_pe *wire;
-	struct ck_pe *ck;                  /* chare layer's per-PE state */
-	struct direct_pe *direct;          /* channel layer's */
-	int (*poll_channels)(struct pe *pe); /* returns arrivals found; NULL: no channel layer */
+	struct ck_pe *ck;
+	struct direct_pe *direct;
+	int (*poll)(struct pe *pe);        /* node->up.poll while its layer runs here, else NULL */
 	bool network;                      /* other nodes exist */
+	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 
 	/* Written by the PE's own thread only. */
 	struct msgq queue;
@@ -65,7 +66,8 @@ struct pe {
 	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	uint64_t n_processed;              /* the same, handled */
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
-	uint32_t armed;                    /* channels polled: idling is bounded while > 0 */
+	uint32_t armed;                    /* set by a layer: what its `poll` waits for wakes nobody,
+					    * so sleeps are short while this is > 0 */
 	struct pe *lone;                   /* who sent what came alone from this node; not ours */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */

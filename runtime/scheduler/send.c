@@ -33,15 +33,12 @@ static struct pe *pe_of_node(const struct pe *pe, int other)
 	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
 }
 
-/* One that comes alone is often answered: csd_may_answer. On Intel the inbox of who sent it is fetched at
- * once: handing a message to and fro took 0.88 of its time without, round trips of 8 and 100 bytes 0.96 and
- * 0.87 (Xeon, 11 runs in turn). On AMD (EPYC, both cores in one cache) that made some 100 bytes take 1.0 and
- * others 1.35. */
+/* One that comes alone is often answered: csd_may_answer. */
 static void came_alone(struct pe *pe, int src_pe)
 {
 	pe->lone = pe_of_node(pe, src_pe);
-	if (pe->lone && !cmi_is_amd())
-		__builtin_prefetch(&pe->lone->inbox);
+	if (pe->lone)
+		cmi_fetch_polled(&pe->lone->inbox);
 }
 
 /* Move what other PEs of this node have sent into the run queue. Bounded by what was there
@@ -79,7 +76,7 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 	if (to)
 		inbox_push(to, m);
 	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
-		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->leaving(pe, dst_pe, m) : m);
+		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
 	else
 		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
 			  pe->node->job->n_pes - 1);

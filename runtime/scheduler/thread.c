@@ -308,13 +308,13 @@ static void thread_run(struct pe *pe, CthThread t)
 	t->state = THREAD_RUNNING;
 	t->outer = ts->running;
 	ts->running = t;
-	if (pe->node->swap_running)
-		pe->node->swap_running(pe, t->running);
+	if (pe->node->up.swap_running)
+		pe->node->up.swap_running(pe, t->running);
 	before_in(t, &fake);
 	t->context = jump_fcontext(t->context, t).from;
 	after_out(fake);
-	if (pe->node->swap_running)
-		pe->node->swap_running(pe, t->running);
+	if (pe->node->up.swap_running)
+		pe->node->up.swap_running(pe, t->running);
 	ts->running = t->outer;
 	if (t->state == THREAD_ENDED)
 		thread_end(ts, t);

@@ -73,7 +73,11 @@ static struct timer heap_pop(struct pe *pe)
 {
 	struct csd_timers *ts = pe->timers;
 	size_t i = 0, child, n = --pe->n_timers;
-	struct timer top = ts->heap[0], last = ts->heap[n];
+	struct timer top = ts->heap[0];
+
+	if (!n)
+		return top;
+	struct timer last = ts->heap[n];
 
 	while ((child = 2 * i + 1) < n) {
 		if (child + 1 < n && before(&ts->heap[child + 1], &ts->heap[child]))

@@ -19,8 +19,8 @@ if [ -z "$CKRUN" ]; then
 fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
-	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c "$top"/runtime/machine/boot.c \
-		"$top"/runtime/machine/boot_pmi1.c -o "$NODE" || exit 1
+	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
+		"$top"/runtime/machine/{boot,boot_pmi1,boot_table,cmi_env,say}.c -o "$NODE" || exit 1
 fi
 
 failed=0

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_env.c: the reader of environment variables: what each kind takes, and how it refuses. */
+/*
+ * test_env.c: the reader of environment variables: what each kind takes, how it refuses, and that the
+ * machine's own variables go through it.
+ */
+#include "../../runtime/machine/cmi.h"
 #include "../../runtime/machine/cmi_env.h"
 
 #include <setjmp.h>
@@ -210,7 +214,90 @@ static void a_good_value_says_nothing(void **state)
 	assert_string_equal(said, "");
 }
 
-int main(void)
+/* ---- the machine's own variables ------------------------------------------------------------ */
+
+static void open_machine(const char *name, const char *value)
+{
+	const struct cmi_options o = {.n_pes = 1};
+	const struct cmi_client client = {0};
+	struct cmi *m;
+
+	setenv(name, value, 1);
+	if (cmi_open(&o, &client, &m) == 0)
+		cmi_close(m);
+}
+
+static void open_with_bad_boot(void) { open_machine("CK_BOOT", "x"); }
+static void open_with_bad_timeout(void) { open_machine("CK_BOOT_TIMEOUT", "x"); }
+static void open_with_bad_machine(void) { open_machine("CK_MACHINE", "x"); }
+static void open_with_bad_share(void) { open_machine("CK_SHARE", "x"); }
+static void open_with_bad_bind(void) { open_machine("CK_BIND", "x"); }
+
+static void the_machine_refuses_its_variables_alike(void **state)
+{
+	static const struct {
+		void (*open)(void);
+		const char *says;
+	} all[] = {
+		{open_with_bad_boot, "CK_BOOT=x is refused: it must be pmi1 or alone"},
+		{open_with_bad_timeout,
+		 "CK_BOOT_TIMEOUT=x is refused: it must be a number from 1 to 1000000"},
+		{open_with_bad_machine, "CK_MACHINE=x is refused: it must be ucx or loopback"},
+		{open_with_bad_share, "CK_SHARE=x is refused: it must be 0 or 1 (or no or yes, off "
+				      "or on, false or true)"},
+		{open_with_bad_bind, "CK_BIND=x is refused: it must be core, socket or none"},
+	};
+	char said[512], expected[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		snprintf(expected, sizeof expected, "chard: %s\n", all[i].says);
+		assert_int_equal(run(all[i].open, "", said, sizeof said), 1);
+		assert_string_equal(said, expected);
+	}
+}
+
+/* ---- in a job --------------------------------------------------------------------------------- */
+
+static char *self; /* this program */
+
+/** One node of two, of which the second has been given a bad value. */
+static int node_main(void)
+{
+	const bool bad = strcmp(getenv("PMI_RANK"), "1") == 0;
+
+	open_machine("CK_BOOT_TIMEOUT", bad ? "soon" : "1000");
+	return 0;
+}
+
+static void run_two_nodes(void)
+{
+	char ckrun[4096];
+	const char *given = getenv("CKRUN"), *slash = strrchr(self, '/');
+
+	if (given)
+		snprintf(ckrun, sizeof ckrun, "%s", given);
+	else
+		snprintf(ckrun, sizeof ckrun, "%.*s/../../bin/ckrun",
+			 slash ? (int)(slash - self) : 1, slash ? self : ".");
+	execl(ckrun, ckrun, "-n", "2", self, (char *)NULL);
+	perror(ckrun);
+}
+
+/* Node 0 would wait 1000 s for node 1. */
+static void a_node_that_refuses_ends_the_job(void **state)
+{
+	char said[1024];
+
+	(void)state;
+	alarm(60);
+	assert_int_equal(run(run_two_nodes, "", said, sizeof said), 1);
+	alarm(0);
+	assert_non_null(strstr(said, "chard: CK_BOOT_TIMEOUT=soon is refused"));
+	assert_non_null(strstr(said, "ckrun: node 1 "));
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_given_leaves_the_default),
@@ -224,7 +311,13 @@ int main(void)
 		cmocka_unit_test(bad_bytes_end_the_process),
 		cmocka_unit_test(a_bad_word_ends_the_process),
 		cmocka_unit_test(a_good_value_says_nothing),
+		cmocka_unit_test(the_machine_refuses_its_variables_alike),
+		cmocka_unit_test(a_node_that_refuses_ends_the_job),
 	};
 
+	(void)argc;
+	self = argv[0];
+	if (getenv("PMI_FD"))
+		return node_main();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

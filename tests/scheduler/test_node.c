@@ -55,7 +55,9 @@ static int tree_node_start(struct node *node)
 	return 0;
 }
 
-static const struct csd_layer tree_layer = { "tree", tree_node_start, tree_pe_start, NULL, NULL };
+static const struct csd_layer tree_layer = {
+	.name = "tree", .node_start = tree_node_start, .pe_start = tree_pe_start,
+};
 
 static void a_tree_reaches_every_pe_once_from_every_root(void **state)
 {
@@ -112,7 +114,7 @@ static void timer_pe_start(struct pe *pe)
 	CcdCancelCallOnCondition(CcdPERIODIC_10ms, id);
 }
 
-static const struct csd_layer timer_layer = { "timer", NULL, timer_pe_start, NULL, NULL };
+static const struct csd_layer timer_layer = { .name = "timer", .pe_start = timer_pe_start };
 
 static void timers_run_in_order_and_the_exit_code_comes_back(void **state)
 {
@@ -169,7 +171,8 @@ static void token_pe_stop(struct pe *pe)
 }
 
 static const struct csd_layer token_layer = {
-	"token", token_node_start, token_pe_start, token_pe_stop, NULL
+	.name = "token", .node_start = token_node_start, .pe_start = token_pe_start,
+	.pe_stop = token_pe_stop,
 };
 
 static void memory_freed_elsewhere_goes_home_and_is_used_again(void **state)

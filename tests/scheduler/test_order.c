@@ -95,7 +95,9 @@ static void pe_start(struct pe *pe)
 	}
 }
 
-static const struct csd_layer layer = { "test", node_start, pe_start, NULL, NULL };
+static const struct csd_layer layer = {
+	.name = "test", .node_start = node_start, .pe_start = pe_start,
+};
 
 static void run(int nodes, int pes, uint64_t seed)
 {

@@ -36,7 +36,9 @@ static void pe_start(struct pe *pe)
 	csd_send(pe, pe->id, m);
 }
 
-static const struct csd_layer layer = { "test", node_start, pe_start, NULL, NULL };
+static const struct csd_layer layer = {
+	.name = "test", .node_start = node_start, .pe_start = pe_start,
+};
 
 static int run(CthVoidFn fn)
 {

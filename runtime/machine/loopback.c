@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop.c: the loopback back end: no network at all. Started alone it is one node, whose PEs
- * need no wire between them. In a net it is several nodes inside one process, for tests.
+ * loopback.c: the loopback back end: no network at all. Started alone it is one node, whose PEs
+ * need no wire between them. In a net (loop_net.h) it is several nodes inside one process, for
+ * tests.
  *
  * Each wire has an inbox that other wires push copies into, under its lock. The owner moves
- * them to one queue per source and delivers from there. With a seed it picks sources at
- * random, delivers now and then nothing, and completes puts late; what comes from one
- * source never changes its order. In one thread a seed replays exactly; with threads the
- * draws replay but not the moments at which they meet the messages.
+ * them to one queue per source and delivers from there. With a seed it picks sources at random,
+ * sometimes delivers nothing, and completes puts late; the order of what comes from one source
+ * never changes. In one thread a seed replays exactly; with threads the draws replay, but not the
+ * moments at which they meet the messages.
  *
  * All nodes share their memory, so attaching is free and a put is a copy.
  */
-#include "machine_int.h"
-
 #include <errno.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "cmi_random.h"
+#include "fault.h"
+#include "loop_net.h"
+#include "machine_int.h"
+#include "msg_local.h"
+#include "say.h"
 
 enum {
 	PASS_MAX = 64,   /* deliveries per cmi_progress: bounded work */
@@ -57,156 +62,9 @@ struct loop_pe {
 	int n_held;
 };
 
-/** Something that a node has published; never changes. */
-struct loop_blob {
-	struct loop_blob *next;
-	char key[32];
-	size_t len;
-	unsigned char value[];
-};
-
-struct cmi_loop_net {
-	int n_nodes;
-	uint64_t seed;
-	struct cmi **node; /* [n_nodes] */
-	/* [n_nodes]: what each has published, newest first. Pushed by the node itself with a
-	 * release, read by all with an acquire. Found by rank and without the lock, because all
-	 * nodes read from all: through one locked list 1024 nodes took 52 s to start. */
-	_Atomic(struct loop_blob *) *blobs;
-	pthread_mutex_t lock; /* guards all below, and node[] until the first fence */
-	pthread_cond_t moved;
-	int n_joined, n_at_fence;
-	unsigned long round;  /* fences passed */
-};
-
 static struct loop_pe *loop_pe(struct cmi_pe *w)
 {
 	return (struct loop_pe *)w;
-}
-
-/* ---- the net as a meeting place ------------------------------------------------------ */
-
-struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
-{
-	struct cmi_loop_net *net = calloc(1, sizeof *net);
-	pthread_condattr_t attr;
-
-	if (!net)
-		return NULL;
-	net->node = calloc((size_t)n_nodes, sizeof *net->node);
-	net->blobs = calloc((size_t)n_nodes, sizeof *net->blobs);
-	if (!net->node || !net->blobs) {
-		free(net->node);
-		free(net->blobs);
-		free(net);
-		return NULL;
-	}
-	net->n_nodes = n_nodes;
-	net->seed = seed;
-	pthread_mutex_init(&net->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&net->moved, &attr);
-	pthread_condattr_destroy(&attr);
-	return net;
-}
-
-static void blobs_free(struct loop_blob *b)
-{
-	while (b) {
-		struct loop_blob *next = b->next;
-
-		free(b);
-		b = next;
-	}
-}
-
-void cmi_loop_net_destroy(struct cmi_loop_net *net)
-{
-	for (int rank = 0; rank < net->n_nodes; rank++)
-		blobs_free(net->blobs[rank]);
-	free(net->blobs);
-	pthread_cond_destroy(&net->moved);
-	pthread_mutex_destroy(&net->lock);
-	free(net->node);
-	free(net);
-}
-
-int loop_net_size(const struct cmi_loop_net *net)
-{
-	return net->n_nodes;
-}
-
-int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&net->lock);
-	if (rank < 0 || rank >= net->n_nodes || net->node[rank])
-		rc = -EINVAL;
-	else
-		net->node[rank] = m;
-	pthread_mutex_unlock(&net->lock);
-	if (rc)
-		machine_say("rank %d cannot join a loopback net of %d nodes", rank, net->n_nodes);
-	return rc;
-}
-
-int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
-		 size_t len)
-{
-	struct loop_blob *b = calloc(1, sizeof *b + len);
-
-	if (!b)
-		return -ENOMEM;
-	snprintf(b->key, sizeof b->key, "%s", key);
-	b->len = len;
-	memcpy(b->value, value, len);
-	/* Relaxed: nobody else writes this rank's list. Release: pairs with loop_net_get. */
-	b->next = atomic_load_explicit(&net->blobs[rank], memory_order_relaxed);
-	atomic_store_explicit(&net->blobs[rank], b, memory_order_release);
-	return 0;
-}
-
-int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
-		 size_t *len_p)
-{
-	/* Acquire: pairs with loop_net_put; the blob and all behind it are written. */
-	const struct loop_blob *b =
-		atomic_load_explicit(&net->blobs[rank], memory_order_acquire);
-
-	while (b && strcmp(b->key, key) != 0)
-		b = b->next;
-	if (!b)
-		return -ENOENT;
-	if (b->len > cap)
-		return -EMSGSIZE;
-	memcpy(value, b->value, b->len);
-	*len_p = b->len;
-	return 0;
-}
-
-int loop_net_fence(struct cmi_loop_net *net, int timeout_ms)
-{
-	struct timespec limit;
-	unsigned long round;
-	int rc = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &limit);
-	limit.tv_sec += timeout_ms / 1000;
-	pthread_mutex_lock(&net->lock);
-	round = net->round;
-	if (++net->n_at_fence == net->n_nodes) {
-		net->n_at_fence = 0;
-		net->round++;
-		pthread_cond_broadcast(&net->moved);
-	}
-	while (net->round == round && !rc)
-		rc = pthread_cond_timedwait(&net->moved, &net->lock, &limit);
-	if (net->round != round)
-		rc = 0;
-	pthread_mutex_unlock(&net->lock);
-	return -rc;
 }
 
 /* ---- open and close ------------------------------------------------------------------ */
@@ -236,9 +94,10 @@ static int loop_pe_address(struct cmi_pe *base, struct wire_address *a)
 {
 	const struct cmi_loop_net *net = base->m->back;
 
-	/* The wire's number is known now: its own stream of random numbers, never 0. */
-	loop_pe(base)->random = net ? (net->seed + (uint64_t)base->pe + 1) * 0x9e3779b97f4a7c15u
-				    : 0;
+	/* The wire's number is known now: it gets random numbers of its own. */
+	if (net)
+		loop_pe(base)->random =
+			cmi_random_seed(cmi_random_seed(net->seed) + (uint64_t)base->pe);
 	a->len = 0;
 	return 0;
 }
@@ -286,13 +145,10 @@ static bool seeded(const struct loop_pe *w)
 	return net && net->seed;
 }
 
-/** xorshift64*: a number below n. */
+/** A number below n. */
 static uint64_t draw(struct loop_pe *w, uint64_t n)
 {
-	w->random ^= w->random >> 12;
-	w->random ^= w->random << 25;
-	w->random ^= w->random >> 27;
-	return (w->random * 0x2545f4914f6cdd1du >> 33) % n;
+	return cmi_random_below(&w->random, n);
 }
 
 /* ---- sending ------------------------------------------------------------------------- */
@@ -403,13 +259,11 @@ static void deliver_message(struct loop_pe *w, struct transit *t)
 	struct cmi_msg *msg = (struct cmi_msg *)t->data;
 
 	if (t->bytes >= HOLD_MIN && w->n_held < HOLD_MAX && !(seeded(w) && draw(w, 2))) {
-		msg->next = NULL;
-		msg->origin = CMI_ORIGIN_WIRE;
-		msg->home = (uint16_t)w->base.local;
+		msg_local_hold(msg, w->base.local);
 		w->n_held++;
 	} else {
 		msg = m->client.msg_alloc(w->base.owner, t->bytes);
-		machine_fill(msg, t->data, t->bytes);
+		msg_local_fill(msg, t->data, t->bytes);
 		free(t);
 	}
 	m->client.msg_arrived(w->base.owner, msg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place.c: binding of PEs to cores or sockets.
+ * bind.c: binding of PEs to cores or sockets.
  *
  * The PEs of a host are numbered over its nodes; PE k of the host gets core k of the cores
  * that this process may use. When there are more PEs than cores nobody is bound: two PEs on
@@ -8,7 +8,7 @@
  * also leaves a host's only PE alone, so that independent single-PE programs do not pile up
  * on core 0, and nodes of a loopback net, which are tests.
  */
-#include "machine_int.h"
+#include "bind.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -18,24 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The user's words. Not given: cores, where that helps. */
-static int choose_kind(const struct cmi *m, enum place_kind *kind_p)
-{
-	const char *bind = m->o.bind;
+#include "cmi_env.h"
+#include "exchange.h"
+#include "machine_int.h"
+#include "say.h"
 
-	if (!bind)
-		*kind_p = m->o.net || m->job.pes_on_host == 1 ? PLACE_NONE : PLACE_CORE;
-	else if (strcmp(bind, "none") == 0)
-		*kind_p = PLACE_NONE;
-	else if (strcmp(bind, "core") == 0)
-		*kind_p = PLACE_CORE;
-	else if (strcmp(bind, "socket") == 0)
-		*kind_p = PLACE_SOCKET;
-	else {
-		machine_say("--bind %s is unknown; use core, socket or none", bind);
-		return -EINVAL;
-	}
-	return 0;
+/** What the user wants (ckrun's --bind arrives as CK_BIND); without a word from him, cores where
+ * that helps. */
+static enum bind_kind choose_kind(const struct cmi *m)
+{
+	static const char *const words[] = {
+		[BIND_CORE] = "core", [BIND_SOCKET] = "socket", [BIND_NONE] = "none",
+	};
+	enum bind_kind otherwise = m->o.net || m->job.pes_on_host == 1 ? BIND_NONE : BIND_CORE;
+
+	return (enum bind_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
 
 /** Without hwloc's plugins: they look for graphics and I/O devices, and loading them takes
@@ -78,9 +75,9 @@ static int topology_load(hwloc_topology_t *t_p)
 }
 
 /** Keep what this process may use of each core (or socket), in the topology's order. */
-static int collect_sets(struct place *p, hwloc_topology_t t, const cpu_set_t *allowed)
+static int collect_sets(struct binding *p, hwloc_topology_t t, const cpu_set_t *allowed)
 {
-	hwloc_obj_type_t type = p->kind == PLACE_CORE ? HWLOC_OBJ_CORE : HWLOC_OBJ_PACKAGE;
+	hwloc_obj_type_t type = p->kind == BIND_CORE ? HWLOC_OBJ_CORE : HWLOC_OBJ_PACKAGE;
 	int n = hwloc_get_nbobjs_by_type(t, type);
 	cpu_set_t *sets = calloc(n > 0 ? (size_t)n : 1, sizeof *sets);
 
@@ -99,36 +96,37 @@ static int collect_sets(struct place *p, hwloc_topology_t t, const cpu_set_t *al
 	return 0;
 }
 
-int place_open(struct cmi *m)
+int bind_open(struct cmi *m)
 {
-	struct place *p = &m->place;
+	struct binding *p = &m->binding;
 	hwloc_topology_t t;
 	cpu_set_t allowed;
-	int rc = choose_kind(m, &p->kind);
+	int rc;
 
-	if (rc || p->kind == PLACE_NONE)
-		return rc;
+	p->kind = choose_kind(m);
+	if (p->kind == BIND_NONE)
+		return 0;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
 		/* More processors than cpu_set_t holds, or no /sys: run unbound. */
-		p->kind = PLACE_NONE;
+		p->kind = BIND_NONE;
 		return 0;
 	}
 	rc = collect_sets(p, t, &allowed);
 	hwloc_topology_destroy(t);
-	if (p->kind == PLACE_CORE && m->job.pes_on_host > p->n_sets) {
+	if (p->kind == BIND_CORE && m->job.pes_on_host > p->n_sets) {
 		if (m->o.verbose)
 			machine_say("node %d: %d PEs on %s, %d cores to use: not binding",
 				    m->job.node, m->job.pes_on_host,
-				    machine_host_name(m, m->job.node),
+				    exchange_host_name(m, m->job.node),
 				    p->n_sets);
-		p->kind = PLACE_NONE;
+		p->kind = BIND_NONE;
 	}
 	if (p->n_sets == 0)
-		p->kind = PLACE_NONE;
+		p->kind = BIND_NONE;
 	return rc;
 }
 
-void place_close(struct place *p)
+void bind_close(struct binding *p)
 {
 	free(p->sets);
 }
@@ -152,16 +150,16 @@ static void set_print(const cpu_set_t *s, char *text, size_t cap)
 	}
 }
 
-void place_bind(struct cmi *m, int local)
+void bind_thread(struct cmi *m, int local)
 {
-	const struct place *p = &m->place;
+	const struct binding *p = &m->binding;
 	int on_host = m->job.first_on_host + local, k;
 	const cpu_set_t *s;
 	char text[64] = "unbound";
 
-	if (p->kind != PLACE_NONE) {
+	if (p->kind != BIND_NONE) {
 		k = on_host % p->n_sets;
-		if (p->kind == PLACE_SOCKET) /* neighbours together, sockets filled evenly */
+		if (p->kind == BIND_SOCKET) /* neighbours together, sockets filled evenly */
 			k = (int)((long)on_host * p->n_sets / m->job.pes_on_host);
 		s = (const cpu_set_t *)p->sets + k;
 		if (sched_setaffinity(0, sizeof *s, s) == 0)
@@ -169,5 +167,5 @@ void place_bind(struct cmi *m, int local)
 	}
 	if (m->o.verbose)
 		machine_say("PE %d: node %d on %s, %s", m->job.my_first_pe + local, m->job.node,
-			    machine_host_name(m, m->job.node), text);
+			    exchange_host_name(m, m->job.node), text);
 }
