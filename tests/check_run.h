@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes. */
+/*
+ * check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes; also in
+ * a child process, when it is expected to end that.
+ */
 #ifndef CHECK_RUN_H
 #define CHECK_RUN_H
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "pe.h"
 
@@ -54,6 +59,36 @@ static inline int check_run(const struct csd_layer *layer, const void *program, 
 	if (net)
 		cmi_loop_net_destroy(net);
 	return code;
+}
+
+/** check_run of one node in a child process. Returns its exit code, -1 when it did not exit by
+ * itself, and in `said` what it wrote to standard error. */
+static inline int check_run_apart(const struct csd_layer *layer, const void *program, int n_pes,
+				  char *said, size_t cap)
+{
+	int fd[2], status;
+	size_t n = 0;
+	ssize_t got;
+
+	fflush(NULL);
+	if (pipe(fd))
+		abort();
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(fd[1], STDERR_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		_exit(check_run(layer, program, 1, n_pes, 0));
+	}
+	close(fd[1]);
+	while (n + 1 < cap && (got = read(fd[0], said + n, cap - 1 - n)) > 0)
+		n += (size_t)got;
+	said[n] = 0;
+	close(fd[0]);
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		abort();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 #endif

@@ -70,14 +70,15 @@ int64_t cmi_env_number(const char *name, int64_t otherwise, int64_t least, int64
 	cmi_env_refuse(name, text, allowed);
 }
 
-/** The power of 1024 that the letter stands for, as a shift; -1: it is none of ours. */
-static int suffix_shift(const char *suffix)
+/** The power of 1024 that the letter stands for, as a shift; `plain`: there is no letter; -1: it is
+ * none of ours. */
+static int suffix_shift(const char *suffix, int plain)
 {
 	static const char letters[] = "kmg";
 	const char *at;
 
 	if (!*suffix)
-		return 0;
+		return plain;
 	at = strchr(letters, suffix[0] | 0x20);
 	return at && !suffix[1] ? 10 * (int)(at - letters + 1) : -1;
 }
@@ -94,7 +95,9 @@ static void print_bytes(char *out, size_t cap, uint64_t bytes)
 	snprintf(out, cap, "%" PRIu64 "%.*s", bytes, thousands > 0, &" KMG"[thousands]);
 }
 
-uint64_t cmi_env_bytes(const char *name, uint64_t otherwise, uint64_t least, uint64_t most)
+/** `plain`: the shift of a number without a letter; `unit`: what the number is. */
+static uint64_t env_size(const char *name, uint64_t otherwise, uint64_t least, uint64_t most,
+			 int plain, const char *unit)
 {
 	const char *text = cmi_env_text(name), *end;
 	char allowed[128], low[32], high[32];
@@ -104,15 +107,25 @@ uint64_t cmi_env_bytes(const char *name, uint64_t otherwise, uint64_t least, uin
 	if (!text)
 		return otherwise;
 	n = parse_number(text, &end);
-	shift = end == text ? -1 : suffix_shift(end);
+	shift = end == text ? -1 : suffix_shift(end, plain);
 	if (shift >= 0 && n >= 0 && (uint64_t)n <= UINT64_MAX >> shift &&
 	    (uint64_t)n << shift >= least && (uint64_t)n << shift <= most)
 		return (uint64_t)n << shift;
 	print_bytes(low, sizeof low, least);
 	print_bytes(high, sizeof high, most);
-	snprintf(allowed, sizeof allowed, "a number of bytes from %s to %s (K, M and G are powers "
-		 "of 1024)", low, high);
+	snprintf(allowed, sizeof allowed, "%s from %s to %s (K, M and G are powers of 1024)", unit,
+		 low, high);
 	cmi_env_refuse(name, text, allowed);
+}
+
+uint64_t cmi_env_bytes(const char *name, uint64_t otherwise, uint64_t least, uint64_t most)
+{
+	return env_size(name, otherwise, least, most, 0, "a number of bytes");
+}
+
+uint64_t cmi_env_kib(const char *name, uint64_t otherwise, uint64_t least, uint64_t most)
+{
+	return env_size(name, otherwise, least, most, 10, "a number of KiB, or of bytes with K, M or G,");
 }
 
 /** "a, b or c" into `out`, cut where it is full. */

@@ -26,6 +26,9 @@ int64_t cmi_env_number(const char *name, int64_t otherwise, int64_t least, int64
  * 1024, 1024^2 or 1024^3. */
 uint64_t cmi_env_bytes(const char *name, uint64_t otherwise, uint64_t least, uint64_t most);
 
+/** The same, also in bytes, for a variable in which a number without K, M or G counts KiB. */
+uint64_t cmi_env_kib(const char *name, uint64_t otherwise, uint64_t least, uint64_t most);
+
 /** One of n words; returns its index. `otherwise` may be anything, -1 for instance. */
 int cmi_env_word(const char *name, const char *const *words, int n, int otherwise);
 

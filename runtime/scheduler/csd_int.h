@@ -54,7 +54,10 @@ static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 		return msgq_pop_mixed(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }
-struct msgq_random *msgq_random_create(const struct pe *pe, uint64_t seed, bool delays);
+struct csd_random msgq_random_asked(void);
+void msgq_random_print(void);
+/* Different for each `salt`. With delays messages of all PEs but `prompt` come late; -1: of all. */
+struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);

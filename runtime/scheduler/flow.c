@@ -10,12 +10,9 @@
  * way per pair.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 
 #include <stdlib.h>
-
-/* Split-C kept 64 messages of credit; we count bytes. Large enough that only a receiver
- * that has fallen behind by megabytes stops a sender. */
-enum { FLOW_DEFAULT_BYTES = 32 << 20 };
 
 struct csd_peer {
 	uint64_t sent, acked;         /* bytes to the peer: given to the machine; handled there */
@@ -45,9 +42,7 @@ static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, 
 	if (!p)
 		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
-	const char *bytes = getenv("CK_FLOW_BYTES");
-
-	p->budget = bytes ? strtoull(bytes, NULL, 0) : FLOW_DEFAULT_BYTES;
+	p->budget = pe->node->flow_bytes;
 	return pe->peers[other] = p;
 }
 
@@ -131,8 +126,11 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 		send_now(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
+/* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
+ * receiver that has fallen behind by megabytes stops a sender. */
 void flow_register(struct node *node)
 {
+	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
 	if (csd_register(node, "csd.credit", credit_arrived) != FLOW_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
 }

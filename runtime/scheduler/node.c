@@ -6,8 +6,10 @@
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -111,23 +113,6 @@ static void pe_destroy(struct pe *pe)
 	free(pe);
 }
 
-/* For tests: CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does. */
-static void pe_set_random(struct pe *pe)
-{
-	const char *order = getenv("CK_RANDOM_QUEUE"), *delay = getenv("CK_RANDOM_DELAY");
-	uint64_t seed = (order ? strtoull(order, NULL, 0) : 0) * 31 +
-			(delay ? strtoull(delay, NULL, 0) : 0);
-
-	if (!order && !delay)
-		return;
-	if (pe->id == 0 && order)
-		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", order);
-	if (pe->id == 0 && delay)
-		fprintf(stderr, "chard: randomised delays, CK_RANDOM_DELAY=%s\n", delay);
-	msgq_set_random(&pe->queue,
-			msgq_random_create(pe, seed * 1000003 + (uint64_t)pe->id, delay != NULL));
-}
-
 static void pe_know_job(struct pe *pe)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -136,7 +121,10 @@ static void pe_know_job(struct pe *pe)
 	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
 	if (!pe->peers)
 		csd_abort(pe, "no memory for %d peers", job->n_pes);
-	pe_set_random(pe);
+	if (pe->node->random.order)
+		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
+	if (pe->id == 0)
+		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 }
@@ -211,7 +199,7 @@ static bool is_number(const char *s)
 }
 
 /* "+p4", "+p 4": how many PEs; returns how many arguments were used, 0 if none of ours. */
-static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
+static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 {
 	size_t len = strlen(flag);
 
@@ -221,15 +209,15 @@ static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
 
 	if (!is_number(value))
 		return 0;
-	*n_p = atoi(value);
+	*n_p = strtoll(value, NULL, 10);
 	return arg[0][len] ? 1 : 2;
 }
 
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
 static int parse_flags(struct csd_config *cfg, struct options *o)
 {
-	const char *pes = getenv("CK_PES");
-	int out = 1, used, n = pes ? atoi(pes) : 1;
+	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
+	int out = 1, used;
 
 	for (int i = 1; i < cfg->argc; i += used) {
 		used = take_plus_p(cfg->argv + i, cfg->argc - i, "+ppn", &n);
@@ -245,18 +233,12 @@ static int parse_flags(struct csd_config *cfg, struct options *o)
 		cfg->argv[out] = NULL;
 	}
 	if (n < 1 || n > UINT16_MAX) {
-		fprintf(stderr, "chard: +p %d: the number of PEs must be 1 to %d\n", n, UINT16_MAX);
+		fprintf(stderr, "chard: +p %" PRId64 " is refused: it must be a number from 1 to %d\n", n,
+			UINT16_MAX);
 		return -EINVAL;
 	}
-	o->machine.n_pes = n;
+	o->machine.n_pes = (int)n;
 	return 0;
-}
-
-static bool env_on(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v && strcmp(v, "0");
 }
 
 static int register_all(struct node *node)
@@ -320,8 +302,8 @@ int csd_run(struct csd_config *cfg)
 	struct node node = {
 		.cfg = cfg, .program = cfg->program, .start = &start,
 		.fingerprint = 0xcbf29ce484222325ull, .start_ns = csd_now_ns(),
-		.check = env_on("CK_CHECK"), .verbose = env_on("CK_VERBOSE"),
-		.cores = allowed_cores(),
+		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
+		.cores = allowed_cores(), .random = msgq_random_asked(),
 	};
 
 	if (parse_flags(cfg, &o))

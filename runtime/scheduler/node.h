@@ -121,11 +121,15 @@ struct node {
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
+	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
+		bool order, delays;
+		uint64_t seed;
+	} random;
 	const struct csd_config *cfg;
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct ck_node *ck;
-	struct direct_node *direct;
 	struct csd_upcalls up;             /* of all layers together */
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */

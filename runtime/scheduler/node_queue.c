@@ -15,20 +15,18 @@
 #include "csd_int.h"
 
 #include <sched.h>
-#include <stdlib.h>
+
+enum { NODE_SALT = 1 << 20 }; /* behind those of PEs */
 
 void node_queue_init(struct node *node)
 {
 	struct csd_node_queue *q = &node->queue;
-	const char *seed = getenv("CK_RANDOM_QUEUE");
 
 	msgq_init(&q->queue);
 	q->ready.tail = &q->ready.head;
 	q->again.tail = &q->again.head;
-	if (seed)
-		msgq_set_random(&q->queue,
-				msgq_random_create(node->pes[0], strtoull(seed, NULL, 0) + 0x10000u +
-						   (uint64_t)node->job->my_first_pe, false));
+	if (node->random.order)
+		msgq_set_random(&q->queue, msgq_random_create(node, NODE_SALT + node->job->node, -1));
 }
 
 /* ---- waking ------------------------------------------------------------------------------- */
@@ -271,6 +269,8 @@ void node_queue_drop(struct pe *pe)
 	while (!try_take(q))
 		sched_yield();
 	turn_round(q);
+	if (q->queue.random)
+		msgq_random_end_delays(q->queue.random);
 	drop(pe, &q->ready);
 	while ((m = next_queued(q)))
 		csd_msg_free(pe, m);

@@ -55,7 +55,6 @@ struct pe {
 	struct node *node;
 	struct cmi_pe *wire;
 	struct ck_pe *ck;
-	struct direct_pe *direct;
 	int (*poll)(struct pe *pe);        /* node->up.poll while its layer runs here, else NULL */
 	bool network;                      /* other nodes exist */
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */

@@ -14,6 +14,7 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 #include "cth.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ enum {
 	KEPT_MOST = 16384,
 	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
 };
+static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
 
 struct pe_threads {
 	CthThread running;
@@ -532,15 +534,13 @@ void thread_register(struct node *node)
 
 void threads_init(struct pe *pe)
 {
-	const char *kib = getenv("CK_STACK");
-	long n = kib ? atol(kib) : 0;
-
 	pe->threads = calloc(1, sizeof *pe->threads);
 	if (!pe->threads)
 		csd_abort(NULL, "no memory for the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
 	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
-	pe->threads->stack_bytes = n > 0 ? (size_t)n << 10 : CTH_STACK_DEFAULT;
+	pe->threads->stack_bytes = cmi_env_kib("CK_STACK", CTH_STACK_DEFAULT, CTH_STACK_MIN,
+					       STACK_MOST);
 }
 
 /* Of an address that faulted, in a signal handler: whether it is below the running thread's stack. */

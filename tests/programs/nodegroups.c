@@ -379,7 +379,8 @@ void Main_on_next(Main *self)
 void Main_on_prios(Main *self, int node, int n, const int *order)
 {
 	for (int i = 1; i < n; i++)
-		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || order[i] == order[i - 1] + 1);
+		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || getenv("CK_RANDOM_DELAY") ||
+		      order[i] == order[i - 1] + 1);
 	if (++self->n_prios == CkNumNodes())
 		Branch_report_all(branches);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * rules.c: what happens when a program breaks a rule of channels: one line with the call, the
- * channel, both PEs, the iteration, the rule and the way out, and the job ends. A channel that is
- * used wrongly loses or mixes data silently, so nothing here is a warning.
- */
-#include "direct_int.h"
+/* direct_rules.c: see direct_rules.h. */
+#include "direct_rules.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,31 +12,6 @@ struct direct_id direct_id_of_handle(const struct direct_handle *h)
 		.channel = h->channel,
 		.receiver = h->receiver,
 		.sender = h->sender_pe,
-	};
-}
-
-struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot)
-{
-	const struct direct_channel *ch = direct_rest(hot);
-
-	return (struct direct_id){
-		.channel = ch->number,
-		.receiver = pe->id,
-		/* relaxed: a name in a message; the same in direct_claim. */
-		.sender = (int32_t)atomic_load_explicit(&ch->line->binder,
-							memory_order_relaxed) - 1,
-		/* The put that is being waited for, or the last one when none is. */
-		.iteration = direct_marks(hot),
-	};
-}
-
-struct direct_id direct_id_of_sender(const struct direct_sender *s)
-{
-	return (struct direct_id){
-		.channel = s->channel,
-		.receiver = s->receiver,
-		.sender = s->pe->id,
-		.iteration = direct_hot(s)->iteration,
 	};
 }
 
