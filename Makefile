@@ -58,7 +58,7 @@ BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) 
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
-lib: $(LIB) $(B)/libchard.so
+lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
@@ -81,7 +81,12 @@ $(LIB_ALL): $(LIB_OBJ)
 $(B)/libchard.so: $(LIB_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(CONTEXT) \
-		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS)
+		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS) && ln -sf libchard.so $@.0
+# So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
+$(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
+	@mkdir -p $(@D)
+	$(Q)sed 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
+		$< >$@
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)

@@ -110,6 +110,14 @@ static inline struct cmi_msg *msg_stack_local_take(struct msg_stack *s)
 	return (struct cmi_msg *)(uintptr_t)msg_stack_take(s);
 }
 
+/** The newest message, to fetch its line or to see that there is one; relaxed, so its contents are not to be
+ * read. NULL: none. */
+static inline const struct cmi_msg *msg_stack_local_top(const struct msg_stack *s)
+{
+	return (const struct cmi_msg *)(uintptr_t)atomic_load_explicit(&s->top,
+								       memory_order_relaxed);
+}
+
 static inline struct cmi_msg *msg_stack_local_message(const void *arg, uint64_t name)
 {
 	(void)arg;

@@ -5,7 +5,7 @@
  * All message memory of a node lies in one segment, which the other nodes of its host map. A
  * message to one of them need not be copied: a reference to it is pushed onto the target PE's
  * inbox, a stack in the target's segment that any process pushes to with one
- * compare-and-swap (scheduler/send.c does the same within a process). When the receiver is done,
+ * compare-and-swap (msg_stack.h, as within a process). When the receiver is done,
  * it pushes the block onto its owner's stack of returns.
  *
  * Messages of two PEs that talk go through a ring of their own (ring.h), small ones by value: one to

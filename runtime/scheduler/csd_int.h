@@ -27,8 +27,7 @@ void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_take_returns_slow(struct pe *pe);
 static inline void msg_pool_take_returns(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	if (CSD_UNLIKELY(atomic_load_explicit(&pe->returns, memory_order_relaxed) != NULL))
+	if (CSD_UNLIKELY(msg_stack_any(&pe->returns)))
 		msg_pool_take_returns_slow(pe);
 }
 
@@ -69,12 +68,24 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 }
 void msgq_random_end_delays(struct msgq_random *r);
 
-/* send.c */
+/** That PE if it is of this node, else NULL. */
+static inline struct pe *pe_of_node(const struct pe *pe, int other)
+{
+	unsigned local = (unsigned)(other - pe->node->job->my_first_pe);
+
+	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
+}
+
+/* abort.c */
+void pe_describe(const struct pe *pe, char *buf, size_t len); /* async-signal-safe */
+_Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m);
+
+/* inbox.c */
+void inbox_push(struct pe *to, struct cmi_msg *m);
 int inbox_take_slow(struct pe *pe);
 static inline int inbox_take(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	struct cmi_msg *m = atomic_load_explicit(&pe->inbox, memory_order_relaxed);
+	const struct cmi_msg *m = msg_stack_local_top(&pe->inbox);
 
 	if (CSD_LIKELY(!m))
 		return 0;
@@ -104,7 +115,7 @@ void flow_register(struct node *node);
 void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes);
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
 void flow_fini(struct pe *pe);
 
 /* timers.c */

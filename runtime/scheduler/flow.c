@@ -62,7 +62,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 	return under_way + size <= p->budget || under_way <= p->budget / 4;
 }
 
-static void send_now(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
 	cmi_send(pe->wire, dst_pe, m);
@@ -73,7 +73,7 @@ void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 	struct csd_peer *p = peer_of(pe, dst_pe);
 
 	if (CSD_LIKELY(!p->waiting.head && may_send(p, m->size)))
-		send_now(pe, dst_pe, p, m);
+		send_in_budget(pe, dst_pe, p, m);
 	else
 		msg_fifo_push(&p->waiting, m);
 }
@@ -95,16 +95,17 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	cmi_send(pe->wire, src_pe, &c->head);
 }
 
-/* A message that PE `by` of this node received was handled here. */
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes)
+/* A message that `by`, another PE of this node, received was handled here. */
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 {
 	struct flow_handled *h = (struct flow_handled *)csd_msg_alloc(pe, sizeof *h);
 
 	h->head.handler = (uint16_t)pe->node->h_handled;
 	h->head.flags = CMI_F_SYSTEM;
+	h->head.src_pe = pe->id;
 	h->bytes = bytes;
 	h->src_pe = src_pe;
-	csd_send(pe, by, &h->head);
+	inbox_push(by, &h->head);
 }
 
 static void handled_arrived(struct pe *pe, struct cmi_msg *m)
@@ -123,7 +124,7 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 	p->acked = ((struct flow_credit *)m)->consumed;
 	csd_msg_free(pe, m);
 	while (p->waiting.head && may_send(p, p->waiting.head->size))
-		send_now(pe, src_pe, p, msg_fifo_pop(&p->waiting));
+		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
 /* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a

@@ -60,7 +60,7 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 }
 
 /* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
- * seq_cst exchange and load in inbox_push: one of the two sees the other. So do the count of
+ * seq_cst push and load in inbox_push: one of the two sees the other. So do the count of
  * sleepers and the load of the node queue's count with node_queue.c's announce, which wakes one
  * of those whose `sleeping` it finds set: it is set before the count is raised. */
 static void nap(struct pe *pe, uint64_t now)
@@ -72,7 +72,7 @@ static void nap(struct pe *pe, uint64_t now)
 		return;
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
-	if (!atomic_load_explicit(&pe->inbox, memory_order_seq_cst) &&
+	if (!msg_stack_any_for_sleep(&pe->inbox) &&
 	    !atomic_load_explicit(&q->n, memory_order_seq_cst) && !pe->stop)
 		cmi_sleep(pe->wire, us);
 	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);

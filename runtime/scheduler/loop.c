@@ -9,8 +9,6 @@
  * 15 ns a pass without network), smaller answers the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-_Thread_local struct pe *csd_self_;
-
 /* A message with flags. The credit comes behind the handler: it is not what anybody waits for. */
 static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 {
@@ -20,8 +18,7 @@ static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 	uint64_t bytes = m->size;
 
 	if (CSD_UNLIKELY(m->handler >= node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", src_pe,
-			  m->handler, node->n_handlers);
+		abort_no_handler(pe, m);
 	m->flags = flags & (uint8_t)~CMI_F_REMOTE;
 	node->handlers[m->handler].fn(pe, m);
 	if (!(flags & CMI_F_SYSTEM))

@@ -84,19 +84,13 @@ struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 	return m;
 }
 
-/* Send memory home. Release pairs with the acquire in msg_pool_take_returns: our last reads
- * and writes of the block come before the owner's next use of it. */
+/* Send memory home. Our last reads and writes of the block come before the owner's next use of it,
+ * because a push releases and the taking acquires. */
 static void return_to(struct pe *home, struct cmi_msg *m)
 {
-	struct cmi_msg *head = atomic_load_explicit(&home->returns, memory_order_relaxed);
-
 	if (m->origin == CMI_ORIGIN_POOL)
 		csd_poison(m);
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&home->returns, &head, m,
-							memory_order_release,
-							memory_order_relaxed));
+	msg_stack_local_push(&home->returns, m);
 }
 
 void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
@@ -113,7 +107,7 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 
 void msg_pool_take_returns_slow(struct pe *pe)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&pe->returns, NULL, memory_order_acquire);
+	struct cmi_msg *m = msg_stack_local_take(&pe->returns);
 
 	while (m) {
 		struct cmi_msg *next = m->next;

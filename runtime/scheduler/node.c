@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct csd_start {
 	pthread_barrier_t stage;
@@ -23,13 +22,7 @@ struct csd_start {
 	pthread_t *threads;
 };
 
-uint64_t csd_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+_Thread_local struct pe *csd_self_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -71,20 +64,12 @@ static const struct cmi_client client = {
 	.put_arrived = client_put_arrived,
 };
 
-/* Async-signal-safe enough: snprintf of integers only. */
 static void whoami(char *buf, size_t len)
 {
-	struct pe *pe = csd_self();
-	char at[128] = "";
-
-	if (!pe) {
+	if (csd_self())
+		pe_describe(csd_self(), buf, len);
+	else
 		snprintf(buf, len, "not on a PE");
-		return;
-	}
-	if (pe->node->up.describe)
-		pe->node->up.describe(pe, at, sizeof at);
-	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, pe->node->job ? pe->node->job->node : 0,
-		 at[0] ? " in " : "", at);
 }
 
 /* ---- one PE ----------------------------------------------------------------------------- */
@@ -153,7 +138,7 @@ static void pe_serve(struct pe *pe)
 	flow_fini(pe);
 }
 
-static int join(struct node *node)
+static int join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
@@ -170,7 +155,7 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? join(node) : 0))
+	if (!stage_ok(node, main_thread ? join_job(node) : 0))
 		return;
 	pe_serve(pe);
 	/* Now nobody of this node frees a message any more: what is ours has come home. */

@@ -2,7 +2,7 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack like that of a PE. Whoever wants a message takes `taken`
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken`
  * with one exchange, turns the inbox round into the queue, pops one message and lets go: nobody
  * waits for `taken`, because a PE that does not get it has other work or comes back. So one PE at
  * a time touches the queue, and what one sender sent comes out in order.
@@ -51,7 +51,7 @@ static void wake_one(struct pe *pe)
 /* Up to `k` PEs, after `n` has been raised. Raising it and this load pair with those in idle.c's
  * nap, all seq_cst: either we see that somebody sleeps, or it sees that there is something and
  * does not. */
-static void wake(struct pe *pe, int64_t k)
+static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
 		return;
@@ -61,27 +61,22 @@ static void wake(struct pe *pe, int64_t k)
 
 /* ---- pushing -------------------------------------------------------------------------------- */
 
-/* The successful exchange releases the message to the acquire exchange in turn_round. It is
- * counted before it is there, so that the count is never too low; who finds nothing comes back. */
-static void push(struct pe *pe, struct cmi_msg *m)
+/* The message is counted before it is there, so that the count is never too low; a PE that then
+ * finds nothing comes back. */
+static void push_to_node(struct pe *pe, struct cmi_msg *m)
 {
 	struct csd_node_queue *q = &pe->node->queue;
-	struct cmi_msg *head = atomic_load_explicit(&q->inbox, memory_order_relaxed);
 
 	atomic_fetch_add_explicit(&q->n, 1, memory_order_seq_cst);
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&q->inbox, &head, m, memory_order_release,
-							memory_order_relaxed));
-	wake(pe, 1);
+	msg_stack_local_push(&q->inbox, m);
+	wake_sleepers(pe, 1);
 }
 
 void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
-			  m->handler, pe->node->n_handlers);
-	push(pe, m);
+		abort_no_handler(pe, m);
+	push_to_node(pe, m);
 }
 
 /* The wire that a node's messages from one PE go to: always the same, which keeps their order. */
@@ -100,7 +95,7 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 	if (!(m->flags & CMI_F_SYSTEM))
 		pe->n_created++;
 	if (node == job->node)
-		push(pe, m);
+		push_to_node(pe, m);
 	else
 		flow_send(pe, first + local_wire(pe->id, n), m);
 }
@@ -134,18 +129,12 @@ static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 	return n;
 }
 
-/* Acquire: pairs with push. An opened gate is no message; returns how many became ready by such. */
+/* The inbox into the queue. An opened gate is no message; returns how many became ready by such. */
 static int64_t turn_round(struct csd_node_queue *q)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&q->inbox, NULL, memory_order_acquire);
-	struct cmi_msg *in_order = NULL;
+	struct cmi_msg *in_order = msg_stack_local_take_in_order(&q->inbox);
 	int64_t n = 0;
 
-	for (struct cmi_msg *next; m; m = next) {
-		next = m->next;
-		m->next = in_order;
-		in_order = m;
-	}
 	for (struct cmi_msg *next; in_order; in_order = next) {
 		next = in_order->next;
 		if (in_order->handler == CSD_GATE_OPENS)
@@ -190,10 +179,10 @@ static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	if (wire == pe->local)
 		flow_consumed(pe, src_pe, bytes);
 	else
-		flow_consumed_for(pe, pe->node->job->my_first_pe + wire, src_pe, bytes);
+		flow_consumed_for(pe, pe->node->pes[wire], src_pe, bytes);
 }
 
-static void handle(struct pe *pe, struct cmi_msg *m)
+static void handle_one(struct pe *pe, struct cmi_msg *m)
 {
 	uint8_t flags = m->flags;
 	int src_pe = m->src_pe;
@@ -223,9 +212,9 @@ int node_queue_run_slow(struct pe *pe)
 	n -= m != NULL;
 	if (n)
 		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
-	wake(pe, n);
+	wake_sleepers(pe, n);
 	if (m)
-		handle(pe, m);
+		handle_one(pe, m);
 	return m != NULL;
 }
 
@@ -249,12 +238,12 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
  * at a time, because only who went through a gate opens it. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
-	push(pe, &g->opens);
+	push_to_node(pe, &g->opens);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-static void drop(struct pe *pe, struct msg_fifo *f)
+static void drop_all(struct pe *pe, struct msg_fifo *f)
 {
 	while (f->head)
 		csd_msg_free(pe, msg_fifo_pop(f));
@@ -271,11 +260,11 @@ void node_queue_drop(struct pe *pe)
 	turn_round(q);
 	if (q->queue.random)
 		msgq_random_end_delays(q->queue.random);
-	drop(pe, &q->ready);
+	drop_all(pe, &q->ready);
 	while ((m = next_queued(q)))
 		csd_msg_free(pe, m);
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
-		drop(pe, &g->waiting);
+		drop_all(pe, &g->waiting);
 	let_go(q);
 }
 

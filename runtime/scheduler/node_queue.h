@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../machine/cmi_msg.h"
+#include "../machine/msg_stack.h"
 #include "hint.h"
 #include "queue.h"
 
@@ -31,7 +32,7 @@ enum { CSD_GATE_OPENS = UINT16_MAX };      /* the handler of `opens` */
 struct csd_node_queue {
 	/* Written by any PE. `n`: messages that can be taken, never too low. */
 	_Alignas(CSD_CACHE_LINE) _Atomic int64_t n;
-	_Atomic(struct cmi_msg *) inbox;   /* newest first */
+	struct msg_stack inbox;
 	_Atomic(struct csd_gate *) gates;  /* all of them */
 	/* PEs that sleep, or are about to. */
 	_Alignas(CSD_CACHE_LINE) atomic_int n_sleeping;

@@ -19,6 +19,7 @@
 
 #include "csd.h"
 #include "../machine/cmi.h"
+#include "../machine/msg_stack.h"
 #include "hint.h"
 #include "node.h"
 #include "node_queue.h"
@@ -84,8 +85,8 @@ struct pe {
 	} idle;
 
 	/* Written by any PE of the node. */
-	_Alignas(CSD_CACHE_LINE) _Atomic(struct cmi_msg *) inbox;   /* newest first */
-	_Atomic(struct cmi_msg *) returns;                          /* our memory, freed elsewhere */
+	_Alignas(CSD_CACHE_LINE) struct msg_stack inbox;
+	struct msg_stack returns;          /* our memory, freed elsewhere */
 	/* Written by the owner, read by senders: on a line of its own. */
 	_Alignas(CSD_CACHE_LINE) atomic_bool sleeping;
 };

@@ -83,7 +83,7 @@ bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits)
 }
 
 /* A block of `size` bytes with what m has in front. */
-static struct cmi_msg *longer(struct pe *pe, struct cmi_msg *m, size_t size)
+static struct cmi_msg *copy_with_room(struct pe *pe, struct cmi_msg *m, size_t size)
 {
 	struct cmi_msg *copy = csd_msg_alloc(pe, size);
 
@@ -94,14 +94,14 @@ static struct cmi_msg *longer(struct pe *pe, struct cmi_msg *m, size_t size)
 	return copy;
 }
 
-static struct cmi_msg *append(struct pe *pe, struct cmi_msg *m, int64_t key,
+static struct cmi_msg *append_prio(struct pe *pe, struct cmi_msg *m, int64_t key,
 			      const uint32_t *words, uint32_t n_bits)
 {
 	size_t bytes = trailer_bytes(m->size, n_bits), size = m->size + bytes;
 	struct msg_prio *p;
 
 	if (!csd_prio_fits(m, n_bits))
-		m = longer(pe, m, size);
+		m = copy_with_room(pe, m, size);
 	csd_unpoison(m, size);
 	m->size = size;
 	p = (struct msg_prio *)(void *)((char *)m + size) - 1;
@@ -117,7 +117,7 @@ struct cmi_msg *csd_set_prio(struct pe *pe, struct cmi_msg *m, int64_t number)
 {
 	csd_clear_prio(m);
 	if (number != (int32_t)number)
-		return append(pe, m, number, NULL, 0);
+		return append_prio(pe, m, number, NULL, 0);
 	m->prio = (int32_t)number;
 	if (number)
 		m->flags |= CMI_F_PRIO;
@@ -128,7 +128,7 @@ struct cmi_msg *csd_set_prio_bits(struct pe *pe, struct cmi_msg *m, const unsign
 				  uint32_t n_bits)
 {
 	csd_clear_prio(m);
-	return n_bits ? append(pe, m, key_of(words, n_bits), words, n_bits) : m;
+	return n_bits ? append_prio(pe, m, key_of(words, n_bits), words, n_bits) : m;
 }
 
 void csd_clear_prio(struct cmi_msg *m)
@@ -154,7 +154,7 @@ struct msg_prio *csd_save_prio(struct pe *pe, const struct cmi_msg *m)
 
 struct cmi_msg *csd_restore_prio(struct pe *pe, struct cmi_msg *m, struct msg_prio *saved)
 {
-	m = append(pe, m, saved->key, (const uint32_t *)(const void *)(saved + 1), saved->n_bits);
+	m = append_prio(pe, m, saved->key, (const uint32_t *)(const void *)(saved + 1), saved->n_bits);
 	free(saved);
 	return m;
 }

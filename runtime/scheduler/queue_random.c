@@ -144,7 +144,7 @@ void msgq_random_end_delays(struct msgq_random *r)
 	r->delays = false;
 }
 
-static struct cmi_msg *take(struct msgq_random *r, size_t i)
+static struct cmi_msg *stream_take(struct msgq_random *r, size_t i)
 {
 	struct stream *s = r->streams[i];
 	struct cmi_msg *m = msg_fifo_pop(&s->fifo);
@@ -166,7 +166,7 @@ struct cmi_msg *msgq_random_pop(struct msgq_random *r)
 		size_t i = (first + k) % r->n;
 
 		if (!r->delays || !r->streams[i]->late)
-			return take(r, i);
+			return stream_take(r, i);
 		r->streams[i]->late--;
 	}
 	return NULL;

@@ -42,12 +42,12 @@ void timers_init(struct pe *pe)
 		csd_abort(pe, "no memory for timers");
 }
 
-static bool before(const struct timer *a, const struct timer *b)
+static bool timer_before(const struct timer *a, const struct timer *b)
 {
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->stamp < b->stamp;
 }
 
-static void heap_push(struct pe *pe, struct timer t)
+static void timer_push(struct pe *pe, struct timer t)
 {
 	struct csd_timers *ts = pe->timers;
 
@@ -62,14 +62,14 @@ static void heap_push(struct pe *pe, struct timer t)
 	}
 	size_t i = pe->n_timers++;
 
-	while (i > 0 && before(&t, &ts->heap[(i - 1) / 2])) {
+	while (i > 0 && timer_before(&t, &ts->heap[(i - 1) / 2])) {
 		ts->heap[i] = ts->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	ts->heap[i] = t;
 }
 
-static struct timer heap_pop(struct pe *pe)
+static struct timer timer_pop(struct pe *pe)
 {
 	struct csd_timers *ts = pe->timers;
 	size_t i = 0, child, n = --pe->n_timers;
@@ -80,9 +80,9 @@ static struct timer heap_pop(struct pe *pe)
 	struct timer last = ts->heap[n];
 
 	while ((child = 2 * i + 1) < n) {
-		if (child + 1 < n && before(&ts->heap[child + 1], &ts->heap[child]))
+		if (child + 1 < n && timer_before(&ts->heap[child + 1], &ts->heap[child]))
 			child++;
-		if (before(&last, &ts->heap[child]))
+		if (timer_before(&last, &ts->heap[child]))
 			break;
 		ts->heap[i] = ts->heap[child];
 		i = child;
@@ -96,7 +96,7 @@ void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
 	struct pe *pe = pe_here("CcdCallFnAfter");
 	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
 
-	heap_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
+	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
 }
 
 uint64_t timers_next_ns(const struct pe *pe)
@@ -112,7 +112,7 @@ int timers_run_slow(struct pe *pe)
 	int n = 0;
 
 	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
-		struct timer t = heap_pop(pe);
+		struct timer t = timer_pop(pe);
 
 		t.fn(t.arg);
 		n++;
