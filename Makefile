@@ -28,7 +28,7 @@ LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -l
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
-# Each layer is a folder; the rooms of a layer are folders in it.
+# Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
 

@@ -44,8 +44,8 @@ static int ck_node_start(struct node *node)
 {
 	int err;
 
-	node->ck = calloc(1, sizeof *node->ck);
-	if (!node->ck)
+	node->layer[CK_SLOT] = calloc(1, sizeof(struct ck_node));
+	if (!node->layer[CK_SLOT])
 		return -ENOMEM;
 	err = parts_node_start(node, parts);
 	return err ? err : register_program(node);
@@ -55,7 +55,7 @@ static void ck_node_stop(struct node *node)
 {
 	parts_node_stop(node);
 	unregister_program(node);
-	free(node->ck);
+	free(ck_node_of(node));
 }
 
 static void run_initprocs(const struct ck_node *ck)
@@ -67,7 +67,7 @@ static void run_initprocs(const struct ck_node *ck)
 
 static void run_main_chares(struct pe *pe)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 	CkArgMsg args = { pe->node->cfg->argc, pe->node->cfg->argv };
 
 	for (int i = 0; i < ck->n_chares; i++) {
@@ -82,15 +82,17 @@ static void run_main_chares(struct pe *pe)
 
 static void ck_pe_start(struct pe *pe)
 {
-	pe->ck = calloc(1, sizeof *pe->ck);
-	if (!pe->ck)
+	struct ck_pe *ck = calloc(1, sizeof *ck);
+
+	if (!ck)
 		csd_abort(pe, "no memory for the chare layer");
-	pe->ck->none.id = UINT64_MAX;
-	pe->ck->last = &pe->ck->none;
+	ck->none.id = UINT64_MAX;
+	ck->last = &ck->none;
+	pe->layer[CK_SLOT] = ck;
 	parts_pe_start(pe);
 	if (!pe->node->program)
 		return;
-	run_initprocs(pe->node->ck);
+	run_initprocs(ck_node_of(pe->node));
 	if (pe->id == 0) {
 		run_main_chares(pe);
 		readonly_send(pe);
@@ -106,8 +108,8 @@ static void ck_pe_stop(struct pe *pe)
 	colls_let_go(pe);
 	parts_pe_stop(pe);
 	colls_free(pe);
-	free(pe->ck);
-	pe->ck = NULL;
+	free(ck_of(pe));
+	pe->layer[CK_SLOT] = NULL;
 }
 
 const struct csd_layer chare_layer = {
@@ -122,5 +124,5 @@ const struct csd_layer chare_layer = {
 		.leaving = ck_leaving,
 		.gate_of = nodegroup_gate,
 	},
-	.slot = 2,
+	.slot = CK_SLOT,
 };

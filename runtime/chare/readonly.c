@@ -149,12 +149,12 @@ static void seal(struct node *node)
 	if (!node->check)
 		return;
 	*sealed(node) = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
-	for_each(NULL, node->ck, hash, sealed(node));
+	for_each(NULL, ck_node_of(node), hash, sealed(node));
 }
 
 void readonly_send(struct pe *pe)
 {
-	struct ck_node *ck = pe->node->ck;
+	struct ck_node *ck = ck_node_of(pe->node);
 	size_t bytes = 0;
 
 	for_each(pe, ck, to_travel, NULL);
@@ -176,8 +176,8 @@ static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 	struct payload from = { payload_of(env), payload_of(env) };
 
 	if (pe->node->job->node_of[m->src_pe] != pe->node->job->node) {
-		for_each(pe, pe->node->ck, unpack, &from);
-		for_each(pe, pe->node->ck, to_use, NULL);
+		for_each(pe, ck_node_of(pe->node), unpack, &from);
+		for_each(pe, ck_node_of(pe->node), to_use, NULL);
 		seal(pe->node);
 	}
 	env->flags = 0;

@@ -133,7 +133,6 @@ struct node {
 	const struct csd_config *cfg;
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
-	struct ck_node *ck;
 	struct csd_upcalls up;             /* of all layers together */
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */

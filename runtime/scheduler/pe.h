@@ -55,7 +55,6 @@ struct pe {
 	int local;                         /* number within the node */
 	struct node *node;
 	struct cmi_pe *wire;
-	struct ck_pe *ck;
 	int (*poll)(struct pe *pe);        /* node->up.poll while its layer runs here, else NULL */
 	bool network;                      /* other nodes exist */
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */

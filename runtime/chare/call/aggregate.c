@@ -465,7 +465,7 @@ static inline void call_in_place(struct pe *pe, struct ck_obj *obj, uint32_t ent
 				 const void *payload)
 {
 	agg_of(pe)->item = payload;
-	pe->ck->now = (struct ck_running){ obj, &agg_of(pe)->batch, entry };
+	ck_of(pe)->now = (struct ck_running){ obj, &agg_of(pe)->batch, entry };
 	call(self_of(obj), (void *)(uintptr_t)payload);
 }
 
@@ -511,7 +511,7 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 		else
 			deliver_other(pe, c, run, src_pe, place, item + lead);
 	}
-	pe->ck->now.obj = NULL;
+	ck_of(pe)->now.obj = NULL;
 }
 
 /* Elements that do not exist yet: the run waits for them as a batch. */
@@ -545,7 +545,7 @@ static void batch_arrived(struct pe *pe, struct cmi_msg *m)
 
 bool aggregate_runs(const struct pe *pe)
 {
-	return pe->ck->now.env == &agg_of(pe)->batch;
+	return ck_of(pe)->now.env == &agg_of(pe)->batch;
 }
 
 void *aggregate_keep(struct pe *pe)

@@ -28,9 +28,9 @@ static inline struct ck_env *call_take_plain(struct pe *pe, void *payload, int e
 {
 	struct ck_env *env = env_of(payload);
 
-	if (CSD_UNLIKELY(env == pe->ck->now.env))
-		pe->ck->now.env = NULL;
-	env->head.route = pe->ck->route;
+	if (CSD_UNLIKELY(env == ck_of(pe)->now.env))
+		ck_of(pe)->now.env = NULL;
+	env->head.route = ck_of(pe)->route;
 	env->call = (uint32_t)entry;
 	return env;
 }

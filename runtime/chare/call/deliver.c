@@ -10,8 +10,8 @@
 
 void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
-	if (pe->ck && pe->ck->now.obj)
-		describe_entry(pe->ck->now.obj->coll->type, (int)pe->ck->now.entry, buf, len);
+	if (ck_of(pe) && ck_of(pe)->now.obj)
+		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
 	else
 		buf[0] = 0;
 }
@@ -26,16 +26,16 @@ static struct ck_env *current(const struct ck_pe *ck)
 static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
 		       struct ck_env *env)
 {
-	pe->ck->now = (struct ck_running){ obj, env, entry };
+	ck_of(pe)->now = (struct ck_running){ obj, env, entry };
 	call(self_of(obj), payload_of(env));
-	pe->ck->now.obj = NULL;
+	ck_of(pe)->now.obj = NULL;
 }
 
 /* Whether a part has taken the call over, because of an attribute of its entry. */
 static bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
 		  bool shared)
 {
-	const struct ck_takers *t = &pe->node->ck->takers[stage];
+	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
 	uint32_t flags = obj->coll->entries[env->entry].flags;
 
 	if (!(flags & t->flags))
@@ -57,7 +57,7 @@ static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entr
 				CkGenCall call, struct ck_env *env)
 {
 	run(pe, obj, entry, call, env);
-	if (CSD_LIKELY(pe->ck->now.env == env))
+	if (CSD_LIKELY(ck_of(pe)->now.env == env))
 		csd_msg_free(pe, &env->head);
 }
 
@@ -79,7 +79,7 @@ static void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 {
 	if (e->flags & CKGEN_NOCOPY)
 		ncpy_done(pe, e, env);
-	if (pe->ck->unpacked)
+	if (ck_of(pe)->unpacked)
 		pup_forget(pe);
 }
 
@@ -94,10 +94,10 @@ void construct(struct pe *pe, struct ck_obj *obj, void *payload)
 		deliver_to(pe, obj, copy, false);
 		return;
 	}
-	pe->ck->now = (struct ck_running){ obj, NULL, 0 };
+	ck_of(pe)->now = (struct ck_running){ obj, NULL, 0 };
 	e->call(self_of(obj), payload);
-	pe->ck->now.obj = NULL;
-	if (pe->ck->unpacked)
+	ck_of(pe)->now.obj = NULL;
+	if (ck_of(pe)->unpacked)
 		pup_forget(pe);
 }
 
@@ -163,7 +163,7 @@ void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool spe
 {
 	if (special)
 		params_end(pe, e, env);
-	if (shared || pe->ck->now.env != env)
+	if (shared || ck_of(pe)->now.env != env)
 		return;
 	if (special)
 		message_done(pe, env);
@@ -182,9 +182,9 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 		ncpy_arrived(pe, e, env);
 	if (taken(pe, CK_STARTS, obj, env, shared))
 		return;
-	pe->ck->shared = shared;
+	ck_of(pe)->shared = shared;
 	run_entry(pe, obj, env);
-	pe->ck->shared = false;
+	ck_of(pe)->shared = false;
 	call_ended(pe, e, env, special, shared);
 }
 
@@ -197,7 +197,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		return;
 	execute(pe, obj, env, shared);
 	if (CSD_UNLIKELY(obj->extra))
-		pe->node->ck->behind(pe, obj);
+		ck_node_of(pe->node)->behind(pe, obj);
 }
 
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
@@ -222,7 +222,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 	if (c->type->kind != CKGEN_ARRAY || coll_slot(c, env->place) == UINT64_MAX)
 		not_here(pe, c, env);
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
-	pe->node->ck->seek(pe, c, env);
+	ck_node_of(pe->node)->seek(pe, c, env);
 }
 
 /* What element_arrived cannot do by place alone. */
@@ -232,7 +232,7 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 	if (!c->constructed)
 		coll_wait(c, &env->head);
 	else if (c->sparse)
-		pe->node->ck->seek(pe, c, env);
+		ck_node_of(pe->node)->seek(pe, c, env);
 	else
 		deliver_one(pe, c, env);
 }
@@ -316,8 +316,8 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 /* Not all that the parameters point to is in the message. */
 static void check_keep(struct pe *pe)
 {
-	const CkGenChare *type = pe->ck->now.obj->coll->type;
-	uint32_t flags = type->entries[pe->ck->now.entry].flags;
+	const CkGenChare *type = ck_of(pe)->now.obj->coll->type;
+	uint32_t flags = type->entries[ck_of(pe)->now.entry].flags;
 
 	if (flags & CKGEN_NOCOPY)
 		csd_abort(pe, "CkKeepMsg: nocopy arrays are the caller's memory, valid until the "
@@ -330,22 +330,22 @@ static void check_keep(struct pe *pe)
 void *CkKeepMsg(void)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = current(pe->ck);
+	struct ck_env *env = current(ck_of(pe));
 
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
 	if (aggregate_runs(pe)) {
-		pe->ck->now.env = NULL;
+		ck_of(pe)->now.env = NULL;
 		return aggregate_keep(pe);
 	}
 	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
 		check_keep(pe);
 	env->head.mark = OWNER_PROGRAM;
-	if (pe->ck->shared)
+	if (ck_of(pe)->shared)
 		/* Relaxed: we hold a reference already, so it cannot reach 0 meanwhile. */
 		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
-	pe->ck->now.env = NULL;
+	ck_of(pe)->now.env = NULL;
 	return payload_of(env);
 }
 
@@ -357,15 +357,15 @@ void CkFreeMsg(void *msg)
 		return;
 	struct ck_env *env = env_of(msg);
 
-	if (env != current(pe->ck)) {
+	if (env != current(ck_of(pe))) {
 		owner_let_go(env);
 		if (pe->node->check)
 			owner_check_free(pe, env);
 		else
 			env_unref(pe, env);
-	} else if (!pe->ck->shared) {
+	} else if (!ck_of(pe)->shared) {
 		/* Charm++'s habit: a handler frees its message itself. */
-		pe->ck->now.env = NULL;
+		ck_of(pe)->now.env = NULL;
 		message_done(pe, env);
 	}
 }
@@ -393,7 +393,7 @@ static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env
 
 static void call_pe_start(struct pe *pe)
 {
-	pe->ck->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
+	ck_of(pe)->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
 					  .src_pe = pe->id }.route;
 }
 

@@ -51,7 +51,7 @@ void CkGen_copyBulk(void *to, const void *from, size_t bytes)
 
 void *CkGen_allocMsg(size_t bytes)
 {
-	struct ck_pe *ck = ck_self()->ck;
+	struct ck_pe *ck = ck_of(ck_self());
 	void *payload = CkGen_alloc(bytes + ck->prio_room);
 
 	env_of(payload)->head.size -= ck->prio_room;
@@ -233,7 +233,7 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 						   void *payload)
 {
 	struct pe *pe = ck_self();
-	const struct collection *c = pe->ck->last;
+	const struct collection *c = ck_of(pe)->last;
 	struct ck_env *env = env_of(payload);
 	uint64_t place = c->id == e->id ? coll_linear(c, e->index) : UINT64_MAX;
 
@@ -260,7 +260,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 		return;
 	}
 	struct pe *pe = ck_self();
-	const struct collection *c = pe->ck->last;
+	const struct collection *c = ck_of(pe)->last;
 	uint64_t place;
 
 	if (CSD_UNLIKELY(c->id != e->id || !is_plain(chare, entry, NULL) ||
@@ -322,7 +322,7 @@ static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entr
 {
 	struct ck_env *env = env_of(fresh(m, size));
 
-	env->head.route = pe->ck->route;
+	env->head.route = ck_of(pe)->route;
 	env->call = (uint32_t)entry;
 	return env;
 }
@@ -337,7 +337,7 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 		return open_empty_pool(chare, id, x, entry, size, cls);
 	*list = m->next;
 	struct ck_env *env = open_env(pe, m, entry, size);
-	const struct collection *c = pe->ck->last;
+	const struct collection *c = ck_of(pe)->last;
 
 	/* In one dimension the place is the index. */
 	if (CSD_UNLIKELY(c->id != id || (uint32_t)x - c->first >= c->n_line))

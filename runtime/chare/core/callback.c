@@ -54,7 +54,7 @@ CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, u
 	cb.index = index;
 	cb.entry = (uint16_t)entry;
 	cb.want = chare->entries[entry].want;
-	cb.pe = chare_number(ck_self()->node->ck, chare);
+	cb.pe = chare_number(ck_node_of(ck_self()->node), chare);
 	return cb;
 }
 
@@ -77,7 +77,7 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
 
 const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	if (cb->pe < 0 || cb->pe >= ck->n_chares ||
 	    cb->entry >= ck->chares[cb->pe]->n_entries)
@@ -90,7 +90,7 @@ static const struct ck_callback_kind *kind_of(const struct pe *pe, const CkCallb
 {
 	unsigned kind = cb->kind & CB_MARKED ? CB_FENCE : cb->kind;
 
-	return kind < CK_CALLBACK_KINDS ? pe->node->ck->callbacks[kind] : NULL;
+	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
 }
 
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)

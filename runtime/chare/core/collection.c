@@ -13,7 +13,7 @@
 /* Of all parts' state and the collection one block. */
 static struct collection *coll_new(struct pe *pe, uint64_t id)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 	struct collection *c = calloc(1, sizeof *c + ck->coll_bytes);
 	char *at = (char *)(c + 1);
 
@@ -32,7 +32,7 @@ static struct collection *coll_new(struct pe *pe, uint64_t id)
 
 struct collection *coll_get_slow(struct pe *pe, uint64_t id)
 {
-	struct ck_pe *ck = pe->ck;
+	struct ck_pe *ck = ck_of(pe);
 
 	if (CSD_UNLIKELY(!id))
 		csd_abort(pe, "a proxy was used before it was set (by X_ckNew, X_thisProxy, or "
@@ -63,7 +63,7 @@ struct collection *coll_of_type(struct pe *pe, const CkGenChare *type)
 
 uint64_t coll_new_id(struct pe *pe)
 {
-	return (uint64_t)(uint32_t)pe->id << 32 | ++pe->ck->n_created;
+	return (uint64_t)(uint32_t)pe->id << 32 | ++ck_of(pe)->n_created;
 }
 
 /* ---- by index --------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ void coll_resume(struct pe *pe, struct collection *c)
 
 static void let_go(struct pe *pe, struct collection *c)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	while (c->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
@@ -244,7 +244,7 @@ void colls_let_go(struct pe *pe)
 {
 	const struct idmap_slot *s;
 
-	for (size_t i = 0; (s = idmap_each(&pe->ck->colls, &i)); i++)
+	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++)
 		let_go(pe, (struct collection *)s->value);
 }
 
@@ -263,7 +263,7 @@ void colls_free(struct pe *pe)
 {
 	const struct idmap_slot *s;
 
-	for (size_t i = 0; (s = idmap_each(&pe->ck->colls, &i)); i++)
+	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++)
 		coll_free((struct collection *)s->value);
-	idmap_free(&pe->ck->colls);
+	idmap_free(&ck_of(pe)->colls);
 }

@@ -17,7 +17,7 @@ _Noreturn static void claimed_twice(const struct ck_part *p, const char *what, i
 
 static void add_handlers(struct node *node, const struct ck_part *p, int number)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 
 	for (int i = 0; i < p->n_handlers; i++) {
 		int h = csd_register(node, p->handlers[i].name, p->handlers[i].fn);
@@ -90,7 +90,7 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 
 static int part_start(struct node *node, const struct ck_part *p, int number)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 	int err = 0;
 
 	ck->state[number] = calloc(1, p->node_bytes ? p->node_bytes : 1);
@@ -124,7 +124,7 @@ int parts_node_start(struct node *node, const struct ck_part *const list[CK_PART
 
 void parts_node_stop(struct node *node)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 
 	for (int i = CK_PARTS; i-- > 0;) {
 		if (ck->parts[i] && ck->parts[i]->node_stop)
@@ -135,7 +135,7 @@ void parts_node_stop(struct node *node)
 
 void parts_pe_start(struct pe *pe)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	for (int i = 0; i < CK_PARTS; i++) {
 		if (!ck->parts[i])
@@ -143,10 +143,10 @@ void parts_pe_start(struct pe *pe)
 		/* Lines of its own, because other PEs' state lies beside it otherwise. */
 		size_t bytes = ck->parts[i]->pe_bytes + CSD_CACHE_LINE;
 
-		pe->ck->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));
-		if (!pe->ck->state[i])
+		ck_of(pe)->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));
+		if (!ck_of(pe)->state[i])
 			csd_abort(pe, "no memory for the chare layer");
-		memset(pe->ck->state[i], 0, ck->parts[i]->pe_bytes);
+		memset(ck_of(pe)->state[i], 0, ck->parts[i]->pe_bytes);
 		if (ck->parts[i]->pe_start)
 			ck->parts[i]->pe_start(pe);
 	}
@@ -154,12 +154,12 @@ void parts_pe_start(struct pe *pe)
 
 void parts_pe_stop(struct pe *pe)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	for (int i = CK_PARTS; i-- > 0;) {
 		if (ck->parts[i] && ck->parts[i]->pe_stop)
 			ck->parts[i]->pe_stop(pe);
-		free(pe->ck->state[i]);
-		pe->ck->state[i] = NULL;
+		free(ck_of(pe)->state[i]);
+		ck_of(pe)->state[i] = NULL;
 	}
 }

@@ -39,7 +39,7 @@ static void fingerprint_chare(struct node *node, const CkGenChare *c)
 
 static int add_chare(struct node *node, const CkGenChare *c)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 
 	for (int i = 0; i < ck->n_chares; i++) {
 		if (strcmp(ck->chares[i]->name, c->name) == 0) {
@@ -68,7 +68,7 @@ static bool known(const struct ck_node *ck, const CkGenModule *m)
 
 static int add_module(struct node *node, const CkGenModule *m)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 	int err = 0;
 	const CkGenModule **modules =
 		realloc(ck->modules, ((size_t)ck->n_modules + 1) * sizeof(*modules));
@@ -110,7 +110,7 @@ static int add_modules(struct node *node, const CkGenModule *m, const struct pat
 	const struct path here = { m, from };
 	int err = 0;
 
-	if (known(node->ck, m) || on_path(from, m))
+	if (known(ck_node_of(node), m) || on_path(from, m))
 		return 0;
 	for (int i = 0; i < m->n_externs && !err; i++)
 		err = add_modules(node, m->externs[i], &here);
@@ -119,7 +119,7 @@ static int add_modules(struct node *node, const CkGenModule *m, const struct pat
 
 int register_program(struct node *node)
 {
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 
 	fingerprint_abi(node);
 	if (!node->program)
@@ -134,8 +134,8 @@ int register_program(struct node *node)
 
 void unregister_program(struct node *node)
 {
-	free(node->ck->modules);
-	free(node->ck->chares);
+	free(ck_node_of(node)->modules);
+	free(ck_node_of(node)->chares);
 }
 
 int chare_number(const struct ck_node *ck, const CkGenChare *type)
@@ -150,7 +150,7 @@ int chare_number(const struct ck_node *ck, const CkGenChare *type)
 /* What a message from src_pe creates. */
 const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	if (number >= ck->n_chares || ck->chares[number]->kind != kind)
 		csd_abort(pe, "message from PE %d creates chare %d: unknown here", src_pe, number);
@@ -160,7 +160,7 @@ const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int
 void CkRegisterMap(const char *name, CkMapFn fn)
 {
 	struct node *node = ck_self()->node;
-	struct ck_node *ck = node->ck;
+	struct ck_node *ck = ck_node_of(node);
 
 	if (map_by_name(ck, name) >= 0)
 		csd_abort(NULL, "CkRegisterMap: \"%s\" is registered twice", name);

@@ -10,6 +10,9 @@
 #include "part.h"
 #include "collection.h"
 
+/* Where the scheduler keeps what is ours, on a node and on a PE. */
+enum { CK_SLOT = 2 };
+
 struct ck_map {
 	const char *name;
 	CkMapFn fn;
@@ -68,6 +71,9 @@ struct ck_pe {
 	struct collection none;   /* of no id */
 };
 
+static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
+static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
+
 static inline struct pe *ck_self(void)
 {
 	struct pe *pe = csd_self();
@@ -78,20 +84,20 @@ static inline struct pe *ck_self(void)
 }
 
 /* A part's own; see part.h. */
-static inline void *ck_state(const struct pe *pe, int part) { return pe->ck->state[part]; }
+static inline void *ck_state(const struct pe *pe, int part) { return ck_of(pe)->state[part]; }
 static inline void *ck_node_state(const struct node *node, int part)
 {
-	return node->ck->state[part];
+	return ck_node_of(node)->state[part];
 }
 static inline uint16_t ck_handler(const struct pe *pe, int part, int handler)
 {
-	return (uint16_t)(pe->node->ck->first_handler[part] + handler);
+	return (uint16_t)(ck_node_of(pe->node)->first_handler[part] + handler);
 }
 
 /** How chares of this kind differ from elements of an array. */
 static inline const struct ck_kind *ck_kind(const struct pe *pe, const CkGenChare *type)
 {
-	return pe->node->ck->kinds[type->kind];
+	return ck_node_of(pe->node)->kinds[type->kind];
 }
 
 /** The object on this PE that `e` names, or NULL. */
@@ -105,19 +111,19 @@ static inline struct ck_obj *ck_local(struct pe *pe, const CkGenChare *type, con
 /** Tell the watchers. */
 static inline void ck_created(struct pe *pe, struct ck_obj *obj)
 {
-	for (int i = 0; pe->node->ck->created[i]; i++)
-		pe->node->ck->created[i](pe, obj);
+	for (int i = 0; ck_node_of(pe->node)->created[i]; i++)
+		ck_node_of(pe->node)->created[i](pe, obj);
 }
 static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
 {
-	for (int i = 0; pe->node->ck->destroyed[i]; i++)
-		pe->node->ck->destroyed[i](pe, obj);
+	for (int i = 0; ck_node_of(pe->node)->destroyed[i]; i++)
+		ck_node_of(pe->node)->destroyed[i](pe, obj);
 }
 
 /* On the path of every call, therefore inline. */
 static inline struct collection *coll_get(struct pe *pe, uint64_t id)
 {
-	struct collection *c = pe->ck->last;
+	struct collection *c = ck_of(pe)->last;
 
 	return CSD_LIKELY(c->id == id) ? c : coll_get_slow(pe, id);
 }

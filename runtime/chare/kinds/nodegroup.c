@@ -337,7 +337,7 @@ struct contribution {
 static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data, uint64_t count,
 			     CkReduction op, const CkCallback *cb)
 {
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 	size_t bytes = contribution_bytes(pe, how, data, count);
 	struct contribution *c = (struct contribution *)csd_msg_alloc(pe, sizeof *c + bytes);
 

@@ -37,7 +37,7 @@ static CkElement *elements_of(struct section_list *l)
 }
 static const CkGenChare *type_of(struct pe *pe, const struct section_list *l)
 {
-	return l->chare < 0 ? NULL : pe->node->ck->chares[l->chare];
+	return l->chare < 0 ? NULL : ck_node_of(pe->node)->chares[l->chare];
 }
 
 /* ---- by id ---------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static struct ck_env *list_env(struct pe *pe, const CkGenChare *type, uint32_t n
 				     n_members * sizeof(CkElement));
 
 	*(struct section_list *)payload_of(env) = (struct section_list){
-		type ? chare_number(pe->node->ck, type) : -1, n_segments, n_members, 0
+		type ? chare_number(ck_node_of(pe->node), type) : -1, n_segments, n_members, 0
 	};
 	return env;
 }

@@ -111,7 +111,7 @@ void section_part_came(struct pe *pe, struct section *s, struct ck_env *env)
 	const CkReductionMsg *head = payload_of(env);
 	int child = child_of(s, env->head.src_pe);
 
-	const struct reducer *how = reducer_find(pe->node->ck, env->part.op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
 
 	if (!how || child < 0)
 		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
@@ -193,7 +193,7 @@ static void contribute(struct pe *pe, struct section *s, int on, const struct co
 {
 	uint32_t array = array_of(s, c);
 	struct section_member *m = member_of(pe, s, array, index);
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
 	if (how->merge) {
 		contribute_message(pe, s, on, array, m, how, data, count, op, cb);
@@ -210,7 +210,7 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	CkReductionMsg *head = payload_of(env);
 
-	contribution_repoint(pe, reducer_find(pe->node->ck, head->no), head + 1, head->count);
+	contribution_repoint(pe, reducer_find(ck_node_of(pe->node), head->no), head + 1, head->count);
 	contribute(pe, s, env->head.src_pe, coll_get(pe, head->reserved), env->index, head + 1,
 		   head->count, (CkReduction)head->no, callback_at(env));
 }
@@ -219,7 +219,7 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
 				       uint64_t count, CkReduction op, const CkCallback *cb)
 {
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 	struct ck_env *env = callback_msg(pe, how->type, count,
 					  contribution_bytes(pe, how, data, count));
 	CkReductionMsg *head = payload_of(env);
@@ -273,7 +273,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	struct pe *pe = ck_self();
 	const struct ck_obj *obj = obj_of(self);
 
-	if (CSD_UNLIKELY(!reducer_find(pe->node->ck, op)))
+	if (CSD_UNLIKELY(!reducer_find(ck_node_of(pe->node), op)))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
 	section_check(pe, section.id);
 	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))

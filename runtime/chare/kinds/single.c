@@ -58,7 +58,7 @@ static struct early *early_in(const struct idmap_slot *at)
 /* Made when the first chare is made or called. */
 static __attribute__((noinline)) void single_begin(struct pe *pe, struct single *s)
 {
-	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)pe->node->ck->n_chares;
+	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)ck_node_of(pe->node)->n_chares;
 
 	s->types = calloc(n_types, sizeof *s->types);
 	s->n_made = calloc(n_pes, sizeof *s->n_made);
@@ -152,7 +152,7 @@ static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, str
 	if (CSD_UNLIKELY(!id.id))
 		coll_get_slow(pe, id.id); /* says why it cannot be */
 	env->coll = id.id;
-	env->place = (uint64_t)chare_number(pe->node->ck, type);
+	env->place = (uint64_t)chare_number(ck_node_of(pe->node), type);
 	env->head.handler = ck_handler(pe, PART_SINGLE, H_CALL);
 	csd_send(pe, id.pe, &env->head);
 }
@@ -171,7 +171,7 @@ static void too_early(struct pe *pe, struct ck_env *env)
 static __attribute__((noinline)) void not_there(struct pe *pe, struct idmap_slot *at,
 						struct ck_env *env)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 	char name[128] = "an entry";
 
 	if (at) {
@@ -204,7 +204,7 @@ static void single_call_arrived(struct pe *pe, struct cmi_msg *m)
 static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 {
 	struct single *s = single_of(pe);
-	const CkGenChare *type = pe->node->ck->chares[env->single.chare];
+	const CkGenChare *type = ck_node_of(pe->node)->chares[env->single.chare];
 
 	env->single.seed = where == CK_PE_ANY;
 	if (where == CK_PE_ANY)
@@ -223,7 +223,7 @@ static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 /* What ck_obj points to: for chares it stands for their type. */
 static struct collection *type_of(struct pe *pe, struct single *s, int number)
 {
-	const CkGenChare *type = pe->node->ck->chares[number];
+	const CkGenChare *type = ck_node_of(pe->node)->chares[number];
 	struct collection *c = s->types[number];
 
 	return CSD_LIKELY(c != NULL) ? c : (s->types[number] = coll_of_type(pe, type));
@@ -314,7 +314,7 @@ static void single_pe_stop(struct pe *pe)
 		return;
 	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
 		drop_name(pe, at);
-	for (int i = 0; i < pe->node->ck->n_chares; i++)
+	for (int i = 0; i < ck_node_of(pe->node)->n_chares; i++)
 		free(s->types[i]);
 	for (int i = 0; i < pe->node->job->n_pes; i++)
 		free(s->born[i].bits);

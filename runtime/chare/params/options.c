@@ -111,7 +111,7 @@ void CkSetRefNum(void *msg, int n)
 
 int CkGetRefNum(const void *msg)
 {
-	const struct ck_pe *ck = ck_self()->ck;
+	const struct ck_pe *ck = ck_of(ck_self());
 
 	if (msg)
 		return program_env((void *)(uintptr_t)msg, "CkGetRefNum")->refnum;
@@ -131,7 +131,7 @@ void CkReservePrio(int n_bits)
 
 	if (n_bits < 0)
 		csd_abort(pe, "CkReservePrio: %d bits cannot be", n_bits);
-	pe->ck->prio_room = csd_prio_bytes((uint32_t)n_bits);
+	ck_of(pe)->prio_room = csd_prio_bytes((uint32_t)n_bits);
 }
 
 /* A message that the program has a pointer to must not move. n_bits 0: 64, as a number. */

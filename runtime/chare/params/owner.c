@@ -42,7 +42,7 @@ static const char *state_of(const struct ck_env *env)
 /* The handler's own message is its to use. */
 static const char *fault(const struct pe *pe, const struct ck_env *env)
 {
-	if (env->head.mark == OWNER_HANDLER && pe->ck->now.obj && env == pe->ck->now.env)
+	if (env->head.mark == OWNER_HANDLER && ck_of(pe)->now.obj && env == ck_of(pe)->now.env)
 		return NULL;
 	return state_of(env);
 }

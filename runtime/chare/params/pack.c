@@ -33,9 +33,9 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	csd_clear_prio(&env->head);
 	env->head.mark = OWNER_PROGRAM; /* the function's, which frees it */
 	/* For what it makes. */
-	pe->ck->prio_room = wide ? csd_prio_bytes(wide->n_bits) : 0;
+	ck_of(pe)->prio_room = wide ? csd_prio_bytes(wide->n_bits) : 0;
 	payload = fn(payload_of(env));
-	pe->ck->prio_room = 0;
+	ck_of(pe)->prio_room = 0;
 	if (!payload || (uintptr_t)payload % CMI_MSG_ALIGN)
 		csd_abort(pe, "%s_%s returned %p, which is no message; use CkAllocBuffer",
 			  type->name, fn == type->pack ? "pack" : "unpack", payload);

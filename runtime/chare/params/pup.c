@@ -68,9 +68,9 @@ void *pup_alloc(pup_er p, void *old, size_t bytes)
 
 void pup_forget_until(struct pe *pe, struct pup_block *until)
 {
-	struct pup_block *b = pe->ck->unpacked, *next;
+	struct pup_block *b = ck_of(pe)->unpacked, *next;
 
-	pe->ck->unpacked = until;
+	ck_of(pe)->unpacked = until;
 	for (; b != until; b = next) {
 		next = b->next;
 		free(b);
@@ -121,7 +121,7 @@ const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *fro
 	struct pe *pe = ck_self();
 	const struct ck_env *env = env_of(payload);
 	struct CkPupEr p = {
-		.mode = UNPACKING, .made = &pe->ck->unpacked, .from = from,
+		.mode = UNPACKING, .made = &ck_of(pe)->unpacked, .from = from,
 		.end = (const char *)env + env->head.size,
 	};
 	char *objs;

@@ -14,7 +14,7 @@
 static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
 		const struct ck_shape *shape)
 {
-	CkMapFn map = map_by_number(pe->node->ck, shape->map);
+	CkMapFn map = map_by_number(ck_node_of(pe->node), shape->map);
 
 	if (c->type)
 		return;
@@ -71,7 +71,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 /* Tell the watchers. */
 static void created(struct pe *pe, struct collection *c)
 {
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	for (int i = 0; i < CK_PARTS; i++)
 		if (ck->parts[i] && ck->parts[i]->watch.constructed)
@@ -129,7 +129,7 @@ static void route_early(struct pe *pe, struct collection *c)
 void create_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 	struct collection *c = coll_get(pe, env->coll);
 
 	bcast_forward_from(pe, env, (int)(env->coll >> 32));
@@ -171,7 +171,7 @@ struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
 	env->refnum = 0;
 	env->head.mark = OWNER_SENT;
 	env = env_for_others(pe, e, env);
-	env->create.chare = (uint16_t)chare_number(pe->node->ck, type);
+	env->create.chare = (uint16_t)chare_number(ck_node_of(pe->node), type);
 	return env;
 }
 
@@ -192,7 +192,7 @@ static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, i
 	struct ck_env *env = create_take(pe, type, payload);
 	uint64_t id = coll_new_id(pe);
 
-	coll_type(pe, coll_get(pe, id), type, dims, map_by_number(pe->node->ck, map));
+	coll_type(pe, coll_get(pe, id), type, dims, map_by_number(ck_node_of(pe->node), map));
 	env->create.map = (uint8_t)map;
 	for (int d = 0; d < 3; d++)
 		env->create.extents[d] = dims.n[d];
@@ -212,7 +212,7 @@ static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct
 	if (bytes)
 		memcpy(payload_of(env), payload_of(params), bytes);
 	memcpy((char *)payload_of(env) + CkGen_align(bytes), shape, sizeof *shape);
-	env->call = (uint32_t)chare_number(pe->node->ck, type);
+	env->call = (uint32_t)chare_number(ck_node_of(pe->node), type);
 	env->flags = (uint8_t)((params ? params->flags : 0) | CK_CREATE_SHAPED);
 	if (params)
 		csd_msg_free(pe, &params->head);
@@ -281,7 +281,7 @@ static bool has_lattice(const CkArrayOptions *o)
 
 static int map_of(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o)
 {
-	int map = o->map ? map_by_name(pe->node->ck, o->map) : 0;
+	int map = o->map ? map_by_name(ck_node_of(pe->node), o->map) : 0;
 
 	if (map < 0)
 		csd_abort(pe, "%s_ckNew: no map is called \"%s\"; register it with CkRegisterMap "

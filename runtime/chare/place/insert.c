@@ -27,7 +27,7 @@
 struct dynamic *dynamic_get(struct pe *pe, struct collection *c)
 {
 	struct place_coll *p = place_of(c);
-	const struct ck_node *ck = pe->node->ck;
+	const struct ck_node *ck = ck_node_of(pe->node);
 
 	if (p->dyn)
 		return p->dyn;

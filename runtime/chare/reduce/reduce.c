@@ -135,7 +135,7 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 
 	r->no = no;
 	r->op = op;
-	r->how = reducer_find(pe->node->ck, op);
+	r->how = reducer_find(ck_node_of(pe->node), op);
 	r->count = count;
 	r->bytes = count * r->how->value_bytes;
 	r->cb = *cb;
@@ -418,7 +418,7 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = obj_of(self);
 	struct collection *c = obj->coll;
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
 	check_contributor(pe, c, how, op);
 	if (op == CkReduction_nop)

@@ -61,7 +61,7 @@ struct reducer {
 const struct reducer *reducer_find(const struct ck_node *ck, uint32_t op);
 static inline const char *reducer_name(const struct pe *pe, uint32_t op)
 {
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
 	return how ? how->name : "an unknown reducer";
 }

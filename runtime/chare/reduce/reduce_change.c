@@ -173,7 +173,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	coll_become_dynamic(pe, c);
-	if (!reducer_find(pe->node->ck, env->part.op))
+	if (!reducer_find(ck_node_of(pe->node), env->part.op))
 		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
 	if (!is_done(c, env->part.no)) {
 		struct reduction *r = reduction_join(pe, c, env->part.no,
@@ -327,7 +327,7 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 		if ((int32_t)(r->no - obj->n_contributed) >= 0)
 			r->n_missing--;
 	while ((r = next_complete(c)))
-		reduction_local(pe, c, r, pe->ck->now.obj != NULL);
+		reduction_local(pe, c, r, ck_of(pe)->now.obj != NULL);
 	if (!c->n_local)
 		now_empty(pe, c);
 }

@@ -211,7 +211,7 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 								 struct collection *c,
 								 struct ck_env *env)
 {
-	if (!reducer_find(pe->node->ck, env->part.op))
+	if (!reducer_find(ck_node_of(pe->node), env->part.op))
 		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
 	CkReduction op = (CkReduction)env->part.op;
 	CkCallback cb = callback_of(c, env);

@@ -122,7 +122,7 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 		qsort(pieces, n, sizeof *pieces, compare_pieces);
 	struct ck_env *env = n == 1 ? pieces[0].env : merge_envs(pe, how, pieces, n);
 
-	env->head.route = pe->ck->route; /* it may have come a way before */
+	env->head.route = ck_of(pe)->route; /* it may have come a way before */
 	return env;
 }
 
@@ -303,7 +303,7 @@ struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_en
  * first that contributed to it. */
 static const struct reducer *part_how(struct pe *pe, const CkReductionMsg *part)
 {
-	return reducer_find(pe->node->ck, (uint32_t)part->reserved);
+	return reducer_find(ck_node_of(pe->node), (uint32_t)part->reserved);
 }
 
 static size_t part_bytes(const CkReductionMsg *part)
@@ -339,7 +339,7 @@ static CkReductionMsg **part_list(struct pe *pe, size_t n)
 
 static const struct reducer *elem_how(struct pe *pe, const CkTupleElement *elem)
 {
-	const struct reducer *how = reducer_find(pe->node->ck, elem->op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), elem->op);
 
 	if (!how || elem->op == CkReduction_tuple)
 		csd_abort(pe, "CkContributeTuple: a part cannot be %s",

@@ -33,10 +33,10 @@ static int built_in_by_name(const struct ck_node *ck, const char *name)
 static CkReduction reducer_add(const char *what, const struct reducer *r)
 {
 	struct pe *pe = ck_self();
-	struct ck_node *ck = pe->node->ck;
+	struct ck_node *ck = ck_node_of(pe->node);
 	uint32_t shape[] = { r->value_bytes, r->merge != NULL, r->streamable };
 
-	if (pe->ck)
+	if (ck_of(pe))
 		csd_abort(pe, "%s: \"%s\" is too late; register it in an initnode function", what,
 			  r->name);
 	if (own_by_name(ck, r->name) >= 0 || built_in_by_name(ck, r->name) >= 0)
@@ -74,7 +74,7 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 
 CkReduction CkReducer(const char *name)
 {
-	const struct ck_node *ck = ck_self()->node->ck;
+	const struct ck_node *ck = ck_node_of(ck_self()->node);
 	int i = built_in_by_name(ck, name);
 
 	if (i >= 0)

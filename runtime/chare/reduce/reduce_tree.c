@@ -112,7 +112,7 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	int child = child_towards(pe, m->src_pe);
 
-	const struct reducer *how = reducer_find(pe->node->ck, env->part.op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
 
 	if (!how || child < 0)
 		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);

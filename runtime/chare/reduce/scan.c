@@ -186,7 +186,7 @@ static struct scan *open_one(struct pe *pe, struct collection *c, struct scan **
 
 	s->no = no;
 	s->op = t.op;
-	s->how = reducer_find(pe->node->ck, t.op);
+	s->how = reducer_find(ck_node_of(pe->node), t.op);
 	s->count = t.count;
 	s->bytes = t.count * s->how->value_bytes;
 	s->exclusive = t.exclusive;
@@ -510,7 +510,7 @@ static void answer(struct pe *pe, struct scan *s)
 		int to = m->src_pe;
 
 		s->parts = m->next;
-		m->route = pe->ck->route;
+		m->route = ck_of(pe)->route;
 		m->handler = ck_handler(pe, PART_SCAN, H_SCAN);
 		((struct ck_env *)m)->part.stage = SCAN_DOWN;
 		csd_send(pe, to, m);
@@ -611,7 +611,7 @@ static void scan_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	struct terms t = { (CkReduction)env->part.op, env->part.count, env->part.entry, m->src_pe };
-	const struct reducer *how = reducer_find(pe->node->ck, t.op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), t.op);
 
 	if (!how || how->merge)
 		csd_abort(pe, "message from PE %d belongs to no scan here", m->src_pe);
@@ -640,7 +640,7 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 	struct collection *c = obj->coll;
 	struct terms t = { op, op == CkReduction_nop ? 0 : count, kind == CK_SCAN_EXCLUSIVE,
 			   pe->id };
-	const struct reducer *how = reducer_find(pe->node->ck, op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
 	check(pe, c, how, op);
 	result_check(pe, &cb, how, t.count, c->type);

@@ -220,8 +220,8 @@ static struct ck_env *give(struct pe *pe, void *msg)
 	if (pe->node->check)
 		owner_check_use(pe, env, "CkSendToFuture");
 	owner_let_go(env);
-	if (env == pe->ck->now.env)
-		pe->ck->now.env = NULL;
+	if (env == ck_of(pe)->now.env)
+		ck_of(pe)->now.env = NULL;
 	/* Acquire: as in env_unref, the others' reads of it are over. */
 	if (atomic_load_explicit(&env->refs, memory_order_acquire) != 1)
 		csd_abort(pe, "CkSendToFuture: others hold the message, too; send a copy");

@@ -29,14 +29,14 @@ static void *enter_call(struct pe *pe, struct ck_obj *obj, int entry, CkGenFrame
 	struct frame f;
 
 	memset(&f, 0, sizeof f);
-	f.now = pe->ck->now;
-	f.shared = pe->ck->shared;
+	f.now = ck_of(pe)->now;
+	f.shared = ck_of(pe)->shared;
 	f.counted = CthSelf() && thread_is_counted(obj);
 	if (f.counted)
 		extra_make(pe, obj)->n_threads++;
 	memcpy(frame, &f, sizeof f);
-	pe->ck->now = (struct ck_running){ obj, NULL, (uint32_t)entry };
-	pe->ck->shared = false;
+	ck_of(pe)->now = (struct ck_running){ obj, NULL, (uint32_t)entry };
+	ck_of(pe)->shared = false;
 	return self_of(obj);
 }
 
@@ -45,7 +45,7 @@ void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenF
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = ck_local(pe, chare, e);
 
-	if (!obj || !is_constructed(pe->ck, obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
+	if (!obj || !is_constructed(ck_of(pe), obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
 		return NULL;
 	return enter_call(pe, obj, entry, frame);
 }
@@ -56,7 +56,7 @@ void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, C
 	struct ck_obj *obj = ck_local(pe, chare, e);
 	char name[128];
 
-	if (obj && is_constructed(pe->ck, obj))
+	if (obj && is_constructed(ck_of(pe), obj))
 		return enter_call(pe, obj, entry, frame);
 	describe_entry(chare, entry, name, sizeof name);
 	csd_abort(pe, "%s is [local], and element (%d, %d, %d) is not %s; ask with %s_ckLocal, or "
@@ -67,12 +67,12 @@ void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, C
 void CkGen_leave(CkGenFrame *frame)
 {
 	struct pe *pe = ck_self();
-	struct ck_obj *obj = pe->ck->now.obj;
+	struct ck_obj *obj = ck_of(pe)->now.obj;
 	struct frame f;
 
 	memcpy(&f, frame, sizeof f);
-	pe->ck->now = f.now;
-	pe->ck->shared = f.shared;
+	ck_of(pe)->now = f.now;
+	ck_of(pe)->shared = f.shared;
 	if (f.counted)
 		thread_ended(pe, obj);
 	else if (obj->extra)

@@ -183,7 +183,7 @@ static void lend(void **holder)
 /* Something else will run on this thread: w[0 .. n - 1], and in between parts of the body. */
 static void set_aside(struct pe *pe, struct sdag *s, CkGenWanted *w, int n, CkGenTook *t)
 {
-	const struct ck_pe *ck = pe->ck;
+	const struct ck_pe *ck = ck_of(pe);
 
 	t->obj = ck->now.obj;
 	t->env = ck->now.env;
@@ -199,7 +199,7 @@ static void set_aside(struct pe *pe, struct sdag *s, CkGenWanted *w, int n, CkGe
 	s->took = t;
 	if (t->env && !t->shared)
 		lend(&t->env);
-	pe->ck->shared = false;
+	ck_of(pe)->shared = false;
 }
 
 static void put_back(struct pe *pe, CkGenTook *t)
@@ -209,8 +209,8 @@ static void put_back(struct pe *pe, CkGenTook *t)
 	*t->link = t->next;
 	if (t->next)
 		t->next->link = t->link;
-	pe->ck->now = (struct ck_running){ t->obj, env, t->entry };
-	pe->ck->shared = t->shared;
+	ck_of(pe)->now = (struct ck_running){ t->obj, env, t->entry };
+	ck_of(pe)->shared = t->shared;
 	if (env && !t->shared)
 		env->head.mark = OWNER_HANDLER;
 }
@@ -223,7 +223,7 @@ static void begin(struct pe *pe, struct ck_obj *obj, struct sdag *s, CkGenWanted
 	set_aside(pe, s, w, n, t);
 	for (int i = 0; i < n - 1; i++)
 		lend(&w[i].env);
-	pe->ck->now = (struct ck_running){ obj, last, (uint32_t)w[n - 1].entry };
+	ck_of(pe)->now = (struct ck_running){ obj, last, (uint32_t)w[n - 1].entry };
 	last->head.mark = OWNER_HANDLER;
 }
 
@@ -253,7 +253,7 @@ void CkGen_take(const CkGenWanted *w, void *in)
 {
 	struct pe *pe = ck_self();
 
-	checked_call(pe, pe->ck->now.obj->coll, w->env)(in, payload_of(w->env));
+	checked_call(pe, ck_of(pe)->now.obj->coll, w->env)(in, payload_of(w->env));
 }
 
 static void free_call(struct pe *pe, struct ck_env *env)
@@ -278,9 +278,9 @@ static void call_done(struct pe *pe, const struct ck_obj *obj, const CkGenWanted
 void CkGen_done(CkGenTook *t)
 {
 	struct pe *pe = ck_self();
-	const struct ck_obj *obj = pe->ck->now.obj;
+	const struct ck_obj *obj = ck_of(pe)->now.obj;
 
-	t->first[t->n - 1].env = pe->ck->now.env;
+	t->first[t->n - 1].env = ck_of(pe)->now.env;
 	for (int i = 0; i < t->n; i++) {
 		call_done(pe, obj, &t->first[i]);
 		t->first[i].alternative = -1;
@@ -306,9 +306,9 @@ static void part_body(void *arg)
 {
 	const struct part x = *(const struct part *)arg;
 
-	x.pe->ck->now = (struct ck_running){ x.obj, NULL, x.entry };
+	ck_of(x.pe)->now = (struct ck_running){ x.obj, NULL, x.entry };
 	x.fn(x.scope, x.i);
-	x.pe->ck->now.obj = NULL;
+	ck_of(x.pe)->now.obj = NULL;
 	thread_ended(x.pe, x.obj);
 	if (--x.parts->n == 0 && x.parts->waiting)
 		CthResume(x.parts->waiting);
@@ -322,7 +322,7 @@ void CkGen_split(void *self, CkGenParts *parts)
 	parts->waiting = NULL;
 	parts->n = 0;
 	set_aside(pe, sdag_of(pe, obj_of(self)), NULL, 0, &parts->around);
-	pe->ck->now.env = NULL;
+	ck_of(pe)->now.env = NULL;
 }
 
 void CkGen_part(void *self, CkGenParts *parts, int entry, void (*fn)(const void *scope, int i),

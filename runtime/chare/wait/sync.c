@@ -133,8 +133,8 @@ static struct ck_env *given(struct pe *pe, const CkGenEntry *e, void *msg, int d
 	env = env_of(msg);
 	if (pe->node->check)
 		owner_check_use(pe, env, "the answer of a [sync] entry method");
-	if (env == pe->ck->now.env)
-		pe->ck->now.env = NULL;
+	if (env == ck_of(pe)->now.env)
+		ck_of(pe)->now.env = NULL;
 	env->call = 0;
 	if (e->reply->pack && pe->node->job->node_of[dst_pe] != pe->node->job->node)
 		env = message_pack(pe, e->reply, env);
@@ -151,7 +151,7 @@ static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, b
 	void *msg = NULL;
 
 	(void)shared;
-	pe->ck->now = (struct ck_running){ obj, env, env->entry };
+	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
 	if (e->reply_message) {
 		e->answer(self_of(obj), payload_of(env), &msg);
 		answer = given(pe, e, msg, dst_pe);
@@ -159,7 +159,7 @@ static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, b
 		answer = env_new(pe, 0, e->reply_bytes);
 		e->answer(self_of(obj), payload_of(env), payload_of(answer));
 	}
-	pe->ck->now.obj = NULL;
+	ck_of(pe)->now.obj = NULL;
 	answer->slot = who / n_pes;
 	answer->head.route = (struct cmi_msg){ .handler = ck_handler(pe, PART_SYNC, H_ANSWER),
 					       .mark = OWNER_SENT }.route;

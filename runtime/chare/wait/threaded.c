@@ -24,14 +24,14 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 	struct kept_running theirs, ours;
 
 	memset(&ours, 0, sizeof ours);
-	ours.now = pe->ck->now;
-	ours.shared = pe->ck->shared;
-	ours.unpacked = pe->ck->unpacked;
+	ours.now = ck_of(pe)->now;
+	ours.shared = ck_of(pe)->shared;
+	ours.unpacked = ck_of(pe)->unpacked;
 	memcpy(&theirs, state, sizeof theirs);
 	memcpy(state, &ours, sizeof ours);
-	pe->ck->now = theirs.now;
-	pe->ck->shared = theirs.shared;
-	pe->ck->unpacked = theirs.unpacked;
+	ck_of(pe)->now = theirs.now;
+	ck_of(pe)->shared = theirs.shared;
+	ck_of(pe)->unpacked = theirs.unpacked;
 	if (ours.now.obj && ours.now.obj->extra)
 		when_test_soon(pe, ours.now.obj);
 }
@@ -71,9 +71,9 @@ static void thread_body(void *arg)
 	const CkGenEntry *e = &s.obj->coll->entries[s.env->entry];
 	const bool special = env_is_special(s.pe, s.env);
 
-	s.pe->ck->shared = s.shared;
+	ck_of(s.pe)->shared = s.shared;
 	run_entry(s.pe, s.obj, s.env);
-	s.pe->ck->shared = false;
+	ck_of(s.pe)->shared = false;
 	call_ended(s.pe, e, s.env, special, s.shared);
 	if (s.shared)
 		env_unref(s.pe, s.env);
@@ -105,7 +105,7 @@ static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
 	memcpy(&r, state, sizeof r);
 	if (r.now.obj && r.now.env)
 		env_unref(pe, r.now.env);
-	pe->ck->unpacked = r.unpacked;
+	ck_of(pe)->unpacked = r.unpacked;
 	pup_forget(pe);
 }
 
