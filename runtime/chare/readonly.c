@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "../machine/cmi_hash.h"
+
 enum { H_READONLY };
 
 /* Checked mode: what the variables were when they were sealed. */
@@ -124,31 +126,22 @@ static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	from->at += CkGen_align(n);
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull;
-	return h;
-}
-
 /* What a user's message points to is not ours to read. */
 static void hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
 
 	(void)pe;
-	*h = hash_bytes(*h, r->addr, r->bytes);
+	*h = cmi_hash(*h, r->addr, r->bytes);
 	if (r->message && !r->message->pack)
-		*h = hash_bytes(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
+		*h = cmi_hash(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
 }
 
 static void seal(struct node *node)
 {
 	if (!node->check)
 		return;
-	*sealed(node) = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
+	*sealed(node) = CMI_HASH_START; /* not 0, which zeros would leave at 0 */
 	for_each(NULL, ck_node_of(node), hash, sealed(node));
 }
 

@@ -36,7 +36,10 @@ struct cmi_msg {
 		};
 		uint64_t route;
 	};
-	int32_t prio;          /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
+	union {
+		int32_t prio;  /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
+		uint32_t word; /* without CMI_F_PRIO: the sender's, for the handler */
+	};
 	union {
 		struct {
 			uint16_t home;      /* local: the PE of this node that owns the memory */

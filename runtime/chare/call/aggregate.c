@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../machine/cmi_env.h"
+
 enum {
 	/* bench/kpings --aggregate: see docs/PERFORMANCE.md. */
 	COUNT_DEFAULT = 512,
@@ -94,29 +96,44 @@ __thread CkGenBatch *CkGen_batch_ = NOTHING;
 
 /* ---- how much ------------------------------------------------------------------------------- */
 
-static void set_limits(struct pe *pe, long count, long bytes, const char *who)
-{
-	struct aggregator *a = agg_of(pe);
+/* CK_AGGREGATE, for the whole node. */
+struct agg_limits {
+	long count, bytes;
+};
 
-	if (count < 1 || count > COUNT_MOST || bytes < BYTES_LEAST || bytes > BYTES_MOST)
-		csd_abort(pe, "%s: %ld calls, %ld bytes; it must be 1 to %d calls and %d to %d bytes",
-			  who, count, bytes, COUNT_MOST, BYTES_LEAST, BYTES_MOST);
-	a->count = (uint32_t)count;
-	a->bytes = (uint32_t)bytes & ~15u; /* runs are padded */
+static bool limits_fit(const struct agg_limits *l)
+{
+	return l->count >= 1 && l->count <= COUNT_MOST && l->bytes >= BYTES_LEAST && l->bytes <= BYTES_MOST;
+}
+
+static void set_limits(struct pe *pe, const struct agg_limits *l)
+{
+	agg_of(pe)->count = (uint32_t)l->count;
+	agg_of(pe)->bytes = (uint32_t)l->bytes & ~15u; /* runs are padded */
+}
+
+static int aggregate_node_start(struct node *node)
+{
+	const char *s = cmi_env_text("CK_AGGREGATE");
+	struct agg_limits *l = ck_node_state(node, PART_AGGREGATE);
+	char allowed[128], more;
+
+	*l = (struct agg_limits){ COUNT_DEFAULT, BYTES_DEFAULT };
+	if (s && ((sscanf(s, "%ld,%ld%c", &l->count, &l->bytes, &more) != 2 &&
+		   sscanf(s, "%ld%c", &l->count, &more) != 1) || !limits_fit(l))) {
+		snprintf(allowed, sizeof allowed, "a number of calls from 1 to %d, or that, a comma and "
+			 "a number of bytes from %d to %d", COUNT_MOST, BYTES_LEAST, BYTES_MOST);
+		cmi_env_refuse("CK_AGGREGATE", s, allowed);
+	}
+	return 0;
 }
 
 static void aggregate_pe_start(struct pe *pe)
 {
-	const char *s = getenv("CK_AGGREGATE");
-	long count = COUNT_DEFAULT, bytes = BYTES_DEFAULT;
-	char more;
+	const struct agg_limits *l = ck_node_state(pe->node, PART_AGGREGATE);
 
 	agg_of(pe)->tail = &agg_of(pe)->list;
-	if (s && sscanf(s, "%ld,%ld%c", &count, &bytes, &more) != 2 &&
-	    sscanf(s, "%ld%c", &count, &more) != 1)
-		csd_abort(pe, "CK_AGGREGATE=%s: it must be a number of calls, or that, a comma and "
-			  "a number of bytes", s);
-	set_limits(pe, count, bytes, "CK_AGGREGATE");
+	set_limits(pe, l);
 }
 
 static void aggregate_pe_stop(struct pe *pe)
@@ -417,8 +434,13 @@ void CkSetAggregation(int count, size_t bytes)
 {
 	struct pe *pe = ck_self();
 
+	const struct agg_limits l = { count, bytes > LONG_MAX ? LONG_MAX : (long)bytes };
+
+	if (!limits_fit(&l))
+		csd_abort(pe, "CkSetAggregation: %d calls, %zu bytes; it must be 1 to %d calls and %d to %d "
+			  "bytes", count, bytes, COUNT_MOST, BYTES_LEAST, BYTES_MOST);
 	aggregate_flush(pe);
-	set_limits(pe, count, bytes > LONG_MAX ? LONG_MAX : (long)bytes, "CkSetAggregation");
+	set_limits(pe, &l);
 	for (int i = 0; agg_of(pe)->to && i < pe->node->job->n_pes; i++) {
 		struct agg_to *to = agg_of(pe)->to[i];
 
@@ -564,7 +586,9 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part aggregate_part = {
 	.name = "aggregate",
+	.node_bytes = sizeof(struct agg_limits),
 	.pe_bytes = sizeof(struct aggregator),
+	.node_start = aggregate_node_start,
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_start = aggregate_pe_start,

@@ -20,8 +20,8 @@
  */
 #include "seed.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "../../machine/cmi_env.h"
+#include "../../machine/cmi_random.h"
 
 enum {
 	NEIGHBOURS = 4,
@@ -144,11 +144,9 @@ static void add_neighbour(struct pe *pe, struct seed *s, int distance)
 
 static int seed_node_start(struct node *node)
 {
-	const char *policy = getenv("CK_SEED");
+	static const char *const words[] = { "random", "neighbor" };
 
-	if (policy && strcmp(policy, "random") && strcmp(policy, "neighbor"))
-		csd_abort(NULL, "CK_SEED=%s: there are random and neighbor", policy);
-	*(bool *)ck_node_state(node, PART_SEED) = !policy || !strcmp(policy, "neighbor");
+	*(bool *)ck_node_state(node, PART_SEED) = cmi_env_word("CK_SEED", words, 2, 1);
 	return 0;
 }
 
@@ -157,7 +155,7 @@ static void seed_pe_start(struct pe *pe)
 	struct seed *s = seed_of(pe);
 	int far = 1;
 
-	s->random = (uint64_t)pe->id * 0x9e3779b97f4a7c15ull + 1;
+	s->random = cmi_random_seed((uint64_t)pe->id);
 	while (far * far < pe->node->job->n_pes)
 		far++;
 	add_neighbour(pe, s, 1);
@@ -172,12 +170,7 @@ static void seed_pe_start(struct pe *pe)
 
 static int random_pe(struct pe *pe, struct seed *s)
 {
-	s->random ^= s->random >> 12; /* xorshift64* */
-	s->random ^= s->random << 25;
-	s->random ^= s->random >> 27;
-	uint64_t r = s->random * 2685821657736338717ull >> 32;
-
-	return (int)(r * (uint64_t)pe->node->job->n_pes >> 32);
+	return (int)cmi_random_below(&s->random, (uint64_t)pe->node->job->n_pes);
 }
 
 /* A seed that this PE or a neighbour will start is counted as such, whoever was meant. */

@@ -22,7 +22,7 @@
 
 #include <stdio.h>
 
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 
 /** A thread of this PE in a fence. */
 struct fence_waiter {

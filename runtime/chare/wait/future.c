@@ -5,10 +5,13 @@
  * message. Slots are used again: the upper half of a future's id counts the uses, so that what
  * comes late for a released future is found out.
  */
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "../../machine/cmi_hash.h"
 
 /* On the stack of the thread that waits. */
 struct waiter {
@@ -260,14 +263,10 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 
 /* ---- messages of a type that is known ------------------------------------------------------------------- */
 
-/* Never UNKNOWN_MESSAGE or DATA: FNV-1a, and one bit. */
+/* Never UNKNOWN_MESSAGE or DATA. */
 static uint64_t type_number(const CkGenMessage *type)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (const char *c = type->name; *c; c++)
-		h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
-	return h | 2;
+	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
 }
 
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)

@@ -4,7 +4,7 @@
  * does, also when the caller is a handler of the same element. What ran before is put into the
  * stub's frame and comes back with CkGen_leave.
  */
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
  * what runs (now.env). The others, and what ran before, are lent (owner_lend), so that sending or freeing
  * one of them is noticed.
  */
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <stdio.h>

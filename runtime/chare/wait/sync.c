@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync.c: [sync] calls: the caller's thread waits for the answer. Who waits is one number in the
- * call's envelope, slot * PEs + PE, in the place of its priority, which such a call has not. The
+ * call's head (`word`), slot * PEs + PE; such a call has no priority. The
  * answer is a message to that slot: its payload the value's bytes, or what the handler returned,
  * if that is a message.
  */
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *paylo
 		csd_clear_prio(&env->head);
 		env->head.flags &= (uint8_t)~CMI_F_LIFO;
 	}
-	env->head.prio = (int32_t)(slot * (uint32_t)pe->node->job->n_pes + (uint32_t)pe->id);
+	env->head.word = slot * (uint32_t)pe->node->job->n_pes + (uint32_t)pe->id;
 	return slot;
 }
 
@@ -145,7 +145,7 @@ static struct ck_env *given(struct pe *pe, const CkGenEntry *e, void *msg, int d
 static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
-	const uint32_t who = (uint32_t)env->head.prio, n_pes = (uint32_t)pe->node->job->n_pes;
+	const uint32_t who = env->head.word, n_pes = (uint32_t)pe->node->job->n_pes;
 	const int dst_pe = (int)(who % n_pes);
 	struct ck_env *answer;
 	void *msg = NULL;

@@ -5,7 +5,7 @@
  * messages, also of the same element. Its message lives until it has ended. What runs on a PE
  * (struct ck_running) is exchanged with each switch of stacks, so that each thread has its own.
  */
-#include "../scheduler/cth.h"
+#include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <string.h>
