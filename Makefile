@@ -165,7 +165,7 @@ uninstall:
 # FIND=pattern runs only the groups of tests whose name contains it.
 check: deps
 	@$(MAKE) -s tests
-	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
+	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers:
 	@tests/layers.sh --self-test
 deps:

@@ -11,6 +11,7 @@
 # CKCI=path tests that compiler; else one is built here, with sanitizers. CC and CXX choose
 # compilers. UPDATE=1 writes the expected files anew: read the difference before believing it.
 
+[ -z "$CKCI" ] || CKCI=$(realpath "$CKCI")
 cd "$(dirname "$0")" || exit 1
 CC=${CC:-gcc}
 CXX=${CXX:-g++}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * misuse: `misuse WHAT PE` makes one mistake with a message or a parameter on one PE; the others are
- * kept busy meanwhile. What must come out stands in run.sh. A mistake that is not caught ends
- * in exit code 99.
+ * kept busy meanwhile. misuse.cases has what must come out. A mistake that is not caught ends in exit
+ * code 99.
  */
 #include "misuse.h"
 
