@@ -117,8 +117,8 @@ class Tables:
 
     def read_case(self, line):
         where, commands, *rules = fields(self.filled(line))
-        # The name has the command as it is written, not what the texts stand for.
-        names = TEXT.sub(lambda match: match[1] or match[2], fields(line)[1])
+        # The case is called as the command is written, not as it is run.
+        names = re.sub(r'\$(?=[a-z])', '', fields(line)[1])
         for command, name in zip(alternatives(commands), alternatives(names), strict=True):
             for way, shape in self.places(where):
                 self.add(way, shape, command, name, rules)
