@@ -4,7 +4,7 @@
  * CkRdmaAlloc's memory, in a message, and in malloc's. An array that can be lent stays outside the
  * message that brings it. Its sender writes over it when all callbacks have come and never before, even
  * while threads and waiting calls still hold it. The program prints the number of arrays that were lent
- * between processes; every.cases knows where there must be some.
+ * between processes; lend.cases knows where there must be some.
  */
 #include "check.h"
 

@@ -247,7 +247,7 @@ def all_cases(build):
     if untested:
         sys.exit(f'tests/run.py: no case for {", ".join(sorted(untested))}\nFor a program that checks '
                  'its own answer, "$every | NAME" in tests/programs/every.cases is enough.')
-    cases, seen = tables.cases + unit_tests(build), {}
+    cases, seen = unit_tests(build) + tables.cases, {}
     for case in cases:
         n = seen[case.title] = seen.get(case.title, 0) + 1
         if n > 1:
