@@ -196,6 +196,7 @@ small_examples_at() { # shape; a seed, or none for the usual one
 	run_at "$shape" "$checked" $X/primes/primes --limit 300000 --segments 9
 	run_at "$shape" "$checked" $X/samplesort/samplesort --keys 6000 --repeat 2 "${s[@]}"
 	run_at "$shape" "$checked" $X/samplesort/samplesort --keys 3000 --parts 9 "${s[@]}"
+	run_at "$shape" "$checked" $X/heat1d/heat1d --cells 7 --steps 20
 	run_at "$shape" "$checked" $X/wave2d/wave2d --columns 5 --steps 30 "${s[@]}"
 	run_at "$shape" "$checked" $X/spmv/spmv --rows 300 --blocks 7 --iterations 12 "${s[@]}"
 	run_at "$shape" "$checked" $X/threadring/threadring --members 7 --rounds 12 --tokens 4
@@ -253,6 +254,8 @@ for shape in 1x6 3x2; do
 	run_at $shape "$checked" $X/primes/primes --limit 2 --segments 3
 	run_at $shape "$checked" $X/primes/primes --limit 1234567 --segments 2
 	run_at $shape "$checked" $X/samplesort/samplesort --keys 5 --parts 2
+	run_at $shape "$checked" $X/heat1d/heat1d --cells 1 --steps 3 --mode channels
+	run_at $shape "$checked" $X/heat1d/heat1d --cells 2 --mode messages
 	run_at $shape "$checked" $X/wave2d/wave2d --columns 1 --rows 1
 	run_at $shape "$checked" $X/wave2d/wave2d --width 7 --height 5 --columns 7 --rows 1
 	run_at $shape "$checked" $X/spmv/spmv --rows 3 --blocks 3
@@ -273,6 +276,8 @@ t "an option that is not there" 'ends 1 "^wave2d: no option .--colums., see --he
 	$X/wave2d/wave2d --colums 4
 t "an option without its number" 'ends 1 "^kmeans: --points wants a number from 1 to 100000000$"' \
 	$X/kmeans/kmeans --points
+t "a way that is not one of them" 'ends 1 "^heat1d: --mode wants messages.channels.both$"' \
+	$X/heat1d/heat1d --mode channel
 t "a word that is not one of them" 'ends 1 "^fib: --mode wants chares.futures.both$"' \
 	$X/fib/fib --mode chare
 t "help" '[ $rc = 0 ] && grep -q "^  --keys .*integers to sort (20000)" "$out"' \
@@ -309,6 +314,7 @@ for path in memory rma message; do
 	run_at 2x1 "$ok" $P/channels 10 4 malloc
 	run_at 2x2 "$ok" $P/channels 3 7 malloc
 	run_at 1x2 "$ok" $P/channels
+	run_at 2x1 "$checked" $X/heat1d/heat1d --mode channels
 	programs_at 2x2 qd
 	examples_at 2x1
 	examples_at 2x2 --recv malloc
