@@ -4,7 +4,7 @@
  *
  *	ckrun -n 2 ./matmul --n 1024 --p 2 --repeat 5
  *
- * The chares are a p x p x p array (cube.h tells who holds what). The main chare here drives the
+ * The chares are a p x p x p array: cube.h tells who holds what, cube.c is the algorithm. The main chare here drives the
  * runs, msg and direct in turn:
  *
  *	[connect ->] prepare -> run (warm-up) -> prepare -> run (timed) -> check [-> disconnect]
@@ -27,6 +27,7 @@
  */
 #include <stdlib.h>
 
+#include "check.h"
 #include "cube.h"
 
 static const char *const mode_names[N_MODES] = {"msg", "direct"};

@@ -12,7 +12,7 @@
 #include "ck.h"
 
 enum {
-	/* With these limits every sum of the program is exact in a double (cube.c). */
+	/* With these limits every sum of the program is exact in a double (check.h). */
 	MAX_N = 16384,
 	MAX_ITERS = 100 * 1000,
 	MAX_P = 128,
