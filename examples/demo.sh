@@ -41,7 +41,8 @@ measure() { # where, ckrun's options, program, row, transfers, arguments
 	where=$1 shape=$2 name=$3 title=$4 transfers=$5
 	# shellcheck disable=SC2086
 	run $shape "$B/examples/$name/$name" --mode both --repeat 3 --verify $6 >"$log" 2>&1 </dev/null
-	code=$? answer=$(of "$name" verified)
+	code=$?
+	answer=$(of "$name" verified)
 	if [ $code != 0 ] || [ "$answer" != yes ]; then
 		echo "demo: $name $6: exit code $code" >&2
 		cat "$log" >&2

@@ -17,7 +17,7 @@ runtime:            chare_layer.h ckgen.h direct_layer.h csd.h
 ci-compiler:
 launcher:
 examples:           ck.h
-examples/*:         ck.h ckdirect.h cth.h args.h random.h
+examples/*:         ck.h ckdirect.h cth.h args.h random.h turns.h values.h
 bench:              ck.h ckdirect.h csd.h cth.h cmi.h direct_layer.h
 bench/mpi:          bench.h plan.h stream.h crowd.h pingack.h keys.h
 tests:              csd.h cmi.h

@@ -32,18 +32,6 @@ void fill(double *out, int kind, int row0, int rows, int col0, int cols)
 			*out++ = element(kind, row0 + i, col0 + j);
 }
 
-/* The bits of one element of C, mixed with its place (the finaliser of MurmurHash3). */
-static uint64_t hash_element(uint64_t place, double value)
-{
-	uint64_t h;
-
-	memcpy(&h, &value, sizeof h);
-	h ^= place * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 33;
-}
-
 /* By one dgemm over the whole depth. All chares together do the work of one serial product. */
 static long count_wrong_rows(const Cube *m, int row0, int rows, int col0)
 {
@@ -78,7 +66,7 @@ void Cube_on_check(Cube *m)
 					 (uint64_t)(col0 + j);
 
 			sums[SUM_C] += (long)(*c * C_UNITS);
-			hash += hash_element(place, *c);
+			hash += turns_hash(place, *c);
 		}
 	sums[SUM_WRONG] = opt.verify ? count_wrong_rows(m, row0, rows, col0) : 0;
 	sums[SUM_HASH_LOW] = (long)(hash & UINT32_MAX);

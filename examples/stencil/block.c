@@ -351,18 +351,6 @@ void Block_on_prepare(Block *b, int mode)
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
 }
 
-/* The bits of one cell, mixed with its place (the finaliser of MurmurHash3). */
-static uint64_t hash_cell(uint64_t place, double value)
-{
-	uint64_t h;
-
-	memcpy(&h, &value, sizeof h);
-	h ^= place * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 33;
-}
-
 static const double *serial_field(void)
 {
 	Serial *s = Serial_ckLocalBranch(serial);
@@ -385,7 +373,7 @@ static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint
 
 		sums[SUM_FIELD] += units;
 		sums[SUM_FIELD_REST] += (long)((row[z] * 0x1p32 - (double)units) * 0x1p30);
-		*hash += hash_cell(place + (uint64_t)z, row[z]);
+		*hash += turns_hash(place + (uint64_t)z, row[z]);
 	}
 }
 
