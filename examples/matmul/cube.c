@@ -9,10 +9,10 @@
  *	              along y: each slice goes to the chare that owns that slice of C.
  *	COMPLETE      It has added up the slices that belong to it.
  *
- * With messages a slice is copied into the message, and at the receiver from there to where dgemm
- * reads it, if it is not large (pieces.h). A channel writes it there. Slices of C are added from
- * where they arrived, in both modes. Between chares of one PE `neighbour` and `part`
- * are [inline] entries: the handler runs at once and reads the sender's array, which saves a copy.
+ * A message's slice is copied twice: into the message, and at the receiver to where dgemm reads it
+ * (large ones stay in the message, see pieces.h). A channel writes it there. In both modes slices of C
+ * are added from where they have arrived. Between chares of one PE, `neighbour` and `part` are
+ * [inline] entries: the handler runs at once and reads the sender's array, which saves a copy.
  *
  * Why --sync none needs no barrier. Let M be a chare and Q a peer in some exchange.
  *  (1) Q's iteration k + 1 ends only after M's slice of that exchange for k + 1 has come.

@@ -11,11 +11,11 @@
  *
  * Channels exist during direct runs only, so that messages do not pay for polling them.
  *
- * What channels gain depends on the grain. An iteration is 3 (p - 1) p^3 transfers of 8 n^2 / p^3
- * bytes and p^3 products of (n / p)^3 multiplications: the smaller n / p, the more the transfers
- * count. --n 32 --p 4, where each of 32 chares of a PE waits for 9 slices of 128 bytes, is where
- * they are nearly everything. On few PEs most of them stay on their PE; with --map spread most
- * cross, as they do with one chare per PE. bench/transfer tells what one of either kind costs.
+ * What channels gain depends on the grain. An iteration has 3 (p - 1) p^3 transfers of 8 n^2 / p^3
+ * bytes, and p^3 products of (n / p)^3 multiplications: the smaller n / p is, the more the transfers
+ * count. With --n 32 --p 4 they are nearly everything: each of 32 chares of a PE waits for 9 slices
+ * of 128 bytes. On few PEs most transfers stay on their PE; with --map spread most of them cross, as
+ * they do with one chare per PE. bench/transfer tells what a transfer of either kind costs.
  *
  * It prints the median time per iteration of each mode, and ends with 0 only when all results
  * agree bit for bit: with each other, and with one dgemm unless --no-verify. The checksum (the

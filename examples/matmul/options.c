@@ -11,7 +11,7 @@ enum {
 	MAX_N = 16384,
 	MAX_ITERS = 100 * 1000,
 	MAX_P = 128,
-	/* Up to this size one more product is hardly noticed. */
+	/* Up to this size the time for one more product is hardly noticed. */
 	VERIFY_N = 1024,
 };
 
