@@ -59,7 +59,7 @@ INCLUDES = {
     'ci-compiler': [],
     'launcher': [],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h'],
+    'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
