@@ -175,7 +175,7 @@ uninstall:
 # that they keep up with the runtime; those that compare with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
-	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
+	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 deps:

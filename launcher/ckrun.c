@@ -15,7 +15,7 @@
  * Inherited PMI_*, PMIX_* and CK_PES are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
- * Exit codes, first failure first:
+ * Exit codes; the first failure decides:
  *
  *   0        every node ended with 0, and those that joined left in good order
  *   N        a node ended with N, or aborted with N
@@ -39,12 +39,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Places in the poll array: some of the job's, then three per node. */
+/* Places in the poll array: first the job's, then three for each node. */
 enum { POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_NODES = POLL_SINKS + 2, POLL_PER_NODE = 3 };
 
 enum {
 	READ_TURN = 1 << 16,  /* bytes from one stream before the next one's turn */
-	LAST_READ = 1 << 20,  /* from a pipe that may have writers which are not ours */
+	LAST_READ = 1 << 20,  /* bytes from a pipe into which others than our nodes may still write */
 	QUIT_FLUSH_MS = 500,
 	EXIT_READER_GONE = 128 + SIGPIPE,
 };
@@ -123,7 +123,7 @@ static void write_sink(struct launch_job *job, struct launch_sink *s)
 	switch (launch_sink_write(s)) {
 	case LAUNCH_WRITE_OK:
 		break;
-	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: nobody wants to read about it */
+	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: no word, because nobody reads it */
 		launch_job_end(job, EXIT_READER_GONE, 0, NULL, NULL);
 		break;
 	case LAUNCH_WRITE_FAILED:
@@ -163,7 +163,7 @@ static void turn(struct launch_job *job, struct pollfd *p)
 		launch_exec_failed(job);
 	for (int i = 0; i < job->n_started; i++)
 		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
-	/* Last: a death is judged by all that the node had said before. */
+	/* Last, because a death is judged by all that the node has said before. */
 	if (p[POLL_SIGNALS].revents)
 		launch_signals_read(job);
 }
@@ -182,8 +182,8 @@ static void forward_until_end(struct launch_job *job)
 
 /* ---- reap --------------------------------------------------------------------------- */
 
-/** Processes that the nodes left behind may still hold their pipes: take what is there and
- * do not wait for the end. */
+/** Take what is in the nodes' pipes. It does not wait for their end, because processes that the nodes
+ * have left behind may still hold them open. */
 static void close_streams(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_nodes; i++) {
@@ -195,7 +195,7 @@ static void close_streams(struct launch_job *job)
 	}
 }
 
-/** Give the readers the rest, however slow they are; but not to a user who wants out. */
+/** Give the readers the rest, however slow they are; unless the user wants out. */
 static void flush_sinks(struct launch_job *job)
 {
 	struct pollfd p[3];

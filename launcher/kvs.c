@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kvs.c: the job's one key space: an append-only array, found through a hash of its keys.
+ * kvs.c: what the nodes have published: an append-only array with a hash table of its keys.
  */
 #include "launch.h"
 
@@ -17,7 +17,7 @@ static void *must(void *p)
 	return p;
 }
 
-/** FNV-1a. */
+/** FNV-1a with 64 bits. */
 static size_t key_hash(const char *s)
 {
 	uint64_t h = 14695981039346656037u;

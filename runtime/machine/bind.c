@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind.c: binding of PEs to cores or sockets.
+ * bind.c: bind PEs to cores or sockets.
  *
- * The PEs of a host are numbered over its nodes; PE k of the host gets core k of the cores
- * that this process may use. When there are more PEs than cores nobody is bound: two PEs on
- * one core while another is free is worse than what the kernel does by itself. The default
- * also leaves a host's only PE alone, so that independent single-PE programs do not pile up
- * on core 0, and nodes of a loopback net, which are tests.
+ * The PEs of a host are numbered over its nodes; PE k of the host gets core k of those that this
+ * process may use. When there are more PEs than cores nobody is bound: two PEs on one core while
+ * another is free is worse than what the kernel does by itself. By default a host's only PE is not
+ * bound either, so that independent programs of one PE do not pile up on core 0; nor are the nodes
+ * of a loopback net, which are tests.
  */
 #include "bind.h"
 
@@ -23,8 +23,7 @@
 #include "machine_int.h"
 #include "say.h"
 
-/** What the user wants (ckrun's --bind arrives as CK_BIND); without a word from him, cores where
- * that helps. */
+/** What the user wants; ckrun's --bind arrives as CK_BIND. Without his word: cores, where that helps. */
 static enum bind_kind choose_kind(const struct cmi *m)
 {
 	static const char *const words[] = {
@@ -35,7 +34,7 @@ static enum bind_kind choose_kind(const struct cmi *m)
 	return (enum bind_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
 
-/** Without hwloc's plugins: they look for graphics and I/O devices, and loading them takes
+/** Open a topology without hwloc's plugins. They look for graphics and I/O devices, and loading them takes
  * 3 ms, three times as long as all the rest. Only a variable keeps them out. */
 static int topology_init(hwloc_topology_t *t_p)
 {
@@ -51,7 +50,7 @@ static int topology_init(hwloc_topology_t *t_p)
 	return rc;
 }
 
-/** Only cores and sockets: no caches, no I/O, no distances; paid by every node at start. */
+/** Load cores and sockets, but no caches, I/O or distances: every node pays for it when it starts. */
 static int topology_load(hwloc_topology_t *t_p)
 {
 	hwloc_topology_t t;
@@ -107,7 +106,7 @@ int bind_open(struct cmi *m)
 	if (p->kind == BIND_NONE)
 		return 0;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
-		/* More processors than cpu_set_t holds, or no /sys: run unbound. */
+		/* There are more processors than cpu_set_t holds, or there is no /sys. */
 		p->kind = BIND_NONE;
 		return 0;
 	}
@@ -131,7 +130,7 @@ void bind_close(struct binding *p)
 	free(p->sets);
 }
 
-/** The set's processors as "0,2-5". */
+/** Write the set's processors as "0,2-5". */
 static void set_print(const cpu_set_t *s, char *text, size_t cap)
 {
 	size_t used = 0;
@@ -159,7 +158,7 @@ void bind_thread(struct cmi *m, int local)
 
 	if (p->kind != BIND_NONE) {
 		k = on_host % p->n_sets;
-		if (p->kind == BIND_SOCKET) /* neighbours together, sockets filled evenly */
+		if (p->kind == BIND_SOCKET) /* neighbours on one socket, sockets filled evenly */
 			k = (int)((long)on_host * p->n_sets / m->job.pes_on_host);
 		s = (const cpu_set_t *)p->sets + k;
 		if (sched_setaffinity(0, sizeof *s, s) == 0)

@@ -32,7 +32,7 @@ enum { STREAM_TAIL = 8 * 1024 };
  * cores are threads of one (1 of 14 runs, in which 8 bytes took half as long as else): there was
  * nothing to fetch. Asking for lines some way ahead of memcpy (prefetchw), chunks of 1 to 8 kB, 64-byte
  * stores and rep movsb took 0.95 to 1.1. */
-bool cmi_copy_streams(void)
+static bool streaming_pays(void)
 {
 	return cmi_is_amd();
 }
@@ -59,7 +59,7 @@ static void copy_streaming(unsigned char *dst, const unsigned char *src, size_t 
 
 #else /* no such stores; or a sanitizer must see who writes */
 
-bool cmi_copy_streams(void)
+static bool streaming_pays(void)
 {
 	return false;
 }
@@ -70,14 +70,6 @@ static void copy_streaming(unsigned char *dst, const unsigned char *src, size_t 
 }
 
 #endif
-
-void cmi_copy_stream(void *dst, const void *src, size_t n)
-{
-	if (cmi_copy_streams())
-		copy_streaming(dst, src, n);
-	else
-		memcpy(dst, src, n);
-}
 
 enum {
 	/* cmi_copy_bulk times so many bytes. */
@@ -110,7 +102,7 @@ static void copy_probing(unsigned char *dst, const unsigned char *src, size_t n)
 
 void cmi_copy_bulk(void *dst, const void *src, size_t n)
 {
-	if (cmi_copy_streams())
+	if (streaming_pays())
 		copy_probing(dst, src, n);
 	else
 		memcpy(dst, src, n);
@@ -204,7 +196,7 @@ void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *
 void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size_t n,
 		      _Atomic uint64_t *told, uint64_t stamp)
 {
-	if (!cmi_copy_streams())
+	if (!streaming_pays())
 		copy_telling(dst, src, n, told, stamp);
 	else if (n >= PROBE_FROM)
 		copy_probing(dst, src, n);

@@ -101,11 +101,6 @@ void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size
  * in copy `stamp`, a bounded number of them, and count them. */
 void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *told, uint64_t stamp);
 
-/** Whether cmi_copy_awaited goes round the caches on this machine. */
-bool cmi_copy_streams(void);
-/** Such a copy. */
-void cmi_copy_stream(void *dst, const void *src, size_t n);
-
 /* ---- private ------------------------------------------------------------------------------ */
 
 /** Whether caches are as AMD builds them: some things that pay on Intel's do not. */

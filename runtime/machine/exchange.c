@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exchange.c: how the nodes learn of each other before there is a network. Two meetings,
- * each a publish, a bounded fence and a read of all: first who is there and on which host
- * (the back end needs that to choose its transports), then the wires' addresses. Main
- * thread only. All nodes read the same words, so all reach the same verdict; only one of
- * them prints it.
+ * exchange.c: how the nodes learn of each other before there is a network. They meet twice; each time
+ * every node publishes something, passes a fence and reads what all have published. The first time
+ * it is who is there and on which host, which the back end needs to choose its transports; the
+ * second time, the wires' addresses. All nodes read the same, so all come to the same verdict, and
+ * only one of them prints it.
  */
 #include "exchange.h"
 
@@ -22,14 +22,14 @@
 #include "say.h"
 #include "share.h"
 
-/* Raise when a blob, a message head or the meaning of an active message changes. */
+/* To be raised when a blob, a message head or the meaning of an active message changes. */
 enum { PROTOCOL_VERSION = 6 };
 
 static const char MAGIC[8] = "chard";
 
 enum { HOST_NAME_CAP = 64 };
 
-/** First meeting, published as "host". */
+/** Published as "host" in the first meeting. */
 struct host_blob {
 	char magic[8];
 	uint32_t version;
@@ -39,8 +39,7 @@ struct host_blob {
 	struct share_name share;
 };
 
-/** Second meeting, published as "wires": this, then n_pes times a uint32_t length and that
- * many bytes. */
+/** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
 struct wires_head {
 	uint64_t fingerprint;
 };
@@ -69,8 +68,9 @@ static uint64_t hash_inode(uint64_t h, const char *path)
 	return cmi_hash(h, &st.st_ino, sizeof st.st_ino);
 }
 
-/** Equal for two nodes that can share memory: one kernel, and the namespaces that UCX's
- * shared-memory transports look at. The name tells containers apart that share both. */
+/** Equal for two nodes that can share memory: they run under one kernel and in the same namespaces, as
+ * far as UCX's shared-memory transports look at them. The name tells apart containers for which all
+ * that is equal. */
 static uint64_t host_id(const char *name)
 {
 	const char *text = cmi_env_text("CK_HOST_ID");
@@ -108,8 +108,8 @@ static int job_alloc(struct cmi *m)
 	return j->first_pe && j->host_id ? 0 : -ENOMEM;
 }
 
-/* One name for each run of nodes on one host, in order, each with its 0: launchers fill host
- * after host, so there are about as many names as hosts. */
+/* There is one name for each run of nodes on one host, in order, each with its 0. Launchers fill one host
+ * after the other, so there are about as many names as hosts. */
 
 static bool starts_host(const struct cmi_job *j, int node)
 {
@@ -146,7 +146,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
 }
 
-/** Take in what `node` published. Each node checks all others against itself. */
+/** Take in what `node` has published. Each node checks all others against itself. */
 static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
@@ -251,8 +251,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-/** Append a node's addresses to m->addresses, `blob` being what it published; *cap is the room
- * there. -EPROTO when the blob does not fit its own lengths. */
+/** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room for
+ * *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
 static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
 	struct wire_addresses *a = &m->addresses;
@@ -286,7 +286,7 @@ static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t
 	return at == len ? 0 : -EPROTO;
 }
 
-/** The node that differs from node 0 prints; the others fail in silence. */
+/** The nodes that differ from node 0 say so; the others fail in silence. */
 static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint)
 {
 	for (int node = 1; node < m->job.n_nodes; node++) {
@@ -349,7 +349,7 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 		rc = meet_fence(m);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
-	/* Not after the first meeting: a fast node's wires may have come with a slow one's hosts. */
+	/* Not after the first meeting: by then a fast node may have published its wires, too. */
 	meet_forget(m);
 	free(fingerprints);
 	free(blob);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.c: ending a job that cannot go on: on request (cmi_abort) or after a fault that the
- * kernel reports by signal. One line says who and why, a back-trace says where, the launcher
- * is told, the process exits.
+ * fault.c: end a job that cannot go on, on request (cmi_abort) or after a fault that the kernel
+ * reports by signal. One line says who and why, a back-trace says where; then the launcher is told
+ * and the process exits.
  *
- * A signal handler can be handed nothing, so this file has the only file-scope variables of
- * the runtime. They are written once, before the handlers are installed.
+ * A signal handler takes no argument of ours, so what it needs are file-scope variables. They are
+ * written once, before the handlers are installed.
  */
 #define UNW_LOCAL_ONLY
 #include "fault.h"
@@ -26,7 +26,7 @@
 
 enum {
 	DEPTH_MAX = 48,          /* frames of a back-trace */
-	STACK_BYTES = 128 << 10, /* for a handler: libunwind alone takes some 10 KB */
+	STACK_BYTES = 128 << 10, /* of a handler; libunwind alone takes some 10 KB */
 };
 
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -50,8 +50,8 @@ static void write_stderr(const char *text)
 	}
 }
 
-/** One line per frame, from the innermost. Also in a signal handler: snprintf with plain
- * numbers and strings takes no lock and no memory in glibc. */
+/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf of
+ * numbers and strings takes no lock and no memory. */
 static void backtrace_print(unw_context_t *context, int flags)
 {
 	unw_cursor_t cursor;
@@ -82,8 +82,8 @@ static _Noreturn void end_job(struct cmi *m, int code)
 	_exit(code);
 }
 
-/** Of all threads that fail at the same time one reports; the others wait for its _exit.
- * When reporting itself fails (a smashed stack, say), it just ends. */
+/** Returns on one of all the threads that fail at the same time; the others wait here for its _exit. If
+ * reporting itself fails (on a smashed stack, say), the job just ends. */
 static void be_the_one(struct cmi *m, int code)
 {
 	int me = gettid(), ender = 0;
@@ -163,7 +163,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	end_job(fault_machine, 128 + sig);
 }
 
-/** Whether a handler belongs to UCX, which installs its own when it is loaded. */
+/** Whether a handler is one of those that UCX installs when it is loaded. */
 static bool belongs_to_ucx(const struct sigaction *a)
 {
 	Dl_info handler, ucx;
@@ -218,8 +218,8 @@ void fault_stack_close(void *stack)
 
 	if (!stack)
 		return;
-	/* On another thread than it was opened on (single-threaded tests may): then the
-	 * stack may still be in use there, and stays. */
+	/* A test with one thread for all may close it elsewhere than it was opened. Then it may still
+	 * be in use, and stays. */
 	if (sigaltstack(NULL, &now) || now.ss_sp != stack)
 		return;
 	sigaltstack(&none, NULL);

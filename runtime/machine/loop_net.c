@@ -11,7 +11,7 @@
 #include "cmi.h"
 #include "say.h"
 
-/** Something that a node has published; never changes. */
+/** Something that a node has published. It never changes. */
 struct loop_blob {
 	struct loop_blob *next;
 	char key[32];
@@ -95,7 +95,7 @@ int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void
 	snprintf(b->key, sizeof b->key, "%s", key);
 	b->len = len;
 	memcpy(b->value, value, len);
-	/* Relaxed: nobody else writes this rank's list. Release: pairs with loop_net_get. */
+	/* Relaxed: nobody else writes this rank's list. Release: pairs with the acquire in loop_net_get. */
 	b->next = atomic_load_explicit(&net->blobs[rank], memory_order_relaxed);
 	atomic_store_explicit(&net->blobs[rank], b, memory_order_release);
 	return 0;
@@ -104,7 +104,7 @@ int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void
 int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
 		 size_t *len_p)
 {
-	/* Acquire: pairs with loop_net_put; the blob and all behind it are written. */
+	/* Acquire: pairs with the release in loop_net_put; the blob and all behind it are written. */
 	const struct loop_blob *b =
 		atomic_load_explicit(&net->blobs[rank], memory_order_acquire);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop_net.h: a loopback net: several nodes inside one process, for tests. Here is what they share:
+ * loop_net.h: a loopback net: several nodes inside one process, for tests. This is what they share:
  * who they are, and a meeting place like the launcher's (boot.h). Their wires are in loopback.c.
  */
 #ifndef LOOP_NET_H
@@ -18,11 +18,11 @@ struct cmi_loop_net {
 	int n_nodes;
 	uint64_t seed;     /* of the wires' random delays; 0: none */
 	struct cmi **node; /* [n_nodes] */
-	/* [n_nodes]: what each has published, newest first. Pushed by the node itself with a
-	 * release, read by all with an acquire. Found by rank and without the lock, because all
-	 * nodes read from all: through one locked list 1024 nodes took 52 s to start. */
+	/* [n_nodes]: what each has published, newest first. The node itself pushes with a release, all
+	 * read with an acquire. There is one list for each rank and no lock, because all nodes read
+	 * from all: with one list under a lock 1024 nodes took 52 s to start. */
 	_Atomic(struct loop_blob *) *blobs;
-	pthread_mutex_t lock; /* guards all below, and node[] until the first fence */
+	pthread_mutex_t lock; /* guards what follows, and node[] until the first fence */
 	pthread_cond_t moved;
 	int n_at_fence;
 	unsigned long round;  /* fences passed */

@@ -26,8 +26,10 @@
 
 enum {
 	PASS_MAX = 64,   /* deliveries per cmi_progress: bounded work */
-	HOLD_MIN = 512,  /* as over UCX: smaller messages are copied to the pool, ... */
-	HOLD_MAX = 128,  /* ... and no more than this many live in their transit */
+	/* As over UCX, smaller messages are copied to the pool, and at most so many live in their
+	 * transit at a time. */
+	HOLD_MIN = 512,
+	HOLD_MAX = 128,
 };
 
 /** One message or put on its way. */
@@ -47,17 +49,17 @@ struct transit_queue {
 struct loop_pe {
 	struct cmi_pe base;
 
-	/* other wires, under `lock`: */
+	/* Written by other wires, under `lock`: */
 	pthread_mutex_t lock;
 	struct transit_queue inbox;
 
-	/* the owner sets it, a sender that takes it wakes the owner */
+	/* The owner sets it; the sender that clears it wakes the owner. */
 	atomic_bool sleeping;
 
-	/* the owner only: */
+	/* The owner's: */
 	struct transit_queue *from; /* [n_pes], NULL until the first arrival */
 	size_t n_waiting;           /* in all of `from` */
-	struct cmi_op *late_ops, **late_tail; /* seeded: puts to complete later */
+	struct cmi_op *late_ops, **late_tail; /* with a seed: puts to complete later */
 	uint64_t random;
 	int n_held;
 };
@@ -186,7 +188,7 @@ static void transit_send(struct cmi_pe *from, int dst_pe, struct transit *t)
 	*to->inbox.tail = t;
 	to->inbox.tail = &t->next;
 	pthread_mutex_unlock(&to->lock);
-	/* seq_cst, with loop_arm: either we see its flag, or it sees our message. */
+	/* seq_cst, as in loop_arm: either we see its flag, or it sees our message. */
 	if (atomic_exchange(&to->sleeping, false))
 		cmi_wake(&to->base);
 }
@@ -197,7 +199,7 @@ static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 	w->m->client.msg_free(w->owner, m);
 }
 
-/** Let a put complete in a later cmi_progress; only with a seed. */
+/** Perhaps let a put complete in a later cmi_progress; only with a seed. */
 static bool finish_later(struct cmi_op *op)
 {
 	struct loop_pe *w = loop_pe(op->w);
@@ -252,7 +254,7 @@ static void sort_inbox(struct loop_pe *w)
 	}
 }
 
-/** Give the message up to the client: in its transit, or copied into the pool. */
+/** Give the message to the client: in its transit, or copied into the pool. */
 static void deliver_message(struct loop_pe *w, struct transit *t)
 {
 	const struct cmi *m = w->base.m;
@@ -300,7 +302,7 @@ static void loop_release(struct cmi_pe *base, struct cmi_msg *m)
 	free((char *)m - offsetof(struct transit, data));
 }
 
-/** The tail of an ordered put, or nothing after a put by active message. */
+/** Store the word of an ordered put; a put by active message has none. */
 static void put_tail(const struct cmi_op *op)
 {
 	/* Release: the body is visible to whoever reads the word with acquire. */
@@ -347,7 +349,7 @@ static int loop_progress(struct cmi_pe *base)
 	return n;
 }
 
-/* A send hands its message to the net at once: nothing is left to wait for. */
+/* A send hands its message to the net at once, so nothing is left to wait for. */
 static void loop_flush(struct cmi_pe *w)
 {
 	(void)w;
@@ -373,7 +375,7 @@ static bool loop_arm(struct cmi_pe *base, int *fd_p)
 	*fd_p = -1;
 	if (!base->network)
 		return true;
-	/* seq_cst, with transit_send. A flag left behind costs one needless wake. */
+	/* seq_cst, as in transit_send. A flag that stays set costs one needless wake. */
 	atomic_store(&w->sleeping, true);
 	pthread_mutex_lock(&w->lock);
 	empty = !w->inbox.head;
@@ -383,7 +385,7 @@ static bool loop_arm(struct cmi_pe *base, int *fd_p)
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-/** A key holds nothing: all nodes see the same addresses. It must only not be empty. */
+/** A key has nothing to say, because all nodes see the same addresses; but it must not be empty. */
 static int loop_chunk_map(struct cmi *m, struct mem_chunk *c)
 {
 	enum { PAGE = 4096 };
@@ -402,7 +404,7 @@ static void loop_chunk_unmap(struct cmi *m, struct mem_chunk *c)
 	free(c->base);
 }
 
-/** As over shared memory: only the machine's own memory has a key. */
+/** As over shared memory, only the machine's own memory has a key. */
 static void loop_foreign_key(struct cmi *m, const void *addr, size_t bytes,
 			     struct cmi_key *key_p)
 {

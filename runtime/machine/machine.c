@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back
- * end. Choosing the back end happens here and nowhere else.
+ * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back end, which is
+ * chosen here and nowhere else.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +23,7 @@
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/** The launcher decides; CK_MACHINE overrides it, for tests. */
+/** UCX under a launcher, loopback without one; CK_MACHINE overrides that, for tests. */
 static void choose_ops(struct cmi *m)
 {
 	static const struct cmi_ops *const all[] = {&ucx_ops, &loop_ops};
@@ -47,7 +47,7 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 	return m->wire ? 0 : -ENOMEM;
 }
 
-/** Everything about a machine that is plain memory. */
+/** Free everything about a machine that is plain memory. */
 static void machine_free(struct cmi *m)
 {
 	exchange_free(m);
@@ -57,15 +57,15 @@ static void machine_free(struct cmi *m)
 	free(m);
 }
 
-/** CK_SHARE=0 leaves messages between nodes of one host to UCX, and so does a user who names
- * UCX's transports: he wants those. */
+/** Whether messages between nodes of one host go through shared memory. CK_SHARE=0 leaves them to UCX,
+ * and so does a user who names UCX's transports: he wants those. */
 static bool share_wanted(void)
 {
 	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
 }
 
-/** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
- * one thread may open all nodes. */
+/** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
+ * thread may open all nodes. */
 static int join_job(struct cmi *m)
 {
 	int rc;
@@ -105,7 +105,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Leave without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. */
 		machine_free(m);
 		return rc;
 	}
@@ -118,7 +118,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	struct cmi_pe *w;
 	int rc;
 
-	/* First the place, then the memory: pages belong near the core that touches them. */
+	/* Before any memory is touched: pages belong near the core that touches them. */
 	if (m->job_known)
 		bind_thread(m, local);
 	rc = m->ops->pe_open(m, &w);
@@ -132,7 +132,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->network = m->job_known && m->job.n_nodes > 1;
 	rc = wake_open(w);
 	w->wake_socket = m->job_known ? share_pe_open(m, local) : -1;
-	m->wire[local] = w; /* the back end's close() frees it */
+	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
 	w->alt_stack = fault_stack_open();
@@ -212,9 +212,9 @@ void cmi_flush(struct cmi_pe *w)
 
 int cmi_progress(struct cmi_pe *w)
 {
-	/* Messages that have just come through shared memory go first; the network gets its turn
-	 * when there are none, and now and then. Where all nodes are on this host nothing is
-	 * expected of it, and it has always to wait for its turn: 4 % of a round trip. */
+	/* Messages that have just come through shared memory go first; the network gets its turn when
+	 * there are none, and every so often. Where all nodes share memory nothing is expected of the
+	 * network, so it always waits for its turn, which saves 4 % of a round trip. */
 	enum { NETWORK_PERIOD = 16 };
 	int n = share_progress(w);
 
@@ -263,8 +263,8 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 	w->ops->release(w, m);
 }
 
-/* The longest sleep on the word of others. UCX 1.13 has lost a wake-up (ucx.c), share_sleep_begin may,
- * and a job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
+/* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and share_sleep_begin may
+ * miss a message. A job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
 enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)

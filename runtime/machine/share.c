@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share.c: see share.h. Memory of this host as one process sees it:
+ * share.c: see share.h. The message memory of the host as one process sees it:
  *
  *   base + 0 * SEGMENT    segment of the host's first node
  *   base + 1 * SEGMENT    ...of its second
  *
  *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: bump-allocated -> |
  *
- * A segment is a sparse memfd: what is not touched costs nothing, and nothing has a name that
- * could be left behind. Others open it through /proc/PID/fd/FD.
+ * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that could
+ * be left behind. Others open it through /proc/PID/fd/FD.
  *
  * A reference is the node's number on the host (16 bits) and the offset in its segment
  * (48 bits); 0, which is a share_head, is none. References are the names of messages on a stack
@@ -38,36 +38,35 @@ enum {
 	LINE = 64,
 	PAGE = 4096,
 	OFFSET_BITS = 48,
-	/* Polls that find messages for one that also takes blocks back. */
+	/* Of so many polls that find messages one also takes blocks back. */
 	RETURNS_PERIOD = 16,
-	/* The machine's own handlers: no scheduler has so many. A put by message; the offer of a
-	 * ring. */
+	/* The machine's own handlers, for a put by message and for the offer of a ring. No scheduler
+	 * has so many. */
 	PUT_HANDLER = UINT16_MAX,
 	RING_HANDLER = UINT16_MAX - 1,
-	/* Rings that a PE reads, 16 KB each, for the first who want one: an empty one costs 2 ns in
-	 * every pass. */
+	/* Rings that a PE reads, of 16 KB each; the first senders who want one get it. An empty ring costs
+	 * 2 ns in every pass. */
 	RINGS_MOST = 8,
-	/* In a slot's tag, where no message is so small: a reference to the message is all there is. */
+	/* This size in a slot's tag, which no message has, says that the slot holds a reference. */
 	SIZE_OF_REF = 0,
-	/* Messages of a pair before it gets a ring: start-up and shut-down need none. */
+	/* A pair gets a ring after so many messages, because start-up and shut-down need none. */
 	RING_AFTER = 16,
-	/* How long a store may be under way: some dozen lines of other cores' one after the other. To sleep
-	 * and be woken takes ten times as long. */
+	/* How long a store may be under way, behind some dozen lines that other cores have. To sleep and be
+	 * woken takes ten times as long. */
 	SETTLE_NS = 4000,
 };
 
-/* Address space per segment: as much as the machine has memory, so that memory ends first;
- * and all segments of a host together must fit into the 47 bits of a process. */
+/* Address space per segment: as much as the machine has memory, so that memory ends first. All segments
+ * of a host together must fit into the 47 bits of a process. */
 static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
 static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
 
 struct share_head {
-	_Atomic uint64_t used;      /* bump pointer; relaxed: it hands out ranges, no data */
-	_Atomic uint8_t mapped[];   /* [n_local nodes]: we have mapped that one's segment */
+	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
+	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 
-/** What other processes write for one PE; each word on a line of its own, because each has
- * other writers. */
+/** What other processes write for one PE. Words that different senders write lie on different lines. */
 struct share_line {
 	_Alignas(LINE) struct msg_stack inbox;    /* of references */
 	_Alignas(LINE) struct msg_stack returns;  /* our blocks, given back */
@@ -91,9 +90,9 @@ struct share_offer {
 /** A PE's way to another one of the host. */
 struct share_out {
 	struct share_line *line;
-	struct ring_writer ring;    /* if `mark` */
-	uint32_t n_past;            /* messages that went by the stack since it has one */
-	unsigned n_sent;            /* before */
+	struct ring_writer ring;    /* only if `mark` */
+	uint32_t n_past;            /* messages that went by the stack since there is a ring */
+	unsigned n_sent;            /* messages before that */
 	uint8_t mark;               /* which of the receiver's rings, from 1; 0: none */
 	int node, local;
 };
@@ -108,7 +107,7 @@ struct share_in {
 /** One PE's; only it reads and writes this. */
 struct share_pe {
 	struct share_line *line;
-	int n_in;                   /* of in[]: the last is in use, others may not yet be */
+	int n_in;                   /* rings of in[]; all but the last may still be to come */
 	struct share_in in[RINGS_MOST];
 	struct share_out *out[];    /* [n_pes of the job], NULL: nothing sent yet */
 };
@@ -165,7 +164,7 @@ static uint64_t segment_bytes(void)
 	return bytes;
 }
 
-/* A sparse file without a name; -1 when the system gives none. */
+/* A sparse file without a name; -1 when the system does not give us one. */
 static int make_file(uint64_t bytes)
 {
 	int fd = memfd_create("chard", MFD_CLOEXEC);
@@ -198,8 +197,7 @@ const struct share_name *share_name(const struct share *s)
 	return &s->name;
 }
 
-/* Number the nodes of this host that offer a segment of our size; ourselves first of all must
- * be among them. */
+/* Number the nodes of this host that offer a segment of our size, and this node in any case. */
 static int number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -219,7 +217,7 @@ static int number_nodes(struct cmi *m)
 	return 0;
 }
 
-/* Reserve room for all segments, put ours in its place. */
+/* Reserve room for all segments, and map ours in its place. */
 static int map_own(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -237,7 +235,7 @@ static int map_own(struct cmi *m)
 	return s->own == MAP_FAILED ? -errno : 0;
 }
 
-/* Little address space (a limit, valgrind): a small private segment, and the network for all. */
+/* Where address space is short (a limit, valgrind): a small private segment, and the network for all. */
 static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -255,8 +253,8 @@ static int map_alone(struct cmi *m)
 	return map_own(m);
 }
 
-/* Map another node's segment. What does not work (a container that hides /proc, say) leaves the
- * pair to the network. */
+/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair uses
+ * the network. */
 static bool map_other(struct share *s, int number, const struct share_name *n)
 {
 	char path[64];
@@ -300,13 +298,13 @@ int share_map(struct cmi *m, const struct share_name *names)
 	for (int node = 0; s->name.pid && node < j->n_nodes; node++)
 		if (node != j->node && s->number[node] >= 0 &&
 		    map_other(s, s->number[node], &s->names[node]))
-			/* Relaxed: read by others only after the fence of the second meeting. */
+			/* Relaxed: others read it only after the fence of the second meeting. */
 			atomic_store_explicit(&head_of(s, s->me)->mapped[s->number[node]], 1,
 					      memory_order_relaxed);
 	return 0;
 }
 
-/* What the PEs of this node keep about others. */
+/* Allocate what the PEs of this node keep about others. */
 static int open_pes(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -352,7 +350,8 @@ bool share_reaches(const struct share *s, int node)
 	return s->number[node] >= 0;
 }
 
-/* Memory that the layer above has declared out of bounds may become anybody's. */
+/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
+ * addresses may become anybody's. */
 #ifdef __SANITIZE_ADDRESS__
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
 static void in_bounds_again(const struct share *s)
@@ -397,7 +396,7 @@ void *share_alloc(struct share *s, size_t bytes)
 	return s->own + start;
 }
 
-/* Only of our own segment: whoever we reach has mapped that. */
+/* Only for memory in our own segment, which every node that we reach has mapped. */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)p - (uintptr_t)s->own;
@@ -428,7 +427,7 @@ static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
 
-/* Sockets in the abstract namespace: no file, gone with the process. */
+/* Sockets in the abstract namespace have no file and vanish with the process. */
 static socklen_t address_of(struct sockaddr_un *a, int pid, int local)
 {
 	int n;
@@ -452,7 +451,7 @@ int share_pe_open(struct cmi *m, int local)
 		close(fd);
 		fd = -1;
 	}
-	return fd; /* without one, others' messages wait for the end of a nap */
+	return fd; /* without it, messages of other nodes wait for the end of a nap */
 }
 
 static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int node, int local,
@@ -461,7 +460,7 @@ static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int nod
 	struct sockaddr_un a;
 	socklen_t len = address_of(&a, w->m->share->names[node].pid, local);
 
-	/* Relaxed: only to let one sender do it; to wake twice would do no harm. */
+	/* Relaxed: it only lets one sender do it; to wake twice would do no harm. */
 	atomic_store_explicit(&line->sleeping, false, memory_order_relaxed);
 	if (w->wake_socket >= 0)
 		sendto(w->wake_socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&a,
@@ -478,13 +477,14 @@ static bool something_came(const struct share_pe *p)
 	return !empty;
 }
 
-/* seq_cst store and loads: with the exchange in msg_stack_push and the load behind it either the sender sees
- * that we sleep, or we see its message. A slot of a ring is published by a plain store, and a processor
- * may load `sleeping` while that store still waits for its line. A fence there would make every message
- * wait for it: a stream took 162 ns a message with it and 107 without, a barrier 0.51 and 0.48 us
- * (Intel Xeon). So the one who sleeps waits instead, until a store that was under way when `sleeping`
- * became visible must have come. That is no proof, and needs none: should one take longer still, its
- * message waits for the end of a nap (cmi_sleep bounds them), or for the next message. */
+/* The store and the loads are seq_cst, as are the push onto a stack and the load of `sleeping` behind it: so
+ * either the sender sees that we sleep, or we see its message. A slot of a ring is different. A plain
+ * store publishes it, and a processor may load `sleeping` while that store still waits for its line. A
+ * fence there would make every message wait: a stream took 162 ns a message with it and 107 without, a
+ * barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead, until a store that was under way
+ * when `sleeping` became visible must have come. That is no proof, and none is needed: a message whose
+ * store takes longer still waits for the end of a nap, which cmi_sleep bounds, or for the next
+ * message. */
 bool share_sleep_begin(struct cmi_pe *w)
 {
 	struct share_pe *p = w->share;
@@ -516,7 +516,7 @@ void share_sleep_end(struct cmi_pe *w)
 
 /* ---- sending ------------------------------------------------------------------------------------ */
 
-/* NULL: that node cannot be reached. */
+/* Find the way to a PE; NULL: its node cannot be reached. */
 static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe *w, int dst_pe)
 {
 	struct share *s = w->m->share;
@@ -534,7 +534,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 	return w->share->out[dst_pe] = o;
 }
 
-/* A place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data goes
+/* Claim a place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data goes
  * with it. */
 static int claim_ring(struct share_line *line)
 {
@@ -548,7 +548,7 @@ static int claim_ring(struct share_line *line)
 	return -1;
 }
 
-/* A message that the network delivered and a handler sends on: others cannot see its buffer. */
+/* For a message that the network has delivered and a handler sends on: other nodes cannot see its buffer. */
 static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct cmi_pe *w,
 									struct cmi_msg *m)
 {
@@ -564,7 +564,7 @@ static inline struct cmi_msg *in_shared_memory(struct cmi_pe *w, struct cmi_msg 
 	return __builtin_expect(m->origin == CMI_ORIGIN_WIRE, 0) ? to_shared_memory(w, m) : m;
 }
 
-/* By reference: any size, any number of senders. */
+/* By reference, for any size and any number of senders. */
 static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg *m)
 {
 	m = in_shared_memory(w, m);
@@ -573,8 +573,8 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	msg_stack_push(&o->line->inbox, m, ref_of(w->m->share, m));
 }
 
-/* Make a ring for the pair and offer it by the stack. What is written into it from now on is
- * behind the offer. */
+/* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
+ * written into the ring. */
 static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct share_out *o)
 {
 	struct share *s = w->m->share;
@@ -597,8 +597,8 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	o->n_past = 0;
 }
 
-/* By value: the message's memory is ours again at once. That saves the receiver's inbox line,
- * the message's head and the way back. */
+/* By value. The message's memory is ours again at once; the line of the receiver's inbox, the message's
+ * head and the way back are saved. */
 static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			 struct cmi_msg *m)
 {
@@ -609,8 +609,8 @@ static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot
 	w->m->client.msg_free(w->owner, m);
 }
 
-/* What does not fit into a slot. The slot's line comes to the receiver once, where the inbox's goes to
- * and fro: it is changed by both. */
+/* For what does not fit into a slot. The slot's line goes to the receiver once, while the inbox's line,
+ * which both sides change, goes to and fro. */
 static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			     struct cmi_msg *m)
 {
@@ -681,7 +681,7 @@ static void put_arrived(struct cmi_pe *w, int src_pe, const void *body)
 	w->m->client.put_arrived(w->owner, src_pe, &p->put, p + 1, p->bytes);
 }
 
-/* The sender has claimed its place (claim_ring). */
+/* The sender has claimed the ring's place (claim_ring). */
 static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 {
 	const struct share_offer *offer = (const struct share_offer *)(const void *)(m + 1);
@@ -694,7 +694,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 		p->n_in = (int)offer->number + 1;
 }
 
-/* By reference: it goes back where it came from. */
+/* A message by reference. Its memory will go back to where it came from. */
 static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
 	m->next = NULL;
@@ -744,8 +744,8 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	w->m->client.msg_arrived(w->owner, m);
 }
 
-/* Until the ring is empty, or its next message is behind one that is still on the stack. At
- * most one lap. */
+/* Take messages until the ring is empty, or the next one is behind one that is still on the stack; at
+ * most one round. */
 static int take_ring(struct cmi_pe *w, struct share_in *in)
 {
 	const struct ring_slot *slot;
@@ -772,8 +772,8 @@ static int take_rings(struct cmi_pe *w)
 	return n;
 }
 
-/* A message from the stack whose pair has a ring: what its sender wrote there before comes
- * first. All of it is visible, because we have this message. */
+/* Before a message from the stack whose pair has a ring: take what its sender wrote there earlier. All of
+ * that is visible, because we have this message. */
 static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 {
 	struct share_in *in;
@@ -787,7 +787,7 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 	return n;
 }
 
-/* A stack gives the newest first: turn it round, then deliver. */
+/* Deliver what was on the stack, oldest first. */
 static int take_stack(struct cmi_pe *w, uint64_t ref)
 {
 	struct cmi_msg *in_order = msg_stack_in_order(ref, msg_of_name, w->m->share);
@@ -824,8 +824,8 @@ int share_progress(struct cmi_pe *w)
 	n = take_rings(w);
 	if ((ref = take_refs(&p->line->inbox)))
 		n += take_stack(w, ref);
-	/* To take a block back touches lines that another core holds: not while a message that
-	 * has just come waits for its handler, except now and then. */
+	/* Taking blocks back touches lines that another core holds. While a message that has just come
+	 * waits for its handler, that happens only now and then. */
 	if (n && ++w->n_late_returns % RETURNS_PERIOD)
 		return n;
 	if ((ref = take_refs(&p->line->returns)))

@@ -2,9 +2,9 @@
 /*
  * ucx.c: the UCX back end's context and workers; its table of operations.
  *
- * Settings are ours only where the user has not spoken: whoever sets UCX_TLS gets UCX_TLS.
- * The reasons for each stand at the setting. Written against UCX 1.13; nothing here depends
- * on which of its two protocol engines (UCX_PROTO_ENABLE) is on.
+ * Where the user sets a variable of UCX, his value counts; the settings here are for the others. The
+ * reasons are at each setting. Written for UCX 1.13; nothing here depends on which of its two
+ * protocol engines (UCX_PROTO_ENABLE) is on.
  */
 #include "ucx_int.h"
 
@@ -30,19 +30,19 @@ static bool posix_is_possible(void)
 	return !tls;
 }
 
-/** Options of UCX's posix transport cannot be set through ucp_config_modify in 1.13 (it
- * says Success and does nothing), only by environment. UCX warns of variables that nobody
- * reads, so only when posix will read them. */
+/** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify says
+ * Success and does nothing. UCX warns of variables that nobody reads, so they are set only when
+ * posix will read them. */
 static void set_posix_options(void)
 {
 	if (!posix_is_possible())
 		return;
-	/* 32 KB segments: fewer fragments for 10-30 KB messages, 2x faster than 8 KB.
-	 * Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
+	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
+	 * 8 KB. Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
 	setenv("UCX_POSIX_SEG_SIZE", "32k", 0);
-	/* Take receive buffers in small steps: 0.5 MB per worker instead of 4 MB at 8 KB. */
+	/* Receive buffers in small steps: a worker takes 0.5 MB instead of 4 MB. */
 	setenv("UCX_POSIX_RX_BUFS_GROW", "64", 0);
-	/* Without this a pair with error handling silently moves to tcp, 10x slower. */
+	/* Without this a pair with error handling silently uses tcp, which is 10 times slower. */
 	setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
 }
 
@@ -70,15 +70,15 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 {
 	int rc;
 
-	/* sysv segments are a scarce system-wide resource and outlive a killed process.
-	 * cma stays in: without it UCX adds a tcp lane between processes of one host. On
-	 * one host there is no tcp at all, since every worker would open a listener. */
+	/* Segments of sysv are a scarce resource of the whole system and outlive a killed process. cma
+	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
+	 * no tcp at all, because every worker would open a listener. */
 	rc = set_option(config, "TLS", one_host(&m->job) ? "^sysv,tcp" : "^sysv");
-	/* Eager is 1.8x (shared memory) to 5x (tcp) faster at 10-100 KB; very large
-	 * messages ask for rendezvous themselves (ucx_am.c). */
+	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
+	 * which very large messages ask for by themselves (ucx_am.c). */
 	if (!rc)
 		rc = set_option(config, "RNDV_THRESH", "inf");
-	/* The launcher sees a death first; this is the backup, 20 s by default. */
+	/* The launcher sees a death first. This is for the case that it does not; UCX's default is 20 s. */
 	if (!rc)
 		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
 	return rc;
@@ -141,8 +141,8 @@ fail:
 
 /* ---- workers ----------------------------------------------------------------------- */
 
-/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, then, after the PE has
- * stopped, the main thread takes it down. UCX takes no lock in either mode. */
+/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, but when the PE has stopped the main
+ * thread takes it down. UCX takes no lock in either mode. */
 static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
 {
 	const ucp_worker_params_t params = {
@@ -235,12 +235,12 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 	*fd_p = base->network ? w->event_fd : -1;
 	if (!base->network)
 		return true;
-	/* A transport that no endpoint uses is watched by UCX's own thread, and a wake-up can
-	 * get lost there (1 start of a 2-node job in 13 hung). So have one before sleeping. */
+	/* UCX's own thread watches a transport that no endpoint uses, and a wake-up can get lost there (1
+	 * start of a job of 2 nodes in 13 hung). So there is an endpoint before anybody sleeps. */
 	if (!w->ep)
 		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes]);
-	/* BUSY: events have come since the last progress. Any other failure also means
-	 * that a sleep might not end, so it is answered by another round. */
+	/* BUSY: events have come since the last progress. After any other failure a sleep might not end
+	 * either. In both cases another round follows. */
 	return ucp_worker_arm(w->worker) == UCS_OK;
 }
 
@@ -275,8 +275,8 @@ static void ucx_close(struct cmi *m)
 {
 	struct ucx *u = m->back;
 
-	/* A node that closes its endpoints looks dead to a node that does not know yet.
-	 * So first everybody has stopped; from here on lost connections mean nothing. */
+	/* A node that closes its endpoints looks dead to one that does not know yet. So all wait here until
+	 * everybody has stopped; from then on lost connections mean nothing. */
 	if (m->job.n_nodes > 1 && meet_fence(m))
 		machine_say("node %d closes without the others", m->job.node);
 	u->closing = true;

@@ -20,8 +20,8 @@ enum { CLOSE_TIMEOUT_S = 5 };
 
 /* ---- what UCX chose ---------------------------------------------------------------- */
 
-/** Whether a text that UCX prints names one of its transports. UCX 1.13 has no query for
- * the lanes of an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
+/** Whether a text that UCX prints names one of these transports. UCX 1.13 has no query for the lanes of
+ * an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
 static bool names_transport(const char *text, const char *const *names)
 {
 	for (; *names; names++)
@@ -33,7 +33,7 @@ static bool names_transport(const char *text, const char *const *names)
 static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
 static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
 
-/** Look at an endpoint's lanes, once. */
+/** Learn what an endpoint's lanes are; once for each. */
 static void ep_look(struct ucx_ep *e)
 {
 	char *text = NULL;
@@ -68,7 +68,7 @@ bool ucx_context_has_rma(ucp_context_h context)
 
 /* ---- endpoints --------------------------------------------------------------------- */
 
-/* How long a launcher may take from a node's death to ours; measured: 10 to 50 ms. */
+/* How long a launcher may take from a node's death to ours; 10 to 50 ms were measured. */
 enum { LAUNCHER_US = 300 * 1000 };
 
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
@@ -79,8 +79,8 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 
 	if (u->closing)
 		return;
-	/* When that node has died the launcher knows, names it and ends us: let it, for what we
-	 * saw is only the consequence. Still here afterwards, we are the one to tell. */
+	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is only
+	 * the consequence. If we are still here afterwards, it is for us to tell. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s", m->job.node, w->base.pe,
 		    what, pe, node, exchange_host_name(m, node), ucs_status_string(status));
@@ -122,8 +122,8 @@ struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
 	e->w = w;
 	e->pe = pe;
 	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
-	/* Transports that cannot report a dead peer (UCX_POSIX_ERROR_HANDLING=n, some
-	 * RDMA ones) are still better than none; the launcher watches the processes. */
+	/* Transports that cannot report a dead peer (some for RDMA, and posix when
+	 * UCX_POSIX_ERROR_HANDLING=n) are still better than none; the launcher watches the processes. */
 	if (status != UCS_OK)
 		status = ep_create(e, UCP_ERR_HANDLING_MODE_NONE);
 	if (status != UCS_OK)

@@ -4,18 +4,15 @@
  * handlers that they register.
  */
 #include "csd_int.h"
+#include "../machine/cmi_hash.h"
 
 #include <string.h>
 
 /* ---- handlers ---------------------------------------------------------------------------- */
 
-/* FNV-1a: small, and equal on every node that was built alike. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes)
 {
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < bytes; i++)
-		node->fingerprint = (node->fingerprint ^ p[i]) * 0x100000001b3ull;
+	node->fingerprint = cmi_hash(node->fingerprint, data, bytes);
 }
 
 int csd_register(struct node *node, const char *name, CmiHandler fn)

@@ -46,6 +46,12 @@ static uint64_t bytes(const char *value)
 	return cmi_env_bytes(NAME, 7, 2, (uint64_t)1 << 40);
 }
 
+static uint64_t kib(const char *value)
+{
+	give(value);
+	return cmi_env_kib(NAME, 7, 2048, (uint64_t)1 << 40);
+}
+
 static int word(const char *value)
 {
 	give(value);
@@ -64,6 +70,7 @@ static void nothing_given_leaves_the_default(void **state)
 		assert_false(cmi_env_flag(NAME, false));
 		assert_int_equal(number(none[i]), 7);
 		assert_int_equal(bytes(none[i]), 7);
+		assert_int_equal(kib(none[i]), 7);
 		assert_int_equal(word(none[i]), -1);
 		assert_null(cmi_env_text(NAME));
 	}
@@ -107,6 +114,16 @@ static void bytes_may_have_a_suffix(void **state)
 	assert_true(bytes("1024G") == (uint64_t)1 << 40);
 }
 
+static void kib_are_what_a_number_without_suffix_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(kib("2"), 2048);
+	assert_int_equal(kib("64"), 64 << 10);
+	assert_int_equal(kib("64K"), 64 << 10);
+	assert_int_equal(kib("1m"), 1 << 20);
+	assert_true(kib("1024G") == (uint64_t)1 << 40);
+}
+
 static void a_word_gives_its_index(void **state)
 {
 	(void)state;
@@ -126,6 +143,7 @@ static void a_text_is_passed_on_as_it_is(void **state)
 static void read_flag(void) { (void)cmi_env_flag(NAME, true); }
 static void read_number(void) { (void)cmi_env_number(NAME, 7, -5, 1000); }
 static void read_bytes(void) { (void)cmi_env_bytes(NAME, 7, 2, (uint64_t)1 << 40); }
+static void read_kib(void) { (void)cmi_env_kib(NAME, 7, 2048, (uint64_t)1 << 40); }
 static void read_word(void) { (void)cmi_env_word(NAME, WORDS, 3, -1); }
 
 /** What a process that reads `value` so says, into text; returns its exit code, -1: a signal. */
@@ -195,6 +213,16 @@ static void bad_bytes_end_the_process(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		refuses(read_bytes, bad[i], "a number of bytes from 2 to 1024G (K, M and G are "
 			"powers of 1024)");
+}
+
+static void bad_kib_end_the_process(void **state)
+{
+	static const char *const bad[] = {"x", "1", "1K", "-1", "2T", "1025G", "0x7fffffffffffffff"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		refuses(read_kib, bad[i], "a number of KiB, or of bytes with K, M or G, from 2K to "
+			"1024G (K, M and G are powers of 1024)");
 }
 
 static void a_bad_word_ends_the_process(void **state)
@@ -304,11 +332,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_flag_has_four_words_each_way),
 		cmocka_unit_test(a_number_is_decimal_or_hexadecimal),
 		cmocka_unit_test(bytes_may_have_a_suffix),
+		cmocka_unit_test(kib_are_what_a_number_without_suffix_counts),
 		cmocka_unit_test(a_word_gives_its_index),
 		cmocka_unit_test(a_text_is_passed_on_as_it_is),
 		cmocka_unit_test(a_bad_flag_ends_the_process),
 		cmocka_unit_test(a_bad_number_ends_the_process),
 		cmocka_unit_test(bad_bytes_end_the_process),
+		cmocka_unit_test(bad_kib_end_the_process),
 		cmocka_unit_test(a_bad_word_ends_the_process),
 		cmocka_unit_test(a_good_value_says_nothing),
 		cmocka_unit_test(the_machine_refuses_its_variables_alike),

@@ -19,10 +19,12 @@ static void it_gives_the_newest_first(void **state)
 	(void)state;
 	assert_false(msg_stack_any(&s));
 	assert_null(msg_stack_local_take(&s));
+	assert_null(msg_stack_local_top(&s));
 	for (int i = 0; i < 3; i++)
 		msg_stack_local_push(&s, &m[i]);
 	assert_true(msg_stack_any(&s));
 	assert_true(msg_stack_any_for_sleep(&s));
+	assert_ptr_equal(msg_stack_local_top(&s), &m[2]);
 	top = msg_stack_local_take(&s);
 	assert_ptr_equal(top, &m[2]);
 	assert_ptr_equal(top->next, &m[1]);

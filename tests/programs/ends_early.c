@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends_early: a PE inserts an element in a place where it cannot be, into an array with extents that
- * it knows by its proxy only, perhaps. Ends with a line; with exit code 99 when that is not caught.
+ * ends_early: a PE inserts an element into an array with extents, in a place where it cannot be. The PE
+ * may know the array by its proxy only. The job must end with a line that says so; it ends with exit
+ * code 99 when the mistake is not caught.
  */
 #include "check.h"
 

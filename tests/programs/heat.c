@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heat: what one writes here for a loop in Structured Dagger, in two ways: calls that wait for their
- * iteration, and a thread in which the loop stays a loop. Both must give the serial answer, bit
+ * heat: what is a loop in Structured Dagger, written in two ways: as calls that wait for their
+ * iteration, and as a thread in which the loop stays a loop. Both must give the serial answer, bit
  * for bit, although neighbours run an iteration ahead.
  */
 #include "check.h"

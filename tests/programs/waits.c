@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * waits: mistakes with threads, futures and callbacks. `waits WHAT PE` makes one of them on one PE;
- * what must come out stands in run.sh. A mistake that is not caught ends in exit code 99.
+ * waits.cases has what must come out. A mistake that is not caught ends in exit code 99.
  */
 #include "check.h"
 

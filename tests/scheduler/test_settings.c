@@ -15,7 +15,7 @@ static void exit_at_once(struct pe *pe)
 	csd_exit(pe, 0);
 }
 
-static const struct csd_layer idle_layer = { .name = "idle", .pe_start = exit_at_once };
+static const struct csd_layer *const idle_layer = &(const struct csd_layer){ .name = "idle", .pe_start = exit_at_once };
 
 static void a_bad_value_ends_the_job_with_one_line(void **state)
 {
@@ -37,7 +37,7 @@ static void a_bad_value_ends_the_job_with_one_line(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		snprintf(line, sizeof line, "chard: %s=%s is refused", bad[i].name, bad[i].value);
 		setenv(bad[i].name, bad[i].value, 1);
-		assert_int_equal(check_run_apart(&idle_layer, NULL, 1, said, sizeof said), 1);
+		assert_int_equal(check_run_apart(&idle_layer, 1, NULL, 1, said, sizeof said), 1);
 		unsetenv(bad[i].name);
 		assert_non_null(strstr(said, line));
 		assert_non_null(strstr(said, bad[i].allowed));
@@ -50,7 +50,7 @@ static void a_number_of_pes_out_of_range_ends_the_job(void **state)
 	char said[1024];
 
 	(void)state;
-	assert_int_equal(check_run_apart(&idle_layer, NULL, 0, said, sizeof said), 2);
+	assert_int_equal(check_run_apart(&idle_layer, 1, NULL, 0, said, sizeof said), 2);
 	assert_string_equal(said, "chard: +p 0 is refused: it must be a number from 1 to 65535\n");
 }
 
@@ -100,18 +100,18 @@ static void start_thread(struct pe *pe)
 	CthAwaken(CthCreate(use_and_exit, NULL, 0));
 }
 
-static const struct csd_layer stack_layer = { .name = "stack", .pe_start = start_thread };
+static const struct csd_layer *const stack_layer = &(const struct csd_layer){ .name = "stack", .pe_start = start_thread };
 
 static void stack_counts_kib_unless_it_has_a_suffix(void **state)
 {
 	char said[4096];
 
 	(void)state;
-	assert_int_not_equal(check_run_apart(&stack_layer, NULL, 1, said, sizeof said), 0);
+	assert_int_not_equal(check_run_apart(&stack_layer, 1, NULL, 1, said, sizeof said), 0);
 	setenv("CK_STACK", "1024", 1);
-	assert_int_equal(check_run_apart(&stack_layer, NULL, 1, said, sizeof said), 0);
+	assert_int_equal(check_run_apart(&stack_layer, 1, NULL, 1, said, sizeof said), 0);
 	setenv("CK_STACK", "1M", 1);
-	assert_int_equal(check_run_apart(&stack_layer, NULL, 1, said, sizeof said), 0);
+	assert_int_equal(check_run_apart(&stack_layer, 1, NULL, 1, said, sizeof said), 0);
 	unsetenv("CK_STACK");
 }
 
