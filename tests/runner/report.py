@@ -35,8 +35,9 @@ class Report:
             print(f'      {line[:300]}')
         if end.by_hand:
             print(f'      again:   {self.again(end.case)}\n      by hand: {end.by_hand}')
+        passed = set(end.parts())
         for name, text in ('stdout', end.out), ('stderr', end.err):
-            lines = [line for line in text.splitlines() if line not in end.parts()]
+            lines = [line for line in text.splitlines() if line not in passed]
             for line in lines[-LAST_LINES:]:
                 print(f'      {name}: {line[:250]}')
 
