@@ -8,59 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What whoever takes the payload writes, is not written here. */
-static inline void *fresh(struct cmi_msg *m, size_t size)
-{
-	struct ck_env *env = (struct ck_env *)m;
-
-	csd_unpoison(m, size);
-	env->head.size = size;
-	env->refs_and_refnum = 1; /* plain: nobody else knows it */
-	return payload_of(env);
-}
-
-static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, size_t cls)
-{
-	return fresh(csd_msg_alloc_slow(pe, size, (unsigned)cls), size);
-}
-
-void *CkGen_allocClass(size_t size, size_t cls)
-{
-	struct pe *pe = ck_self();
-	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
-
-	if (CSD_UNLIKELY(!m))
-		return alloc_slow(pe, size, cls);
-	*list = m->next;
-	return fresh(m, size);
-}
-_Static_assert((int)CKGEN_FINE == (int)MSG_FINE, "CkGen_class computes what csd_size_class does");
-
-size_t CkGen_classAbove(size_t size)
-{
-	return csd_size_class(size);
-}
-
-void CkGen_copyBulk(void *to, const void *from, size_t bytes)
-{
-	if (bytes < CMI_COPY_MIN)
-		cmi_copy_shared(to, from, bytes);
-	else
-		cmi_copy_bulk(to, from, bytes);
-}
-
-void *CkGen_allocMsg(size_t bytes)
-{
-	struct ck_pe *ck = ck_of(ck_self());
-	void *payload = CkGen_alloc(bytes + ck->prio_room);
-
-	env_of(payload)->head.size -= ck->prio_room;
-	ck->prio_room = 0;
-	env_of(payload)->head.route = 0;
-	env_of(payload)->head.mark = OWNER_PROGRAM;
-	return payload;
-}
-
 /* What makes an entry's calls more than parameters. */
 enum { NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
 
@@ -320,7 +267,7 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 
 static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)
 {
-	struct ck_env *env = env_of(fresh(m, size));
+	struct ck_env *env = env_fresh(m, size);
 
 	env->head.route = ck_of(pe)->route;
 	env->call = (uint32_t)entry;

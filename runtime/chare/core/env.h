@@ -129,6 +129,17 @@ enum {
 	CK_PART_EMPTY = 0x04,     /* no values, because no element contributed yet; no message */
 };
 
+/** Whose a user's message is: head.mark, while no other node has it. Written by owner.c, looked at in
+ * checked mode. */
+enum owner {
+	OWNER_UNKNOWN = 0,
+	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
+	OWNER_SENT,               /* given away */
+	OWNER_HANDLER,            /* the runtime's; lent to a handler */
+	OWNER_NOBODY,             /* freed */
+	OWNER_WHEN,               /* also unchecked: a `when` has it, and others within (sdag.c) */
+};
+
 /* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
  * closer. */
 enum {

@@ -15,6 +15,52 @@ struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 	return env;
 }
 
+/* ---- what stubs fill ------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, size_t cls)
+{
+	return payload_of(env_fresh(csd_msg_alloc_slow(pe, size, (unsigned)cls), size));
+}
+
+void *CkGen_allocClass(size_t size, size_t cls)
+{
+	struct pe *pe = ck_self();
+	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
+
+	if (CSD_UNLIKELY(!m))
+		return alloc_slow(pe, size, cls);
+	*list = m->next;
+	return payload_of(env_fresh(m, size));
+}
+_Static_assert((int)CKGEN_FINE == (int)MSG_FINE, "CkGen_class computes what csd_size_class does");
+
+size_t CkGen_classAbove(size_t size)
+{
+	return csd_size_class(size);
+}
+
+void CkGen_copyBulk(void *to, const void *from, size_t bytes)
+{
+	if (bytes < CMI_COPY_MIN)
+		cmi_copy_shared(to, from, bytes);
+	else
+		cmi_copy_bulk(to, from, bytes);
+}
+
+void *CkGen_allocMsg(size_t bytes)
+{
+	struct ck_pe *ck = ck_of(ck_self());
+	void *payload = CkGen_alloc(bytes + ck->prio_room);
+
+	env_of(payload)->head.size -= ck->prio_room;
+	ck->prio_room = 0;
+	env_of(payload)->head.route = 0;
+	env_of(payload)->head.mark = OWNER_PROGRAM;
+	return payload;
+}
+
+/* ---- copies and holders --------------------------------------------------------------------- */
+
 struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);

@@ -7,6 +7,16 @@
 
 #include "state.h"
 
+/** A message of new memory. What is not written here, is written by whoever makes a call of it. */
+static inline struct ck_env *env_fresh(struct cmi_msg *m, size_t size)
+{
+	struct ck_env *env = (struct ck_env *)m;
+
+	csd_unpoison(m, size);
+	env->head.size = size;
+	env->refs_and_refnum = 1; /* plain: nobody else knows it */
+	return env;
+}
 /** A message with no flags and one holder; the caller's. */
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
 /** A copy that its receiver may do with as it likes. */

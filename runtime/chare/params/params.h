@@ -17,14 +17,6 @@ extern const struct ck_part owner_part;
 
 /* ---- owner.c: whose a user's message is, in checked mode ---------------------------------------- */
 
-enum owner {
-	OWNER_UNKNOWN = 0,
-	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
-	OWNER_SENT,               /* given away */
-	OWNER_HANDLER,            /* the runtime's; lent to a handler */
-	OWNER_NOBODY,             /* freed */
-	OWNER_WHEN,               /* also unchecked: a `when` has it, and others within (sdag.c) */
-};
 void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
 void owner_check_free(struct pe *pe, struct ck_env *env);
