@@ -17,28 +17,23 @@
 #include "kinds/kinds.h"
 #include "readonly.h"
 
-static const struct ck_part *const parts[CK_PARTS] = {
-	[PART_CALLBACK] = &callback_part,      /* core */
-	[PART_PRINT] = &print_part,
-	[PART_OWNER] = &owner_part,            /* params */
-	[PART_CALL] = &call_part,              /* call */
-	[PART_AGGREGATE] = &aggregate_part,
-	[PART_WAIT] = &wait_part,              /* wait */
-	[PART_SYNC] = &sync_part,
-	[PART_FUTURE] = &future_part,
-	[PART_PLACE] = &place_part,            /* place */
-	[PART_DESTROY] = &destroy_part,
-	[PART_REDUCE] = &reduce_part,          /* reduce */
-	[PART_SCAN] = &scan_part,
-	[PART_QUIESCE] = &quiesce_part,        /* settle */
-	[PART_COMPLETION] = &completion_part,
-	[PART_FENCE] = &fence_part,
-	[PART_SEED] = &seed_part,              /* kinds */
-	[PART_SINGLE] = &single_part,
-	[PART_NODEGROUP] = &nodegroup_part,
-	[PART_SECTION] = &section_part,
-	[PART_READONLY] = &readonly_part,      /* top */
-};
+/* X(part), bottom up: rooms in this order, and the parts of a room. */
+#define PARTS(X)                                                \
+	/* core */ X(callback) X(print)                         \
+	/* params */ X(owner)                                   \
+	/* call */ X(call) X(aggregate)                         \
+	/* wait */ X(wait) X(sync) X(future)                    \
+	/* place */ X(place) X(destroy)                         \
+	/* reduce */ X(reduce) X(scan)                          \
+	/* settle */ X(quiesce) X(completion) X(fence)          \
+	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
+	/* top */ X(readonly)
+
+#define DECLARE(part) extern const struct ck_part part##_part;
+#define ADDRESS(part) &part##_part,
+
+PARTS(DECLARE)
+static const struct ck_part *const parts[] = { PARTS(ADDRESS) };
 
 static int ck_node_start(struct node *node)
 {
@@ -47,7 +42,7 @@ static int ck_node_start(struct node *node)
 	node->layer[CK_SLOT] = calloc(1, sizeof(struct ck_node));
 	if (!node->layer[CK_SLOT])
 		return -ENOMEM;
-	err = parts_node_start(node, parts);
+	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
 	return err ? err : register_program(node);
 }
 

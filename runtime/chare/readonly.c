@@ -202,6 +202,7 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part readonly_part = {
 	.name = "readonly",
+	.number = PART_READONLY,
 	.node_bytes = sizeof(uint64_t),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -586,6 +586,7 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part aggregate_part = {
 	.name = "aggregate",
+	.number = PART_AGGREGATE,
 	.node_bytes = sizeof(struct agg_limits),
 	.pe_bytes = sizeof(struct aggregator),
 	.node_start = aggregate_node_start,

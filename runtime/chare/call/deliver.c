@@ -409,6 +409,7 @@ static const struct ck_callback_kind callbacks[] = {
 
 const struct ck_part call_part = {
 	.name = "call",
+	.number = PART_CALL,
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,

@@ -248,6 +248,7 @@ static const struct ck_callback_kind kinds[] = {
 
 const struct ck_part callback_part = {
 	.name = "callback",
+	.number = PART_CALLBACK,
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = kinds,

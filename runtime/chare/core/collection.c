@@ -10,15 +10,11 @@
 
 /* ---- by id ------------------------------------------------------------------------------ */
 
-/* Of all parts' state and the collection one block. */
-static struct collection *coll_new(struct pe *pe, uint64_t id)
+void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
-	struct collection *c = calloc(1, sizeof *c + ck->coll_bytes);
-	char *at = (char *)(c + 1);
+	char *at = state;
 
-	if (!c)
-		csd_abort(pe, "no memory for a collection");
 	c->id = id;
 	c->waiting.tail = &c->waiting.head;
 	for (int i = 0; i < CK_PARTS; i++) {
@@ -27,6 +23,16 @@ static struct collection *coll_new(struct pe *pe, uint64_t id)
 		c->state[i] = at;
 		at += CkGen_align(ck->parts[i]->coll_bytes);
 	}
+}
+
+/* One block with all parts' state. */
+static struct collection *coll_new(struct pe *pe, uint64_t id)
+{
+	struct collection *c = calloc(1, sizeof *c + ck_node_of(pe->node)->coll_bytes);
+
+	if (!c)
+		csd_abort(pe, "no memory for a collection");
+	coll_init(pe, c, id, c + 1);
 	return c;
 }
 

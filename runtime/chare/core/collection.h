@@ -65,7 +65,10 @@ static inline void *coll_state(const struct collection *c, int part) { return c-
 
 struct collection *coll_get_slow(struct pe *pe, uint64_t id);
 uint64_t coll_new_id(struct pe *pe);
-/** The chares of a type, or a nodegroup's branch: what its objects point to. Freed by the caller. */
+/** A collection that no table knows, zeroed so far; `state` has coll_bytes of struct ck_node for the
+ * parts. Both are the caller's. */
+void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
+/** The singleton chares of a type: what they point to. Freed by the caller. */
 struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
 void coll_set_type(struct collection *c, const CkGenChare *type);
 /** Memory of an element of `type`, zeroed, not constructed; the collection's, which frees it. */

@@ -12,10 +12,10 @@
 
 _Noreturn static void claimed_twice(const struct ck_part *p, const char *what, int number)
 {
-	csd_abort(NULL, "internal: part %s: %s %d has two owners", p->name, what, number);
+	csd_abort(NULL, "internal: part %s: %s %d is taken, or out of order", p->name, what, number);
 }
 
-static void add_handlers(struct node *node, const struct ck_part *p, int number)
+static void add_handlers(struct node *node, const struct ck_part *p)
 {
 	struct ck_node *ck = ck_node_of(node);
 
@@ -23,7 +23,7 @@ static void add_handlers(struct node *node, const struct ck_part *p, int number)
 		int h = csd_register(node, p->handlers[i].name, p->handlers[i].fn);
 
 		if (!i)
-			ck->first_handler[number] = (uint16_t)h;
+			ck->first_handler[p->number] = (uint16_t)h;
 		if (p->handlers[i].apart)
 			csd_order_apart(node, h);
 	}
@@ -88,8 +88,9 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->behind = p->behind;
 }
 
-static int part_start(struct node *node, const struct ck_part *p, int number)
+static int part_start(struct node *node, const struct ck_part *p)
 {
+	const int number = p->number;
 	struct ck_node *ck = ck_node_of(node);
 	int err = 0;
 
@@ -102,7 +103,7 @@ static int part_start(struct node *node, const struct ck_part *p, int number)
 		return 0;
 	ck->parts[number] = p;
 	ck->coll_bytes += CkGen_align(p->coll_bytes);
-	add_handlers(node, p, number);
+	add_handlers(node, p);
 	add_callbacks(ck, p);
 	add_attributes(ck, p);
 	add_kinds(ck, p);
@@ -112,13 +113,16 @@ static int part_start(struct node *node, const struct ck_part *p, int number)
 	return err;
 }
 
-int parts_node_start(struct node *node, const struct ck_part *const list[CK_PARTS])
+int parts_node_start(struct node *node, const struct ck_part *const list[], int n)
 {
-	int err = 0;
+	int err = 0, last = -1;
 
-	for (int i = 0; i < CK_PARTS && !err; i++)
-		if (list[i])
-			err = part_start(node, list[i], i);
+	for (int i = 0; i < n && !err; i++) {
+		if (list[i]->number <= last || list[i]->number >= CK_PARTS)
+			claimed_twice(list[i], "number", list[i]->number);
+		last = list[i]->number;
+		err = part_start(node, list[i]);
+	}
 	return err;
 }
 

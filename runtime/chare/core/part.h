@@ -3,21 +3,22 @@
  * part.h: what a part of the chare layer brings along.
  *
  * The layer is made of parts: modules that have state or that others must call without knowing them.
- * Each part has one constant table, `struct ck_part`. The list of all parts stands in layer.c, and
- * nowhere else: a new part is a folder (or a file) with its table, and one line there. Rooms are
+ * Each part has one constant table, `struct ck_part`, called x_part. The list of all parts stands in
+ * layer.c, and nowhere else: a new part is a folder (or a file) with its table, and one line there. Rooms are
  * folders with one or more parts. A room calls rooms below it by name; everything that has to
  * go upward goes through these tables, on slow paths only.
  *
  * A part has a number, constant and its own, by which it finds its state and its handlers without a
- * search:
+ * search. Numbers rise in the order of the list; a number that is taken, or out of order, ends the
+ * job when it starts.
  *
- *	enum { PART_STATS = 24 };                   its number, in its own header
+ *	enum { PART_STATS = 24 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
  *	ck_node_state(node, PART_STATS)             on a node: node_bytes
  *	coll_state(c, PART_STATS)                   of a collection on a PE: coll_bytes
  *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
  *
- * All members but `name` may be left out.
+ * All members but `name` and `number` may be left out.
  */
 #ifndef CK_PART_H
 #define CK_PART_H
@@ -112,6 +113,7 @@ enum { CK_PART_OFF = 1 };
 
 struct ck_part {
 	const char *name;
+	int number;
 	size_t node_bytes, pe_bytes, coll_bytes;
 
 	const struct ck_handler *handlers;

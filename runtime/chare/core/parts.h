@@ -5,8 +5,8 @@
 
 #include "state.h"
 
-/** `list` by number, NULL where there is none; parts start in that order and stop in reverse. */
-int parts_node_start(struct node *node, const struct ck_part *const list[CK_PARTS]);
+/** Parts start in the order of the list, and stop in reverse. */
+int parts_node_start(struct node *node, const struct ck_part *const list[], int n);
 void parts_node_stop(struct node *node);
 void parts_pe_start(struct pe *pe);
 void parts_pe_stop(struct pe *pe);

@@ -139,6 +139,7 @@ static void print_pe_stop(struct pe *pe)
 
 const struct ck_part print_part = {
 	.name = "print",
+	.number = PART_PRINT,
 	.node_bytes = sizeof(pthread_mutex_t),
 	.pe_bytes = sizeof(struct print_pe),
 	.node_start = print_node_start,

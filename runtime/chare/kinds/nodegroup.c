@@ -62,11 +62,11 @@ static struct nodegroup *find(struct nodegroups *all, uint64_t id)
 static struct nodegroup *add(struct pe *pe, uint64_t id)
 {
 	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
-	struct nodegroup *g = calloc(1, sizeof *g);
+	struct nodegroup *g = calloc(1, sizeof *g + ck_node_of(pe->node)->coll_bytes);
 
 	if (!g)
 		csd_abort(pe, "no memory for a nodegroup");
-	g->coll.id = id;
+	coll_init(pe, &g->coll, id, g + 1);
 	g->waiting.tail = &g->waiting.head;
 	csd_gate_init(pe->node, &g->birth, false);
 	csd_gate_init(pe->node, &g->exclusive, true);
@@ -429,6 +429,7 @@ static const struct ck_kind kinds[] = {
 
 const struct ck_part nodegroup_part = {
 	.name = "nodegroup",
+	.number = PART_NODEGROUP,
 	.node_bytes = sizeof(struct nodegroups),
 	.pe_bytes = sizeof(bool),
 	.handlers = handlers,

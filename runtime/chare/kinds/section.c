@@ -679,6 +679,7 @@ static const struct ck_callback_kind callbacks[] = { { CB_SECTION, send_to_secti
 
 const struct ck_part section_part = {
 	.name = "section",
+	.number = PART_SECTION,
 	.pe_bytes = sizeof(struct sections),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -243,6 +243,7 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part seed_part = {
 	.name = "seed",
+	.number = PART_SEED,
 	.node_bytes = sizeof(bool),
 	.pe_bytes = sizeof(struct seed),
 	.handlers = handlers,

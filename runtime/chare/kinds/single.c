@@ -382,6 +382,7 @@ static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single
 
 const struct ck_part single_part = {
 	.name = "single",
+	.number = PART_SINGLE,
 	.pe_bytes = sizeof(struct single),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

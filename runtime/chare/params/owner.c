@@ -139,6 +139,7 @@ static void owner_pe_stop(struct pe *pe)
 
 const struct ck_part owner_part = {
 	.name = "owner",
+	.number = PART_OWNER,
 	.pe_bytes = sizeof(struct rest),
 	.pe_start = owner_pe_start,
 	.pe_stop = owner_pe_stop,

@@ -100,6 +100,7 @@ static const struct ck_handler handlers[] = { [H_DOOMED] = { "ck.doomed", destro
 
 const struct ck_part destroy_part = {
 	.name = "destroy",
+	.number = PART_DESTROY,
 	.pe_bytes = sizeof(struct doomed),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -637,6 +637,7 @@ static const struct ck_kind kinds[] = {
 
 const struct ck_part place_part = {
 	.name = "place",
+	.number = PART_PLACE,
 	.coll_bytes = sizeof(struct place_coll),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

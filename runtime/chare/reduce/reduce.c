@@ -464,6 +464,7 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part reduce_part = {
 	.name = "reduce",
+	.number = PART_REDUCE,
 	.node_bytes = sizeof(struct reduce_node),
 	.pe_bytes = sizeof(struct reduce_pe),
 	.coll_bytes = sizeof(struct reduce_coll),

@@ -662,6 +662,7 @@ static const struct ck_handler handlers[] = { [H_SCAN] = { "ck.scan", scan_arriv
 
 const struct ck_part scan_part = {
 	.name = "scan",
+	.number = PART_SCAN,
 	.pe_bytes = sizeof(struct spare_scans),
 	.coll_bytes = sizeof(struct scans *),
 	.handlers = handlers,

@@ -432,6 +432,7 @@ static const struct ck_handler handlers[] = {
 
 const struct ck_part completion_part = {
 	.name = "completion",
+	.number = PART_COMPLETION,
 	.pe_bytes = sizeof(struct completions),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -135,6 +135,7 @@ static const struct ck_callback_kind callbacks[] = {
 
 const struct ck_part fence_part = {
 	.name = "fence",
+	.number = PART_FENCE,
 	.pe_bytes = sizeof(struct fence),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

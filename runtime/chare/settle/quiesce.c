@@ -196,6 +196,7 @@ static const struct ck_handler handlers[] = { [H_QD] = { "ck.qd", qd_arrived, tr
 
 const struct ck_part quiesce_part = {
 	.name = "quiesce",
+	.number = PART_QUIESCE,
 	.pe_bytes = sizeof(struct qd),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

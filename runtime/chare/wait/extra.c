@@ -123,6 +123,7 @@ static const struct ck_attribute attributes[] = {
 
 const struct ck_part wait_part = {
 	.name = "wait",
+	.number = PART_WAIT,
 	.pe_bytes = sizeof(struct wait_pe),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

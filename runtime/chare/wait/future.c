@@ -367,6 +367,7 @@ static const struct ck_callback_kind callbacks[] = {
 
 const struct ck_part future_part = {
 	.name = "future",
+	.number = PART_FUTURE,
 	.pe_bytes = sizeof(struct slots),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -185,6 +185,7 @@ static const struct ck_attribute attributes[] = { { CKGEN_SYNC, CK_RUNS, sync_an
 
 const struct ck_part sync_part = {
 	.name = "sync",
+	.number = PART_SYNC,
 	.pe_bytes = sizeof(struct slots),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
