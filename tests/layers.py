@@ -47,8 +47,8 @@ FACES = {
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
-# own ones, and a room those of the rooms below it, but x_int.h only where a line here says so.
-MACHINE = ['cmi.h', 'cmi_*.h', 'msg_stack.h']
+# own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
+MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h']
 SCHEDULER = ['csd.h', 'cth.h', 'pe.h', *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
@@ -157,9 +157,11 @@ def may_include(folder, header):
         if home == layer:
             return name in FACES.get(layer, [])
         return is_below(home, folder) and not name.endswith('_int.h')
-    return any(fnmatch.fnmatchcase(header, rule) or fnmatch.fnmatchcase(name, rule)
-               for pattern, rules in INCLUDES.items() if fnmatch.fnmatchcase(folder, pattern)
-               for rule in rules)
+    rules = [rule for pattern, rules in INCLUDES.items() if fnmatch.fnmatchcase(folder, pattern)
+             for rule in rules]
+    if any(fnmatch.fnmatchcase(header, rule) for rule in rules):
+        return True
+    return not name.endswith('_int.h') and any(fnmatch.fnmatchcase(name, rule) for rule in rules)
 
 
 def check_include(file, number, kind, name, path):
@@ -416,6 +418,7 @@ def test_calls(calls):
 # A runtime of a few lines with three rooms.
 SMALL = {
     'runtime/machine/cmi.h': 'void cmi_send(void);\n',
+    'runtime/machine/cmi_send_int.h': 'void cmi_send(void);\n',
     'runtime/machine/send.c': '#include "cmi.h"\nvoid cmi_send(void) {}\n',
     'runtime/chare/ck.h': 'void CkNew(void);\n',
     'runtime/chare/top.h': 'void ck_top(void);\n',
@@ -452,6 +455,7 @@ def test_rooms(makefile):
     plants.include('runtime/chare/call', '"../core/table_int.h"')
     plants.include('runtime/chare/call', '"../kinds/kinds.h"')
     plants.include('runtime/chare', '"core/table_int.h"')
+    plants.include('runtime/chare/call', '"cmi_send_int.h"')
     yield from plants.compare(check_includes())
     for file in plants.expected:
         os.remove(file)

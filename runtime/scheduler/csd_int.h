@@ -16,6 +16,13 @@ static inline struct pe *pe_here(const char *what)
 	return pe;
 }
 
+/* The handlers that are registered first, so that their numbers are constants. */
+enum own_handler {
+	CREDIT_HANDLER,                    /* flow.c's */
+	EXIT_HANDLER,                      /* exit.c's */
+	N_OWN_HANDLERS,
+};
+
 /* layers.c */
 int layers_node_start(struct node *node);
 void layers_pe_start(struct pe *pe);

@@ -22,9 +22,6 @@ struct exit_msg {
 	int32_t kind;
 };
 
-/* Registered right after the credits. */
-enum { EXIT_HANDLER = 1 };
-
 static void note_code(struct node *node, int code)
 {
 	int none = 0;
@@ -86,7 +83,7 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-/* The subtree has stopped: tell the parent; the root lets everybody go. */
+/* The subtree has stopped: tell the parent. The root lets everybody go. */
 static void subtree_stopped(struct pe *pe)
 {
 	pe->exit_acks = -1;
@@ -98,7 +95,8 @@ static void subtree_stopped(struct pe *pe)
 	pe->leave = true;
 }
 
-/* Nobody handles it any more; but its sender's exit messages may wait for the credit. */
+/* The handlers do not run any more. The credit is given all the same: the sender's exit messages
+ * may wait for it. */
 static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE)
@@ -117,7 +115,7 @@ void exit_drain(struct pe *pe)
 		if (!loop_receive(pe))
 			sched_yield();
 		while ((m = msgq_pop(&pe->queue))) {
-			if (m->handler <= EXIT_HANDLER) /* or a credit, which lets ours go */
+			if (m->handler < N_OWN_HANDLERS) /* a credit may let ours go */
 				loop_dispatch(pe, m);
 			else
 				drop_arrived(pe, m);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes
- * under way to one PE that its scheduler has not handled yet; what is more waits here, in
- * order. The receiver reports what it has handled in steps of a quarter of that, so a fast
+ * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes under
+ * way to one PE that its scheduler has not handled yet; further messages wait here, in order. The
+ * receiver reports what it has handled each time that is another quarter of the budget. So a fast
  * sender cannot exhaust a slow receiver's memory, and in the usual case nobody waits.
  *
- * Cost on the path of a message that need not wait: two additions and a comparison at each
- * end. Credits themselves are not subject to flow control: there are at most four under
- * way per pair.
+ * A message that need not wait costs two additions and a comparison at each end. The reports, the
+ * credits, are not subject to flow control: at most four are under way per pair.
  */
 #include "csd_int.h"
 #include "../machine/cmi_env.h"
@@ -33,8 +32,6 @@ struct flow_handled {
 	int src_pe;
 };
 
-enum { FLOW_HANDLER = 0 };
-
 static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
 	struct csd_peer *p = calloc(1, sizeof *p);
@@ -53,8 +50,8 @@ static inline struct csd_peer *peer_of(struct pe *pe, int other)
 	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
 }
 
-/* A message larger than the budget goes when (nearly) nothing else is under way: up to a
- * quarter of the budget may have been handled without having been reported. */
+/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up to
+ * a quarter of the budget may have been handled without a report. */
 static bool may_send(const struct csd_peer *p, uint64_t size)
 {
 	uint64_t under_way = p->sent - p->acked;
@@ -88,7 +85,7 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 		return;
 	struct flow_credit *c = (struct flow_credit *)csd_msg_alloc(pe, sizeof *c);
 
-	c->head.handler = FLOW_HANDLER;
+	c->head.handler = CREDIT_HANDLER;
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
@@ -132,7 +129,7 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 void flow_register(struct node *node)
 {
 	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
-	if (csd_register(node, "csd.credit", credit_arrived) != FLOW_HANDLER)
+	if (csd_register(node, "csd.credit", credit_arrived) != CREDIT_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
 }
 

@@ -15,7 +15,7 @@ void inbox_push(struct pe *to, struct cmi_msg *m)
 		cmi_wake(to->wire);
 }
 
-/* One that comes alone is often answered: csd_may_answer. */
+/* A message that comes alone is often answered; csd_may_answer makes use of that. */
 static void came_alone(struct pe *pe, int src_pe)
 {
 	pe->lone = pe_of_node(pe, src_pe);

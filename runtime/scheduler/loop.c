@@ -5,11 +5,11 @@
  */
 #include "csd_int.h"
 
-/* Messages handled between two looks at the other sources. Larger saves the looks (about
- * 15 ns a pass without network), smaller answers the network and channels sooner. */
+/* Messages handled between two looks at the other sources. A larger number saves looks (about 15 ns
+ * a pass without network), a smaller one answers the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-/* A message with flags. The credit comes behind the handler: it is not what anybody waits for. */
+/* A message with flags. The credit is sent after the handler, because nobody waits for it. */
 static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
@@ -27,8 +27,8 @@ static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 		flow_consumed(pe, src_pe, bytes);
 }
 
-/* The low word of `route` is handler and flags: below n_handlers it is a handler that exists, of
- * a message without flags. */
+/* The low word of `route` holds handler and flags. When it is below n_handlers, the handler exists
+ * and no flag is set. */
 static inline void dispatch(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
@@ -98,8 +98,8 @@ static int one_pass(struct pe *pe, int most)
 	return work;
 }
 
-/* Until its turn. It counts as handled for flow control: what is awaited may stand behind it at the
- * sender, waiting for the credit. */
+/* Keep a message until its turn. For flow control it counts as handled, because the awaited message
+ * may wait at the sender for its credit. */
 static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE) {
@@ -120,14 +120,14 @@ bool csd_wait_for(struct pe *pe, int handler)
 			idle_step(pe);
 		while (!found && (m = msgq_pop(&pe->queue))) {
 			found = m->handler == handler;
-			if (found || m->handler < 2) /* credits and exit belong to us */
+			if (found || m->handler < N_OWN_HANDLERS)
 				loop_dispatch(pe, m);
 			else
 				hold(pe, &held, m);
 		}
 	}
 	idle_end(pe);
-	/* What was queued behind the awaited message comes after what was held. */
+	/* The messages that were held go before those that are still queued. */
 	while ((m = msgq_pop(&pe->queue)) || msgq_late(&pe->queue))
 		if (m)
 			msg_fifo_push(&held, m);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * memory.c: message memory. Each PE has a free list per size class; allocating and freeing
- * on the owner are a pop and a push, inlined in csd.h. What is freed on another PE of the
- * node goes home through the owner's `returns` stack, because a pool has one writer.
+ * on the owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node goes
+ * home through the owner's stack `returns`, because a pool has one writer.
  *
- * The blocks are cut from the machine's message memory and stay in their class: a message to
- * another node of the host is handed over where it lies, and comes back here.
+ * The blocks are cut from the machine's message memory and stay in their class. A message to another
+ * node of the host is handed over where it lies, and its block comes back here.
  *
  * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
  * first cache line and the payload starts on the second.
@@ -51,7 +51,7 @@ static void *slab_alloc(struct pe *pe, size_t bytes)
 	return slab;
 }
 
-/* Refill an empty class: many small blocks from one slab, larger ones singly. */
+/* Refill an empty class: small blocks are cut from one slab, large ones are got singly. */
 static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 {
 	size_t bytes = msg_class_bytes(cls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.c: a node's life. The main thread is PE 0 of the node, the others get threads. All
- * PEs go through the same stages, with a barrier of the node's threads between them:
+ * node.c: a node's life. The main thread is PE 0 of the node; the others get threads. All PEs go
+ * through the same stages, with a barrier of the node's threads between them:
  *
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
@@ -37,12 +37,12 @@ static void client_free(void *owner, struct cmi_msg *m)
 	csd_msg_free(owner, m);
 }
 
-/* Handler 0, the credits, is not itself subject to flow control. */
+/* Credits are not subject to flow control. */
 static void client_arrived(void *owner, struct cmi_msg *m)
 {
 	struct pe *pe = owner;
 
-	if (m->handler != 0)
+	if (m->handler != CREDIT_HANDLER)
 		m->flags |= CMI_F_REMOTE;
 	if (CSD_UNLIKELY(m->flags & CMI_F_NODE))
 		node_queue_arrived(pe, m);
@@ -159,7 +159,7 @@ static void pe_main(struct pe *pe)
 	if (!stage_ok(node, main_thread ? join_job(node) : 0))
 		return;
 	pe_serve(pe);
-	/* Now nobody of this node frees a message any more: what is ours has come home. */
+	/* After this barrier no PE of the node frees a message: all of our memory has come home. */
 	stage_ok(node, 0);
 	msg_pool_take_returns(pe);
 	stage_ok(node, main_thread ? cmi_fence(node->machine) : 0);
@@ -175,16 +175,12 @@ static void *pe_thread(void *pe)
 
 /* ---- one node --------------------------------------------------------------------------- */
 
-struct options {
-	struct cmi_options machine;
-};
-
 static bool is_number(const char *s)
 {
 	return *s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* "+p4", "+p 4": how many PEs; returns how many arguments were used, 0 if none of ours. */
+/* "+p4" or "+p 4": how many PEs. Returns how many arguments that took; 0: it is none of ours. */
 static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 {
 	size_t len = strlen(flag);
@@ -200,7 +196,7 @@ static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 }
 
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
-static int parse_flags(struct csd_config *cfg, struct options *o)
+static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 {
 	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
 	int out = 1, used;
@@ -223,7 +219,7 @@ static int parse_flags(struct csd_config *cfg, struct options *o)
 			UINT16_MAX);
 		return -EINVAL;
 	}
-	o->machine.n_pes = (int)n;
+	o->n_pes = (int)n;
 	return 0;
 }
 
@@ -284,7 +280,7 @@ static int allowed_cores(void)
 int csd_run(struct csd_config *cfg)
 {
 	struct csd_start start = { 0 };
-	struct options o = { .machine = { .net = cfg->net, .loop_rank = cfg->loop_rank } };
+	struct cmi_options o = { .net = cfg->net, .loop_rank = cfg->loop_rank };
 	struct node node = {
 		.cfg = cfg, .program = cfg->program, .start = &start,
 		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
@@ -294,19 +290,19 @@ int csd_run(struct csd_config *cfg)
 
 	if (parse_flags(cfg, &o))
 		return 2;
-	o.machine.verbose = node.verbose;
-	if (cmi_open(&o.machine, &client, &node.machine))
+	o.verbose = node.verbose;
+	if (cmi_open(&o, &client, &node.machine))
 		return 1;
 	node.job = cmi_job(node.machine);
-	if (pes_create(&node, o.machine.n_pes))
-		csd_abort(NULL, "no memory for %d PEs", o.machine.n_pes);
+	if (pes_create(&node, o.n_pes))
+		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
 	csd_self_ = node.pes[0];
 	if (register_all(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);
-	pes_run(&node, o.machine.n_pes);
-	node_destroy(&node, o.machine.n_pes);
+	pes_run(&node, o.n_pes);
+	node_destroy(&node, o.n_pes);
 	if (start.failed)
 		cmi_abort(node.machine, 1, false, "chard: this node could not join the job");
 	cmi_close(node.machine);

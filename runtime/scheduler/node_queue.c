@@ -2,15 +2,15 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken`
- * with one exchange, turns the inbox round into the queue, pops one message and lets go: nobody
- * waits for `taken`, because a PE that does not get it has other work or comes back. So one PE at
- * a time touches the queue, and what one sender sent comes out in order.
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken` with one
+ * exchange, turns the inbox round into the queue, pops one message and lets go. Nobody waits for
+ * `taken`: a PE that does not get it has other work or comes back. So one PE at a time touches the
+ * queue, and the messages of one sender come out in order.
  *
- * A message whose gate is closed waits in the gate, out of the queue: it blocks no PE. A serial
- * gate closes behind each message that goes through and is opened when that one is over; so its
- * messages run one at a time, in the order in which they left the queue. A gate that is not serial
- * is closed from the start and opened once.
+ * A message whose gate is closed waits in the gate, out of the queue, and blocks no PE. A serial gate
+ * closes behind each message that goes through and is opened when that one is over, so its messages
+ * run one at a time, in the order in which they left the queue. A gate that is not serial is closed
+ * from the start and opened once.
  */
 #include "csd_int.h"
 
@@ -31,7 +31,7 @@ void node_queue_init(struct node *node)
 
 /* ---- waking ------------------------------------------------------------------------------- */
 
-/* One PE that sleeps, if any. The exchange leaves it to one of several wakers. */
+/* Wake one PE that sleeps, if there is one. The exchange leaves it to one of several wakers. */
 static void wake_one(struct pe *pe)
 {
 	struct node *node = pe->node;
@@ -48,9 +48,8 @@ static void wake_one(struct pe *pe)
 	}
 }
 
-/* Up to `k` PEs, after `n` has been raised. Raising it and this load pair with those in idle.c's
- * nap, all seq_cst: either we see that somebody sleeps, or it sees that there is something and
- * does not. */
+/* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with nap in idle.c,
+ * all seq_cst: either we see that a PE sleeps, or it sees that there is a message and stays awake. */
 static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
@@ -79,7 +78,7 @@ void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 	push_to_node(pe, m);
 }
 
-/* The wire that a node's messages from one PE go to: always the same, which keeps their order. */
+/* All messages from one PE to a node go to the same wire, which keeps their order. */
 static int local_wire(int src_pe, int n_pes)
 {
 	return src_pe % n_pes;
@@ -102,7 +101,7 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 
 /* ---- taking: with `taken` only ----------------------------------------------------------------- */
 
-/* Acquire and release make what the last holder wrote visible to the next. */
+/* Acquire and release make everything that one holder wrote visible to the next. */
 static bool try_take(struct csd_node_queue *q)
 {
 	return !atomic_load_explicit(&q->taken, memory_order_relaxed) &&
@@ -114,9 +113,9 @@ static void let_go(struct csd_node_queue *q)
 	atomic_store_explicit(&q->taken, false, memory_order_release);
 }
 
-/* What waits behind an opened gate comes before everything queued: of a serial gate one message,
- * behind which it stays closed; of another one all, which may have a second gate before them.
- * Returns how many. */
+/* Messages that wait at an opened gate come before everything queued. A serial gate lets one of them
+ * through and stays closed behind it. Another gate lets all through; they may meet a second gate.
+ * Returns how many came through. */
 static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 {
 	int64_t n = 0;
@@ -129,7 +128,8 @@ static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 	return n;
 }
 
-/* The inbox into the queue. An opened gate is no message; returns how many became ready by such. */
+/* Move the inbox into the queue. An opened gate is no message; returns how many messages such gates
+ * let through, less the openings themselves. */
 static int64_t turn_round(struct csd_node_queue *q)
 {
 	struct cmi_msg *in_order = msg_stack_local_take_in_order(&q->inbox);
@@ -150,7 +150,8 @@ static struct cmi_msg *next_queued(struct csd_node_queue *q)
 	return q->again.head ? msg_fifo_pop(&q->again) : msgq_pop(&q->queue);
 }
 
-/* A message that stays waiting at its gate does not count any more. */
+/* The next message that no gate holds back, or NULL. Those that are left at a gate are taken off
+ * *n. */
 static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int64_t *n)
 {
 	struct cmi_msg *m;
@@ -171,7 +172,7 @@ static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int
 	return NULL;
 }
 
-/* The credit belongs to the PE that the network gave the message to. */
+/* The credit is given by the PE that the network gave the message to. */
 static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 {
 	int wire = local_wire(src_pe, pe->node->job->my_n_pes);
@@ -197,7 +198,7 @@ static void handle_one(struct pe *pe, struct cmi_msg *m)
 	pe->n_dispatched++;
 }
 
-/* One message, so that the others are there for other PEs. */
+/* Only one message, so that other PEs find some, too. */
 int node_queue_run_slow(struct pe *pe)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -234,8 +235,8 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 		;
 }
 
-/* It goes through the inbox like a message, so nobody waits for the queue; `opens` is used by one
- * at a time, because only who went through a gate opens it. */
+/* The opening goes through the inbox like a message, so nobody waits for the queue. Only one PE at a
+ * time uses `opens`: the one that runs what went through the gate, or that opens it for good. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
 	push_to_node(pe, &g->opens);
@@ -249,7 +250,7 @@ static void drop_all(struct pe *pe, struct msg_fifo *f)
 		csd_msg_free(pe, msg_fifo_pop(f));
 }
 
-/* Each PE does so when it receives nothing more, so the last one leaves nothing. */
+/* Each PE calls this when it receives nothing more, so the last one leaves nothing behind. */
 void node_queue_drop(struct pe *pe)
 {
 	struct csd_node_queue *q = &pe->node->queue;

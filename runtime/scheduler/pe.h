@@ -48,7 +48,7 @@ struct csd_timers;
 struct csd_hooks;
 struct csd_peer;
 
-/** One scheduler. Groups of fields by who writes them. */
+/** One scheduler. The fields are grouped by who writes them. */
 struct pe {
 	/* Constant after start. */
 	int id;                            /* global number */
@@ -68,7 +68,7 @@ struct pe {
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* set by a layer: what its `poll` waits for wakes nobody,
 					    * so sleeps are short while this is > 0 */
-	struct pe *lone;                   /* who sent what came alone from this node; not ours */
+	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
@@ -118,8 +118,8 @@ static inline unsigned csd_size_class(size_t size)
 	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
 }
 
-/* With the address sanitizer, memory of messages that are free, and what a block has beyond its
- * message, is out of bounds, as malloc's would be. The machine's head stays readable. */
+/* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be, and
+ * so is the rest of a block behind its message. The machine's head stays readable. */
 size_t msg_class_bytes(unsigned cls);
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
@@ -143,8 +143,9 @@ static inline void csd_unpoison(struct cmi_msg *m, size_t size) { (void)m; (void
 static inline void csd_unpoison_block(struct cmi_msg *m) { (void)m; }
 #endif
 
-/** Memory for a message of `size` bytes, head included (>= 32). Size and no flags are filled in; handler, priority (if a flag says so) and payload are the caller's to write.
- * Never NULL: no memory ends the job. */
+/** Memory for a message of `size` bytes, its head of 32 included. Size and no flags are filled in;
+ * handler, priority (if a flag says so) and payload are the caller's to write. Never NULL: no memory
+ * ends the job. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
@@ -186,10 +187,11 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		csd_send_away(pe, dst_pe, m);
 }
 
-/** A hint, a few dozen instructions before a message is sent, perhaps to the PE of this node that sent what
- * is being handled: if that came alone, the PE looks at its inbox all the time, and the line is asked for.
- * Earlier the PE would take it back before it is written to. Handing a message to and fro between threads
- * takes 0.81 to 0.86 of its time without (AMD EPYC, 7 to 11 runs in turn). */
+/** A hint, to be called a few dozen instructions before a message is sent that may answer the one being
+ * handled. If that one came alone from a PE of this node, that PE looks at its inbox all the time, and
+ * the inbox's cache line is fetched here to be written. If it were fetched earlier, the PE would take
+ * it back before the push. Handing a message to and fro between threads takes 0.81 to 0.86 of its time
+ * without the hint (AMD EPYC, 7 to 11 runs in turn). */
 static inline void csd_may_answer(struct pe *pe)
 {
 	struct pe *to = pe->lone;
@@ -200,8 +202,8 @@ static inline void csd_may_answer(struct pe *pe)
 	cmi_own_line(&to->inbox);
 }
 
-/** csd_send to this PE itself, of a message without any flags whose `route` is complete:
- * csd_send without its questions. */
+/** csd_send to this PE itself, for a message that has no flags and whose `route` is complete; nothing
+ * is left to decide. */
 static inline void csd_send_here(struct pe *pe, struct cmi_msg *m)
 {
 	pe->n_created++;
@@ -216,12 +218,12 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 
 /* ---- the loop and the threads, for layers ---------------------------------------------------- */
 
-/** Messages ready on this PE without the expedited ones, counted up to `most`; takes time in
- * proportion. */
+/** How many messages are ready on this PE, expedited ones left out, counted up to `most`. Takes time in
+ * proportion to the result. */
 size_t csd_queue_length(const struct pe *pe, size_t most);
 
-/** For a layer's pe_start: receive until a message for `handler` has been handled; others keep
- * their order and wait for the loop. Returns false when the job ends meanwhile. */
+/** For a layer's pe_start: receive until a message for `handler` has been handled. Other messages
+ * keep their order and wait for the loop. Returns false when the job ends meanwhile. */
 bool csd_wait_for(struct pe *pe, int handler);
 
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */

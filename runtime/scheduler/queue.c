@@ -17,7 +17,7 @@ void msgq_init(struct msgq *q)
 	q->expedited.tail = &q->expedited.head;
 }
 
-/* Equals last: their order is that of arrival. */
+/* Equal priorities keep the order of arrival. */
 static bool item_before(const struct msg_heap_item *a, const struct msg_heap_item *b)
 {
 	int by_vector;
@@ -115,7 +115,7 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	q->mixed = is_mixed(q);
 }
 
-/* Whether the first of the heap stands before those without a priority, which count as 0. */
+/* Whether the first of the heap goes before messages without a priority, which count as 0. */
 static bool heap_is_first(const struct msgq *q)
 {
 	return q->heap[0].key < 0 ||

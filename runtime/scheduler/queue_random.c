@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_random.c: the randomised queue policy, for tests. The next message is taken from a
- * stream picked at random; only the order that is promised (one pair of PEs, one priority,
- * handlers that keep it) is kept. A program that works only under FIFO breaks here, and the
- * seed replays it.
+ * queue_random.c: the randomised queue policy, for tests. The next message is taken from a stream
+ * picked at random. Only the promised order is kept: that of one pair of PEs, one priority, and
+ * handlers that share an order. A program that works only under FIFO breaks here, and the seed
+ * replays it.
  *
- * With delays a stream from another PE is now and then as if it had not arrived yet, for some
- * looks at the queue, also when there is nothing else to do. So what goes round by other PEs can
- * overtake what goes straight, as on a network whose routes differ.
+ * With delays a stream from another PE now and then seems not to have arrived yet, for some looks at
+ * the queue, even when there is nothing else to do. So a message that goes by way of other PEs can
+ * overtake one that goes straight, as on a network whose routes differ.
  */
 #include "csd_int.h"
 #include "../machine/cmi_env.h"
@@ -79,7 +79,7 @@ void msgq_random_destroy(struct msgq_random *r)
 	free(r);
 }
 
-/* One message in four is. */
+/* Now and then: one message in four. */
 static void be_late(struct msgq_random *r, struct stream *s)
 {
 	s->late = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.c: Cth threads. Switching stacks is Boost.Context's (two functions in assembly for many
- * processors); what is ours is the life of a thread, its place in the queue, and its memory.
+ * thread.c: Cth threads. Boost.Context switches stacks (two functions in assembly for many
+ * processors). This file has the rest: the life of a thread, its place in the queue, its memory.
  *
  *   CthCreate       CthAwaken          dispatch           CthSuspend
  *   ---------> NEW -----------> QUEUED ---------> RUNNING -----------> SUSPENDED
@@ -44,8 +44,8 @@ void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
-/** At the upper end of its own stack's mapping, which is all a thread consists of. Its private
- * variables lie below it, and below them its stack begins. */
+/** A thread is one mapping, and this is its upper end. The thread's private variables lie below it, and
+ * below them its stack begins. */
 struct csd_thread {
 	void *context;               /* where it goes on; while it runs: garbage */
 	void *resumer;               /* while it runs: who gets the PE back */
@@ -74,15 +74,15 @@ struct csd_thread {
 
 enum {
 	STACK_CLASSES = 32,          /* powers of two of pages */
-	/* Free stacks that the PEs of a node keep, each its share, as they are: so much if all of them
-	 * had been used to their ends; 2048 of the usual size. They hold no more than the program had
-	 * in use at one time. In a crowd of 2000 a thread takes 92 ns from its making to its end; with
-	 * stacks mapped and unmapped for each, 9.6 us. */
+	/* The PEs of a node keep free stacks as they are up to so many bytes in all, each PE its share,
+	 * counted as if every stack had been used to its end: 2048 of the usual size. They hold no more
+	 * memory than the program had in use at one time. With 2000 threads at a time one takes 92 ns
+	 * from its making to its end; if each mapped and unmapped its stack it would take 9.6 us. */
 	KEPT_WHOLE = 512 << 20,
-	/* Further ones are kept with this much of their upper ends, which is all that most threads
-	 * touch; that takes a system call: 0.75 us for the thread. */
+	/* Of further free stacks only this much of the upper end is kept, which is all that most threads
+	 * touch. Giving the rest back is a system call, which costs the thread 0.75 us. */
 	KEPT_TOP = 8 << 10,
-	/* So many in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
+	/* Free stacks in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
 	KEPT_MOST = 16384,
 	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
 };
@@ -183,7 +183,7 @@ static CthThread stack_take(struct pe *pe, size_t bytes)
 	return t;
 }
 
-/* Keep of it only the upper end, where the next thread begins and struct csd_thread lies. */
+/* Keep only the upper end, where the next thread begins and struct csd_thread lies. */
 static void trim(const struct pe_threads *ts, CthThread t)
 {
 	size_t bytes = stack_bytes(ts, t);
@@ -205,7 +205,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 	unsigned cls = t->size_class;
 
 #if defined(__SANITIZE_ADDRESS__)
-	/* What the dead frames poisoned would frighten the next thread. */
+	/* The dead frames left poison behind, which the next thread would run into. */
 	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->guard, t->bytes - ts->guard);
 #endif
 	if (CSD_UNLIKELY(!ts->kept_most))
@@ -343,7 +343,7 @@ static uint32_t private_bytes(void)
 	return (end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN;
 }
 
-/* Zeroed; their lower end, where the stack begins. */
+/* Zero the thread's private variables. Returns their lower end, where the stack begins. */
 static __attribute__((noinline)) char *private_make(CthThread t)
 {
 	return memset((char *)t - t->n_private, 0, t->n_private);
@@ -549,7 +549,7 @@ void threads_init(struct pe *pe)
 					       STACK_MOST);
 }
 
-/* Of an address that faulted, in a signal handler: whether it is below the running thread's stack. */
+/* In a signal handler: say so if the address that faulted is just below the running thread's stack. */
 void thread_explain(const void *at, char *buf, size_t len)
 {
 	const struct pe *pe = csd_self();

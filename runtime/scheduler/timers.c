@@ -124,7 +124,7 @@ static const double period_ms[CCD_N_CONDITIONS] = {
 	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000,
 };
 
-/* A periodic condition is a timer that raises it and sets itself while anybody waits. */
+/* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
 struct period {
 	struct pe *pe;
 	int condition;
@@ -138,7 +138,7 @@ static void period_over(void *arg)
 	hooks_raise(p.pe, p.condition);
 }
 
-/* The periods that are still set are ours; what a user's timer points to is the user's. */
+/* The argument of a period that is still set is ours to free; that of a user's timer is the user's. */
 void timers_fini(struct pe *pe)
 {
 	for (size_t i = 0; i < pe->n_timers; i++)
