@@ -229,7 +229,7 @@ static void parse(struct machine *b, int argc, char **argv)
 	stream_options_end(&b->opt);
 }
 
-/* Every PE finds out, the first one says it. */
+/* Every PE finds out, and the first one prints it. */
 static bool usable(struct pe *pe)
 {
 	const char *unknown = machine_of(pe)->unknown;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads: what Cth threads cost, beside ucontext, which libc offers for the same purpose.
+ * threads: what Cth threads cost, beside ucontext, libc's way to switch stacks.
  *
  *	threads		switch-cth, switch-ucontext: there and back, ns
  *			thread: made, run, ended and its stack given back, ns
  *			yield: through the queue, with another thread that does the same, ns
- *			stack: resident bytes per suspended thread that has called printf's kin once
+ *			stack: resident bytes per suspended thread that has called snprintf once
+ *			crowd, kept: ns per thread when n are made before one ends, and the
+ *			bytes that they leave behind
  *
  * One PE, pinned; medians of 9 runs.
  */

@@ -61,7 +61,8 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h'],
     'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
-    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'pingack.h', 'keys.h'],
+    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
+    'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
@@ -122,10 +123,9 @@ def sources(folders, endings=('.c', '.h')):
 
 
 def include_path():
-    """Where the Makefile lets the compiler look for "x.h"."""
-    with open('Makefile') as f:
-        line = re.search(r'^INC\s*:?=(.*)$', f.read(), re.M)
-    return re.findall(r'-I\s*(\S+)', line[1]) + ['bench', 'tests', 'ci-compiler']
+    """Where the Makefile lets the compiler look for "x.h": all folders of the runtime, and these."""
+    runtime = {os.path.dirname(header) for header in sources(['runtime'], ('.h',))}
+    return sorted(runtime) + ['bench', 'bench/mpi', 'tests', 'ci-compiler']
 
 
 def read_includes(file):

@@ -210,7 +210,7 @@ group "build rules: layers"
 t "who includes what, and who calls whom" "$ok" tests/layers.py -b $B --self-test
 [ ! -x tests/docs/check_names.sh ] || t "names in the documents" "$ok" tests/docs/check_names.sh
 t "coming from Charm++" "$ok" env CKCI="$B/bin/ckci" tests/docs/check_charm.sh --self-test
-t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.sh
+t "verdicts of the benchmarks" "$ok" tests/bench/verdicts.py
 
 # With what was just built; sanitizers say no more about it.
 if [ -z "$SAN" ]; then

@@ -12,7 +12,7 @@
  *         are those of the input (number and checksum).
  *
  * Prints the median time from the first sample to the last sorted bucket, first on a line for
- * bench/suite.sh: it is compared with bench/mpi/samplesort_mpi.c, which gathers the keys for each
+ * bench/groups.py: it is compared with bench/mpi/samplesort_mpi.c, which gathers the keys for each
  * destination by hand.
  *
  * Source: S. M. Saunders, "Object-Oriented Abstractions for Communication in Parallel Programs"

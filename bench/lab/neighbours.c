@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * neighbours: the time of an iteration in which each of 32 chares, a ring laid over the PEs in
- * blocks, sends a message to its k nearest chares and waits for theirs. Most of them live on the
+ * neighbours: the time of an iteration in which each of 32 chares sends a message to its k nearest
+ * ones and waits for theirs. They form a ring that is laid over the PEs in blocks. Most of them live on the
  * same PE, as in a stencil. It is Charm++'s kNeighbor.
  *
- *	ckrun -n 2 build/bench/neighbours              between two nodes (processes)
- *	ckrun -n 2 --ppn 2 build/bench/neighbours      between two PEs of one node (threads)
+ *	ckrun -n 2 build/bench/lab/neighbours              between two nodes (processes)
+ *	ckrun -n 2 --ppn 2 build/bench/lab/neighbours      between two PEs of one node (threads)
  *
  * Options: bench.h's, --chares n (more than 16; default 32), and --smoke.
  * Prints `neighbours-kK-PLACE bytes microseconds us` for K = 2, 4, 8, 16 and PLACE = nodes or
  * threads: medians of the time of one iteration of all.
- * bench/mpi/neighbours_mpi.c does the same with MPI.
+ * neighbours_mpi.c does the same with MPI.
  *
  * Every message is written afresh by its sender and read by its receiver. No barrier stands
  * between iterations: a chare may be one ahead of its neighbours, not two.

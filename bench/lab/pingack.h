@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/pingack.c and bench/mpi/pingack_mpi.c share: sizes, and how many messages a flood
- * has. */
+/* What pingack.c and pingack_mpi.c share: sizes, and how many messages a flood has. */
 #ifndef CHARD_BENCH_PINGACK_H
 #define CHARD_BENCH_PINGACK_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * singles: what a singleton chare costs when there are a million of them, and how the seed balancer
- * spreads a tree whose branches differ.
+ * singles: what a singleton chare costs when there are a million of them, and how evenly the seed
+ * balancer spreads a tree whose branches differ.
  *
- *	build/bench/singles                                one PE: the costs
- *	CK_SEED=neighbor ckrun -n 4 build/bench/singles    the tree on four
+ *	build/bench/lab/singles                                one PE: the costs
+ *	CK_SEED=neighbor ckrun -n 4 build/bench/lab/singles    the tree on four
  *
  * Options: --chares n (default 1000000), --tree n (31), --work us (2) per chare of the tree,
  * --smoke. Prints `name number value unit`:
@@ -129,8 +129,8 @@ static double per_chare(const Main *self)
 	return (bench_now_us() - self->t0) * 1e3 / self->chares;
 }
 
-/* All twice: the first time brings the memory of a million messages. A call for memory's sake comes
- * before the second creation, which takes the memory of the chares anew. */
+/* Everything runs twice: the first time allocates the memory of a million messages, so the second is
+ * timed. What a chare takes in memory is measured at the first creation. */
 void Main_on_next(Main *self)
 {
 	int n = self->chares;

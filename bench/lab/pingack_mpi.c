@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench/pingack.c through MPI: rank 0 sends a flood to all others in turn, they acknowledge the
+ * pingack.c through MPI: rank 0 sends a flood to all others in turn, they acknowledge the
  * flood, or each message of it.
  *
  *	mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 \
- *		build/bench/mpi/pingack_mpi.openmpi
- *	mpiexec.hydra -n 2 build/bench/mpi/pingack_mpi.mpich
+ *		build/bench/lab/pingack_mpi.openmpi
+ *	mpiexec.hydra -n 2 build/bench/lab/pingack_mpi.mpich
  *
  * Options: bench.h's, and --smoke. Prints `name bytes value unit`, medians; "mpich" instead of
  * "openmpi" with that:
@@ -19,7 +19,7 @@
  */
 #include "bench_mpi.h"
 
-#include "../pingack.h"
+#include "pingack.h"
 
 enum kind { ONE_ACK, EACH_ACK, KINDS };
 enum { TAG_DATA = 1, TAG_ACK };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reference of bench/neighbours.c: the same ring of 32 objects, in blocks over the ranks, as
+ * The reference of neighbours.c: the same ring of 32 objects, in blocks over the ranks, as
  * one would write it with MPI. A rank posts all its receives, writes and sends what leaves it,
  * copies what does not from object to object, waits for all, and then reads every message.
  *
  *     mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 \
- *         build/bench/mpi/neighbours_mpi.openmpi
- *     mpiexec.hydra -n 2 build/bench/mpi/neighbours_mpi.mpich
+ *         build/bench/lab/neighbours_mpi.openmpi
+ *     mpiexec.hydra -n 2 build/bench/lab/neighbours_mpi.mpich
  *
  * Options: bench.h's, --objects n (17 to 180; default 32), and --smoke.
  * Prints `neighbours-kK-LIBRARY bytes microseconds us`, medians.
  */
 #include "bench_mpi.h"
 
-#include "../plan.h"
+#include "plan.h"
 
 enum { K_MOST = 16, OBJECTS_MOST = 180 /* tags count pairs of objects; MPI promises 32767 */ };
 static const int KS[] = {2, 4, 8, 16};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pingack: how many messages per second leave one PE for all others, until the last has been
- * handled and the sender knows it. It is Charm++'s ping-ack; of the ancestors' tables it comes
- * next to the overhead and the gap of LogP in the Split-C report (section 6, table 6-1).
+ * handled and the sender knows it. It is Charm++'s ping-ack; among the ancestors' tables the nearest
+ * is LogP's overhead and gap in the Split-C report (section 6, table 6-1).
  *
- *	ckrun -n 2 build/bench/pingack              between two nodes (processes)
- *	ckrun -n 2 --ppn 2 build/bench/pingack      between two PEs of one node (threads)
+ *	ckrun -n 2 build/bench/lab/pingack              between two nodes (processes)
+ *	ckrun -n 2 --ppn 2 build/bench/lab/pingack      between two PEs of one node (threads)
  *
  * More PEs: PE 0 sends to all others in turn. Options: bench.h's, and --smoke.
  * Prints `name bytes value unit`, medians; a name ends with -nodes or -threads:
@@ -16,7 +16,7 @@
  *	pingack-send  ns      what one call takes the sender, which makes them all in a row
  *
  * Every message is written afresh, read on arrival, and must come in order.
- * bench/mpi/pingack_mpi.c does the same with MPI.
+ * pingack_mpi.c does the same with MPI.
  */
 #include <stdlib.h>
 #include <string.h>
