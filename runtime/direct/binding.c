@@ -14,7 +14,7 @@ static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
 
 /* ---- choosing the path ------------------------------------------------------------- */
 
-/** Attach what the paths need: the line for the memory path, and where the word is in it. */
+/** Attach what the paths need of the receiver's memory: its buffer and its line. */
 static void attach_receiver(struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
 {
 	s->recv_mem = cmi_attach(pe->wire, h->receiver, &h->recv_key, h->recv_addr);

@@ -96,10 +96,10 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s)
 	};
 }
 
-void direct_sender_say(struct pe *pe, const struct direct_sender *s, int kind)
+void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind)
 {
 	struct direct_control_msg c = {
-		.kind = (uint32_t)kind,
+		.kind = kind,
 		.path = s->path,
 		.channel = s->channel,
 		.generation = s->channel_generation,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "direct_control.h"
 #include "direct_handle.h"
 #include "direct_line.h"
 #include "direct_rules.h"
@@ -83,10 +84,8 @@ struct direct_sender *direct_sender_new(struct pe *pe);
 /** Run the functions of puts that are locally complete; returns how many. */
 int direct_run_completions(struct pe *pe);
 
-struct direct_control_msg;
-
-/** Ask the receiver for something, or tell it, about the sending end: BOUND or ASK. */
-void direct_sender_say(struct pe *pe, const struct direct_sender *s, int kind);
+/** Send the receiver a control message about this end: BOUND or ASK. */
+void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind);
 
 /** GO has come: the put that was asked for may be written, if it is still under way. */
 void direct_go_arrived(const struct direct_control_msg *c);

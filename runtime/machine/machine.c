@@ -156,7 +156,10 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 		}
 	}
 	rc = exchange_wires(m, fingerprint);
-	return rc ? rc : share_agree(m);
+	if (rc)
+		return rc;
+	share_agree(m);
+	return share_connect(m);
 }
 
 int cmi_fence(struct cmi *m)

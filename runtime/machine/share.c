@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * share.c: see share.h. The message memory of the host as one process sees it:
- *
- *   base + 0 * SEGMENT    segment of the host's first node
- *   base + 1 * SEGMENT    ...of its second
- *
- *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: bump-allocated -> |
- *
- * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that could
- * be left behind. Others open it through /proc/PID/fd/FD.
- *
- * A reference is the node's number on the host (16 bits) and the offset in its segment
- * (48 bits); 0, which is a share_head, is none. References are the names of messages on a stack
- * (msg_stack.h).
- */
+/* share.c: messages through the segments of share_mem.c; see share.h. */
 #include "share.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -30,14 +14,10 @@
 #include "fault.h"
 #include "machine_int.h"
 #include "msg_local.h"
-#include "msg_stack.h"
 #include "ring.h"
-#include "say.h"
+#include "share_int.h"
 
 enum {
-	LINE = 64,
-	PAGE = 4096,
-	OFFSET_BITS = 48,
 	/* Of so many polls that find messages one also takes blocks back. */
 	RETURNS_PERIOD = 16,
 	/* The machine's own handlers, for a put by message and for the offer of a ring. No scheduler
@@ -56,30 +36,12 @@ enum {
 	SETTLE_NS = 4000,
 };
 
-/* Address space per segment: as much as the machine has memory, so that memory ends first. All segments
- * of a host together must fit into the 47 bits of a process. */
-static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
-static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
-
-struct share_head {
-	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
-	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
-};
-
-/** What other processes write for one PE. Words that different senders write lie on different lines. */
-struct share_line {
-	_Alignas(LINE) struct msg_stack inbox;    /* of references */
-	_Alignas(LINE) struct msg_stack returns;  /* our blocks, given back */
-	_Alignas(LINE) atomic_bool sleeping;
-	atomic_int n_rings;                       /* that this PE reads, or soon will */
-};
-
 /** What follows the head of a put by message, before the bytes. */
 struct share_put {
 	struct cmi_put_head put;
 	uint64_t bytes;
 };
-_Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == LINE, "then the bytes");
+_Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == SHARE_LINE, "then the bytes");
 
 /** What follows the head of the offer of a ring. */
 struct share_offer {
@@ -112,303 +74,28 @@ struct share_pe {
 	struct share_out *out[];    /* [n_pes of the job], NULL: nothing sent yet */
 };
 
-struct share {
-	char *base;
-	uint64_t segment;           /* bytes of address space per node */
-	int n_local, me;            /* nodes of this host; this node's number among them */
-	int *number;                /* [n_nodes]: number on the host, -1: not reached */
-	struct share_name name;
-	struct share_name *names;   /* [n_nodes] */
-	size_t lines_at;
-	char *own;                  /* base + me * segment, or the private segment */
-	bool any;                   /* some other node is reached */
-};
+/* ---- start -------------------------------------------------------------------------------- */
 
-/* ---- addresses -------------------------------------------------------------------------- */
-
-static struct share_head *head_of(const struct share *s, int number)
-{
-	return (struct share_head *)(void *)(s->base + (uint64_t)number * s->segment);
-}
-
-static struct share_line *line_of(const struct share *s, int number, int local)
-{
-	char *lines = s->base + (uint64_t)number * s->segment + s->lines_at;
-
-	return (struct share_line *)(void *)lines + local;
-}
-
-static uint64_t ref_of(const struct share *s, const void *p)
-{
-	uint64_t at = (uint64_t)((const char *)p - s->base);
-
-	return at / s->segment << OFFSET_BITS | at % s->segment;
-}
-
-static struct cmi_msg *msg_of_ref(const struct share *s, uint64_t ref)
-{
-	uint64_t offset = ref & (((uint64_t)1 << OFFSET_BITS) - 1);
-
-	return (struct cmi_msg *)(void *)(s->base + (ref >> OFFSET_BITS) * s->segment + offset);
-}
-
-/* ---- open and map ------------------------------------------------------------------------- */
-
-static uint64_t segment_bytes(void)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t bytes = (uint64_t)1 << 30;
-
-	while (bytes < memory && bytes < SEGMENT_MOST)
-		bytes *= 2;
-	return bytes;
-}
-
-/* A sparse file without a name; -1 when the system does not give us one. */
-static int make_file(uint64_t bytes)
-{
-	int fd = memfd_create("chard", MFD_CLOEXEC);
-
-	if (fd >= 0 && ftruncate(fd, (off_t)bytes)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-int share_open(struct cmi *m, bool offer)
-{
-	struct share *s = calloc(1, sizeof *s);
-
-	if (!s)
-		return -ENOMEM;
-	m->share = s;
-	s->segment = segment_bytes();
-	s->name.fd = offer ? make_file(s->segment) : -1;
-	if (s->name.fd >= 0) {
-		s->name.pid = getpid();
-		s->name.bytes = s->segment;
-	}
-	return 0;
-}
-
-const struct share_name *share_name(const struct share *s)
-{
-	return &s->name;
-}
-
-/* Number the nodes of this host that offer a segment of our size, and this node in any case. */
-static int number_nodes(struct cmi *m)
-{
-	struct share *s = m->share;
-	const struct cmi_job *j = &m->job;
-
-	s->number = calloc((size_t)j->n_nodes, sizeof *s->number);
-	if (!s->number)
-		return -ENOMEM;
-	for (int node = 0; node < j->n_nodes; node++) {
-		const struct share_name *n = &s->names[node];
-		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
-			     n->bytes == s->segment;
-
-		s->number[node] = there || node == j->node ? s->n_local++ : -1;
-	}
-	s->me = s->number[j->node];
-	return 0;
-}
-
-/* Reserve room for all segments, and map ours in its place. */
-static int map_own(struct cmi *m)
-{
-	struct share *s = m->share;
-	int flags = s->name.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	size_t all;
-
-	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
-		return -E2BIG;
-	all = (size_t)((uint64_t)s->n_local * s->segment);
-	s->base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->base == MAP_FAILED)
-		return -errno;
-	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
-		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
-	return s->own == MAP_FAILED ? -errno : 0;
-}
-
-/* Where address space is short (a limit, valgrind): a small private segment, and the network for all. */
-static int map_alone(struct cmi *m)
-{
-	struct share *s = m->share;
-
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
-	if (s->name.fd >= 0)
-		close(s->name.fd);
-	s->name = (struct share_name){ .fd = -1 };
-	for (int node = 0; node < m->job.n_nodes; node++)
-		s->number[node] = node == m->job.node ? 0 : -1;
-	s->n_local = 1;
-	s->me = 0;
-	s->segment = SEGMENT_LEAST;
-	return map_own(m);
-}
-
-/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair uses
- * the network. */
-static bool map_other(struct share *s, int number, const struct share_name *n)
-{
-	char path[64];
-	void *p;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	p = mmap(s->base + (uint64_t)number * s->segment, s->segment, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
-	close(fd);
-	return p != MAP_FAILED;
-}
-
-int share_map(struct cmi *m, const struct share_name *names)
-{
-	struct share *s = m->share;
-	const struct cmi_job *j = &m->job;
-	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
-	int rc;
-
-	s->names = calloc((size_t)j->n_nodes, sizeof *s->names);
-	if (!s->names)
-		return -ENOMEM;
-	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
-	rc = number_nodes(m);
-	if (!rc && map_own(m))
-		rc = map_alone(m);
-	if (rc) {
-		machine_say("node %d has no address space for its messages: %s", j->node,
-			    strerror(-rc));
-		return rc;
-	}
-	/* The same on all nodes of the host, because n_local is. */
-	head = sizeof(struct share_head) + (size_t)s->n_local;
-	s->lines_at = (head + LINE - 1) / LINE * LINE;
-	atomic_store_explicit(&head_of(s, s->me)->used, (s->lines_at + lines + PAGE) / PAGE * PAGE,
-			      memory_order_relaxed);
-	for (int node = 0; s->name.pid && node < j->n_nodes; node++)
-		if (node != j->node && s->number[node] >= 0 &&
-		    map_other(s, s->number[node], &s->names[node]))
-			/* Relaxed: others read it only after the fence of the second meeting. */
-			atomic_store_explicit(&head_of(s, s->me)->mapped[s->number[node]], 1,
-					      memory_order_relaxed);
-	return 0;
-}
-
-/* Allocate what the PEs of this node keep about others. */
-static int open_pes(struct cmi *m)
+int share_connect(struct cmi *m)
 {
 	struct share *s = m->share;
 	bool all = true;
 
+	if (!s->any)
+		return 0;
 	for (int node = 0; node < m->job.n_nodes; node++)
 		all = all && share_reaches(s, node);
-
 	for (int i = 0; i < m->o.n_pes; i++) {
 		struct share_pe *p =
 			calloc(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *));
 
 		if (!p)
 			return -ENOMEM;
-		p->line = line_of(s, s->me, i);
+		p->line = share_line_of(s, s->me, i);
 		m->wire[i]->share = p;
 		m->wire[i]->all_shared = all;
 	}
 	return 0;
-}
-
-int share_agree(struct cmi *m)
-{
-	struct share *s = m->share;
-
-	for (int node = 0; node < m->job.n_nodes; node++) {
-		int k = s->number[node];
-
-		if (k < 0 || node == m->job.node)
-			continue;
-		if (!head_of(s, s->me)->mapped[k] || !head_of(s, k)->mapped[s->me])
-			s->number[node] = -1;
-		else
-			s->any = true;
-	}
-	if (m->o.verbose && s->any && m->job.node == 0)
-		machine_say("messages between nodes of one host pass through their memory");
-	return s->any ? open_pes(m) : 0;
-}
-
-bool share_reaches(const struct share *s, int node)
-{
-	return s->number[node] >= 0;
-}
-
-/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
- * addresses may become anybody's. */
-#ifdef __SANITIZE_ADDRESS__
-void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
-static void in_bounds_again(const struct share *s)
-{
-	if (s->own && s->own != MAP_FAILED)
-		__asan_unpoison_memory_region(s->own, head_of(s, s->me)->used);
-}
-#else
-static inline void in_bounds_again(const struct share *s) { (void)s; }
-#endif
-
-void share_close(struct cmi *m)
-{
-	struct share *s = m->share;
-
-	if (!s)
-		return;
-	in_bounds_again(s);
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
-	if (s->name.fd >= 0)
-		close(s->name.fd);
-	free(s->number);
-	free(s->names);
-	free(s);
-	m->share = NULL;
-}
-
-void *share_alloc(struct share *s, size_t bytes)
-{
-	size_t align = bytes >= PAGE ? PAGE : LINE;
-	_Atomic uint64_t *used = &head_of(s, s->me)->used;
-	uint64_t at = atomic_load_explicit(used, memory_order_relaxed), start;
-
-	do {
-		start = (at + align - 1) / align * align;
-		if (bytes > s->segment - start)
-			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(used, &at, start + bytes,
-							memory_order_relaxed,
-							memory_order_relaxed));
-	return s->own + start;
-}
-
-/* Only for memory in our own segment, which every node that we reach has mapped. */
-uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
-{
-	uintptr_t at = (uintptr_t)p - (uintptr_t)s->own;
-
-	if (!s->any || !share_reaches(s, node) || at >= s->segment || bytes > s->segment - at)
-		return 0;
-	return ref_of(s, p);
-}
-
-const void *share_ptr(const struct share *s, uint64_t ref)
-{
-	return msg_of_ref(s, ref);
 }
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
@@ -422,7 +109,7 @@ static uint64_t take_refs(struct msg_stack *stack)
 /* For msg_stack_in_order. */
 static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
 {
-	return msg_of_ref(share, ref);
+	return share_msg_of(share, ref);
 }
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
@@ -530,7 +217,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 		machine_die(w->m, "PE %d: no memory to send to PE %d", w->pe, dst_pe);
 	o->node = j->node_of[dst_pe];
 	o->local = dst_pe - j->first_pe[o->node];
-	o->line = line_of(s, s->number[o->node], o->local);
+	o->line = share_line_of(s, s->number[o->node], o->local);
 	return w->share->out[dst_pe] = o;
 }
 
@@ -570,7 +257,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	msg_stack_push(&o->line->inbox, m, ref_of(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, share_ref_of(w->m->share, m));
 }
 
 /* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
@@ -589,7 +276,7 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	offer = (struct share_offer *)(void *)(m + 1);
 	m->handler = RING_HANDLER;
 	m->src_pe = w->pe;
-	offer->ref = ref_of(s, ring);
+	offer->ref = share_ref_of(s, ring);
 	offer->number = (uint64_t)number;
 	send_by_stack(w, o, m);
 	ring_writer_init(&o->ring, ring);
@@ -617,7 +304,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	uint64_t ref;
 
 	m = in_shared_memory(w, m);
-	ref = ref_of(w->m->share, m);
+	ref = share_ref_of(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
 	msg_tell_pushed(m);
@@ -667,9 +354,9 @@ bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, co
 void share_give_back(struct cmi *m, struct cmi_msg *msg)
 {
 	struct share *s = m->share;
-	uint64_t ref = ref_of(s, msg);
+	uint64_t ref = share_ref_of(s, msg);
 
-	msg_stack_push(&line_of(s, (int)(ref >> OFFSET_BITS), msg->home)->returns, msg, ref);
+	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg, ref);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
@@ -688,7 +375,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	struct share_pe *p = w->share;
 
 	ring_reader_init(&p->in[offer->number].ring,
-			 (struct ring *)(void *)msg_of_ref(w->m->share, offer->ref));
+			 (struct ring *)(void *)share_msg_of(w->m->share, offer->ref));
 	p->in[offer->number].src_pe = m->src_pe;
 	if (p->n_in <= (int)offer->number)
 		p->n_in = (int)offer->number + 1;
@@ -717,7 +404,7 @@ static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
 	uint64_t ref;
 
 	memcpy(&ref, slot->body, sizeof ref);
-	m = msg_of_ref(w->m->share, ref);
+	m = share_msg_of(w->m->share, ref);
 	msg_tell_taken(m);
 	arrived(w, m);
 }
@@ -804,7 +491,7 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 static void take_back(struct cmi_pe *w, uint64_t ref)
 {
 	while (ref) {
-		struct cmi_msg *m = msg_of_ref(w->m->share, ref);
+		struct cmi_msg *m = share_msg_of(w->m->share, ref);
 
 		msg_tell_taken(m);
 		ref = msg_stack_link(m);

@@ -26,6 +26,8 @@
 
 struct share;
 
+/* ---- memory: share_mem.c -------------------------------------------------------------------- */
+
 /** What other nodes need to map our segment; it travels in the first meeting. pid 0: there is none. */
 struct share_name {
 	int32_t pid;
@@ -43,7 +45,7 @@ void share_close(struct cmi *m);
 
 /** Main, after the fence that follows share_map. Find out which nodes can be reached: those that have
  * mapped us as we have mapped them. */
-int share_agree(struct cmi *m);
+void share_agree(struct cmi *m);
 /** Any thread, after share_agree. Whether messages to that node go this way. */
 bool share_reaches(const struct share *s, int node);
 
@@ -53,6 +55,11 @@ void *share_alloc(struct share *s, size_t bytes);
 /* Any thread, after share_agree. The contracts of cmi_shared_ref and cmi_shared_ptr: */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
 const void *share_ptr(const struct share *s, uint64_t ref);
+
+/* ---- messages: share.c ---------------------------------------------------------------------- */
+
+/** Main, after share_agree. Allocate what the PEs of this node keep about others. */
+int share_connect(struct cmi *m);
 
 /** PE. The socket through which this PE is woken; -1 when nothing is shared. */
 int share_pe_open(struct cmi *m, int local);
