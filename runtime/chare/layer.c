@@ -27,6 +27,7 @@
 	/* reduce */ X(reduce) X(scan)                          \
 	/* settle */ X(quiesce) X(completion) X(fence)          \
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
+	/* stats */ X(stats)                                    \
 	/* top */ X(readonly)
 
 #define DECLARE(part) extern const struct ck_part part##_part;
