@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * boot.h: what the launcher does for a node: it gives it a rank, lets nodes exchange small blobs
- * before they have a network, and learns how the node ends. boot_init looks at the environment and
- * chooses who stands behind these functions: a launcher that speaks PMI-1 over PMI_FD (ckrun, MPICH's
- * hydra, srun --mpi=pmi2), or nobody, when the process is the whole job. Main thread only, except
- * boot_abort.
+ * before they have a network, and learns how the node ends. boot_init finds the launcher in the
+ * environment: one that speaks PMI-1 over PMI_FD (ckrun, MPICH's hydra, srun --mpi=pmi2), or none, when
+ * the process is the whole job. Main thread only, except boot_abort.
  */
 #ifndef BOOT_H
 #define BOOT_H
