@@ -70,7 +70,7 @@ static void to_use(struct pe *pe, const CkGenReadonly *r, void *arg)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void measure(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_measure(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	size_t *bytes = arg;
 
@@ -92,7 +92,7 @@ static char *aligned(const struct payload *p)
 	return p->start + CkGen_align((size_t)(p->at - p->start));
 }
 
-static void pack(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_pack(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	struct payload *to = arg;
 	const void *from = r->message ? *(void **)r->addr : r->addr;
@@ -109,7 +109,7 @@ static void pack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	to->at += r->message ? CkGen_align(n) : n;
 }
 
-static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	struct payload *from = arg;
 	uint64_t n;
@@ -127,7 +127,7 @@ static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 }
 
 /* What a user's message points to is not ours to read. */
-static void hash(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
 
@@ -142,7 +142,7 @@ static void seal(struct node *node)
 	if (!node->check)
 		return;
 	*sealed(node) = CMI_HASH_START; /* not 0, which zeros would leave at 0 */
-	for_each(NULL, ck_node_of(node), hash, sealed(node));
+	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
 void readonly_send(struct pe *pe)
@@ -151,11 +151,11 @@ void readonly_send(struct pe *pe)
 	size_t bytes = 0;
 
 	for_each(pe, ck, to_travel, NULL);
-	for_each(pe, ck, measure, &bytes);
+	for_each(pe, ck, readonly_measure, &bytes);
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_READONLY, H_READONLY), bytes);
 	struct payload to = { payload_of(env), payload_of(env) };
 
-	for_each(pe, ck, pack, &to);
+	for_each(pe, ck, readonly_pack, &to);
 	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
 	bcast_forward(pe, env);
@@ -169,7 +169,7 @@ static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 	struct payload from = { payload_of(env), payload_of(env) };
 
 	if (pe->node->job->node_of[m->src_pe] != pe->node->job->node) {
-		for_each(pe, ck_node_of(pe->node), unpack, &from);
+		for_each(pe, ck_node_of(pe->node), readonly_unpack, &from);
 		for_each(pe, ck_node_of(pe->node), to_use, NULL);
 		seal(pe->node);
 	}

@@ -139,7 +139,7 @@ static void pe_serve(struct pe *pe)
 	flow_fini(pe);
 }
 
-static int join_job(struct node *node)
+static int node_join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
@@ -156,7 +156,7 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? join_job(node) : 0))
+	if (!stage_ok(node, main_thread ? node_join_job(node) : 0))
 		return;
 	pe_serve(pe);
 	/* After this barrier no PE of the node frees a message: all of our memory has come home. */

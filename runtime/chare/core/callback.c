@@ -212,7 +212,7 @@ static void send_ignore(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
-static void send_exit(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+static void fire_exit(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	(void)cb;
 	csd_msg_free(pe, &env->head);
@@ -242,7 +242,7 @@ static const struct ck_handler handlers[] = { [H_CALL] = { "ck.call", call_arriv
 static const struct ck_callback_kind kinds[] = {
 	{ CB_NONE, send_none, describe_none },
 	{ CB_IGNORE, send_ignore, describe_ignore },
-	{ CB_EXIT, send_exit, describe_exit },
+	{ CB_EXIT, fire_exit, describe_exit },
 	{ CB_FUNCTION, send_function, describe_function },
 };
 

@@ -235,7 +235,7 @@ void coll_resume(struct pe *pe, struct collection *c)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static void let_go(struct pe *pe, struct collection *c)
+static void coll_let_go(struct pe *pe, struct collection *c)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
@@ -251,7 +251,7 @@ void colls_let_go(struct pe *pe)
 	const struct idmap_slot *s;
 
 	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++)
-		let_go(pe, (struct collection *)s->value);
+		coll_let_go(pe, (struct collection *)s->value);
 }
 
 static void coll_free(struct collection *c)

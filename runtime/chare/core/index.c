@@ -13,7 +13,7 @@
 
 /* ---- its numbers ----------------------------------------------------------------------------- */
 
-static void unpack(int nd, CkIndex i, int32_t v[6])
+static void index_unpack(int nd, CkIndex i, int32_t v[6])
 {
 	for (int d = 0; d < nd; d++)
 		v[d] = nd > 3 ? CkIndexShort(i, d) : i.v[d];
@@ -39,7 +39,7 @@ uint64_t index_place_slow(const struct collection *c, CkIndex i)
 	uint64_t place = 0;
 	int32_t v[6];
 
-	unpack(c->dims.nd, i, v);
+	index_unpack(c->dims.nd, i, v);
 	for (int d = 0; d < c->dims.nd; d++) {
 		if ((uint32_t)v[d] >= (uint32_t)c->dims.n[d])
 			return UINT64_MAX;
@@ -84,7 +84,7 @@ void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len)
 	if (!type->index_bytes) {
 		int nd = type->nd ? type->nd : 1;
 
-		unpack(nd, i, v);
+		index_unpack(nd, i, v);
 		list_numbers(nd, v, list, sizeof list);
 	}
 	for (int b = 0; b < type->index_bytes; b++)
@@ -103,7 +103,7 @@ _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *
 
 /* ---- tables ------------------------------------------------------------------------------------ */
 
-static uint64_t hash(CkIndex i)
+static uint64_t index_hash(CkIndex i)
 {
 	uint64_t h = (uint64_t)(uint32_t)i.v[0] << 32 | (uint32_t)i.v[1];
 
@@ -118,7 +118,7 @@ static bool same(CkIndex a, CkIndex b)
 
 void *index_find(const struct idmap *m, CkIndex i)
 {
-	const struct idmap_slot *s = idmap_find(m, hash(i));
+	const struct idmap_slot *s = idmap_find(m, index_hash(i));
 
 	while (s && !same(((const struct indexed *)s->value)->index, i))
 		s = idmap_next(m, s);
@@ -127,12 +127,12 @@ void *index_find(const struct idmap *m, CkIndex i)
 
 void index_add(struct idmap *m, void *indexed)
 {
-	idmap_add(m, hash(((struct indexed *)indexed)->index), (uintptr_t)indexed);
+	idmap_add(m, index_hash(((struct indexed *)indexed)->index), (uintptr_t)indexed);
 }
 
 void index_remove(struct idmap *m, CkIndex i)
 {
-	struct idmap_slot *s = idmap_find(m, hash(i));
+	struct idmap_slot *s = idmap_find(m, index_hash(i));
 
 	while (s && !same(((const struct indexed *)s->value)->index, i))
 		s = idmap_next(m, s);
@@ -151,7 +151,7 @@ static uint64_t index_lattice(const struct collection *c, CkIndex i)
 
 	if (!c->dims.nd)
 		return UINT64_MAX;
-	unpack(c->dims.nd, i, v);
+	index_unpack(c->dims.nd, i, v);
 	for (int d = 0; d < c->dims.nd; d++) {
 		int64_t at = (int64_t)v[d] - c->start[d];
 
@@ -177,5 +177,5 @@ int index_home(struct pe *pe, const struct collection *c, CkIndex i)
 
 	if (at != UINT64_MAX)
 		return coll_block_home(c, at);
-	return (int)((hash(i) >> 3) % (uint64_t)pe->node->job->n_pes);
+	return (int)((index_hash(i) >> 3) % (uint64_t)pe->node->job->n_pes);
 }

@@ -49,7 +49,7 @@ static bool *builds(const struct pe *pe) { return ck_state(pe, PART_NODEGROUP); 
 
 /* A bucket is a list that only grows, at its head: walking it needs no lock. Acquire pairs with
  * the release in add. */
-static struct nodegroup *find(struct nodegroups *all, uint64_t id)
+static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 {
 	struct nodegroup *g = atomic_load_explicit(&all->bucket[id % NODEGROUP_BUCKETS],
 						   memory_order_acquire);
@@ -79,14 +79,14 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 static struct nodegroup *get(struct pe *pe, uint64_t id)
 {
 	struct nodegroups *all = nodegroups_of(pe);
-	struct nodegroup *g = find(all, id);
+	struct nodegroup *g = nodegroup_find(all, id);
 
 	if (CSD_LIKELY(g != NULL))
 		return g;
 	if (!id)
 		coll_get_slow(pe, id); /* says why it cannot be */
 	pthread_mutex_lock(&all->lock);
-	g = find(all, id);
+	g = nodegroup_find(all, id);
 	if (!g)
 		g = add(pe, id);
 	pthread_mutex_unlock(&all->lock);
@@ -231,7 +231,7 @@ static void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElemen
 /* ---- to all nodes ----------------------------------------------------------------------------------- */
 
 /* Copies to one PE of each child node: each node is reached once. */
-static void forward(struct pe *pe, struct ck_env *env)
+static void forward_to_nodes(struct pe *pe, struct ck_env *env)
 {
 	int n = csd_tree_n_nodes(pe, env->root);
 
@@ -243,7 +243,7 @@ static void nodegroup_bcast_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 
-	forward(pe, env);
+	forward_to_nodes(pe, env);
 	if (m->flags & CMI_F_SYSTEM)
 		nodegroup_immediate_arrived(pe, m);
 	else
@@ -258,7 +258,7 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_NODE_BCAST);
 	if (!set_immediate(type, env)) {
-		forward(pe, env);
+		forward_to_nodes(pe, env);
 		call_here(pe, env);
 		return;
 	}
@@ -274,7 +274,7 @@ static CkProxy nodegroup_create(struct pe *pe, struct ck_env *env)
 
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CREATE);
-	forward(pe, env);
+	forward_to_nodes(pe, env);
 	csd_send(pe, pe->id, &env->head);
 	return (CkProxy){ id };
 }
@@ -286,7 +286,7 @@ static void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
 	struct nodegroup *g = get(pe, env->coll);
 
 	if (env->root != pe->id)
-		forward(pe, env);
+		forward_to_nodes(pe, env);
 	coll_set_type(&g->coll, type);
 	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
 
@@ -316,7 +316,7 @@ static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
 static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	bool here = e->index.v[0] == pe->node->job->node;
-	struct nodegroup *g = here ? find(nodegroups_of(pe), e->id) : NULL;
+	struct nodegroup *g = here ? nodegroup_find(nodegroups_of(pe), e->id) : NULL;
 	struct ck_obj *obj = g ? grown(pe, g) : NULL;
 
 	return obj && g->coll.type == type ? obj : NULL;

@@ -35,7 +35,7 @@ static CkElement *elements_of(struct section_list *l)
 {
 	return (CkElement *)(segments_of(l) + l->n_segments);
 }
-static const CkGenChare *type_of(struct pe *pe, const struct section_list *l)
+static const CkGenChare *list_type(struct pe *pe, const struct section_list *l)
 {
 	return l->chare < 0 ? NULL : ck_node_of(pe->node)->chares[l->chare];
 }
@@ -336,7 +336,7 @@ static void take_members(struct pe *pe, struct section *s, const CkElement *list
  * too early. */
 static void install(struct pe *pe, struct section *s, struct section_list *l)
 {
-	s->type = type_of(pe, l);
+	s->type = list_type(pe, l);
 	s->n_members = segments_of(l)->n;
 	take_members(pe, s, elements_of(l));
 	send_pieces(pe, s, l);
@@ -353,7 +353,7 @@ static void install(struct pe *pe, struct section *s, struct section_list *l)
 /* The first array whose extents are not known here; NULL: none. A group's always are. */
 static struct collection *unknown_array(struct pe *pe, struct section_list *l)
 {
-	const CkGenChare *type = type_of(pe, l);
+	const CkGenChare *type = list_type(pe, l);
 
 	for (uint32_t i = 0; i < l->n_members; i++) {
 		struct collection *c = coll_get(pe, elements_of(l)[i].id);
@@ -378,7 +378,7 @@ static void start(struct pe *pe, struct section *s, struct ck_env *env)
 		return;
 	}
 	const CkGenChare *type = l->chare < 0 ? coll_get(pe, elements_of(l)->id)->type
-					      : type_of(pe, l);
+					      : list_type(pe, l);
 	struct ck_env *list = make_list(pe, type, elements_of(l), l->n_members);
 
 	csd_msg_free(pe, &env->head);
@@ -399,7 +399,7 @@ static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)
 }
 
 /* mixed: 0 or SECTION_MIXED. */
-static CkSection make(struct pe *pe, struct ck_env *env, uint32_t mixed)
+static CkSection section_make(struct pe *pe, struct ck_env *env, uint32_t mixed)
 {
 	struct section *s = section_get(pe, (uint64_t)(uint32_t)pe->id << 32 | mixed |
 					    ++sections_of(pe)->n_made);
@@ -417,7 +417,7 @@ CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list,
 
 	for (size_t i = 0; i < n; i++)
 		to[i] = (CkElement){ p.id, list[i], 0 };
-	return make(pe, env, 0);
+	return section_make(pe, env, 0);
 }
 
 CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n)
@@ -426,7 +426,7 @@ CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t
 	struct ck_env *env = new_list(pe, chare, n);
 
 	memcpy(elements_of(payload_of(env)), list, n * sizeof *list);
-	return make(pe, env, SECTION_MIXED);
+	return section_make(pe, env, SECTION_MIXED);
 }
 
 static size_t range_count(CkRange r)
@@ -448,12 +448,12 @@ CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z)
 		to[i] = (CkElement){ p.id, { { x.lo + (int)(i / nz / ny) * x.step,
 					       y.lo + (int)(i / nz % ny) * y.step,
 					       z.lo + (int)(i % nz) * z.step } }, 0 };
-	return make(pe, env, 0);
+	return section_make(pe, env, 0);
 }
 
 /* ---- multicast ------------------------------------------------------------------------------ */
 
-static void forward(struct pe *pe, struct section *s, struct ck_env *env)
+static void section_forward(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	for (int i = 0; i < s->n_children; i++)
 		csd_send(pe, s->children[i], csd_msg_copy(pe, &env->head));
@@ -485,7 +485,7 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 
 /* Array after array: what the first one's handlers destroy of the second is gone by then. Each but
  * the last gets a copy, because a message may become its receiver's. */
-static void deliver(struct pe *pe, struct section *s, struct ck_env *env)
+static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
 	for (uint32_t i = 0; i + 1 < s->n_arrays; i++)
@@ -507,7 +507,7 @@ static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
 		msg_fifo_push(&s->waiting, &env->head);
 		return;
 	}
-	forward(pe, s, env);
+	section_forward(pe, s, env);
 	if (s->n_members) {
 		csd_send(pe, pe->id, &env->head);
 		return;
@@ -540,13 +540,13 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	if (!passed_on)
-		forward(pe, s, env);
+		section_forward(pe, s, env);
 	for (uint32_t i = 0; i < s->n_arrays; i++)
 		if (CSD_UNLIKELY(!s->arrays[i].coll->constructed)) {
 			coll_wait(s->arrays[i].coll, m);
 			return;
 		}
-	deliver(pe, s, env);
+	section_deliver(pe, s, env);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -587,7 +587,7 @@ void CkSectionDestroy(CkSection section)
 /* ---- what else arrives ---------------------------------------------------------------------- */
 
 /* A PE where an element contributed to a section that is not known there. */
-static void answer(struct pe *pe, const struct section *s, const struct ck_env *env)
+static void section_answer(struct pe *pe, const struct section *s, const struct ck_env *env)
 {
 	for (int i = 0; i < s->n_pes; i++)
 		if (s->pes[i] == env->head.src_pe)
@@ -597,7 +597,7 @@ static void answer(struct pe *pe, const struct section *s, const struct ck_env *
 		  env->index.v[2], section_no(s->id), pe->id, s->type->name);
 }
 
-static void handle(struct pe *pe, struct section *s, struct ck_env *env)
+static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	switch ((enum section_kind)env->section.kind) {
 	case SECTION_START:
@@ -614,7 +614,7 @@ static void handle(struct pe *pe, struct section *s, struct ck_env *env)
 		section_part_came(pe, s, env);
 		return; /* kept */
 	case SECTION_ASK:
-		answer(pe, s, env);
+		section_answer(pe, s, env);
 		break;
 	case SECTION_DESTROY:
 		destroy(pe, s, env->section.number);
@@ -633,7 +633,7 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->section.kind != SECTION_PART)))
 		section_gone(pe, env->coll);
 	if (section_known(s) || makes_it) {
-		handle(pe, s, env);
+		section_handle(pe, s, env);
 		return;
 	}
 	if (env->section.kind == SECTION_CONTRIBUTE)

@@ -27,7 +27,7 @@ static void close_one(struct pe *pe, struct section *s, struct reduction *r)
 
 /* ---- up the tree ---------------------------------------------------------------------------- */
 
-static void pass_up(struct pe *pe, struct section *s, struct reduction *r)
+static void section_pass_up(struct pe *pe, struct section *s, struct reduction *r)
 {
 	struct ck_env *env = r->acc;
 
@@ -39,7 +39,7 @@ static void pass_up(struct pe *pe, struct section *s, struct reduction *r)
 }
 
 /* The order of the callbacks is that of the reductions, whichever was complete first. */
-static void fire(struct pe *pe, struct section *s)
+static void section_fire(struct pe *pe, struct section *s)
 {
 	struct reduction *r;
 
@@ -60,15 +60,15 @@ static void advance(struct pe *pe, struct section *s, struct reduction *r)
 		return;
 	reduction_absorb_kept(pe, r);
 	if (s->parent >= 0) {
-		pass_up(pe, s, r);
+		section_pass_up(pe, s, r);
 		return;
 	}
 	reduction_finish(pe, r, s->type);
 	r->done = true;
-	fire(pe, s);
+	section_fire(pe, s);
 }
 
-_Noreturn static void disagree(struct pe *pe, const struct section *s, const struct reduction *r,
+_Noreturn static void section_disagree(struct pe *pe, const struct section *s, const struct reduction *r,
 			       CkReduction op, uint64_t count, const CkCallback *cb)
 {
 	char was[96], is[96];
@@ -81,7 +81,7 @@ _Noreturn static void disagree(struct pe *pe, const struct section *s, const str
 }
 
 /* Find or open reduction `no`; all must mean the same by it. */
-static struct reduction *join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
+static struct reduction *section_join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
 			      uint64_t count, const CkCallback *cb)
 {
 	struct reduction **p = reduction_place(&s->reductions, no), *r = *p;
@@ -93,7 +93,7 @@ static struct reduction *join(struct pe *pe, struct section *s, uint32_t no, CkR
 			reduction_make_acc(pe, r);
 	}
 	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
-		disagree(pe, s, r, op, count, cb);
+		section_disagree(pe, s, r, op, count, cb);
 	return r;
 }
 
@@ -115,7 +115,7 @@ void section_part_came(struct pe *pe, struct section *s, struct ck_env *env)
 
 	if (!how || child < 0)
 		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
-	struct reduction *r = join(pe, s, env->part.no, (CkReduction)env->part.op,
+	struct reduction *r = section_join(pe, s, env->part.no, (CkReduction)env->part.op,
 				   how->merge ? 0 : head->count, callback_at(env));
 
 	reduction_take_child(pe, r, env, child);
@@ -124,7 +124,7 @@ void section_part_came(struct pe *pe, struct section *s, struct ck_env *env)
 
 /* ---- contributions -------------------------------------------------------------------------- */
 
-static int compare(const void *key, const void *member)
+static int compare_member(const void *key, const void *member)
 {
 	const CkIndex *a = key, *b = &((const struct section_member *)member)->index;
 
@@ -160,8 +160,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	const struct section_array *a = array < s->n_arrays ? &s->arrays[array] : &none;
 	struct section_member *m = &s->members[s->next];
 
-	if (s->next - a->first >= a->n || compare(&index, m))
-		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, compare);
+	if (s->next - a->first >= a->n || compare_member(&index, m))
+		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, compare_member);
 	if (!m)
 		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
 			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,
@@ -170,7 +170,7 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	return m;
 }
 
-static void contribute_message(struct pe *pe, struct section *s, int on, uint32_t array,
+static void section_contribute_message(struct pe *pe, struct section *s, int on, uint32_t array,
 			       struct section_member *m, const struct reducer *how,
 			       const void *data, uint64_t count, CkReduction op,
 			       const CkCallback *cb)
@@ -178,7 +178,7 @@ static void contribute_message(struct pe *pe, struct section *s, int on, uint32_
 	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, on,
 				    s->id ^ (uint64_t)m->n_contributed << 44 };
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
-	struct reduction *r = join(pe, s, m->n_contributed++, op, 0, cb);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, op, 0, cb);
 
 	/* Before those of children, the first array's first. */
 	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
@@ -196,10 +196,10 @@ static void contribute(struct pe *pe, struct section *s, int on, const struct co
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
 	if (how->merge) {
-		contribute_message(pe, s, on, array, m, how, data, count, op, cb);
+		section_contribute_message(pe, s, on, array, m, how, data, count, op, cb);
 		return;
 	}
-	struct reduction *r = join(pe, s, m->n_contributed++, op, count, cb);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, op, count, cb);
 
 	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
 	advance(pe, s, r);

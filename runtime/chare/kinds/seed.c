@@ -74,7 +74,7 @@ static uint64_t load_of(const struct seed *s)
 
 /* ---- telling ------------------------------------------------------------------------------------- */
 
-static void tell(struct pe *pe, struct seed *s)
+static void tell_load(struct pe *pe, struct seed *s)
 {
 	s->told = load_of(s);
 	s->since = 0;
@@ -112,7 +112,7 @@ static void idle(void *arg)
 
 	s->queued = 0;
 	if (s->since || s->told)
-		tell(pe, s);
+		tell_load(pe, s);
 }
 
 static void seed_load_arrived(struct pe *pe, struct cmi_msg *m)
@@ -234,7 +234,7 @@ void seed_started(struct pe *pe, int src_pe)
 	}
 	look(pe, s);
 	if (worth_telling(s))
-		tell(pe, s);
+		tell_load(pe, s);
 }
 
 static const struct ck_handler handlers[] = {

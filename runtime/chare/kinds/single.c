@@ -94,7 +94,7 @@ static void set_bit(struct born *b, uint64_t number, bool on)
 	b->bits[i / 64] = (b->bits[i / 64] & ~(1ull << i % 64)) | (uint64_t)on << i % 64;
 }
 
-static void make_room(struct pe *pe, struct born *b, uint64_t number)
+static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 {
 	struct born wide = { b->upto, NULL, b->n_bits ? b->n_bits : 64 };
 
@@ -115,7 +115,7 @@ static void make_room(struct pe *pe, struct born *b, uint64_t number)
 static void note_born(struct pe *pe, struct born *b, uint64_t number)
 {
 	if (CSD_UNLIKELY(number != b->upto + 1)) {
-		make_room(pe, b, number);
+		born_make_room(pe, b, number);
 		set_bit(b, number, true);
 		return;
 	}
@@ -221,7 +221,7 @@ static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 }
 
 /* What ck_obj points to: for chares it stands for their type. */
-static struct collection *type_of(struct pe *pe, struct single *s, int number)
+static struct collection *coll_of_chares(struct pe *pe, struct single *s, int number)
 {
 	const CkGenChare *type = ck_node_of(pe->node)->chares[number];
 	struct collection *c = s->types[number];
@@ -234,7 +234,7 @@ static struct ck_obj *chare_new(struct pe *pe, struct single *s, int number, uin
 	CkIndex name = { { 0, 0, 0 } };
 
 	memcpy(&name, &id, sizeof id);
-	return obj_new(pe, type_of(pe, s, number), name);
+	return obj_new(pe, coll_of_chares(pe, s, number), name);
 }
 
 static uint64_t id_of(const struct ck_obj *obj)

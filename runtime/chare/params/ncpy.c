@@ -65,7 +65,7 @@ static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 }
 
 /* The caller may have its memory back. */
-static void fire(struct pe *pe, CkGenNcpy *d)
+static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
 	const CkCallback done = d->done;
 
@@ -94,7 +94,7 @@ void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 {
 	for (int i = 0; i < e->n_ncpy; i++)
-		fire(pe, descriptor(env, e, i));
+		fire_done(pe, descriptor(env, e, i));
 }
 
 /* A longer message with what `env` has in front; the wide priority is not taken along. */
@@ -153,7 +153,7 @@ static void copy_in(struct pe *pe, struct ck_env *env, CkGenNcpy *d)
 	if (d->bytes)
 		memcpy((char *)payload_of(env) + d->at, d->ptr, d->bytes);
 	d->ptr = NULL;
-	fire(pe, d);
+	fire_done(pe, d);
 }
 
 struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)

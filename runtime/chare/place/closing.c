@@ -63,7 +63,7 @@ static void send_closing(struct pe *pe, int dst_pe, struct where_msg what)
 	where_send(pe, dst_pe, H_CLOSING, CMI_F_SYSTEM, what);
 }
 
-static void check(struct pe *pe, struct collection *c)
+static void closing_check(struct pe *pe, struct collection *c)
 {
 	struct closing *x = closing_of(pe, c);
 
@@ -77,7 +77,7 @@ void closing_missed(struct pe *pe, struct collection *c)
 	struct closing *x = closing_of(pe, c);
 
 	if (!x->open && !x->asked)
-		check(pe, c);
+		closing_check(pe, c);
 }
 
 static void closing_start_wave(void *arg)
@@ -200,5 +200,5 @@ void CkGen_doneInserting(CkProxy p)
 	struct collection *c = coll_get(pe, p.id);
 
 	closing_count(pe, c, PHASES_DONE);
-	check(pe, c);
+	closing_check(pe, c);
 }

@@ -125,7 +125,7 @@ void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct wh
 }
 
 /* About one element. */
-static void tell(struct pe *pe, int dst_pe, struct where_msg what)
+static void tell_where(struct pe *pe, int dst_pe, struct where_msg what)
 {
 	where_send(pe, dst_pe, H_WHERE, 0, what);
 }
@@ -243,7 +243,7 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 		index_remove(&dyn->here, obj->index);
 		dyn->n_holes++;
 		if (home != pe->id)
-			tell(pe, home, (struct where_msg){ .coll = c->id, .index = obj->index,
+			tell_where(pe, home, (struct where_msg){ .coll = c->id, .index = obj->index,
 			     .kind = WHERE_GONE, .count = { dyn->n_got[obj->ordinal] } });
 	}
 	destroy_later(pe, obj);
@@ -252,7 +252,7 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 
 /* ---- at home ---------------------------------------------------------------------------------- */
 
-static void handle(struct pe *pe, struct cmi_msg *m)
+static void handle_again(struct pe *pe, struct cmi_msg *m)
 {
 	pe->node->handlers[m->handler].fn(pe, m);
 }
@@ -267,7 +267,7 @@ static void resume(struct pe *pe, struct msg_fifo *f)
 	for (; m; m = next) {
 		next = m->next;
 		((struct ck_env *)m)->flags &= (uint8_t)~CK_CALL_BACK;
-		handle(pe, m);
+		handle_again(pe, m);
 	}
 }
 
@@ -294,7 +294,7 @@ static void make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_
 }
 
 /* At home, where no record says that it exists. */
-static void make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env)
+static void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env)
 {
 	struct absent *a;
 
@@ -338,8 +338,8 @@ static void element_missing(struct pe *pe, struct collection *c, CkIndex i, stru
 		wait_for(pe, c, i, &env->head);
 		return;
 	}
-	make(pe, c, i, flags & CKGEN_CREATEHERE && c->sparse ? env->head.src_pe : pe->id, NULL);
-	handle(pe, &env->head);
+	element_make(pe, c, i, flags & CKGEN_CREATEHERE && c->sparse ? env->head.src_pe : pe->id, NULL);
+	handle_again(pe, &env->head);
 }
 
 /* Everything that home passed on has come back, as far as it came too late. */
@@ -471,7 +471,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	if (a && a->pe >= 0 && a->born && !a->asked && !a->back.head) {
 		/* It may have been destroyed, and home does not know yet. */
 		a->asked = true;
-		tell(pe, a->pe, (struct where_msg){ .coll = c->id, .index = i,
+		tell_where(pe, a->pe, (struct where_msg){ .coll = c->id, .index = i,
 		     .kind = WHERE_ASK, .count = { (uint64_t)m->src_pe } });
 	}
 	if (a && (a->pe >= 0 || a->n_came < a->n_back)) {
@@ -483,7 +483,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	int to = env->to_pe;
 
 	env->refnum = 0;
-	make(pe, c, i, to, env);
+	element_make(pe, c, i, to, env);
 }
 
 /* ---- where it lives ---------------------------------------------------------------------------- */
@@ -498,7 +498,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	/* Before the constructor, which may destroy it. */
-	tell(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
+	tell_where(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
 	     .kind = WHERE_BORN });
 	make_here(pe, c, env->index, env);
 }
@@ -537,7 +537,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 		break;
 	case WHERE_ASK:
 		if (coll_local(c, w.index))
-			tell(pe, w.head.src_pe, (struct where_msg){ .coll = c->id, .index = w.index,
+			tell_where(pe, w.head.src_pe, (struct where_msg){ .coll = c->id, .index = w.index,
 			     .kind = WHERE_EXISTS, .count = { w.count[0] } });
 		break;
 	case WHERE_EXISTS:

@@ -161,7 +161,7 @@ static void settle(struct pe *pe, struct collection *c, struct reduction *r)
 }
 
 /* Of a whole collection, which has its routes. */
-static struct reduction *open_one(struct pe *pe, struct collection *c, struct reduction **at,
+static struct reduction *reduction_open_one(struct pe *pe, struct collection *c, struct reduction **at,
 				  uint32_t no, CkReduction op, uint64_t count,
 				  const CkCallback *cb)
 {
@@ -216,7 +216,7 @@ struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t n
 	struct reduction **p = reduction_place(&reductions_of(c)->open, no), *r = *p;
 
 	if (!r || r->no != no) {
-		r = open_one(pe, c, p, no, op, count, cb);
+		r = reduction_open_one(pe, c, p, no, op, count, cb);
 		r->from_pe = from;
 		if ((r->from_element = obj))
 			r->from = obj->index;

@@ -150,7 +150,7 @@ static struct scan *scan_new(struct pe *pe)
 }
 
 /* Room for the elements' values and two more. */
-static void make_room(struct pe *pe, struct scan *s, uint64_t n_local)
+static void scan_make_room(struct pe *pe, struct scan *s, uint64_t n_local)
 {
 	size_t bytes = (n_local + 2) * s->bytes, cbs = n_local * sizeof *s->cbs;
 
@@ -179,7 +179,7 @@ struct terms {
 	int from_pe;
 };
 
-static struct scan *open_one(struct pe *pe, struct collection *c, struct scan **at, uint32_t no,
+static struct scan *scan_open(struct pe *pe, struct collection *c, struct scan **at, uint32_t no,
 			     struct terms t)
 {
 	struct scan *s = scan_new(pe), *next = *at;
@@ -196,12 +196,12 @@ static struct scan *open_one(struct pe *pe, struct collection *c, struct scan **
 	s->n_in = 0;
 	s->n_parts = 0;
 	s->parts = NULL;
-	make_room(pe, s, c->n_local);
+	scan_make_room(pe, s, c->n_local);
 	s->next = next;
 	return *at = s;
 }
 
-_Noreturn static void disagree(struct pe *pe, const struct collection *c, const struct scan *s,
+_Noreturn static void scan_disagree(struct pe *pe, const struct collection *c, const struct scan *s,
 			       struct terms t)
 {
 	csd_abort(pe, "elements of %s disagree in scan %u: %s of %llu x %s on PE %d, and %s of "
@@ -212,7 +212,7 @@ _Noreturn static void disagree(struct pe *pe, const struct collection *c, const 
 }
 
 /* Find or open scan `no`; all must mean the same by it. */
-static struct scan *join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
+static struct scan *scan_join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
 {
 	struct scan **p = &scans_of(pe, c)->open, *s;
 
@@ -221,9 +221,9 @@ static struct scan *join(struct pe *pe, struct collection *c, uint32_t no, struc
 		p = &(*p)->next;
 	s = *p;
 	if (!s || s->no != no)
-		return open_one(pe, c, p, no, t);
+		return scan_open(pe, c, p, no, t);
 	if (CSD_UNLIKELY(s->op != t.op || s->count != t.count || s->exclusive != t.exclusive))
-		disagree(pe, c, s, t);
+		scan_disagree(pe, c, s, t);
 	return s;
 }
 
@@ -241,7 +241,7 @@ static void append(struct scan *s, char *acc, const void *in)
 		reducer_combine(s->how, acc, in, s->count, false);
 }
 
-static void copy(const struct scan *s, char *to, const void *from)
+static void scan_copy(const struct scan *s, char *to, const void *from)
 {
 	if (s->bytes)
 		memcpy(to, from, s->bytes);
@@ -262,7 +262,7 @@ static char *value_of(const struct scan *s, uint64_t ordinal)
 
 /* The results of n elements from `ordinal` on, which follow one another; before: what comes before
  * them, changed; any: there is something. */
-static void deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n, char *before,
+static void scan_deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n, char *before,
 		    bool any)
 {
 	for (uint64_t i = ordinal; i < ordinal + n; i++, any = true) {
@@ -271,13 +271,13 @@ static void deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n,
 		if (s->exclusive && !any)
 			set_identity(s, values_of(env));
 		else if (s->exclusive)
-			copy(s, values_of(env), before);
+			scan_copy(s, values_of(env), before);
 		if (any)
 			append(s, before, value_of(s, i));
 		else
-			copy(s, before, value_of(s, i));
+			scan_copy(s, before, value_of(s, i));
 		if (!s->exclusive)
-			copy(s, values_of(env), before);
+			scan_copy(s, values_of(env), before);
 		callback_send(pe, &s->cbs[i], env);
 	}
 }
@@ -285,7 +285,7 @@ static void deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n,
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
 /* Envelopes have the view `part`; its `entry` says whether the scan is exclusive. */
-static struct ck_env *part_new(struct pe *pe, const struct collection *c, const struct scan *s,
+static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c, const struct scan *s,
 			       int stage, size_t bytes)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_SCAN, H_SCAN), bytes);
@@ -334,15 +334,15 @@ static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int 
 
 	s->stage = (uint8_t)round;
 	if (to < n_with_elements(pe, c)) {
-		struct ck_env *env = part_new(pe, c, s, round, s->bytes);
+		struct ck_env *env = scan_part_new(pe, c, s, round, s->bytes);
 
-		copy(s, payload_of(env), s->known);
+		scan_copy(s, payload_of(env), s->known);
 		csd_send(pe, to, &env->head);
 	}
 	return pe->id - (1 << round);
 }
 
-static void absorb(struct pe *pe, struct scan *s, struct ck_env *env)
+static void scan_absorb(struct pe *pe, struct scan *s, struct ck_env *env)
 {
 	const void *in = payload_of(env);
 
@@ -350,13 +350,13 @@ static void absorb(struct pe *pe, struct scan *s, struct ck_env *env)
 	if (s->any_before)
 		put_in_front(s, s->before, in);
 	else
-		copy(s, s->before, in);
+		scan_copy(s, s->before, in);
 	s->any_before = true;
 	csd_msg_free(pe, &env->head);
 }
 
 /* Go through the rounds as far as parts have come. */
-static void go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
+static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
 {
 	int n = n_with_elements(pe, c);
 	struct ck_env *env;
@@ -367,18 +367,18 @@ static void go_on(struct pe *pe, struct collection *c, struct scan *s, int round
 		env = take_part(s, round);
 		if (!env)
 			return;
-		absorb(pe, s, env);
+		scan_absorb(pe, s, env);
 	}
-	deliver(pe, s, 0, c->n_local, s->before, s->any_before);
+	scan_deliver(pe, s, 0, c->n_local, s->before, s->any_before);
 	scan_close(pe, c, s);
 }
 
 static void start_block(struct pe *pe, struct collection *c, struct scan *s)
 {
-	copy(s, s->known, value_of(s, 0));
+	scan_copy(s, s->known, value_of(s, 0));
 	for (uint64_t i = 1; i < c->n_local; i++)
 		append(s, s->known, value_of(s, i));
-	go_on(pe, c, s, 0);
+	scan_go_on(pe, c, s, 0);
 }
 
 static void block_part(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
@@ -387,7 +387,7 @@ static void block_part(struct pe *pe, struct collection *c, struct scan *s, stru
 
 	keep_part(s, env);
 	if (s->stage == stage)
-		go_on(pe, c, s, stage);
+		scan_go_on(pe, c, s, stage);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------------------- */
@@ -435,7 +435,7 @@ static uint64_t count_runs(const struct collection *c)
 static void send_up(struct pe *pe, struct collection *c, struct scan *s)
 {
 	uint64_t n = count_runs(c), end, k = 0;
-	struct ck_env *env = part_new(pe, c, s, SCAN_UP, runs_head(n) + n * s->bytes);
+	struct ck_env *env = scan_part_new(pe, c, s, SCAN_UP, runs_head(n) + n * s->bytes);
 
 	*(uint64_t *)payload_of(env) = n;
 	for (uint64_t i = 0; i < c->n_local; i = end, k++) {
@@ -443,7 +443,7 @@ static void send_up(struct pe *pe, struct collection *c, struct scan *s)
 
 		end = run_end(c, i);
 		run_places(env)[k] = place_of(c, i);
-		copy(s, sum, value_of(s, i));
+		scan_copy(s, sum, value_of(s, i));
 		for (uint64_t j = i + 1; j < end; j++)
 			append(s, sum, value_of(s, j));
 	}
@@ -485,7 +485,7 @@ static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
 }
 
 /* PE 0 has all: each sum is replaced by what comes before it, and its message goes back. */
-static void answer(struct pe *pe, struct scan *s)
+static void scan_answer(struct pe *pe, struct scan *s)
 {
 	uint64_t n;
 	struct run *runs = list_runs(pe, s, &n);
@@ -494,13 +494,13 @@ static void answer(struct pe *pe, struct scan *s)
 	if (!sum || !before)
 		csd_abort(pe, "no memory for a scan of %zu bytes", s->bytes);
 	for (uint64_t i = 0; i < n; i++) {
-		copy(s, sum, runs[i].sum);
+		scan_copy(s, sum, runs[i].sum);
 		if (i)
-			copy(s, runs[i].sum, before);
+			scan_copy(s, runs[i].sum, before);
 		if (i)
 			append(s, before, sum);
 		else
-			copy(s, before, sum);
+			scan_copy(s, before, sum);
 	}
 	free(before);
 	free(sum);
@@ -540,7 +540,7 @@ static void sums_came(struct pe *pe, struct collection *c, struct scan *s, struc
 		all->n_givers = count_givers(pe, c);
 	if (++s->n_parts < all->n_givers)
 		return;
-	answer(pe, s);
+	scan_answer(pe, s);
 	if (!c->n_local)
 		scan_close(pe, c, s);
 }
@@ -551,7 +551,7 @@ static void befores_came(struct pe *pe, struct collection *c, struct scan *s, st
 
 	for (uint64_t i = 0; i < c->n_local && k < n_runs(env); i = end, k++) {
 		end = run_end(c, i);
-		deliver(pe, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
+		scan_deliver(pe, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
 	}
 	csd_msg_free(pe, &env->head);
 	scan_close(pe, c, s);
@@ -617,10 +617,10 @@ static void scan_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_abort(pe, "message from PE %d belongs to no scan here", m->src_pe);
 	if (c->dynamic)
 		elements_change(pe, c);
-	part_came(pe, c, join(pe, c, env->part.no, t), env);
+	part_came(pe, c, scan_join(pe, c, env->part.no, t), env);
 }
 
-static void check(struct pe *pe, const struct collection *c, const struct reducer *how,
+static void scan_check(struct pe *pe, const struct collection *c, const struct reducer *how,
 		  CkReduction op)
 {
 	if (!how)
@@ -642,11 +642,11 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 			   pe->id };
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
 
-	check(pe, c, how, op);
+	scan_check(pe, c, how, op);
 	result_check(pe, &cb, how, t.count, c->type);
-	struct scan *s = join(pe, c, scans_of(pe, c)->n_scanned[obj->ordinal]++, t);
+	struct scan *s = scan_join(pe, c, scans_of(pe, c)->n_scanned[obj->ordinal]++, t);
 
-	copy(s, value_of(s, obj->ordinal), data);
+	scan_copy(s, value_of(s, obj->ordinal), data);
 	s->cbs[obj->ordinal] = cb;
 	if (++s->n_in < c->n_local)
 		return;

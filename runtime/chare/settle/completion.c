@@ -211,7 +211,7 @@ static void root_changed(struct root *r)
 	ask_later(r);
 }
 
-static void fire(struct root *r, const CkCallback *cb)
+static void fire_callback(struct root *r, const CkCallback *cb)
 {
 	callback_fire(r->pe, cb, CK_NOTYPE, NULL, 0, 0);
 }
@@ -239,11 +239,11 @@ static void completion_wave_over(struct root *r, const struct sums *s, bool chan
 	check_sums(r, s);
 	if (all && !r->said_produced) {
 		r->said_produced = true;
-		fire(r, &r->all_produced);
+		fire_callback(r, &r->all_produced);
 	}
 	if (r->have_before && s->produced == r->before.consumed) {
 		r->running = false;
-		fire(r, &r->finished);
+		fire_callback(r, &r->finished);
 		return;
 	}
 	r->have_before = all;
@@ -342,7 +342,7 @@ static void completion_begin(struct pe *pe, struct completion *c, const struct c
 	r->all_produced = s->all_produced;
 	r->finished = s->finished;
 	c->prio = s->m.prio;
-	fire(r, &s->started);
+	fire_callback(r, &s->started);
 	ask_all(r);
 }
 

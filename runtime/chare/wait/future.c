@@ -83,7 +83,7 @@ static void suspend(struct future *s, struct waiter *me)
 /* ---- values ------------------------------------------------------------------------------------------- */
 
 /* A message that came packed is unpacked for the first who knows its type: nobody has it yet. */
-static void unpack(struct pe *pe, struct future *s, const CkGenMessage *type)
+static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
 	if (type && (s->value->flags & CK_ENV_PACKED))
 		s->value = message_unpack(pe, type, s->value);
@@ -97,7 +97,7 @@ static void value_came(struct pe *pe, struct future *s, struct ck_env *env)
 
 	s->first = NULL;
 	s->value = env;
-	unpack(pe, s, w ? w->type : NULL);
+	unpack_value(pe, s, w ? w->type : NULL);
 	for (struct waiter *i = w; i; i = i->next)
 		i->value = reference(s->value);
 	for (; w; w = next) {
@@ -183,7 +183,7 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, c
 	struct waiter me = { NULL, type, NULL, NULL };
 
 	if (s->value) {
-		unpack(pe, s, type);
+		unpack_value(pe, s, type);
 		return reference(s->value);
 	}
 	if (!CthSelf())
@@ -240,7 +240,7 @@ static void check_open(struct pe *pe, const char *what, CkFuture f)
 		future_of(pe, what, f);
 }
 
-static void send_message(struct pe *pe, CkFuture f, struct ck_env *env, uint64_t what)
+static void send_to_future(struct pe *pe, CkFuture f, struct ck_env *env, uint64_t what)
 {
 	check_open(pe, "CkSendToFuture", f);
 	if (f.type != CK_NOTYPE)
@@ -253,7 +253,7 @@ void CkSendToFuture(CkFuture f, void *msg)
 {
 	struct pe *pe = ck_self();
 
-	send_message(pe, f, give(pe, msg), UNKNOWN_MESSAGE);
+	send_to_future(pe, f, give(pe, msg), UNKNOWN_MESSAGE);
 }
 
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count)
@@ -276,7 +276,7 @@ void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 
 	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node)
 		env = message_pack(pe, type, env);
-	send_message(pe, f, env, type_number(type));
+	send_to_future(pe, f, env, type_number(type));
 }
 
 void *CkGen_waitFuture(CkFuture f, const CkGenMessage *type)
@@ -298,7 +298,7 @@ void *CkGen_waitFuture(CkFuture f, const CkGenMessage *type)
 
 /* ---- as callbacks ------------------------------------------------------------------------------------------ */
 
-static CkCallback callback_of(enum callback_kind kind, CkFuture f)
+static CkCallback callback_of_future(enum callback_kind kind, CkFuture f)
 {
 	CkCallback cb = callback_make(kind);
 
@@ -311,12 +311,12 @@ static CkCallback callback_of(enum callback_kind kind, CkFuture f)
 CkCallback CkCallbackFuture(CkFuture f)
 {
 	check_open(ck_self(), "CkCallbackFuture", f);
-	return callback_of(CB_FUTURE, f);
+	return callback_of_future(CB_FUTURE, f);
 }
 
 CkCallback CkCallbackResumeThread(void)
 {
-	return callback_of(CB_THREAD, CkCreateFuture());
+	return callback_of_future(CB_THREAD, CkCreateFuture());
 }
 
 void *CkCallbackThreadDelay(CkCallback cb)

@@ -55,7 +55,7 @@ static struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 
 /* ---- which calls ----------------------------------------------------------------------------------- */
 
-static bool fits(const struct ck_obj *obj, const CkGenWanted *w, struct ck_env *env)
+static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[w->entry];
 
@@ -79,7 +79,7 @@ static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, CkGenWant
 			     int i)
 {
 	for (struct cmi_msg *m = s->kept[w[i].entry].head; m; m = m->next)
-		if (fits(obj, &w[i], (struct ck_env *)m) &&
+		if (call_fits(obj, &w[i], (struct ck_env *)m) &&
 		    !chosen(w, from, to, (struct ck_env *)m))
 			return (struct ck_env *)m;
 	return NULL;
@@ -119,7 +119,7 @@ static void unlink_call(struct msg_fifo *f, struct ck_env *env)
 }
 
 /* The first alternative that is complete; its calls are no longer kept. -1: none. */
-static int find(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int n)
+static int find_complete(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int n)
 {
 	int to;
 
@@ -163,7 +163,7 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		env = own_copy(pe, env);
 	msg_fifo_push(&s->kept[env->entry], &env->head);
 	for (struct waiter **p = &s->waiters; *p; p = &(*p)->next) {
-		int found = wants(*p, env->entry) ? find(obj, s, (*p)->w, (*p)->n) : -1;
+		int found = wants(*p, env->entry) ? find_complete(obj, s, (*p)->w, (*p)->n) : -1;
 
 		if (found >= 0) {
 			wake(s, p, found);
@@ -235,7 +235,7 @@ int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took)
 	struct waiter me = { .thread = CthSelf(), .w = w, .n = n };
 	int from = 0;
 
-	me.found = find(obj, s, w, n);
+	me.found = find_complete(obj, s, w, n);
 	if (me.found < 0) {
 		*s->tail = &me;
 		s->tail = &me.next;
