@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heat1d: heat spreads round a ring of cells, by messages and by channels.
- *
- *	ckrun -n 2 ./heat1d --cells 100 --steps 1000
- *
- * Shows   the smallest program with channels, beside the same program with messages. In each step
- *         a cell sends its value to both neighbours, waits for theirs and moves towards them.
- * Checks  every cell of both rings, bit for bit, against a serial run.
+ * heat1d: heat spreads round two rings of cells, one by messages and one by channels. In each step a
+ * cell sends its value to both neighbours, waits for theirs and moves towards them. All cells are
+ * checked, bit for bit, against a serial run.
  *
  * The program must guarantee that the receiver of a put is ready. Here a barrier between the steps
  * does: a cell says CkDirect_ready before it contributes to the barrier, and its neighbours put
- * again only after everybody has contributed. The stencil does without a barrier. The channels live
- * until the job ends.
+ * again only after everybody has contributed. The stencil does without a barrier.
  */
 #include "../args.h"
 #include "heat1d.decl.h"
 
 enum { LEFT, RIGHT };
-enum { MESSAGES, CHANNELS, BOTH };
 enum { MAX_CELLS = 10000 };
 
 /* The out-of-band value: a NaN, which no cell ever has. */
@@ -38,10 +32,7 @@ struct Cell {
 	CkDirectHandle from[2], to[2];
 };
 
-static double first_value(long i)
-{
-	return (double)(i * i % 97);
-}
+static double first_value(long i) { return (double)(i * i % 97); }
 
 static double next_value(double left, double x, double right)
 {
@@ -55,7 +46,7 @@ static CProxyElement_Cell neighbour(const Cell *self, int side)
 	return Cell_at(Cell_thisProxy(self), (i + (side == LEFT ? n - 1 : 1)) % n);
 }
 
-/* All cells begin the next step when all have contributed. */
+/* The barrier: all cells begin the next step when all have contributed. */
 static void meet(Cell *self)
 {
 	CkContributeBarrier(self, Cell_cb_step_all(Cell_thisProxy(self)));
@@ -102,15 +93,7 @@ void Cell_on_step(Cell *self)
 	hear(self);
 }
 
-/* The receiver makes a channel and sends its handle to the neighbour that will put, */
-static void make_channel(Cell *self, int side)
-{
-	self->from[side] = CkDirect_createHandle(&self->seen[side], sizeof(double), NO_VALUE,
-						 got_value, self);
-	Cell_bind(neighbour(self, side), side ^ 1, self->from[side]);
-}
-
-/* which binds it to what it sends. One send buffer serves both channels. */
+/* The sender binds the handle to what it sends. One send buffer serves both channels. */
 void Cell_on_bind(Cell *self, int side, CkDirectHandle h)
 {
 	self->to[side] = h;
@@ -126,11 +109,13 @@ void Cell_on_new(Cell *self, int by_channels)
 	self->seen = CkDirect_alloc(2 * sizeof *self->seen);
 	if (!self->seen)
 		CkAbort("heat1d: no memory: use fewer --cells");
-	if (by_channels) {
-		make_channel(self, LEFT);
-		make_channel(self, RIGHT);
-	} else {
+	if (!by_channels)
 		meet(self);
+	/* The receiver makes a channel and sends its handle to the neighbour that will put. */
+	for (int side = LEFT; side <= RIGHT && by_channels; side++) {
+		self->from[side] = CkDirect_createHandle(&self->seen[side], sizeof(double), NO_VALUE,
+							 got_value, self);
+		Cell_bind(neighbour(self, side), side ^ 1, self->from[side]);
 	}
 }
 
@@ -155,27 +140,23 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	const struct arg args[] = {
 		{"cells", &cells, 12, 1, MAX_CELLS, "cells of the ring"},
 		{"steps", &steps, 50, 1, 1000000, "steps in time"},
-		{"mode", &mode, BOTH, MESSAGES, BOTH, "messages|channels|both"},
 	};
 
 	if (!args_read("heat1d", m, args, sizeof args / sizeof *args))
 		return;
 	mainProxy = Main_thisProxy(self);
 	run_serially(self->serial);
-	for (int way = MESSAGES; way <= CHANNELS; way++)
-		if (mode == way || mode == BOTH)
-			Cell_ckNew(CkDims((int)cells), way == CHANNELS);
+	Cell_ckNew(CkDims((int)cells), 0);      /* by messages */
+	Cell_ckNew(CkDims((int)cells), 1);      /* by channels */
 }
 
 void Main_on_result(Main *self, int i, double x)
 {
-	static const char *const ways[] = {"messages", "channels", "messages and channels"};
-
 	self->n_wrong += x != self->serial[i];
-	if (++self->n_results < (mode == BOTH ? 2 : 1) * cells)
+	if (++self->n_results < 2 * cells)
 		return;
-	CkPrintf("heat1d: %ld cells on %d PEs, %ld steps by %s: %s\n", cells, CkNumPes(), steps,
-		 ways[mode], self->n_wrong ? "WRONG" : "checked");
+	CkPrintf("heat1d: %ld cells on %d PEs, %ld steps by messages and channels: %s\n", cells, CkNumPes(),
+		 steps, self->n_wrong ? "WRONG" : "checked");
 	CkExit(self->n_wrong ? 1 : 0);
 }
 

@@ -95,22 +95,36 @@ static void print_bytes(char *out, size_t cap, uint64_t bytes)
 	snprintf(out, cap, "%" PRIu64 "%.*s", bytes, thousands > 0, &" KMG"[thousands]);
 }
 
-/** `plain`: the shift of a number without a letter; `unit`: what the number is. */
+/** `plain`: the shift of a number without a letter. */
+static bool parse_size(const char *text, int plain, uint64_t *bytes_p)
+{
+	const char *end;
+	int64_t n = parse_number(text, &end);
+	int shift = end == text ? -1 : suffix_shift(end, plain);
+
+	if (shift < 0 || n < 0 || (uint64_t)n > UINT64_MAX >> shift)
+		return false;
+	*bytes_p = (uint64_t)n << shift;
+	return true;
+}
+
+bool cmi_env_parse_bytes(const char *text, uint64_t *bytes_p)
+{
+	return parse_size(text, 0, bytes_p);
+}
+
+/** `unit`: what the number is. */
 static uint64_t env_size(const char *name, uint64_t otherwise, uint64_t least, uint64_t most,
 			 int plain, const char *unit)
 {
-	const char *text = cmi_env_text(name), *end;
+	const char *text = cmi_env_text(name);
 	char allowed[128], low[32], high[32];
-	int64_t n;
-	int shift;
+	uint64_t bytes;
 
 	if (!text)
 		return otherwise;
-	n = parse_number(text, &end);
-	shift = end == text ? -1 : suffix_shift(end, plain);
-	if (shift >= 0 && n >= 0 && (uint64_t)n <= UINT64_MAX >> shift &&
-	    (uint64_t)n << shift >= least && (uint64_t)n << shift <= most)
-		return (uint64_t)n << shift;
+	if (parse_size(text, plain, &bytes) && bytes >= least && bytes <= most)
+		return bytes;
 	print_bytes(low, sizeof low, least);
 	print_bytes(high, sizeof high, most);
 	snprintf(allowed, sizeof allowed, "%s from %s to %s (K, M and G are powers of 1024)", unit,

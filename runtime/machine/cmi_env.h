@@ -35,6 +35,9 @@ int cmi_env_word(const char *name, const char *const *words, int n, int otherwis
 /** Any text at all; NULL when the variable is unset or empty. */
 const char *cmi_env_text(const char *name);
 
+/** A part of such a text as a number of bytes, in the form of cmi_env_bytes; false: it is none. */
+bool cmi_env_parse_bytes(const char *text, uint64_t *bytes_p);
+
 /** End the process in the same way over a value that cmi_env_text gave and the caller cannot use.
  * `allowed` completes the sentence "it must be ...". */
 _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *allowed);

@@ -112,18 +112,36 @@ static void set_limits(struct pe *pe, const struct agg_limits *l)
 	agg_of(pe)->bytes = (uint32_t)l->bytes & ~15u; /* runs are padded */
 }
 
+/* "count" or "count,bytes", the bytes perhaps with K or M. */
+static bool read_limits(const char *text, struct agg_limits *l)
+{
+	char *end;
+	uint64_t bytes;
+
+	l->count = strtol(text, &end, 10);
+	if (end == text)
+		return false;
+	if (*end == ',') {
+		if (!cmi_env_parse_bytes(end + 1, &bytes) || bytes > BYTES_MOST)
+			return false;
+		l->bytes = (long)bytes;
+	} else if (*end) {
+		return false;
+	}
+	return limits_fit(l);
+}
+
 static int aggregate_node_start(struct node *node)
 {
-	const char *s = cmi_env_text("CK_AGGREGATE");
+	const char *text = cmi_env_text("CK_AGGREGATE");
 	struct agg_limits *l = ck_node_state(node, PART_AGGREGATE);
-	char allowed[128], more;
+	char allowed[128];
 
 	*l = (struct agg_limits){ COUNT_DEFAULT, BYTES_DEFAULT };
-	if (s && ((sscanf(s, "%ld,%ld%c", &l->count, &l->bytes, &more) != 2 &&
-		   sscanf(s, "%ld%c", &l->count, &more) != 1) || !limits_fit(l))) {
+	if (text && !read_limits(text, l)) {
 		snprintf(allowed, sizeof allowed, "a number of calls from 1 to %d, or that, a comma and "
-			 "a number of bytes from %d to %d", COUNT_MOST, BYTES_LEAST, BYTES_MOST);
-		cmi_env_refuse("CK_AGGREGATE", s, allowed);
+			 "a number of bytes from %d to %dM", COUNT_MOST, BYTES_LEAST, BYTES_MOST >> 20);
+		cmi_env_refuse("CK_AGGREGATE", text, allowed);
 	}
 	return 0;
 }

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stats.c: the room stats/: what the layer counts about a program, printed at the end of each PE
- * under CK_STATS=1.
- *
- * Owns     how many elements of each collection were created and destroyed, per PE.
- * Called   by nobody: it watches (part.h). Without CK_STATS=1 the part is off and costs nothing.
- * Calls    core/.
- */
-#include "../core/core.h"
+/* stats.c: how many elements each collection had. See stats.h. */
+#include "stats.h"
 
 #include <stdio.h>
 
 #include "../../machine/cmi_env.h"
-
-enum { PART_STATS = 24 };
-extern const struct ck_part stats_part;
 
 /** Of a collection on a PE, from its first element on; of singleton chares, of a type. */
 struct stats_coll {
