@@ -219,6 +219,8 @@ class Calls:
         for line in out.splitlines():
             where, symbol, kind = line.split()[:3]
             file = objects[where.rstrip(':')]
+            if '.' in symbol:  # a compiler's own, such as the address sanitizer's __odr_asan.x
+                continue
             if kind in 'Uw':
                 self.wanted_by[file].add(symbol)
             else:

@@ -72,12 +72,16 @@ void reduction_free(struct pe *pe, struct reduction *r)
 
 static void reduce_coll_fini(struct pe *pe, struct collection *c)
 {
-	while (reductions_of(c)->open) {
-		struct reduction *r = reductions_of(c)->open;
+	struct reduce_coll *all = reductions_of(c);
 
-		reductions_of(c)->open = r->next;
+	while (all->open) {
+		struct reduction *r = all->open;
+
+		all->open = r->next;
 		reduction_free(pe, r);
 	}
+	free(all->ahead);
+	free(all->child);
 }
 
 static void reduce_pe_stop(struct pe *pe)
