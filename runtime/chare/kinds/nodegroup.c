@@ -359,7 +359,8 @@ static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 }
 
 /* The first PE of each node has a collection with one element in its own table, which is what
- * reductions know; calls do not go that way, so it has no extents. What other nodes sent before waits in it until the own branch contributes. */
+ * reductions know; calls do not go that way, so it has no extents. What other nodes sent before waits
+ * in it until the own branch contributes. */
 static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = coll_get(pe, obj->coll->id);

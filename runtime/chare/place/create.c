@@ -69,7 +69,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 }
 
 /* Tell the watchers. */
-static void created(struct pe *pe, struct collection *c)
+static void tell_created(struct pe *pe, struct collection *c)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
@@ -85,13 +85,13 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 	uint64_t n;
 
 	objs_create(pe, c);
-	c->constructed = true;
 	n = c->n_slots;
 	c->n_here = c->map || c->sparse ? 0 : n;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
 	if (c->sparse)
 		dynamic_constructed(pe, c);
-	created(pe, c);
+	tell_created(pe, c);
+	c->constructed = true;
 	/* A constructor may destroy its own element. */
 	for (uint64_t i = 0; i < n; i++)
 		if (c->elems[i])

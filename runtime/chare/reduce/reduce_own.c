@@ -34,6 +34,7 @@ static CkReduction reducer_add(const char *what, const struct reducer *r)
 {
 	struct pe *pe = ck_self();
 	struct ck_node *ck = ck_node_of(pe->node);
+	struct reduce_node *own = own_of(ck);
 	uint32_t shape[] = { r->value_bytes, r->merge != NULL, r->streamable };
 
 	if (ck_of(pe))
@@ -41,15 +42,16 @@ static CkReduction reducer_add(const char *what, const struct reducer *r)
 			  r->name);
 	if (own_by_name(ck, r->name) >= 0 || built_in_by_name(ck, r->name) >= 0)
 		csd_abort(NULL, "%s: \"%s\" is registered twice", what, r->name);
-	if (own_of(ck)->n_reducers == CkReduction_most - CkReduction_N)
-		csd_abort(NULL, "%s: more than %d reducers", what, own_of(ck)->n_reducers);
-	own_of(ck)->reducers = realloc(own_of(ck)->reducers, ((size_t)own_of(ck)->n_reducers + 1) * sizeof *own_of(ck)->reducers);
-	if (!own_of(ck)->reducers)
+	if (own->n_reducers == CkReduction_most - CkReduction_N)
+		csd_abort(NULL, "%s: more than %d reducers", what, own->n_reducers);
+	own->reducers = realloc(own->reducers, ((size_t)own->n_reducers + 1) *
+						       sizeof *own->reducers);
+	if (!own->reducers)
 		csd_abort(NULL, "%s: no memory", what);
-	own_of(ck)->reducers[own_of(ck)->n_reducers] = *r;
+	own->reducers[own->n_reducers] = *r;
 	csd_fingerprint(pe->node, r->name, strlen(r->name) + 1);
 	csd_fingerprint(pe->node, shape, sizeof shape);
-	return (CkReduction)(CkReduction_N + own_of(ck)->n_reducers++);
+	return (CkReduction)(CkReduction_N + own->n_reducers++);
 }
 
 CkReduction CkRegisterReducer(const char *name, CkReducerFn fn, bool streamable)
