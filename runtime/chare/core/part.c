@@ -160,9 +160,12 @@ void parts_pe_stop(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
-	for (int i = CK_PARTS; i-- > 0;) {
+	for (int i = CK_PARTS; i-- > 0;)
 		if (ck->parts[i] && ck->parts[i]->pe_stop)
 			ck->parts[i]->pe_stop(pe);
+	for (int i = CK_PARTS; i-- > 0;) {
+		if (ck->parts[i] && ck->parts[i]->pe_free)
+			ck->parts[i]->pe_free(pe);
 		free(ck_of(pe)->state[i]);
 		ck_of(pe)->state[i] = NULL;
 	}

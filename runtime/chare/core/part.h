@@ -131,8 +131,11 @@ struct ck_part {
 	int (*node_start)(struct node *node);
 	/** On each PE's thread before its loop; the parts below have started. */
 	void (*pe_start)(struct pe *pe);
-	/** After the loop, parts above first; elements and collections are still there. */
+	/** After the loop, parts above first: drop what waits. All elements and collections are still
+	 * there. */
 	void (*pe_stop)(struct pe *pe);
+	/** When all parts have stopped: free objects that others may have looked at until now. */
+	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
 	/** A call that no element took where it arrived: the array is sparse, or the element is

@@ -305,7 +305,7 @@ static void drop_name(struct pe *pe, const struct idmap_slot *at)
 	}
 }
 
-static void single_pe_stop(struct pe *pe)
+static void single_pe_free(struct pe *pe)
 {
 	struct single *s = ck_state(pe, PART_SINGLE);
 	const struct idmap_slot *at;
@@ -390,5 +390,5 @@ const struct ck_part single_part = {
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
-	.pe_stop = single_pe_stop,
+	.pe_free = single_pe_free,
 };

@@ -87,7 +87,7 @@ void CkDestroy(void *self)
 	ck_kind(pe, type)->destroy(pe, obj);
 }
 
-static void destroy_pe_stop(struct pe *pe)
+static void destroy_pe_free(struct pe *pe)
 {
 	struct doomed *d = doomed_of(pe);
 
@@ -104,5 +104,5 @@ const struct ck_part destroy_part = {
 	.pe_bytes = sizeof(struct doomed),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
-	.pe_stop = destroy_pe_stop,
+	.pe_free = destroy_pe_free,
 };
