@@ -744,12 +744,14 @@ typedef struct CkRange { int lo, hi, step; } CkRange;
 /** The section of the elements in these ranges, one per dimension. A CProxySection_X holds it:
  * CProxySection_X s = {CkSectionRange1D(proxy.ck, 0, 9, 2)}. Charm++'s CProxySection_X::ckNew. */
 CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z);
+/** The same for arrays of two dimensions. */
 static inline CkSection CkSectionRange2D(CkProxy p, CkRange x, CkRange y)
 {
 	CkRange one = {0, 0, 1};
 
 	return CkSectionRange3D(p, x, y, one);
 }
+/** The same for arrays of one dimension. */
 static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 {
 	CkRange x = {lo, hi, step}, one = {0, 0, 1};
