@@ -72,7 +72,7 @@ void element_arrived(struct pe *pe, struct cmi_msg *m);
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** Deliver a call to the element of this PE whose place the message names. */
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
-/** Deliver a call to all elements of this PE, or to n of them; entries of objs that are gone are NULL. */
+/** Deliver a call to all elements of this PE, or to the n elements of objs; NULL in objs is skipped. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);

@@ -138,7 +138,7 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
 {
 	if (!id)
-		coll_get_slow(pe, id); /* aborts and says why the id cannot be */
+		coll_get_slow(pe, id); /* aborts and says why the id is not valid */
 	env->coll = id;
 	env->place = 0;
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
