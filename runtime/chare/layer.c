@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer.c: the chare layer: the list of its parts, and its place in the life of a node.
+ * layer.c: starts and stops the chare layer on a node, and lists its parts.
  *
  * The list is the plan of the house: rooms bottom up, as core/core.h and the other rooms' headers
  * describe them. A new part is one line here.
  *
- * A PE starts by waiting for the readonly variables, so no entry method ever sees them
- * unset; PE 0 runs the main chares' constructors first and then sends them.
+ * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE first
+ * waits for these variables, so no entry method ever sees them unset.
  */
 #include "chare_layer.h"
 
@@ -17,7 +17,7 @@
 #include "kinds/kinds.h"
 #include "readonly.h"
 
-/* X(part), bottom up: rooms in this order, and the parts of a room. */
+/* X(part): the rooms bottom up, and the parts of each room bottom up. */
 #define PARTS(X)                                                \
 	/* core */ X(callback) X(print)                         \
 	/* params */ X(owner)                                   \
@@ -97,7 +97,7 @@ static void ck_pe_start(struct pe *pe)
 	}
 }
 
-/* Parts may look at elements until they have all stopped. */
+/* Parts may look at elements until all parts have stopped. */
 static void ck_pe_stop(struct pe *pe)
 {
 	print_flush(pe);

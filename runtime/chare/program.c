@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.c: what a program asks about the job it runs in, and how it ends it.
+ * program.c: the functions by which a program asks about its job and ends it.
  */
 #include "call/call.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them; then they
- * are sealed and sent to every node in one message, before any PE there starts to work.
- * On each node the PE that the message reaches first writes them; the node's other PEs get
- * the message from that PE, after the writing.
+ * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them. Then PE 0 seals
+ * them and sends them to every node in one message, before any PE there starts to work. On each node
+ * the PE that the message reaches first writes the variables, and then passes the message to the
+ * node's other PEs.
  *
- * The payload holds them in the order of the tables: of a variable its bytes, of a message
- * (`readonly M *m`) the number of its bytes and those, at a multiple of 16, packed if its type says
- * how. Each node makes a message of its own of them, which lives as long as the job.
+ * The payload holds the variables in the order of the tables. A plain variable is its bytes. A message
+ * (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16, packed if the
+ * program packs that type. Each node makes its own message from these bytes, which lives as long as
+ * the job.
  */
 #include "readonly.h"
 
@@ -17,7 +18,7 @@
 
 enum { H_READONLY };
 
-/* Checked mode: what the variables were when they were sealed. */
+/* Checked mode: a hash of the variables when they were sealed. */
 static uint64_t *sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
 
 typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
@@ -36,7 +37,7 @@ static uint64_t bytes_of(const void *msg)
 	return msg ? env_of((void *)(uintptr_t)msg)->head.size - sizeof(struct ck_env) : 0;
 }
 
-/* Like a call's message, so that the type's functions may free it. */
+/* A message like that of a call, so that the type's functions may free it. */
 static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 {
 	void *msg = payload_of(env_new(pe, 0, n));
@@ -45,7 +46,7 @@ static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 	return msg;
 }
 
-/* PE 0's own, in the form in which it travels. */
+/* Convert PE 0's own message to the form in which it travels. */
 static void to_travel(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	void **msg = r->addr;
@@ -86,7 +87,7 @@ struct payload {
 	char *start, *at;
 };
 
-/* Where the bytes of a message lie. */
+/* Where the bytes of the next message lie. */
 static char *aligned(const struct payload *p)
 {
 	return p->start + CkGen_align((size_t)(p->at - p->start));
@@ -126,7 +127,7 @@ static void readonly_unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	from->at += CkGen_align(n);
 }
 
-/* What a user's message points to is not ours to read. */
+/* The runtime cannot read what a message of the user's points to, so it leaves that out. */
 static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
@@ -141,7 +142,7 @@ static void seal(struct node *node)
 {
 	if (!node->check)
 		return;
-	*sealed(node) = CMI_HASH_START; /* not 0, which zeros would leave at 0 */
+	*sealed(node) = CMI_HASH_START; /* not 0: a hash that starts at 0 stays 0 over zero bytes */
 	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
@@ -183,7 +184,7 @@ void readonly_await(struct pe *pe)
 	csd_wait_for(pe, ck_handler(pe, PART_READONLY, H_READONLY));
 }
 
-/* Checked mode: nobody may have written a sealed variable. */
+/* Checked mode: abort if the program has written a sealed variable. */
 static void readonly_node_stop(struct node *node)
 {
 	uint64_t was = *sealed(node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* readonly.h: readonly variables, as the layer starts and ends them. */
+/* readonly.h: how the layer sends and awaits the readonly variables. */
 #ifndef CK_READONLY_H
 #define CK_READONLY_H
 
@@ -8,9 +8,9 @@
 enum { PART_READONLY = 31 };
 extern const struct ck_part readonly_part;
 
-/** PE 0: the main chares' constructors have run. */
+/** On PE 0, after the main chares' constructors: send the variables to all PEs. */
 void readonly_send(struct pe *pe);
-/** The other PEs: until the variables are here. */
+/** On the other PEs: wait for the variables. */
 void readonly_await(struct pe *pe);
 
 #endif

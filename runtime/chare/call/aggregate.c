@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aggregate.c: calls of [aggregate] entries travel in batches, one under way per destination PE.
- * The stub writes its parameters straight into the batch; where it arrives, the handlers are
- * called with pointers into it. There is no message per call.
+ * aggregate.c: calls of [aggregate] entries travel in batches. Each PE fills one batch per destination
+ * PE. The stub writes its parameters straight into the batch; the receiver calls the handlers with
+ * pointers into it. There is no message per call.
  *
- * A batch is a message of runs, a run the calls of one entry of one collection in a row:
+ * A batch is a message of runs. A run is a row of calls of one entry of one collection:
  *
  *	| struct ck_env | struct run | item | item | ... | pad to 16 | struct run | item | ...
  *
  *	item:	| place, 4 bytes, in a slot of 4, 8 or 16 | payload, padded to the slot |
  *
- * The slot is the payload's alignment, so a call with one int takes 8 bytes: eight cross between
- * two cores in one cache line. (ARMI III-C names this, grouping by method, as future work.) Where
- * the PE has one element only, of a group, say, the place need not be said, and 16 cross: in
- * bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
+ * The slot is as large as the payload's alignment, so a call with one int takes 8 bytes: one cache line
+ * carries eight calls from core to core. (ARMI III-C names this, grouping by method, as future work.)
+ * If the PE has only one element, as with groups, the run leaves out the place, and a line carries 16:
+ * in bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
  *
- * A batch is sent when it has its number of calls or of bytes; when the queue has run empty, or
- * has gone round TURNS_MOST times: a message to ourselves, the mark, tells; when this PE answers
- * quiescence's question (so that what is held back here is never overlooked); and by CkFlush.
+ * The PE sends a batch
+ *   - when it has its number of calls or of bytes;
+ *   - when the queue has run empty, or has gone round TURNS_MOST times. The PE notices this by a
+ *     message to itself, the mark;
+ *   - when it answers quiescence's question, so that quiescence never overlooks calls held back here;
+ *   - on CkFlush.
  */
 #include "call.h"
 
@@ -29,23 +32,24 @@
 #include "../../machine/cmi_env.h"
 
 enum {
-	/* bench/kpings --aggregate: see docs/PERFORMANCE.md. */
+	/* From bench/kpings --aggregate: see docs/PERFORMANCE.md. */
 	COUNT_DEFAULT = 512,
 	BYTES_DEFAULT = 16 * 1024,
 	COUNT_MOST = UINT16_MAX,
 	BYTES_LEAST = 512,
 	BYTES_MOST = 1 << 20,
-	/* A PE that is never idle sends after so many turns of its queue. */
+	/* A PE that is never idle sends its batches after this many turns of its queue. */
 	TURNS_MOST = 8,
-	/* A batch that is less than a quarter full is sent as a copy: 1 call should not occupy
-	 * 16 kB at the receiver, and the block stays in our cache. */
+	/* A batch that is at most a quarter full is sent as a copy: 1 call should not occupy
+	 * 16 kB at the receiver, and the block stays in the sender's cache. */
 	COPY_BELOW = 4,
-	/* How far ahead of the call that is handled the batch is fetched from the sender's cache: a
-	 * call in a stream took 4.2 ns instead of 5.5. */
+	/* Bytes: the receiver prefetches the batch this far ahead of the call that it handles. With it
+	 * a call in a stream took 4.2 ns instead of 5.5. */
 	AHEAD = 256,
 };
 
-/* Flags of entries whose handlers can be called in place, and of those that can travel in a batch. */
+/* The flags that an entry may have if its handler can be called in place, and if its calls can travel
+ * in a batch. */
 enum {
 	PLAIN = CKGEN_AGGREGATE | CKGEN_NOARGS | CKGEN_REDUCTION | CKGEN_NOTRACE,
 	TRAVELS = PLAIN | CKGEN_THREADED | CKGEN_WHEN | CKGEN_PUP | CKGEN_AWAITED,
@@ -55,7 +59,7 @@ struct run {
 	uint64_t coll;
 	uint16_t entry;
 	uint16_t n;
-	uint32_t shape;           /* the low word of CkGen_itemKind; +1: items without a place */
+	uint32_t shape;           /* the low word of CkGen_itemKind; +1 if the items have no place */
 };
 _Static_assert(sizeof(struct run) == 16, "the first item is 16-aligned");
 
@@ -63,21 +67,21 @@ _Static_assert(sizeof(struct run) == 16, "the first item is 16-aligned");
 struct agg_to {
 	CkGenBatch open;          /* the run that a call of the same kind continues */
 	struct run *run;
-	struct ck_env *env;       /* ours; NULL, or empty or begun */
+	struct ck_env *env;       /* the batch, which this PE owns; NULL: none */
 	size_t size;              /* of env */
-	uint32_t left;            /* calls that the batch still takes, when the run was opened */
+	uint32_t left;            /* calls that the batch still took when the run was opened */
 	int pe;
 	bool listed;
-	struct agg_to *next;      /* in the order in which they were begun */
+	struct agg_to *next;      /* in the order in which their batches began */
 };
 
-/** On one PE. */
+/** The batches of one PE. */
 struct aggregator {
-	struct agg_to **to;       /* [n_pes], as they are used */
+	struct agg_to **to;       /* [n_pes]; NULL until the first call for that PE */
 	struct agg_to *list, **tail; /* those that may have something to send */
 	bool marked;              /* the mark is in the queue */
 	uint32_t turns;           /* of the queue, since the last flush */
-	uint32_t count, bytes;
+	uint32_t count, bytes;    /* limits of a batch */
 	const void *item;         /* while now.env is `batch`: what the handler was given */
 	uint32_t item_bytes;
 	struct ck_env batch;      /* stands for the message of a call that came in a batch */
@@ -91,12 +95,12 @@ static inline struct aggregator *agg_of(const struct pe *pe)
 }
 
 static const CkGenBatch nothing;
-#define NOTHING ((CkGenBatch *)(uintptr_t)&nothing) /* nobody writes it: no call is of collection 0 */
+#define NOTHING ((CkGenBatch *)(uintptr_t)&nothing) /* never written: no call is of collection 0 */
 __thread CkGenBatch *CkGen_batch_ = NOTHING;
 
 /* ---- how much ------------------------------------------------------------------------------- */
 
-/* CK_AGGREGATE, for the whole node. */
+/* The limits from CK_AGGREGATE, for the whole node. */
 struct agg_limits {
 	long count, bytes;
 };
@@ -208,7 +212,7 @@ static void begin_batch(struct agg_to *to, uint32_t count)
 	to->left = count;
 }
 
-/* Whether to send the block itself; if not, a copy has been made that is as long as need be. */
+/* The message to send: the block itself, or, if the block is mostly empty, a copy of the used bytes. */
 static struct ck_env *what_to_send(struct pe *pe, struct agg_to *to, size_t size)
 {
 	struct ck_env *env = to->env;
@@ -235,7 +239,7 @@ static void flush_one(struct pe *pe, struct agg_to *to)
 	csd_send(pe, to->pe, &env->head);
 }
 
-/* A listed one may have been sent meanwhile because it was full. */
+/* A listed batch may have been sent meanwhile because it was full. */
 void aggregate_flush(struct pe *pe)
 {
 	struct aggregator *a = agg_of(pe);
@@ -290,7 +294,7 @@ static void list(struct pe *pe, struct agg_to *to)
 		send_mark(pe);
 }
 
-/* Never more than is wanted: with few calls a batch, many batches may be under way. */
+/* Allocate no more than the calls need: with few calls per batch, many batches may be under way. */
 static void new_block(struct pe *pe, struct agg_to *to, uint32_t stride)
 {
 	const struct aggregator *a = agg_of(pe);
@@ -304,19 +308,20 @@ static void new_block(struct pe *pe, struct agg_to *to, uint32_t stride)
 	begin_batch(to, a->count);
 }
 
-/* Elements of a collection with the block map on a PE, from `first` on. */
+/* The number of elements on a PE of a collection with the block map. */
 static uint64_t n_on(const struct collection *c, int on_pe)
 {
 	return c->each + ((uint64_t)on_pe < c->rest);
 }
 
-/* Then the place is `first` on that PE. An item of no bytes would take no room. */
+/* Whether the run can leave out the place, which is then `first` on that PE. An item without bytes
+ * keeps its place, because it would take no room otherwise. */
 static bool needs_no_place(const struct agg_to *to, const struct collection *c, uint64_t kind)
 {
 	return !c->map && n_on(c, to->pe) == 1 && CkGen_itemBytes(kind) > 0;
 }
 
-/* How many items of a new run the block has room for. */
+/* The number of items of a new run that the block has room for. */
 static size_t room(const struct agg_to *to, uint32_t stride)
 {
 	size_t used = (size_t)(to->open.at - (char *)to->env) + sizeof(struct run);
@@ -351,7 +356,7 @@ static void open_run(struct pe *pe, struct agg_to *to, const struct collection *
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* Calls of elements that lie beside each other go on with the run without asking where they are. */
+/* Note which places are on the same PE, so that calls of these continue the run without a search. */
 static void note_neighbours(struct agg_to *to, const struct collection *c, uint64_t place)
 {
 	uint64_t h = (uint64_t)to->pe;
@@ -364,7 +369,7 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 	to->open.n = n_on(c, to->pe);
 }
 
-/* Whether a batch takes an item with so many bytes, up to 15 in front of it and up to 15 behind. */
+/* Whether a batch has room for an item of `bytes` bytes and up to 15 bytes before and after it. */
 static bool fits(const struct pe *pe, uint64_t bytes)
 {
 	return bytes <= agg_of(pe)->bytes - sizeof(struct ck_env) - sizeof(struct run) - 32;
@@ -374,14 +379,15 @@ static bool fits(const struct pe *pe, uint64_t bytes)
 static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_t place,
 			      uint64_t kind, uint64_t bytes)
 {
-	/* Beyond 32 bits, all of them, so that their order does not depend on the place. */
+	/* With more than 32 bits of places no call travels in a batch; so the order of calls does not
+	 * depend on the place. */
 	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 
 	if (to->open.coll != c->id || to->open.kind != kind) {
 		if (CSD_UNLIKELY(!fits(pe, bytes))) {
-			flush_one(pe, to); /* it goes by itself, but not before these */
+			flush_one(pe, to); /* the call goes by itself, after these */
 			return NULL;
 		}
 		open_run(pe, to, c, kind);
@@ -391,8 +397,8 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 	return to;
 }
 
-/* To another PE than the last call, of another entry, or as a message. The stub goes on with what
- * it gets, because there all of `kind` is constant. */
+/* For a call to another PE or of another entry than the last call, or one that cannot join a batch. The
+ * stub itself appends the item, because there all of `kind` is constant. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
 	struct pe *pe = ck_self();
@@ -409,7 +415,7 @@ CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry
 	return CkGen_open(chare, id, x, entry, bytes);
 }
 
-/* The last call has filled its batch, or is none of a batch. */
+/* The last call has filled its batch, or travels by itself. */
 void CkGen_closeAggregate(CkGenOpen call)
 {
 	if (call.away > 0)
@@ -419,8 +425,8 @@ void CkGen_closeAggregate(CkGenOpen call)
 }
 _Static_assert(offsetof(struct agg_to, open) == 0, "CkGen_batch_ points to a struct agg_to");
 
-/* A call that was packed first: of variable size, or of an element in several dimensions. One with
- * options is none of ours. */
+/* A call that the stub has packed already: of variable size, or of an element in several dimensions. A
+ * call with options travels by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o)
 {
@@ -471,7 +477,7 @@ void CkSetAggregation(int count, size_t bytes)
 
 /* ---- arrival -------------------------------------------------------------------------------- */
 
-/* From an item to its payload; 0: its place is the only one here. */
+/* Bytes from an item to its payload; 0: the items have no place. */
 static uint32_t run_lead(const struct run *run)
 {
 	return run->shape & 1 ? 0 : CkGen_itemSlot(run->shape);
@@ -484,7 +490,7 @@ static uint32_t run_stride(const struct run *run)
 	return CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - run_lead(run));
 }
 
-/* As a message of its own: the general way finds out what is special. */
+/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. */
 static void deliver_as_message(struct pe *pe, const CkGenEntry *e, const struct run *run,
 			       int src_pe, uint64_t place, const void *payload)
 {
@@ -524,8 +530,8 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 		deliver_as_message(pe, e, run, src_pe, place, payload);
 }
 
-/* Elements and entries are asked for each time: a handler may do to them what it likes, and
- * n_here and n_entries are 0 where there is more to do than to call (element_arrived). */
+/* The loop reads n_here and n_entries for each item, because a handler may change them. They are 0
+ * where there is more to do than to call the handler (element_arrived). */
 static void deliver_run(struct pe *pe, const struct collection *c, const struct run *run,
 			int src_pe)
 {
@@ -554,7 +560,7 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 	ck_of(pe)->now.obj = NULL;
 }
 
-/* Elements that do not exist yet: the run waits for them as a batch. */
+/* If the elements do not exist yet, the run waits for them as a batch of its own. */
 static void wait_for_elements(struct pe *pe, struct collection *c, const struct run *run,
 			      size_t bytes, int src_pe)
 {

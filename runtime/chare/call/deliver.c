@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deliver.c: from a queue to the user's handler. The message belongs to the runtime and is
- * freed after the handler, unless the handler kept it (CkKeepMsg) or sent it on.
+ * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and frees
+ * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
 #include "call.h"
 
@@ -16,13 +16,13 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 		buf[0] = 0;
 }
 
-/* The message whose handler runs and has not taken it; NULL otherwise. */
+/* The running handler's message; NULL if no handler runs or it has taken its message. */
 static struct ck_env *current(const struct ck_pe *ck)
 {
 	return ck->now.obj ? ck->now.env : NULL;
 }
 
-/* Call the handler on one element. Whether to free env is the caller's business. */
+/* Call the handler on one element. The caller decides whether to free env. */
 static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
 		       struct ck_env *env)
 {
@@ -31,7 +31,7 @@ static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenC
 	ck_of(pe)->now.obj = NULL;
 }
 
-/* Whether a part has taken the call over, because of an attribute of its entry. */
+/* Whether a part has taken over the call because of an attribute of its entry. */
 static bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
 		  bool shared)
 {
@@ -52,7 +52,7 @@ void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 		run(pe, obj, env->entry, checked_call(pe, obj->coll, env), env);
 }
 
-/* The same for an element's own message. */
+/* Call the handler and free the message, which is the element's own. */
 static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 				CkGenCall call, struct ck_env *env)
 {
@@ -74,7 +74,7 @@ static void message_done(struct pe *pe, struct ck_env *env)
 		csd_msg_free(pe, &env->head);
 }
 
-/* Behind a handler with CK_ENV_SPECIAL: what was lent to it ends. */
+/* After the handler of a call with CK_ENV_SPECIAL: take back what was lent to it. */
 static void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 {
 	if (e->flags & CKGEN_NOCOPY)
@@ -117,7 +117,7 @@ _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entr
 		  data_type_name((CkDataType)m->type));
 }
 
-/* A callback's data must be what the entry method declares. */
+/* Abort unless a callback's data are what the entry method declares. */
 static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
 {
 	const CkGenEntry *e = &type->entries[entry];
@@ -225,7 +225,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 	ck_node_of(pe->node)->seek(pe, c, env);
 }
 
-/* What element_arrived cannot do by place alone. */
+/* The calls for which element_arrived needs more than the place. */
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
@@ -237,9 +237,9 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 		deliver_one(pe, c, env);
 }
 
-/* Two comparisons stand for all checks: n_here is 0 while the elements do not exist or have to be
- * looked up, and a `call` with any flag is no number of an entry. What needs more than that
- * (entries with attributes, elements that come and go) makes n_here or n_entries 0. */
+/* Two comparisons replace all checks. n_here is 0 while the elements do not exist or must be looked
+ * up. A `call` with any flag is larger than every entry's number. Whatever else needs care (entries
+ * with attributes, elements that come and go) sets n_here or n_entries to 0. */
 void element_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -252,7 +252,7 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 		element_arrived_slow(pe, c, env);
 }
 
-/* One message for all: it is freed when the last has let go of it. */
+/* All elements share one message; the last holder frees it. */
 static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -260,7 +260,7 @@ static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, stru
 			deliver_to(pe, objs[i], env, true);
 }
 
-/* A message that the handler may change or send on: one copy for each element. */
+/* Each element gets a copy, because its handler may change the message or send it on. */
 static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -285,8 +285,9 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 	env_unref(pe, env);
 }
 
-/* To the only one, a group's mostly; as in element_arrived n_here and n_entries stand for all that may
- * be in the way. Around the handler this takes 99 instructions, by deliver_some 225. */
+/* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
+ * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some takes
+ * 225. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const uint32_t rare = CK_ENV_SPECIAL | CK_ENV_PACKED;
@@ -313,7 +314,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- what a handler may do with its message --------------------------------------------- */
 
-/* Not all that the parameters point to is in the message. */
+/* Abort if the parameters point to memory outside the message. */
 static void check_keep(struct pe *pe)
 {
 	const CkGenChare *type = ck_of(pe)->now.obj->coll->type;
@@ -343,7 +344,7 @@ void *CkKeepMsg(void)
 		check_keep(pe);
 	env->head.mark = OWNER_PROGRAM;
 	if (ck_of(pe)->shared)
-		/* Relaxed: we hold a reference already, so it cannot reach 0 meanwhile. */
+		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
 		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 	ck_of(pe)->now.env = NULL;
 	return payload_of(env);

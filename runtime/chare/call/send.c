@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.c: from a stub to the PE that has to act. The payload a stub fills is the message
- * itself: nothing is copied on the way to a queue of this node.
+ * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the message
+ * itself, so nothing is copied on the way to a queue of this node.
  */
 #include "call.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What makes an entry's calls more than parameters. */
+/* Flags of entries whose calls need more than their parameters. */
 enum { NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
 
-/* Neither the entry nor the caller asks for anything. */
+/* Whether neither the entry nor the caller asks for anything. */
 static inline bool is_plain(const CkGenChare *chare, int entry, const CkEntryOptions *o)
 {
 	return !o && !(chare->entries[entry].flags & NOT_PLAIN);
@@ -48,7 +48,7 @@ _Noreturn static void bad_call(struct pe *pe, const struct collection *c, int en
 	index_bad(pe, c, what, at);
 }
 
-/* A group's shape is known without its creation. */
+/* The shape of a group is known before its creation arrives. */
 static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
 			  struct ck_env *env)
 {
@@ -90,7 +90,7 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 	coll_wait(c, &env->head);
 }
 
-/* Address a call of an element. Returns its PE; -1: it waits here for the creation. */
+/* Address a call of an element. Returns its PE; -1: the call waits here for the creation. */
 static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	env->coll = e->id;
@@ -125,7 +125,7 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 		send_about(pe, type, e, env, ck_handler(pe, PART_CALL, H_ELEMENT));
 }
 
-/* The children's copies leave now, ours goes through the queue like any call. */
+/* The children's copies leave now; this PE's message goes through the queue like any call. */
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 {
 	env->coll = id;
@@ -138,7 +138,7 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
 {
 	if (!id)
-		coll_get_slow(pe, id); /* says why it cannot be */
+		coll_get_slow(pe, id); /* aborts and says why the id is not valid */
 	env->coll = id;
 	env->place = 0;
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
@@ -152,7 +152,8 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 	const struct collection *c = coll_get(pe, e->id);
 
-	/* As long as the collection is unknown here, nobody later on would know its entries. */
+	/* While the collection is unknown here, code that sends the message on later would not know its
+	 * entries; so the message is packed now. */
 	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type) && !ck_kind(pe, chare)->send)
 		env = env_for_others(pe, &chare->entries[entry], env);
 	uint64_t place = coll_linear(c, e->index);
@@ -166,16 +167,17 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	csd_send(pe, coll_home(pe, c, place), &env->head);
 }
 
-/* A message object for which neither its entry, nor its program, nor its last journey asks for more: what
- * options_apply would do of it is to say that it was given away. */
+/* Whether a message object needs nothing of options_apply but the note that it was given away: neither
+ * its entry, nor its program, nor its last journey asks for more. */
 static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e, const struct ck_env *env)
 {
 	return (e->flags & NOT_PLAIN) == CKGEN_MESSAGE && !e->message->pack && !pe->node->check &&
 	       !(env->head.flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO));
 }
 
-/* What CkGen_send leaves: mostly objects. Sent on to another PE, one takes 58 of 204 instructions less than
- * by way of send_any (bench/pingpong, handover, on 2 threads). */
+/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent on to
+ * another PE takes 58 of 204 instructions less than through send_any (bench/pingpong, handover, on
+ * 2 threads). */
 static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e, int entry,
 						   void *payload)
 {
@@ -196,9 +198,9 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 	csd_send(pe, coll_home(pe, c, place), &env->head);
 }
 
-/* Nearly all such calls are plain, of the collection of the last one, and of an element of this
- * PE: 19 instructions less for them than by way of send_any (bench/instructions.sh: array, 2d).
- * Options are asked for first, before anything is kept on the stack. */
+/* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
+ * PE: they take 19 instructions less than through send_any (bench/instructions.sh: array, 2d). The
+ * function tests for options first, before it keeps anything on the stack. */
 void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 		const CkEntryOptions *o)
 {
@@ -227,10 +229,10 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 
 /* ---- a call of constant size ------------------------------------------------------------- */
 
-/* Here the message is made, addressed and queued in one function, and filled by the stub
- * afterwards: whatever stays on this PE, nobody looks at before the stub's caller is done. One
- * function instead of a chain of eight took a call from 165 instructions to 55, the stub
- * included: nothing is kept on the stack, and nobody is called. */
+/* One function makes, addresses and queues the message; the stub fills it afterwards. That is safe for
+ * a message that stays on this PE, because no handler runs before the stub's caller has ended. One
+ * function instead of a chain of eight took a call from 165 instructions to 55, with the stub: it keeps
+ * nothing on the stack and calls no other function. */
 
 static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *chare, uint64_t id,
 							   int x, int entry, size_t size,
@@ -242,8 +244,8 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
-/* To another PE, then the stub has to say when the message is complete; or in another collection
- * than last time. As long as its extents are not known here, total is 0. */
+/* For a call to another PE, or in another collection than last time. If the call leaves this PE, the
+ * stub must say when the message is complete. While the extents are not known here, total is 0. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callback.c: CkCallback, "do this with the result", as a value. Entry targets get an
- * ordinary entry message whose payload is a CkReductionMsg; a C function runs on the PE that
- * made the callback, so its address never leaves its process except as a token.
+ * callback.c: CkCallback, "do this with the result", as a value. If the target is an entry method,
+ * it gets an ordinary call whose payload is a CkReductionMsg. A C function runs on the PE that made
+ * the callback; other processes carry its address but never call it.
  */
 #include "callback.h"
 
@@ -115,7 +115,7 @@ struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint
 	return env;
 }
 
-/* Data for whoever is no entry method, whose own data is checked where it is delivered. */
+/* For targets other than entry methods; deliver.c checks the data of entry methods. */
 void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m)
 {
 	char name[128];

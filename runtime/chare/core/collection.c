@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collection.c: one PE's table of collections, and where the elements of each are: by id, and by
- * place. The home of an index is computed, never looked up or asked for.
+ * collection.c: one PE's table of collections, and where the elements of each collection live: by id,
+ * and by place. Every PE computes the home of an index; no PE asks another for it.
  */
 #include "index.h"
 #include "state.h"
@@ -25,7 +25,7 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)
 	}
 }
 
-/* One block with all parts' state. */
+/* One block holds the state of all parts. */
 static struct collection *coll_new(struct pe *pe, uint64_t id)
 {
 	struct collection *c = calloc(1, sizeof *c + ck_node_of(pe->node)->coll_bytes);
@@ -74,7 +74,7 @@ uint64_t coll_new_id(struct pe *pe)
 
 /* ---- by index --------------------------------------------------------------------------- */
 
-/* Block map: the first `rest` PEs have one element more. */
+/* Block map: the first `rest` PEs have one more element than the others. */
 static uint64_t block_first(uint64_t total, uint64_t n_pes, uint64_t pe)
 {
 	uint64_t each = total / n_pes, rest = total % n_pes;
@@ -82,7 +82,7 @@ static uint64_t block_first(uint64_t total, uint64_t n_pes, uint64_t pe)
 	return pe * each + (pe < rest ? pe : rest);
 }
 
-/* A division of 32 bits takes half the time and less; few arrays need more. */
+/* A division of 32 bits takes at most half the time of one of 64 bits, and few arrays need 64. */
 static uint64_t divide(uint64_t a, uint64_t b)
 {
 	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;

@@ -2,17 +2,17 @@
 /*
  * core.h: the room core/, the ground floor of the chare layer.
  *
- * Owns     the envelope of messages, the tables of the program, of collections and of parts, the names
+ * Owns     the envelope of messages; the tables of the program, of collections and of parts; the names
  *          in error lines; callbacks as values; output.
- * Called   by all rooms, on the PE that the data belongs to. What is registered is constant while
- *          the loops run and may be read on any thread.
- * Calls    no other room. Upward only through the tables of the parts (part.h).
+ * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts' are
+ *          constant while the loops run, so any thread may read them.
+ * Calls    no other room, except through the tables of the parts (part.h).
  *
- *	part.h        what a part brings along
+ *	part.h        the table that each part has
  *	state.h       the layer on a node and on a PE; the parts' own state
  *	env.h         the head of a message, with a view for each kind of message
- *	message.h     messages: made, copied, passed down a tree, let go of
- *	collection.h  collections and elements: by id, by place
+ *	message.h     making messages, copying them, passing them down a tree, freeing them
+ *	collection.h  finding collections and elements by id and by place
  *	index.h       indices: what they are, where they belong, tables by index
  *	callback.h    callbacks as values and messages; firing them
  *	data.h        the types of values that callbacks bring

@@ -10,10 +10,10 @@
 
 #include "../ck.h"
 
-/** Bytes of one value; 0: it has no fixed size. */
+/** Bytes of one value; 0: the type has no fixed size. */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
-/** Is it that? Plain bytes become it if they fit. */
+/** Whether the message holds values of this type. Plain bytes become values of it if the size fits. */
 bool data_as(CkReductionMsg *m, CkDataType type);
 
 #endif

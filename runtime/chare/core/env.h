@@ -18,21 +18,21 @@
  *                       +-------+---+-----------------+
  *
  * Bytes 40 to 56 say what the message is about; each kind of message has its own view of them.
- * `flags` stands at the same place in all views, because a message is copied, freed and passed on by
- * functions that do not know its kind.
+ * `flags` stands at the same place in all views, because the functions that copy, free and pass on a
+ * message do not know its kind.
  *
- * A call of an element travels with the element's place in the array, because the sender has to
- * compute it anyway. `index` holds what waits at the sender for the array's extents, and what goes to a
- * sparse array. `root` is that of a broadcast's tree; a creation needs none, because the PE
- * that made the collection is in its id. `call` is entry, flags and the last byte as one word: below
- * the number of entries it is a plain call of one that exists (deliver.c).
+ * A call of an element carries the element's `place` in the array, because the sender has to compute
+ * it anyway. It carries the `index` instead while it waits at the sender for the array's extents, and
+ * if the array is sparse. `root` is the root of a broadcast's tree; a creation needs none, because the
+ * collection's id says which PE made it. `call` is entry, flags and the last byte as one word: a value
+ * below the number of entries means a plain call of an entry that exists (deliver.c).
  */
 struct ck_env {
 	struct cmi_msg head;
 	union {
-		uint64_t coll;            /* collection, chare or section; its creator is in it */
-		uint64_t slot;            /* an answer, a future's value: who waits for it */
-		void **holder;            /* OWNER_WHEN: the place that has the pointer to it (owner.h) */
+		uint64_t coll;            /* id of the collection, chare or section; contains its creator */
+		uint64_t slot;            /* an answer, a future's value: the slot that waits for it */
+		void **holder;            /* OWNER_WHEN: the pointer to this message (owner_lend) */
 	};
 	union {
 		/* A call by index, and what all kinds have. */
@@ -60,26 +60,26 @@ struct ck_env {
 			CkIndex unused;
 			uint16_t chare;
 			uint8_t flags;
-			bool seed;        /* the creator left the PE open */
+			bool seed;        /* the creator lets the runtime choose the PE */
 		} single;
 		/* A part of a reduction or a scan. */
 		struct {
-			uint32_t no;      /* of the reduction, in its collection */
+			uint32_t no;      /* the reduction's number in its collection */
 			uint32_t count;   /* of values */
 			uint32_t op;
-			uint16_t entry;   /* exchange: whom the result is for; scan: inclusive? */
+			uint16_t entry;   /* exchange: the entry that gets the result; scan: inclusive? */
 			uint8_t flags;
-			uint8_t stage;    /* exchange, scan: which round it belongs to */
+			uint8_t stage;    /* exchange, scan: its round */
 		} part;
 		/* A part that waits at a PE for its turn. */
 		struct {
 			uint64_t place;
-			int32_t child;    /* of this PE, that it came from */
+			int32_t child;    /* the child of this PE that sent it */
 			uint32_t call;
 		} kept;
 		/* A multicast, and a message about a section. */
 		struct {
-			uint64_t number;  /* the section's; of its end: multicasts before it */
+			uint64_t number;  /* the section's; in a message of its end: the multicasts before */
 			int32_t unused;
 			uint16_t entry;
 			uint8_t flags;
@@ -100,7 +100,7 @@ struct ck_env {
 				int32_t to_pe;   /* an insertion: where the element is to live */
 			};
 		};
-		uint64_t refs_and_refnum;        /* in one store: 1 is one holder, number 0 */
+		uint64_t refs_and_refnum;        /* both in one store: 1 means one holder, number 0 */
 	};
 };
 _Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
@@ -112,43 +112,43 @@ _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, 
 	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
 	       "flags are where those look who do not know the kind");
 
-/** What `flags` says. The first four may stand in any message; the others belong to one kind. */
+/** Bits of `flags`. The first four may stand in any message; the others belong to one kind. */
 enum {
-	CK_ENV_FORWARDED = 0x02,  /* goes down a tree: this PE's children have theirs */
-	CK_ENV_UNPLACED = 0x08,   /* has an index instead of a place: the extents are not known, or
-				   * the array is sparse */
+	CK_ENV_FORWARDED = 0x02,  /* goes down a tree, and this PE's children have their copies */
+	CK_ENV_UNPLACED = 0x08,   /* has an index instead of a place, because the extents are not known
+				   * or the array is sparse */
 	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
 	CK_ENV_PACKED = 0x20,     /* a user's message in its packed form (pack.c) */
 	/* A call. */
 	CK_CALL_REDUCED = 0x01,   /* payload is a CkReductionMsg, for entry->reduced */
 	CK_CALL_LENT = 0x04,      /* nocopy arrays lie in another process's memory (ncpy.c) */
-	CK_CALL_BACK = 0x80,      /* came back to the home PE: its element was gone (insert.c) */
+	CK_CALL_BACK = 0x80,      /* came back to the home PE because its element was gone (insert.c) */
 	/* A creation. */
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
 	/* A part of a reduction, an answer. */
-	CK_PART_EMPTY = 0x04,     /* no values, because no element contributed yet; no message */
+	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
 };
 
-/** Whose a user's message is: head.mark, while no other node has it. Written by owner.c, looked at in
- * checked mode. */
+/** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads
+ * it (owner.c). */
 enum owner {
 	OWNER_UNKNOWN = 0,
 	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
-	OWNER_SENT,               /* given away */
-	OWNER_HANDLER,            /* the runtime's; lent to a handler */
+	OWNER_SENT,               /* the program has given it away */
+	OWNER_HANDLER,            /* the runtime owns it and lends it to a handler */
 	OWNER_NOBODY,             /* freed */
-	OWNER_WHEN,               /* also unchecked: a `when` has it, and others within (sdag.c) */
+	OWNER_WHEN,               /* a `when` has it while other code runs (sdag.c); also unchecked */
 };
 
-/* Attributes that make a call's `call` word no number of an entry, so that element_arrived looks
- * closer. */
+/* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any entry's
+ * number, so that element_arrived looks closer. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
 			CKGEN_AWAITED
 };
 
-/** Whether something is to be done behind the handler; in checked mode whose a result is, is
- * written down, as for users' messages. */
+/** Whether there is something to do after the handler. In checked mode that includes results, because
+ * their owner is recorded like that of users' messages. */
 static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)
 {
 	return env->flags & CK_ENV_SPECIAL || (pe->node->check && (env->flags & CK_CALL_REDUCED));

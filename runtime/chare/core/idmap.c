@@ -39,8 +39,8 @@ void idmap_add(struct idmap *m, uint64_t key, uintptr_t value)
 	m->n++;
 }
 
-/* Those behind move up into the hole, unless they would stand before their start then: so no search
- * ends too early. */
+/* Slots after the hole move into it, unless that puts them before the start of their search. So no
+ * search ends too early. */
 void idmap_remove(struct idmap *m, struct idmap_slot *s)
 {
 	size_t hole = (size_t)(s - m->slot);

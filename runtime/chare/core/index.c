@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index.c: what an index is: 12 bytes that hold up to three int32, four to six int16, or a type of
- * the user's. In an array with extents an index has a place, its number in row-major order. A
- * sparse array finds its elements by a hash of the index.
+ * index.c: an index is 12 bytes that hold up to three int32, four to six int16, or a type of the
+ * user's. In an array with extents an index has a place, its number in row-major order. A sparse array
+ * finds its elements by a hash of the index.
  */
 #include "index.h"
 
@@ -48,7 +48,7 @@ uint64_t index_place_slow(const struct collection *c, CkIndex i)
 	return place;
 }
 
-/* The index at a place; of a sparse array, at a number in its lattice. */
+/* The index at a place; in a sparse array, at a number in its lattice. */
 CkIndex index_at(const struct collection *c, uint64_t place)
 {
 	int32_t v[6] = { 0, 0, 0, 0, 0, 0 };
@@ -73,7 +73,7 @@ static void list_numbers(int n, const int32_t *v, char *buf, size_t len)
 		at += (size_t)snprintf(buf + at, len - at, "%s%d", d ? ", " : "", v[d]);
 }
 
-/* "(3, 4)"; of a type of the user's, its bytes. */
+/* "(3, 4)", or the bytes of a user's index type. */
 void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len)
 {
 	const unsigned char *bytes = (const unsigned char *)&i;
@@ -142,8 +142,8 @@ void index_remove(struct idmap *m, CkIndex i)
 
 /* ---- where it belongs ---------------------------------------------------------------------------- */
 
-/* Of a sparse array that was made with start, end and step: the number that the index has among
- * the elements made then. UINT64_MAX: it was none of them. */
+/* For a sparse array that was created with start, end and step: the index's number among the elements
+ * that the creation made. UINT64_MAX: it is none of them. */
 static uint64_t index_lattice(const struct collection *c, CkIndex i)
 {
 	uint64_t place = 0;

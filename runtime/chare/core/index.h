@@ -8,10 +8,10 @@
 #include "collection.h"
 
 uint64_t index_place_slow(const struct collection *c, CkIndex i);
-/** The index at a place; of a sparse array, at a number in its lattice. */
+/** The index at a place; in a sparse array, at a number in its lattice. */
 CkIndex index_at(const struct collection *c, uint64_t place);
 CkIndex index_pack(int nd, const int32_t v[6]);
-/** "(3, 4)"; of a type of the user's, its bytes. */
+/** Write the index to buf: "(3, 4)", or the bytes of a user's index type. */
 void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len);
 _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at);
 
@@ -23,10 +23,10 @@ static inline uint64_t index_place(const struct collection *c, CkIndex i)
 	return place == UINT64_MAX && c->type->nd > 3 && !c->sparse ? index_place_slow(c, i) : place;
 }
 
-/** The PE through which an element is called, which all PEs compute alike. */
+/** The home PE of an element; calls of the element go there. All PEs compute the same. */
 int index_home(struct pe *pe, const struct collection *c, CkIndex i);
 
-/** How anything begins that is found by its index; a struct ck_obj does. */
+/** The beginning of every struct that a table finds by index, such as struct ck_obj. */
 struct indexed {
 	void *any;
 	CkIndex index;
@@ -34,7 +34,7 @@ struct indexed {
 _Static_assert(offsetof(struct ck_obj, index) == offsetof(struct indexed, index),
 	       "an element is found by its index");
 
-/** Tables by index are idmaps by its hash, of pointers to struct indexed. */
+/** A table by index is an idmap from the hash of the index to a pointer to a struct indexed. */
 void *index_find(const struct idmap *m, CkIndex i);
 void index_add(struct idmap *m, void *indexed);
 void index_remove(struct idmap *m, CkIndex i);

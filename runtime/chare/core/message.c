@@ -11,7 +11,7 @@ struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 
 	env->head.handler = (uint16_t)handler;
 	env->call = 0;
-	env->refs_and_refnum = 1; /* plain: nobody else knows it */
+	env->refs_and_refnum = 1; /* not atomic: no other thread knows the message */
 	return env;
 }
 
@@ -65,14 +65,14 @@ struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
 
-	atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* ours alone */
+	atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* only this thread has it */
 	return copy;
 }
 
 void env_unref(struct pe *pe, struct ck_env *env)
 {
-	/* The only holder needs no atomic step; acquire pairs with the release of those who
-	 * let go before, so their reads of the message are over. */
+	/* The only holder needs no atomic decrement. The acquire pairs with the release by which the
+	 * other holders let go, so their reads of the message are over. */
 	if (atomic_load_explicit(&env->refs, memory_order_acquire) == 1 ||
 	    atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
 		csd_msg_free(pe, &env->head);

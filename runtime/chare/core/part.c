@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * part.c: the parts' tables put together on a node: state, handlers, and what is looked up by kind,
- * by attribute and by event.
+ * part.c: combines the parts' tables on a node: their state, their handlers, and their functions by
+ * kind, by attribute and by event.
  */
 #include "parts.h"
 
@@ -144,7 +144,7 @@ void parts_pe_start(struct pe *pe)
 	for (int i = 0; i < CK_PARTS; i++) {
 		if (!ck->parts[i])
 			continue;
-		/* Lines of its own, because other PEs' state lies beside it otherwise. */
+		/* On cache lines of its own; otherwise other PEs' state would share its lines. */
 		size_t bytes = ck->parts[i]->pe_bytes + CSD_CACHE_LINE;
 
 		ck_of(pe)->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));

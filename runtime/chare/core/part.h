@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * part.h: what a part of the chare layer brings along.
+ * part.h: the table that each part of the chare layer has.
  *
- * The layer is made of parts: modules that have state or that others must call without knowing them.
- * Each part has one constant table, `struct ck_part`, called x_part. The list of all parts stands in
- * layer.c, and nowhere else: a new part is a folder (or a file) with its table, and one line there. Rooms are
- * folders with one or more parts. A room calls rooms below it by name; everything that has to
- * go upward goes through these tables, on slow paths only.
+ * The layer is made of parts: modules that have state, or that others must call without knowing them.
+ * Each part has one constant table, `struct ck_part`, called x_part. Only layer.c lists all parts: a
+ * new part is a folder (or a file) with its table, and one line there. Rooms are folders with one or
+ * more parts. A room calls the rooms below it by name. Calls upward go through these tables, on slow
+ * paths only.
  *
- * A part has a number, constant and its own, by which it finds its state and its handlers without a
- * search. Numbers rise in the order of the list; a number that is taken, or out of order, ends the
+ * Each part has a constant number of its own, by which it finds its state and its handlers without a
+ * search. Numbers rise in the order of the list. A number that is taken, or out of order, ends the
  * job when it starts.
  *
  *	enum { PART_STATS = 24 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
- *	ck_node_state(node, PART_STATS)             on a node: node_bytes
- *	coll_state(c, PART_STATS)                   of a collection on a PE: coll_bytes
+ *	ck_node_state(node, PART_STATS)             its state on a node: node_bytes
+ *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
  *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
  *
  * All members but `name` and `number` may be left out.
@@ -32,8 +32,7 @@ struct collection;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
-/** A message handler. `apart`: its messages keep their order among themselves only
- * (csd_order_apart). */
+/** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart). */
 struct ck_handler {
 	const char *name;
 	CmiHandler fn;
@@ -43,74 +42,76 @@ struct ck_handler {
 /** One kind of callback (enum callback_kind). */
 struct ck_callback_kind {
 	uint8_t kind;
-	/** Takes the message. On any PE; may be inside a handler. */
+	/** Fire such a callback with the message, which it takes. On any PE; may be inside a handler. */
 	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-	/** In error lines. NULL: its entry method. */
+	/** Write the callback's name, for error lines. NULL: the name is its entry method's. */
 	void (*describe)(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 };
 
-/** When a part takes a call over from the plain way (deliver.c). */
+/** The stage of delivery (deliver.c) at which a part takes over a call. */
 enum ck_stage {
-	CK_TAKES_CALL,            /* instead of running the handler now; it keeps the message */
-	CK_STARTS,                /* instead of calling it on this stack; parameters are ready */
-	CK_RUNS,                  /* instead of calling it as a function that returns nothing */
+	CK_TAKES_CALL,            /* keeps the message, instead of running the handler now */
+	CK_STARTS,                /* starts the handler elsewhere than on this stack; parameters are ready */
+	CK_RUNS,                  /* calls the handler otherwise than as a function that returns nothing */
 	CK_STAGES
 };
 
-/** An attribute of entries (a CKGEN_* flag), and who takes such calls. */
+/** An attribute of entries (a CKGEN_* flag), and the function that takes their calls. */
 struct ck_attribute {
 	uint32_t flag;
 	enum ck_stage stage;
-	/** Returns whether the call was taken. The message is the element's own, or, `shared`, its
-	 * caller's. CK_RUNS always takes. */
+	/** Returns whether it took the call. With `shared` the caller still owns the message. In stage
+	 * CK_RUNS it always takes the call. */
 	bool (*takes)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 };
 
-/** What a kind of chare does in its own way. NULL: as an element of an array, or an error. */
+/** What a kind of chare does in its own way. NULL: it does it like an element of an array, or cannot. */
 struct ck_kind {
 	CkGenKind kind;
-	/** Create a collection of these; takes the message, which has the constructor's parameters. */
+	/** Create a collection; takes the message, which has the constructor's parameters. */
 	CkProxy (*create)(struct pe *pe, struct ck_env *env);
-	/** To one of them; takes the message. */
+	/** Send a call to one element; takes the message. */
 	void (*send)(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
-	/** To all of a collection; takes the message. */
+	/** Send a call to all elements of a collection; takes the message. */
 	void (*send_all)(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
 	/** The object on this PE, or NULL. */
 	struct ck_obj *(*local)(struct pe *pe, const CkGenChare *type, const CkElement *e);
-	/** A call that waits for its condition. Takes the message. */
+	/** Keep a call that waits for its condition; takes the message. */
 	void (*keep)(struct ck_obj *obj, struct ck_env *env);
-	/** One of them contributes. Returns the collection that keeps this PE's part of the
-	 * reduction; NULL: the contribution went elsewhere. */
+	/** `obj` contributes. Returns the collection that keeps this PE's part of the reduction;
+	 * NULL: the contribution went elsewhere. */
 	struct collection *(*contribute)(struct pe *pe, struct ck_obj *obj, const void *data,
 					 uint64_t count, CkReduction op, const CkCallback *cb);
-	/** CkDestroy. From its return on nobody finds the object. */
+	/** CkDestroy. When it returns, no call finds the object any more. */
 	void (*destroy)(struct pe *pe, struct ck_obj *obj);
 };
 
-/** What a part wants to be told about elements and collections, of all kinds of chares, on the PE
- * where it happens. */
+/** Events of elements and collections that a part wants to hear of. The layer calls these functions
+ * for all kinds of chares, on the PE where the event happens. */
 struct ck_watch {
 	/** An element is in its tables and is constructed next. */
 	void (*created)(struct pe *pe, struct ck_obj *obj);
-	/** It has come from another PE. / It is about to go to another PE. */
+	/** An element has come from another PE. / An element is about to go to another PE. */
 	void (*arrived)(struct pe *pe, struct ck_obj *obj);
 	void (*leaving)(struct pe *pe, struct ck_obj *obj);
-	/** Nobody finds it any more; its memory is still there. */
+	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
-	/** The elements of this PE that belong to a new collection exist; none is constructed. */
+	/** This PE's elements of a new collection exist; none is constructed yet. */
 	void (*constructed)(struct pe *pe, struct collection *c);
-	/** From now on elements of it come and go: c->dynamic is set. */
+	/** From now on elements of the collection come and go: c->dynamic is set. */
 	void (*dynamic)(struct pe *pe, struct collection *c);
-	/** The job ends: free what hangs on coll_state(c). */
+	/** The job ends: free what coll_state(c) points to. */
 	void (*fini)(struct pe *pe, struct collection *c);
 };
 
-/** Where bytes go to and come from: a checkpoint, another PE, another node. */
+/** A place that bytes go to and come from: a checkpoint, another PE, another node. */
 struct ck_pup;
 
-/** Returned by node_start: this part has nothing to do in this job; nobody calls it again. */
+/** node_start returns this if the part has nothing to do in this job; then the layer does not call the
+ * part again. */
 enum { CK_PART_OFF = 1 };
 
+/** A part's table. */
 struct ck_part {
 	const char *name;
 	int number;
@@ -131,29 +132,30 @@ struct ck_part {
 	int (*node_start)(struct node *node);
 	/** On each PE's thread before its loop; the parts below have started. */
 	void (*pe_start)(struct pe *pe);
-	/** After the loop, parts above first: drop what waits. All elements and collections are still
-	 * there. */
+	/** On each PE's thread after its loop; the parts above have stopped. Drop what waits. All elements
+	 * and collections are still there. */
 	void (*pe_stop)(struct pe *pe);
 	/** When all parts have stopped: free objects that others may have looked at until now. */
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
-	/** A call that no element took where it arrived: the array is sparse, or the element is
-	 * not there. Takes the message. One part has this. */
+	/** Find the element of a call that arrived where the element is not: the array is sparse, or
+	 * the element is gone. Takes the message. Only one part has this function. */
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
-	/** A handler of an element with obj->extra has ended on the PE's own stack. One part. */
+	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
+	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 
-	/* Places for what comes: nobody calls these yet. */
+	/* For later features: nothing calls these yet. */
 
 	/** Write, or read back, what the part keeps of an element (obj), of a collection (obj NULL),
 	 * or of the PE (both NULL): for moves, checkpoints, restarts. */
 	void (*save)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *to);
 	void (*restore)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *from);
-	/** Say what waits here and for what, a line each: for the watchdog, and the dump at the end
-	 * of a job. */
+	/** Say what waits on this PE and for what, one line each: for the watchdog, and for the dump at
+	 * the end of a job. */
 	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
-	/** What is under way here that the scheduler's counts do not show: for quiescence. */
+	/** The amount of work under way here that the scheduler's counts do not show: for quiescence. */
 	uint64_t (*count)(struct pe *pe);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.h: the life of all parts, for layer.c, which has the list. */
+/* parts.h: starts and stops all parts, for layer.c, which has the list. */
 #ifndef CK_PARTS_H
 #define CK_PARTS_H
 

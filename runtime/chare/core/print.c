@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print.c: CkPrintf and CkError. Each PE collects text until a line is complete; whole lines
- * leave in one write under the node's lock, so lines of two PEs never mix. ckrun does
- * the same between nodes.
+ * print.c: CkPrintf and CkError. Each PE collects text until a line is complete. It writes whole
+ * lines in one write under the node's lock, so lines of two PEs never mix. ckrun does the same
+ * between nodes.
  */
 #include "print.h"
 
@@ -27,7 +27,7 @@ struct print_pe {
 
 static struct print_pe *print_of(const struct pe *pe) { return ck_state(pe, PART_PRINT); }
 
-/* One write at a time per node. */
+/* The lock allows one write at a time per node. */
 static pthread_mutex_t *lock_of(const struct node *node)
 {
 	return ck_node_state(node, PART_PRINT);
@@ -41,7 +41,7 @@ static void write_all(int fd, const char *text, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return; /* nobody reads: that is not the program's fault */
+			return; /* nobody reads the output: not the program's fault */
 		text += n;
 		len -= (size_t)n;
 	}

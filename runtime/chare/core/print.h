@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print.h: CkPrintf and CkError, as the layer ends them. */
+/* print.h: how the layer ends CkPrintf and CkError. */
 #ifndef CK_PRINT_H
 #define CK_PRINT_H
 
@@ -8,7 +8,7 @@
 enum { PART_PRINT = 1 };
 extern const struct ck_part print_part;
 
-/** Write lines that are not complete. */
+/** Write out the PE's incomplete lines. */
 void print_flush(struct pe *pe);
 
 #endif

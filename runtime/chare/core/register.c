@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * register.c: the program's tables on one node. ckci prints constant tables; here they are
- * put in one order, checked, and mixed into the fingerprint that all nodes compare at
- * start, so that two different builds of a program never talk to each other.
+ * register.c: the program's tables on one node. ckci prints constant tables. This file puts them in
+ * one order, checks them, and mixes them into the fingerprint that all nodes compare at start. So two
+ * different builds of a program never talk to each other.
  */
 #include "register.h"
 
@@ -16,7 +16,7 @@ static void fingerprint_name(struct node *node, const char *name)
 	csd_fingerprint(node, name, strlen(name) + 1);
 }
 
-/* What must be equal for bytes to mean the same on both ends. */
+/* Mix in what must be equal for bytes to mean the same on both ends. */
 static void fingerprint_abi(struct node *node)
 {
 	static const uint16_t sizes[] = { sizeof(int), sizeof(long), sizeof(size_t), sizeof(void *),
@@ -89,7 +89,7 @@ static int add_module(struct node *node, const CkGenModule *m)
 	return err;
 }
 
-/** The modules on the way from the main module to one. */
+/** The modules on the way from the main module to this one. */
 struct path {
 	const CkGenModule *m;
 	const struct path *from;
@@ -103,8 +103,8 @@ static bool on_path(const struct path *p, const CkGenModule *m)
 	return false;
 }
 
-/* The modules that a module names, then the module, each once: so a module's functions and main
- * chares can rely on those that it names. Modules may name each other. */
+/* List the modules that a module names, then the module, each once. So a module's functions and main
+ * chares can rely on the modules that it names. Modules may name each other. */
 static int add_modules(struct node *node, const CkGenModule *m, const struct path *from)
 {
 	const struct path here = { m, from };
@@ -123,7 +123,7 @@ int register_program(struct node *node)
 
 	fingerprint_abi(node);
 	if (!node->program)
-		return 0; /* tests of the layers alone */
+		return 0; /* a test of the layers without a program */
 	int err = add_modules(node, node->program, NULL);
 
 	for (int m = 0; m < ck->n_modules && !err; m++)
@@ -147,7 +147,7 @@ int chare_number(const struct ck_node *ck, const CkGenChare *type)
 		  "'extern module' to its .ci file", type->name);
 }
 
-/* What a message from src_pe creates. */
+/* The chare that a message from src_pe creates. */
 const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h: the chare layer on one node and on one PE: what all rooms need, and by its number what
- * each part keeps for itself.
+ * state.h: the state of the chare layer on one node and on one PE: what all rooms need, and, by its
+ * number, what each part keeps for itself.
  */
 #ifndef CK_STATE_H
 #define CK_STATE_H
@@ -10,7 +10,7 @@
 #include "part.h"
 #include "collection.h"
 
-/* Where the scheduler keeps what is ours, on a node and on a PE. */
+/* The chare layer's index in `layer` of struct node and struct pe. */
 enum { CK_SLOT = 2 };
 
 struct ck_map {
@@ -20,14 +20,14 @@ struct ck_map {
 
 enum { CK_MAX_MAPS = 255, CK_MAX_WATCHERS = 8, CK_MAX_TAKERS = 4, CK_CALLBACK_KINDS = 32 };
 
-/** Parts that take calls at one stage, and all their flags. */
+/** The parts that take calls at one stage, and all their flags together. */
 struct ck_takers {
 	uint32_t flags;
 	int n;
 	const struct ck_attribute *of[CK_MAX_TAKERS];
 };
 
-/** On one node; constant once the loops run. */
+/** The layer on one node. Constant once the loops run. */
 struct ck_node {
 	const CkGenModule **modules;
 	int n_modules;
@@ -36,7 +36,7 @@ struct ck_node {
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
 
-	/* What the parts have brought along; by number, NULL where there is none or it is off. */
+	/* From the parts' tables. By number; NULL where there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];
 	void *state[CK_PARTS];
 	uint16_t first_handler[CK_PARTS];
@@ -47,28 +47,28 @@ struct ck_node {
 	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
-	size_t coll_bytes;        /* of all parts, for one collection */
+	size_t coll_bytes;        /* for one collection, all parts together */
 };
 
-/** What runs on a PE. Whoever lets one handler run inside another saves it and puts it back. */
+/** What runs on a PE. Code that lets one handler run inside another saves this and restores it. */
 struct ck_running {
-	struct ck_obj *obj;       /* NULL: no handler; then the rest means nothing */
-	struct ck_env *env;       /* its message; NULL: none, or kept, freed or sent by now */
+	struct ck_obj *obj;       /* NULL: no handler; then the other members mean nothing */
+	struct ck_env *env;       /* the handler's message; NULL: none, or kept, freed or sent by now */
 	uint32_t entry;
 };
 
-/** On one PE; its thread's alone. */
+/** The layer on one PE. Only the PE's thread uses it. */
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
-	struct pup_block *unpacked; /* of the running handler's parameters (pup.c) */
+	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
-	struct collection *last;  /* found most recently, at first `none` */
+	struct collection *last;  /* the one found most recently; at first `none` */
 	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct idmap colls;       /* by id */
 	uint32_t n_created;       /* collections made by this PE */
 	void *state[CK_PARTS];    /* by part */
-	struct collection none;   /* of no id */
+	struct collection none;   /* its id is no collection's */
 };
 
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
@@ -83,7 +83,7 @@ static inline struct pe *ck_self(void)
 	return pe;
 }
 
-/* A part's own; see part.h. */
+/* A part's own state and handlers; see part.h. */
 static inline void *ck_state(const struct pe *pe, int part) { return ck_of(pe)->state[part]; }
 static inline void *ck_node_state(const struct node *node, int part)
 {
@@ -94,7 +94,7 @@ static inline uint16_t ck_handler(const struct pe *pe, int part, int handler)
 	return (uint16_t)(ck_node_of(pe->node)->first_handler[part] + handler);
 }
 
-/** How chares of this kind differ from elements of an array. */
+/** The table that says how chares of this kind differ from elements of an array. */
 static inline const struct ck_kind *ck_kind(const struct pe *pe, const CkGenChare *type)
 {
 	return ck_node_of(pe->node)->kinds[type->kind];
@@ -108,7 +108,7 @@ static inline struct ck_obj *ck_local(struct pe *pe, const CkGenChare *type, con
 	return kind->local ? kind->local(pe, type, e) : NULL;
 }
 
-/** Tell the watchers. */
+/** Tell the parts that watch elements. */
 static inline void ck_created(struct pe *pe, struct ck_obj *obj)
 {
 	for (int i = 0; ck_node_of(pe->node)->created[i]; i++)
@@ -130,7 +130,7 @@ static inline struct collection *coll_get(struct pe *pe, uint64_t id)
 
 static inline int coll_home(struct pe *pe, const struct collection *c, uint64_t place)
 {
-	/* With a map, first and n_local say nothing about places. */
+	/* With a user's map, first and n_local say nothing about places. */
 	if (CSD_LIKELY(!c->map && place - c->first < c->n_local))
 		return pe->id;
 	return coll_home_away(pe, c, place);

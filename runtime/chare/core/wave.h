@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wave.h: sums over all PEs, collected in waves: a question goes down a tree, each PE adds its own
- * counts to those of its children when all of them have answered, and passes the sums up. Quiescence,
- * completion and the end of inserting are found in this way.
+ * wave.h: sums over all PEs, collected in waves. A question goes down a tree; when all children of a PE
+ * have answered, the PE adds its own counts to theirs and passes the sums up. Quiescence, completion and
+ * the end of inserting are detected in this way.
  *
- * The counts of a wave are not taken at one moment, so one wave proves nothing. But counts only
- * grow. Let `sent` be summed up in one wave and `handled` in the wave before it; at any time t
- * between the two waves
+ * PEs do not take the counts of a wave at one moment, so one wave proves nothing. But counts only
+ * grow. Sum up `handled` in one wave and `sent` in the next; then at any time t between the two waves
  *
  *	handled before <= handled(t) <= sent(t) <= sent after
  *
- * so when both ends are equal, nothing was under way at t (F. Mattern's four counters, 1987).
+ * So if both ends are equal, nothing was under way at t (F. Mattern's four counters, 1987).
  */
 #ifndef CK_WAVE_H
 #define CK_WAVE_H
@@ -47,22 +46,22 @@ static inline bool wave_is_in(const struct pe *pe, const struct wave *w, int roo
 	return w->n_in >= csd_tree_n_children(pe, root);
 }
 
-/** sums += what the children brought; they hold this PE's own counts of this moment. */
+/** Add the children's sums to `sums`, which holds this PE's own counts of this moment. */
 static inline void wave_add(const struct wave *w, uint64_t sums[WAVE_SUMS])
 {
 	for (int i = 0; i < WAVE_SUMS; i++)
 		sums[i] += w->in[i];
 }
 
-/** How long the root waits before it asks again, in milliseconds: about a message's round trip at
- * first, then twice as long each time. */
+/** How long the root waits before it asks again: at first about a message's round trip, then twice as
+ * long each time. */
 struct wave_pause {
 	double ms;
 };
 
-/** The next pause is short. */
+/** Make the next pause short. */
 void wave_soon(struct wave_pause *p);
-/** fn(arg) behind the pause, on this PE. */
+/** Call fn(arg) after the pause, on this PE. */
 void wave_after(struct wave_pause *p, CcdVoidFn fn, void *arg);
 
 enum { WAVE_SHORTEST_US = 10, WAVE_LONGEST_US = 1000 };

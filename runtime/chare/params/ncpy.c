@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ncpy.c: nocopy arrays. Within a node the handler reads the caller's memory where it lies, and
- * the callback fires when it has returned. Memory that the other processes of the host have mapped
- * (CkRdmaAlloc, messages) is lent to them in the same way: what travels is a reference.
+ * ncpy.c: nocopy arrays. Within a node the handler reads the caller's memory where it lies, and the
+ * callback fires when the handler has returned. Memory that the other processes of the host have
+ * mapped (CkRdmaAlloc, messages) is lent to them in the same way; the message carries a reference.
  *
- * What else leaves the node, or goes to several elements, takes a copy behind the payload, and the
- * callback fires at once. Between nodes of one host that is the only copy: the message itself is
- * handed over by reference. To let the receiver fetch the data with process_vm_readv is one copy
- * too, and was slower at every size (bench/lend): 6.4 us a round trip instead of 2.3 at 10 kB, 34
- * instead of 27 at 100 kB, 246 instead of 91 at 1 MB.
+ * A call that leaves the node otherwise, or goes to several elements, carries a copy of the array
+ * behind the payload, and the callback fires at once. Between nodes of one host that is the only copy,
+ * because they hand over the message by reference. Letting the receiver fetch the data with
+ * process_vm_readv is also one copy, but was slower at every size (bench/lend): 6.4 us a round trip
+ * instead of 2.3 at 10 kB, 34 instead of 27 at 100 kB, 246 instead of 91 at 1 MB.
  */
 #include "params.h"
 
 #include <string.h>
 
 enum {
-	/* Bytes of an array. A round trip of 10 kB each takes 2.3 us and not 3.7, of 100 kB 17 and not 31
-	 * (bench/nocopy); at 1 kB both are equal. */
+	/* Bytes: a smaller array is copied. Lending takes a round trip from 3.7 to 2.3 us with 10 kB each
+	 * way, and from 31 to 17 us with 100 kB (bench/nocopy); at 1 kB both are equal. */
 	LEND_LEAST = 1 << 10,
 };
 
@@ -35,7 +35,7 @@ CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done)
 	return b;
 }
 
-/* A message that is never sent: memory that the host's other processes can read. */
+/* The memory is that of a message that is never sent: other processes of the host can read it. */
 void *CkRdmaAlloc(size_t bytes)
 {
 	struct pe *pe = ck_self();
@@ -64,7 +64,7 @@ static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 	return (CkGenNcpy *)(void *)((char *)payload_of(env) + e->ncpy[i]);
 }
 
-/* The caller may have its memory back. */
+/* Tell the caller that it has its memory back. */
 static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
 	const CkCallback done = d->done;
@@ -80,7 +80,7 @@ static const void *source_of(const struct pe *pe, const CkGenNcpy *d)
 	return d->ref ? cmi_shared_ptr(pe->node->machine, d->ref) : d->ptr;
 }
 
-/* Before the handler: what was lent to this process can be read here. */
+/* Before the handler: set the pointers to arrays that were lent to this process. */
 void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 {
 	for (int i = 0; i < e->n_ncpy; i++) {
@@ -97,7 +97,7 @@ void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 		fire_done(pe, descriptor(env, e, i));
 }
 
-/* A longer message with what `env` has in front; the wide priority is not taken along. */
+/* A longer message that begins with the content of `env`. It does not get the wide priority. */
 static struct ck_env *longer(struct pe *pe, const struct ck_env *env, size_t size)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_alloc(pe, size);
@@ -108,8 +108,8 @@ static struct ck_env *longer(struct pe *pe, const struct ck_env *env, size_t siz
 	return copy;
 }
 
-/* What another PE can read where it lies is lent to it: not so little that the answer for the
- * callback would cost more than a copy. dst_pe -1: several, or none knows who. */
+/* A reference by which dst_pe can read the array where it lies; 0: the array must be copied. For a small
+ * array the answer for the callback costs more than a copy. dst_pe -1: several PEs, or not known yet. */
 static uint64_t lend_to(const struct pe *pe, int dst_pe, const CkGenNcpy *d)
 {
 	if (dst_pe < 0 || d->ref || d->bytes < LEND_LEAST)
@@ -117,7 +117,7 @@ static uint64_t lend_to(const struct pe *pe, int dst_pe, const CkGenNcpy *d)
 	return cmi_shared_ref(pe->wire, dst_pe, d->ptr, d->bytes);
 }
 
-/* Decide for each array; the end of the payload with the copies. */
+/* Decide for each array whether it is lent or copied. Returns the end of the payload with the copies. */
 static size_t lay_out(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	size_t end = env->head.size - sizeof *env;
@@ -145,7 +145,7 @@ static size_t lay_out(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_
 	return end;
 }
 
-/* An array whose `at` is new still has its pointer. */
+/* Copy an array whose `at` lay_out has just set: it still has its pointer. */
 static void copy_in(struct pe *pe, struct ck_env *env, CkGenNcpy *d)
 {
 	if (!d->at || !d->ptr)

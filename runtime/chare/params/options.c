@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c: what a call has besides its parameters: priority, place among equals, a reference
- * number. The general part of a send: calls without options, of entries without attributes,
- * do not come here.
+ * options.c: what a call has besides its parameters: priority, order among equals, a reference
+ * number. Calls without options, of entries without attributes, do not come here.
  */
 #include "params.h"
 
@@ -45,8 +44,8 @@ static struct ck_env *set_priority(struct pe *pe, struct ck_env *env, const CkEn
 	return (struct ck_env *)m;
 }
 
-/* A message that its program packs must not move: if the priority needs a longer one, it has
- * to be packed. */
+/* Whether the message has to be packed now: a message that its program packs must not move, and the
+ * priority needs a longer one. */
 static bool must_pack(const CkGenEntry *e, const struct ck_env *env, const CkEntryOptions *o)
 {
 	if (!e->message || !e->message->pack || (env->flags & CK_ENV_PACKED))
@@ -59,8 +58,8 @@ static bool must_pack(const CkGenEntry *e, const struct ck_env *env, const CkEnt
 
 /* ---- what a call is sent with -------------------------------------------------------------- */
 
-/* `flags` are those of a message's last journey. Its priority and its reference number stay with
- * it, unless the call says otherwise. */
+/* `flags` are those of the message's last journey. The message keeps its priority and its reference
+ * number unless the call has options. */
 struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
 			     uint8_t flags, const CkEntryOptions *o)
 {
@@ -134,7 +133,8 @@ void CkReservePrio(int n_bits)
 	ck_of(pe)->prio_room = csd_prio_bytes((uint32_t)n_bits);
 }
 
-/* A message that the program has a pointer to must not move. n_bits 0: 64, as a number. */
+/* Abort if the message has no room for the priority; it must not move, because the program has a
+ * pointer to it. n_bits 0: a 64-bit number. */
 static void check_room(struct cmi_msg *m, uint32_t n_bits, const char *who)
 {
 	csd_clear_prio(m);

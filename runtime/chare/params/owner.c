@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner.c: checked mode's view of a user's message: who owns it is written in its head (`mark`),
- * and every Ck call that is given a message looks. A freed message rests for a while before its
- * memory is used again, filled with a pattern: so a second free, a send or a write after the
- * free are found. Without CK_CHECK=1 nothing here is called.
+ * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and every
+ * Ck function that is given a message checks it. A freed message rests for a while, filled with a
+ * pattern, before its memory is used again. So the runtime finds a second free, and a send or a write
+ * after the free. Without CK_CHECK=1 nothing calls this file.
  */
 #include "params.h"
 
 #include <string.h>
 
 enum {
-	REST = 256,               /* freed messages of a PE whose memory is not used yet */
-	REST_BYTES = 1 << 16,     /* larger ones go home at once: they would only cost memory */
+	REST = 256,               /* freed messages that rest on a PE, at most */
+	REST_BYTES = 1 << 16,     /* larger messages do not rest: they would cost too much memory */
 	PATTERN = 0xd5,
 };
 
@@ -39,7 +39,7 @@ static const char *state_of(const struct ck_env *env)
 	}
 }
 
-/* The handler's own message is its to use. */
+/* What is wrong with using the message; NULL: nothing. A handler may use its own message. */
 static const char *fault(const struct pe *pe, const struct ck_env *env)
 {
 	if (env->head.mark == OWNER_HANDLER && ck_of(pe)->now.obj && env == ck_of(pe)->now.env)
@@ -65,7 +65,7 @@ void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct 
 			  describe_entry(chare, entry, name, sizeof name), payload_of(env), why);
 }
 
-/* The last holder of a message frees it: see env_unref. */
+/* Let go of a message; the last holder frees it, as in env_unref. */
 void owner_check_free(struct pe *pe, struct ck_env *env)
 {
 	owner_check_use(pe, env, "CkFreeMsg");
@@ -94,7 +94,7 @@ static void release_oldest(struct pe *pe)
 	csd_msg_free(pe, &env->head);
 }
 
-/* Only memory of this PE rests here: what came from elsewhere is awaited there. */
+/* Only memory of this PE rests here. Other memory goes back at once, because its PE waits for it. */
 static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
 {
 	env->head.mark = (uint8_t)owner;
@@ -114,8 +114,8 @@ void owner_free(struct pe *pe, struct ck_env *env)
 	rest(pe, env, OWNER_NOBODY);
 }
 
-/* To another node: the machine would write its own mark into the message, and other processes would
- * read what a second owner makes of it. So a copy leaves. */
+/* A copy leaves for the other node, and the message itself rests. Otherwise the machine would write its
+ * own mark into the message, and other processes would read what a second owner writes to it. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c: messages that the program packs itself (`message M;` in the .ci file). They may hold
- * pointers to whatever they like, and are handed over as they are within a node. What leaves
- * it, or has to be copied, is the form that M_pack makes of them, flagged CK_ENV_PACKED;
- * M_unpack takes it back when the handler's turn has come.
+ * pack.c: messages that the program packs itself (`message M;` in the .ci file). They may hold any
+ * pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
+ * travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack converts it back just
+ * before the handler.
  *
- * Calls with nocopy arrays have two forms as well (ncpy.c). A message in the node's own form has
- * CMI_F_HERE, and csd_send asks ck_leaving before it goes elsewhere.
+ * Calls with nocopy arrays also have two forms (ncpy.c). A message in the form for this node only has
+ * CMI_F_HERE; csd_send calls ck_leaving before it sends such a message elsewhere.
  */
 #include "params.h"
 
@@ -21,7 +21,7 @@ void *CkAllocBuffer(void *msg, size_t bytes)
 	return payload;
 }
 
-/* The program's function makes another message of it; the head goes along. */
+/* Let the program's function make another message of this one, and give it the same head. */
 static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*fn)(void *),
 			      struct ck_env *env)
 {
@@ -31,8 +31,8 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	void *payload;
 
 	csd_clear_prio(&env->head);
-	env->head.mark = OWNER_PROGRAM; /* the function's, which frees it */
-	/* For what it makes. */
+	env->head.mark = OWNER_PROGRAM; /* fn owns it, and frees it */
+	/* Room for the priority in the message that fn makes. */
 	ck_of(pe)->prio_room = wide ? csd_prio_bytes(wide->n_bits) : 0;
 	payload = fn(payload_of(env));
 	ck_of(pe)->prio_room = 0;
@@ -47,8 +47,8 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	made->index = was.index;
 	made->call = was.call;
 	made->refnum = was.refnum;
-	/* What it has become may hold pointers to itself, so it must not move. The same memory has the
-	 * priority behind it still. */
+	/* An unpacked message may hold pointers to itself, so it must not move. If fn returned the same
+	 * message, the priority is still behind it. */
 	if (wide && made == env) {
 		made->head.size = was.head.size;
 		free(wide);
@@ -73,7 +73,7 @@ struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck
 	return convert(pe, type, type->unpack, env);
 }
 
-/* For one PE of another node; -1: for several, or for whom is not known yet. */
+/* dst_pe: a PE of another node; -1: several PEs, or not known yet. */
 struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	if ((e->flags & CKGEN_MESSAGE) && e->message->pack && !(env->flags & CK_ENV_PACKED))
@@ -92,7 +92,7 @@ struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 
-	/* By this PE, for this journey: send.c asks before it sends, too. */
+	/* This PE has lent the arrays for this journey already: send.c calls env_for_pe before it sends. */
 	if ((env->flags & CK_CALL_LENT) && m->src_pe == pe->id)
 		return m;
 	const struct collection *c = coll_get(pe, env->coll);

@@ -2,8 +2,8 @@
 /*
  * params.h: the room params/: what a call carries besides plain bytes.
  *
- * Owns     whose a user's message is (owner.c, checked mode), its packed form (pack.c), nocopy arrays
- *          (ncpy.c), objects of pup functions (pup.c), priorities and other options (options.c).
+ * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
+ *          arrays (ncpy.c), objects of pup functions (pup.c), priorities and other options (options.c).
  * Called   by the rooms above, on the PE that sends or runs the call.
  * Calls    core/.
  */
@@ -15,17 +15,18 @@
 enum { PART_OWNER = 2 };
 extern const struct ck_part owner_part;
 
-/* ---- owner.c: whose a user's message is, in checked mode ---------------------------------------- */
+/* ---- owner.c: who owns a user's message, in checked mode ---------------------------------------- */
 
 void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
 void owner_check_free(struct pe *pe, struct ck_env *env);
-/** Free it, in checked mode after a rest. */
+/** Free a message in checked mode: its memory rests for a while before it is used again. */
 void owner_free(struct pe *pe, struct ck_env *env);
+/** The copy that leaves for another node in place of `env`. Takes `env`. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 
-/** A `when` has the message while something else runs; *holder holds its payload's envelope, and is
- * set to NULL when the program gives the message away or frees it. */
+/** Note that a `when` has the message while other code runs. *holder points to the message; it becomes
+ * NULL when the program gives the message away or frees it. */
 static inline void owner_lend(struct ck_env *env, void **holder)
 {
 	env->head.mark = OWNER_WHEN;
@@ -43,30 +44,31 @@ static inline void owner_let_go(struct ck_env *env)
 
 struct ck_env *message_pack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
 struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
-/** In the form that may leave the node, for one PE; they take the message. */
+/** Convert a call to the form that may leave the node, for one PE. Takes the message. */
 struct ck_env *env_for_pe(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
-/** The same for several, or where it is not known yet for whom. */
+/** The same for several PEs, or for a PE that is not known yet. */
 struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
-/** The scheduler's: a message with CMI_F_HERE is about to leave the node. */
+/** The scheduler calls this when a message with CMI_F_HERE is about to leave the node. */
 struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
 /* ---- ncpy.c: nocopy arrays ---------------------------------------------------------------------------- */
 
 struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
-/** Before the handler: what was lent to this process can be read here. */
+/** Before the handler: set the pointers to arrays that were lent to this process. */
 void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
-/** Behind it: the caller may have its memory back. */
+/** After the handler: tell the caller that it has its memory back. */
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
 /* ---- pup.c ---------------------------------------------------------------------------------------------- */
 
-/** Free what was unpacked for the running handler; all, or what came after `until`. */
+/** Free the objects that were unpacked for the running handler: all, or those made after `until`. */
 void pup_forget(struct pe *pe);
 void pup_forget_until(struct pe *pe, struct pup_block *until);
 
 /* ---- options.c -------------------------------------------------------------------------------------------- */
 
-/** What the entry and the caller ask for; takes the message. `flags` are those of its last journey. */
+/** Give the message what the entry's attributes and the caller's options ask for. Takes the message.
+ * `flags` are those of the message's last journey. */
 struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
 			     uint8_t flags, const CkEntryOptions *o);
 

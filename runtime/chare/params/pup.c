@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup.c: parameters that a function of the program sizes, packs and unpacks. What unpacking makes
- * hangs on the PE until the handler that it was made for has ended.
+ * pup.c: parameters that a function of the program sizes, packs and unpacks. The PE keeps the objects
+ * that unpacking makes until their handler has ended.
  */
 #include "params.h"
 
@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct pup_block) == 16, "the object stays 16-aligned");
 
 struct CkPupEr {
 	enum pup_mode mode;
-	struct pup_block **made;  /* unpacking: what hangs on the handler; NULL: the program's own */
+	struct pup_block **made;  /* unpacking: the running handler's list; NULL: the program's memory */
 	char *to;                 /* packing */
 	const char *from, *end;   /* unpacking */
 	size_t bytes;             /* so far */
@@ -82,7 +82,7 @@ void pup_forget(struct pe *pe)
 	pup_forget_until(pe, NULL);
 }
 
-/* Sizing and packing, the function gets a copy of each object, which it may assign to. */
+/* Size or pack: the function gets a copy of each object, which it may assign to. */
 static size_t over_copies(struct CkPupEr *p, CkPupFn pup, const char *objs, size_t bytes, size_t n)
 {
 	struct pup_block *copies = NULL;
@@ -103,7 +103,8 @@ size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n)
 	return over_copies(&p, pup, objs, bytes, n);
 }
 
-/* Checked mode: both passes must agree, or the second writes past its place. */
+/* Checked mode compares both passes: if packing takes more bytes than sizing said, it writes past its
+ * place. */
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to)
 {
 	struct CkPupEr p = { .mode = PACKING, .to = to };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extra.c: what few elements have, and not for long: threads that have not ended, calls that
- * wait for their condition. An element names its record by a number of 32 bits, so elements that
- * have none of this pay nothing for it.
+ * extra.c: records of elements with threads that have not ended, or with calls that wait. Few elements
+ * have these, and not for long. An element names its record by a number of 32 bits, so other elements
+ * pay nothing for it.
  */
 #include "wait_int.h"
 

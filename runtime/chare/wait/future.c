@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * future.c: a value that will be there. A future lives on the PE that made it; threads of that
- * PE wait for it, any PE sends the value, as a message. Each wait gives a reference to the one
- * message. Slots are used again: the upper half of a future's id counts the uses, so that what
- * comes late for a released future is found out.
+ * future.c: futures. A future lives on the PE that made it. Threads of that PE wait for the value; any
+ * PE sends the value, as a message. Each wait gives a reference to this one message. Slots are used
+ * again. The upper half of a future's id counts the uses of the slot, so the runtime notices a value
+ * that comes late for a released future.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
@@ -16,7 +16,7 @@
 /* On the stack of the thread that waits. */
 struct waiter {
 	CthThread thread;
-	const CkGenMessage *type; /* what it waits for; NULL: anything */
+	const CkGenMessage *type; /* the message type that it waits for; NULL: anything */
 	struct ck_env *value;     /* set before the thread goes on */
 	struct waiter *next;
 };
@@ -24,12 +24,12 @@ struct waiter {
 struct future {
 	uint32_t next;            /* free ones (slots.h) */
 	uint32_t use;             /* of this slot, from 1 */
-	struct ck_env *value;     /* ours: one reference; NULL: not there yet */
+	struct ck_env *value;     /* the future holds one reference; NULL: not there yet */
 	struct waiter *first, *last;
 	bool open;
 };
 
-/* What a value's envelope has for `value.type`: this, or a number made of its message type's name. */
+/* `value.type` of a value's envelope: one of these, or a number made from its message type's name. */
 enum { UNKNOWN_MESSAGE = 0, DATA = 1 };
 
 /* ---- slots ----------------------------------------------------------------------------------------- */
@@ -61,12 +61,12 @@ static void future_close(struct pe *pe, uint32_t no)
 
 static struct ck_env *reference(struct ck_env *env)
 {
-	/* Relaxed: the future holds one already, so it cannot reach 0 meanwhile. */
+	/* Relaxed: the future holds a reference already, so the count cannot reach 0 meanwhile. */
 	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 	return env;
 }
 
-/* Until the value is there. */
+/* Suspend the calling thread until the value is there. */
 static void suspend(struct future *s, struct waiter *me)
 {
 	me->thread = CthSelf();
@@ -75,14 +75,14 @@ static void suspend(struct future *s, struct waiter *me)
 	else
 		s->first = me;
 	s->last = me;
-	/* Somebody else may awaken this thread; then it is not yet time. The slot may have moved. */
+	/* Other code may awaken this thread before the value is there. The slot may have moved. */
 	while (!me->value)
 		CthSuspend();
 }
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* A message that came packed is unpacked for the first who knows its type: nobody has it yet. */
+/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. */
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
 	if (type && (s->value->flags & CK_ENV_PACKED))
@@ -90,7 +90,7 @@ static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *ty
 	s->value->head.mark = OWNER_PROGRAM;
 }
 
-/* All get theirs before the first goes on: it may release the future. */
+/* All waiters get their value before the first goes on, because that one may release the future. */
 static void value_came(struct pe *pe, struct future *s, struct ck_env *env)
 {
 	struct waiter *w = s->first, *next;
@@ -176,7 +176,7 @@ void CkReleaseFuture(CkFuture f)
 	future_close(pe, (uint32_t)f.id);
 }
 
-/* The value, a reference of the caller's own. */
+/* Wait for the value. The caller gets a reference of its own. */
 static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, const CkGenMessage *type)
 {
 	struct future *s = future_of(pe, what, f);
@@ -212,7 +212,7 @@ void *CkWaitReleaseFuture(CkFuture f)
 	return msg;
 }
 
-/* The caller's message, which nobody else may hold. */
+/* Take the caller's message. Aborts if the message has another holder. */
 static struct ck_env *give(struct pe *pe, void *msg)
 {
 	if (!msg)
@@ -225,7 +225,7 @@ static struct ck_env *give(struct pe *pe, void *msg)
 	owner_let_go(env);
 	if (env == ck_of(pe)->now.env)
 		ck_of(pe)->now.env = NULL;
-	/* Acquire: as in env_unref, the others' reads of it are over. */
+	/* Acquire: as in env_unref, the other holders' reads of the message are over. */
 	if (atomic_load_explicit(&env->refs, memory_order_acquire) != 1)
 		csd_abort(pe, "CkSendToFuture: others hold the message, too; send a copy");
 	env->call = 0;
@@ -263,7 +263,7 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 
 /* ---- messages of a type that is known ------------------------------------------------------------------- */
 
-/* Never UNKNOWN_MESSAGE or DATA. */
+/* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
 static uint64_t type_number(const CkGenMessage *type)
 {
 	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;

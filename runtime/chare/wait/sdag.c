@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sdag.c: Structured Dagger: threads that wait for calls of their element. An entry method that a
- * `when` names has no handler: its calls are kept at the element, in order of arrival, until a
- * `when` takes them; one that comes while a thread waits for it makes that thread go on at once.
+ * `when` names has no handler. The element keeps its calls, in order of arrival, until a `when` takes
+ * them. If a thread waits for a call that comes, the thread goes on at once.
  *
- * While no thread runs, none of those that wait could go on: a new thread looks at what is kept
- * before it waits, and a new call can complete what one thread waits for and no more. So only the
- * first waiting thread that the call completes has to be found.
+ * While no thread runs, no waiting thread could go on: a new thread looks at the kept calls before it
+ * waits, and a new call completes what at most one thread waits for. So a new call only has to find
+ * the first waiting thread that it completes.
  *
- * What a `when` took is freed behind its body, like a handler's message: the last of its calls is
- * what runs (now.env). The others, and what ran before, are lent (owner_lend), so that sending or freeing
- * one of them is noticed.
+ * The calls that a `when` took are freed after its body, like a handler's message. The last of them is
+ * the running message (now.env). The others, and what ran before, are lent (owner_lend), so the runtime
+ * notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
@@ -27,10 +27,10 @@ struct waiter {
 	int found;                /* the alternative whose calls are there; -1: none yet */
 };
 
-/** Of one element. */
+/** The waiting threads and the kept calls of one element. */
 struct sdag {
 	struct waiter *waiters, **tail; /* in the order in which they began to wait */
-	CkGenTook *took;          /* what whens have taken and not done with */
+	CkGenTook *took;          /* the calls that whens have taken and whose bodies have not ended */
 	int n_entries;
 	struct msg_fifo kept[];   /* by entry */
 };
@@ -66,7 +66,7 @@ static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, struct ck_
 	return env->refnum == w->number;
 }
 
-/* Another of the same alternative has it. */
+/* Whether another member of the same alternative has chosen this call. */
 static bool chosen(const CkGenWanted *w, int from, int to, const struct ck_env *env)
 {
 	for (int i = from; i < to; i++)
@@ -85,7 +85,8 @@ static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, CkGenWant
 	return NULL;
 }
 
-/* All calls of the alternative w[from .. to - 1], those with a number first: the others take any. */
+/* Choose all calls of the alternative w[from .. to - 1]. Members that want a number choose first,
+ * because the others take any call. */
 static bool choose_all(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int from, int to)
 {
 	for (int i = from; i < to; i++)
@@ -118,7 +119,7 @@ static void unlink_call(struct msg_fifo *f, struct ck_env *env)
 		f->tail = p;
 }
 
-/* The first alternative that is complete; its calls are no longer kept. -1: none. */
+/* Find the first alternative that is complete, and take its calls out of those kept. -1: none. */
 static int find_complete(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int n)
 {
 	int to;
@@ -180,7 +181,7 @@ static void lend(void **holder)
 	owner_lend(*holder, holder);
 }
 
-/* Something else will run on this thread: w[0 .. n - 1], and in between parts of the body. */
+/* Save what runs, because the calls w[0 .. n - 1] or parts of the body run on this thread now. */
 static void set_aside(struct pe *pe, struct sdag *s, CkGenWanted *w, int n, CkGenTook *t)
 {
 	const struct ck_pe *ck = ck_of(pe);
@@ -240,7 +241,7 @@ int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took)
 		*s->tail = &me;
 		s->tail = &me.next;
 	}
-	/* Somebody else may awaken this thread; then it is not yet time. */
+	/* Other code may awaken this thread before its calls are there. */
 	while (me.found < 0)
 		CthSuspend();
 	while (w[from].alternative != me.found)
@@ -291,7 +292,7 @@ void CkGen_done(CkGenTook *t)
 
 /* ---- parts side by side -------------------------------------------------------------------------------- */
 
-/* On the stack of whoever starts the part: gone when the part waits. */
+/* Lies on the stack of the code that starts the part; it is gone when the part waits. */
 struct part {
 	struct pe *pe;
 	struct ck_obj *obj;
@@ -314,7 +315,8 @@ static void part_body(void *arg)
 		CthResume(x.parts->waiting);
 }
 
-/* What the parts were given through the scope stays; what they do with messages is noticed. */
+/* What runs around the parts stays valid for them. It is lent, so the runtime notices when a part sends
+ * or frees its message. */
 void CkGen_split(void *self, CkGenParts *parts)
 {
 	struct pe *pe = ck_self();
@@ -381,7 +383,7 @@ static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sd
 		"the first is %s\n", pe->id, n, obj->index.v[0], obj->index.v[1], obj->index.v[2], name);
 }
 
-/* Nobody will take them: the element is being destroyed. Its threads may still wait. */
+/* The element is being destroyed, so no `when` will take its calls. Its threads may still wait. */
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x)
 {
 	struct sdag *s = x->sdag;
@@ -399,8 +401,8 @@ void sdag_drop(struct pe *pe, struct ck_extra *x)
 	x->sdag = NULL;
 }
 
-/* The job ends. What the threads themselves run with is dropped by threads_drop; their stacks are
- * still there. */
+/* At the end of the job: drop the calls that whens have taken; the threads' stacks are still there.
+ * threads_drop drops the messages that the threads themselves run with. */
 void sdag_leave(struct pe *pe, struct ck_extra *x)
 {
 	const struct sdag *s = x->sdag;

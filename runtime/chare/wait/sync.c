@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync.c: [sync] calls: the caller's thread waits for the answer. Who waits is one number in the
- * call's head (`word`), slot * PEs + PE; such a call has no priority. The
- * answer is a message to that slot: its payload the value's bytes, or what the handler returned,
- * if that is a message.
+ * sync.c: [sync] calls: the caller's thread waits for the answer. One number in the call's head
+ * (`word`) says who waits: slot * PEs + PE. So such a call has no priority. The answer is a message to
+ * that slot. If the handler returns a message, that is the answer; otherwise the payload is the value's
+ * bytes.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
@@ -39,7 +39,7 @@ static uint32_t call_open(struct pe *pe)
 
 /* ---- the caller ---------------------------------------------------------------------------------- */
 
-/* The slot for the answer, which the call knows from here on. */
+/* Take a slot for the answer, and write it into the call. */
 uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *payload)
 {
 	struct ck_env *env = env_of(payload);
@@ -51,7 +51,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *paylo
 	uint32_t slot = call_open(pe);
 
 	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
-		/* A message may bring a priority along. */
+		/* A message may have a priority from its last journey. */
 		csd_clear_prio(&env->head);
 		env->head.flags &= (uint8_t)~CMI_F_LIFO;
 	}
@@ -63,7 +63,7 @@ static struct ck_env *await_answer(struct pe *pe, uint32_t slot)
 {
 	struct ck_env *env;
 
-	/* Somebody else may awaken this thread; then it is not yet time. */
+	/* Other code may awaken this thread before the answer is there. */
 	while (!(env = call_at(pe, slot)->answer))
 		CthSuspend();
 	slot_give(calls_of(pe), slot);
@@ -118,9 +118,9 @@ static void answer_arrived(struct pe *pe, struct cmi_msg *m)
 	CthResume(call->thread);
 }
 
-/* ---- the one that is asked ------------------------------------------------------------------------- */
+/* ---- the callee ------------------------------------------------------------------------------------ */
 
-/* The message that the handler returned is ours now; it may be its own parameter. */
+/* Take the message that the handler returned; it may be the handler's own parameter. */
 static struct ck_env *given(struct pe *pe, const CkGenEntry *e, void *msg, int dst_pe)
 {
 	struct ck_env *env;
@@ -141,7 +141,7 @@ static struct ck_env *given(struct pe *pe, const CkGenEntry *e, void *msg, int d
 	return env;
 }
 
-/* Call the handler and send what it gives. */
+/* Call the handler and send its answer. */
 static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
@@ -174,7 +174,7 @@ static void sync_pe_start(struct pe *pe)
 	calls_of(pe)->bytes = sizeof(struct sync_call);
 }
 
-/* Calls of threads that the job's end has dropped. */
+/* Free the slots; calls of threads that the end of the job has dropped may still be in them. */
 static void sync_pe_stop(struct pe *pe)
 {
 	slots_free(calls_of(pe));

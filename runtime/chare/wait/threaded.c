@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * threaded.c: [threaded] entry methods: handlers on stacks of their own, which may wait. Such a
- * handler starts at once when its call is delivered; when it waits, the PE goes on with other
- * messages, also of the same element. Its message lives until it has ended. What runs on a PE
- * (struct ck_running) is exchanged with each switch of stacks, so that each thread has its own.
+ * handler starts as soon as its call is delivered. While it waits, the PE goes on with other messages,
+ * also with those of the same element. Its message lives until it has ended. Each switch of stacks
+ * exchanges what runs on the PE (struct ck_running), so each thread has its own.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
@@ -18,7 +18,8 @@ struct kept_running {
 _Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
 	       "a thread has room for it");
 
-/* Between two stacks: what waits for a condition may have to be looked at again. */
+/* Called between two stacks. The thread that stops may have changed its element, so calls that wait for
+ * a condition are tested again. */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
 	struct kept_running theirs, ours;
@@ -38,7 +39,7 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 
 /* ---- a thread's life ----------------------------------------------------------------------------- */
 
-/* On the stack of whoever starts the thread: gone when the thread waits. */
+/* Lies on the stack of the code that starts the thread; it is gone when the thread waits. */
 struct start {
 	struct pe *pe;
 	struct ck_obj *obj;
@@ -46,7 +47,8 @@ struct start {
 	bool shared;
 };
 
-/* A nodegroup's branch belongs to no PE, and lives as long as the job. */
+/* Threads of a nodegroup's branch are not counted: the branch belongs to no PE and lives as long as the
+ * job. */
 bool thread_is_counted(const struct ck_obj *obj)
 {
 	return obj->coll->type->kind != CKGEN_NODEGROUP;
@@ -88,7 +90,7 @@ bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sh
 	struct start s = { pe, obj, env, shared };
 
 	if (shared)
-		/* Relaxed: our caller holds one already, so it cannot reach 0 meanwhile. */
+		/* Relaxed: the caller holds a reference already, so the count cannot reach 0 meanwhile. */
 		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 	if (thread_is_counted(obj))
 		extra_make(pe, obj)->n_threads++;

@@ -9,19 +9,20 @@
 
 enum { H_WHEN };                  /* handler of PART_WAIT */
 
-/** What few elements have, and not for long (extra.c). */
+/** The record of an element that has waiting calls or threads. Few elements have one, and not for long
+ * (extra.c). */
 struct ck_extra {
-	struct ck_obj *obj;       /* NULL: destroyed meanwhile, or a free record */
+	struct ck_obj *obj;       /* NULL: the element was destroyed meanwhile, or the record is free */
 	uint32_t no;              /* its number */
 	uint32_t n_threads;       /* handlers of this element on stacks of their own */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
-	bool asked;               /* a message is on its way that will have them tested again */
-	void (*end)(struct pe *pe, struct ck_obj *obj); /* to be called with the last thread's end */
+	bool asked;               /* a message is on its way to this PE that tests `waiting` again */
+	void (*end)(struct pe *pe, struct ck_obj *obj); /* called when the last thread has ended */
 	struct ck_extra *next;    /* free list */
 };
 
-/** On one PE. Records are found by number, and do not move. */
+/** The records of one PE. They are found by number, and do not move. */
 struct wait_pe {
 	struct ck_extra **extras; /* [cap], by number; number 0 is nobody's */
 	uint32_t n, cap;
@@ -38,7 +39,7 @@ static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj
 }
 /** The element's record, a new one if it has none. */
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);
-/** To the spare ones; trim: if there is nothing left in it. */
+/** Make the record a spare one; extra_trim does so only if the record has nothing left in it. */
 void extra_free(struct pe *pe, struct ck_extra *x);
 void extra_trim(struct pe *pe, struct ck_extra *x);
 
@@ -62,7 +63,7 @@ void sdag_leave(struct pe *pe, struct ck_extra *x);
 bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 bool thread_is_counted(const struct ck_obj *obj);
 void thread_ended(struct pe *pe, struct ck_obj *obj);
-/** The job ends: the messages of threads that still wait. */
+/** At the end of the job: drop the messages of threads that still wait. */
 void threads_drop(struct pe *pe);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * when.c: [when(condition)]: a call whose condition is false waits at its element. What waits
- * is looked at again after everything that may have changed the element: a handler of it, a part
- * of a threaded one up to where it waits or ends, an inline or local call. Then the oldest call
- * whose condition is true is made, and again, until there is none. So calls of one entry keep
- * their order, except that one whose condition is true does not wait for an earlier one whose
+ * when.c: [when(condition)]: a call whose condition is false waits at its element. The PE tests the
+ * waiting calls again after everything that may have changed the element: a handler of the element, a
+ * part of a threaded handler up to where it waits or ends, an inline or local call. Then it makes the
+ * oldest call whose condition is true, and tests again, until there is none. So calls of one entry
+ * keep their order, except that a call whose condition is true does not wait for an earlier one whose
  * condition is false.
  *
- * Of a nodegroup only [exclusive] entries may have conditions: its waiting calls belong to whoever
- * runs such a handler, and are looked at behind it (nodegroup.c).
+ * In a nodegroup only [exclusive] entries may have conditions. The thread that runs such a handler
+ * tests the waiting calls after it (nodegroup.c).
  *
- * While an element of a collection has waiting calls, all calls of that collection on this PE
- * take the longer way through deliver_to, which looks at them: n_entries is 0. Others pay
- * nothing.
+ * While an element of a collection has waiting calls, n_entries is 0, so that all calls of that
+ * collection on this PE take the longer way through deliver_to, which tests them. Other collections
+ * pay nothing.
  */
 #include "wait_int.h"
 
@@ -64,7 +64,7 @@ static struct ck_env *take_true(struct ck_extra *x)
 	return env;
 }
 
-/* A call that will never run: its caller may have its memory back. */
+/* Drop a call that will never run. Its caller gets its memory back. */
 static void drop_call(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
@@ -106,7 +106,7 @@ void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waitin
 
 /* ---- when it is looked at ----------------------------------------------------------------------- */
 
-/* No handler runs. A handler may destroy the element: the record tells. */
+/* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */
 void when_test(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = extra_of(pe, obj);
@@ -118,13 +118,13 @@ void when_test(struct pe *pe, struct ck_obj *obj)
 		extra_trim(pe, x);
 }
 
-/** To this PE: look at a record's calls. */
+/** A message of the PE to itself: test the calls of a record. */
 struct when_msg {
 	struct cmi_msg head;
 	uint32_t no;
 };
 
-/* Something has changed the element while a handler runs: look when none does. */
+/* The element has changed while a handler runs: test its calls when no handler runs. */
 void when_test_soon(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = extra_of(pe, obj);
@@ -151,10 +151,10 @@ void when_arrived(struct pe *pe, struct cmi_msg *m)
 		extra_free(pe, x);
 }
 
-/* Whether the call has to wait; then it is kept, of a shared message a copy. */
+/* Whether the call has to wait. If so, the element keeps the message, or a copy of a shared one. */
 bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
-	/* Earlier calls that the change has set free go first. */
+	/* Earlier calls that may run after the change go first. */
 	if (obj->extra && extra_of(pe, obj)->asked)
 		when_test(pe, obj);
 	if (is_true(obj, env))
