@@ -92,7 +92,7 @@ struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 
-	/* This PE has lent the arrays for this journey already: send.c calls env_for_pe before it sends. */
+	/* This PE has lent the arrays for this journey already, in env_for_pe before the send. */
 	if ((env->flags & CK_CALL_LENT) && m->src_pe == pe->id)
 		return m;
 	const struct collection *c = coll_get(pe, env->coll);
