@@ -31,19 +31,25 @@ static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenC
 	ck_of(pe)->now.obj = NULL;
 }
 
-/* Whether a part has taken over the call because of an attribute of its entry. */
-static bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
-		  bool shared)
+static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage stage, uint32_t flags,
+						 struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
-	uint32_t flags = obj->coll->entries[env->entry].flags;
 
-	if (!(flags & t->flags))
-		return false;
 	for (int i = 0; i < t->n; i++)
 		if ((flags & t->of[i]->flag) && t->of[i]->takes(pe, obj, env, shared))
 			return true;
 	return false;
+}
+
+/* Whether a part has taken over the call because of an attribute of its entry. This is asked for each
+ * element of a broadcast, so it costs one test where the entry has no such attribute. */
+static inline bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
+			 bool shared)
+{
+	uint32_t flags = obj->coll->entries[env->entry].flags;
+
+	return CSD_UNLIKELY(flags & CKGEN_SPECIAL) && taken_slow(pe, stage, flags, obj, env, shared);
 }
 
 void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env)

@@ -46,7 +46,7 @@ static void add_attributes(struct ck_node *ck, const struct ck_part *p)
 		const struct ck_attribute *a = &p->attributes[i];
 		struct ck_takers *t = &ck->takers[a->stage];
 
-		if (t->n == CK_MAX_TAKERS || (t->flags & a->flag))
+		if (t->n == CK_MAX_TAKERS || (t->flags & a->flag) || !(a->flag & CKGEN_SPECIAL))
 			claimed_twice(p, "attribute", (int)a->flag);
 		t->of[t->n++] = a;
 		t->flags |= a->flag;

@@ -20,6 +20,12 @@ struct qd_msg {
 	struct cmi_msg head;
 	uint32_t kind, wave;
 	uint64_t sums[WAVE_SUMS];
+};
+
+/** QD_START. */
+struct qd_request {
+	struct cmi_msg head;
+	uint32_t kind;            /* first, as in struct qd_msg */
 	CkCallback cb;
 };
 
@@ -144,27 +150,32 @@ static void qd_begin(struct pe *pe, const CkCallback *cb)
 
 static void qd_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	struct qd_msg q = *(struct qd_msg *)m;
-	struct qd *qd = qd_of(pe);
+	const struct qd_msg *q = (const struct qd_msg *)m;
 
-	csd_msg_free(pe, m);
-	switch ((enum qd_kind)q.kind) {
+	switch ((enum qd_kind)q->kind) {
 	case QD_START:
-		qd_begin(pe, &q.cb);
+		qd_begin(pe, &((const struct qd_request *)m)->cb);
 		break;
 	case QD_ASK:
-		qd_ask(pe, q.wave);
+		qd_ask(pe, q->wave);
 		break;
 	case QD_SUM:
-		wave_take(&qd->wave, q.sums);
+		wave_take(&qd_of(pe)->wave, q->sums);
 		qd_maybe_answer(pe);
 		break;
 	}
+	csd_msg_free(pe, m);
 }
 
 void qd_start(struct pe *pe, const CkCallback *cb)
 {
-	send_qd(pe, 0, (struct qd_msg){ .kind = QD_START, .cb = *cb });
+	struct qd_request *q = (struct qd_request *)csd_msg_alloc(pe, sizeof *q);
+
+	q->head.handler = ck_handler(pe, PART_QUIESCE, H_QD);
+	q->head.flags = CMI_F_SYSTEM;
+	q->kind = QD_START;
+	q->cb = *cb;
+	csd_send(pe, 0, &q->head);
 }
 
 void CkStartQD(CkCallback cb)
