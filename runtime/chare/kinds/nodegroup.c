@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nodegroup.c: one branch per node (process), which all PEs of the node share. A call goes into
- * the node's queue, and whichever PE comes first runs it; so calls of one branch may run at the
- * same time, and the handlers see to that. Two gates (node_queue.c) stand before a branch: `birth`
- * holds everything back until the constructor has run, `exclusive` lets [exclusive] calls
- * through one at a time.
+ * nodegroup.c: one branch per node (process), which all PEs of the node share. A call goes into the
+ * node's queue, and the first PE that is free runs it. So calls of one branch may run at the same
+ * time, and the entry methods must be written for that. Two gates (node_queue.c) stand before a
+ * branch: `birth` holds everything back until the constructor has run; `exclusive` lets [exclusive]
+ * calls through one at a time.
  *
- * [immediate] calls take no part in that: they stand before everything in the queue of the PE
- * that the network gave them to.
+ * [immediate] calls bypass the node's queue and its gates: they go before everything else in the
+ * queue of the PE that receives them.
  */
 #include "kinds.h"
 
@@ -16,23 +16,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Found by all PEs of the node. Never freed while they run. */
+/** All PEs of the node find it. It is never freed while they run. */
 struct nodegroup {
-	struct collection coll;     /* first; its id and type, for the branch; constant once it is born */
+	struct collection coll;     /* first; the branch uses its id and type; constant once the branch
+				     * is born */
 	struct csd_gate birth, exclusive;
-	/* NULL before the constructor has run. Release and acquire hand the branch over. */
+	/* NULL until the constructor has run. The release store that sets it pairs with the
+	 * acquire loads of the PEs that use it, so they see the whole branch. */
 	_Atomic(struct ck_obj *) obj;
-	atomic_bool begun;          /* the constructor: see grown */
-	struct msg_fifo waiting;    /* [when]: touched behind the exclusive gate only */
+	atomic_bool begun;          /* the constructor has begun; see grown */
+	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
+				     * touches it */
 	struct nodegroup *chain;
 };
 
 enum { NODEGROUP_BUCKETS = 64 };
 
-/** On a node. Not an idmap: PEs look while one of them adds. */
+/** On a node. Not an idmap, because PEs search it while one of them adds to it. */
 struct nodegroups {
 	_Atomic(struct nodegroup *) bucket[NODEGROUP_BUCKETS];
-	pthread_mutex_t lock;       /* of those who add one */
+	pthread_mutex_t lock;       /* held while adding one */
 };
 
 enum { H_CREATE, H_CALL, H_NODE_BCAST, H_IMMEDIATE, H_CONTRIBUTE };
@@ -42,13 +45,13 @@ static struct nodegroups *nodegroups_of(const struct pe *pe)
 	return ck_node_state(pe->node, PART_NODEGROUP);
 }
 
-/* Whether this PE runs a branch's constructor; see grown. */
+/* Whether this PE is running a branch's constructor; see grown. */
 static bool *builds(const struct pe *pe) { return ck_state(pe, PART_NODEGROUP); }
 
 /* ---- the node's table --------------------------------------------------------------------------- */
 
-/* A bucket is a list that only grows, at its head: walking it needs no lock. Acquire pairs with
- * the release in add. */
+/* A bucket is a list that grows only at its head, so walking it needs no lock. The acquire pairs
+ * with the release in add. */
 static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 {
 	struct nodegroup *g = atomic_load_explicit(&all->bucket[id % NODEGROUP_BUCKETS],
@@ -75,7 +78,7 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 	return g;
 }
 
-/* Made by the first mention, on any PE. */
+/* Find a nodegroup. The first PE that mentions it adds it. */
 static struct nodegroup *get(struct pe *pe, uint64_t id)
 {
 	struct nodegroups *all = nodegroups_of(pe);
@@ -84,7 +87,7 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 	if (CSD_LIKELY(g != NULL))
 		return g;
 	if (!id)
-		coll_get_slow(pe, id); /* says why it cannot be */
+		coll_get_slow(pe, id); /* aborts, and says why */
 	pthread_mutex_lock(&all->lock);
 	g = nodegroup_find(all, id);
 	if (!g)
@@ -136,7 +139,7 @@ struct csd_gate *nodegroup_gate(struct pe *pe, const struct cmi_msg *m)
 	return entry_flags(g, env) & CKGEN_EXCLUSIVE ? &g->exclusive : NULL;
 }
 
-/* An [exclusive, when] call whose condition is false. */
+/* Keep an [exclusive, when] call whose condition is false. */
 static void nodegroup_keep(struct ck_obj *obj, struct ck_env *env)
 {
 	struct nodegroup *g = (struct nodegroup *)obj->coll;
@@ -145,7 +148,7 @@ static void nodegroup_keep(struct ck_obj *obj, struct ck_env *env)
 }
 _Static_assert(offsetof(struct nodegroup, coll) == 0, "a branch's collection is its nodegroup");
 
-/* The loops have ended, so nobody else is behind the gates. */
+/* The loops have ended, so no other PE is behind the gates. */
 static void nodegroup_pe_stop(struct pe *pe)
 {
 	struct nodegroups *all = nodegroups_of(pe);
@@ -159,7 +162,7 @@ static void nodegroup_pe_stop(struct pe *pe)
 	}
 }
 
-/* It has passed the gates. */
+/* A call that has passed the gates. */
 static void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -193,7 +196,7 @@ static void nodegroup_immediate_arrived(struct pe *pe, struct cmi_msg *m)
 		call_here(pe, env);
 }
 
-/* Charm++ does not count them for quiescence either. */
+/* [immediate] calls do not count for quiescence, as in Charm++. */
 static bool set_immediate(const CkGenChare *type, struct ck_env *env)
 {
 	if (!(type->entries[env->entry].flags & CKGEN_IMMEDIATE))
@@ -262,7 +265,7 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 		call_here(pe, env);
 		return;
 	}
-	/* Not from here: a handler is running. */
+	/* Not delivered from here, because a handler is running. */
 	csd_send(pe, pe->id, &env->head);
 }
 
@@ -291,7 +294,8 @@ static void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
 
 	ck_created(pe, obj);
-	/* Relaxed: who looks because of what the constructor sends has that message's order. */
+	/* Relaxed is enough: a PE that looks because of a message from the constructor is
+	 * ordered by that message. */
 	atomic_store_explicit(&g->begun, true, memory_order_relaxed);
 	*builds(pe) = true;
 	deliver_new(pe, obj, env);
@@ -300,9 +304,10 @@ static void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_gate_open(pe, &g->birth);
 }
 
-/* What a constructor sends may be answered to another PE of the node before it has returned; that PE
- * must find a branch, and a whole one. So it waits: a constructor is a handler and ends. One that
- * builds a branch itself does not, or two could wait for each other. */
+/* An answer to what a constructor sends may reach another PE of the node before the constructor
+ * has returned. That PE must find a branch, and a whole one. So it waits; a constructor is a
+ * handler, so it ends. A PE that is running a branch's constructor itself does not wait, or two
+ * could wait for each other. */
 static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
 {
 	struct ck_obj *obj;
@@ -324,10 +329,11 @@ static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, con
 
 /* ---- reductions: one contribution per node -------------------------------------------------------------- */
 
-/** To the node's first PE, which keeps the node's part of the reductions. */
+/** A contribution on its way to the node's first PE, which keeps the node's part of the
+ * reductions. */
 struct contribution {
 	struct cmi_msg head;
-	struct ck_obj *obj;         /* the same process: its address may travel */
+	struct ck_obj *obj;         /* an address may travel, because the receiver is in the same process */
 	CkCallback cb;
 	uint64_t count;
 	CkReduction op;
@@ -358,9 +364,9 @@ static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* The first PE of each node has a collection with one element in its own table, which is what
- * reductions know; calls do not go that way, so it has no extents. What other nodes sent before waits
- * in it until the own branch contributes. */
+/* For reductions, the first PE of each node has a collection with one element in its own table.
+ * Calls do not use it, so it has no extents. Parts from other nodes wait in it until this node's
+ * branch contributes. */
 static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = coll_get(pe, obj->coll->id);
@@ -374,7 +380,7 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 	c->elems[0] = obj;
 	c->n_slots = c->n_local = 1;
 	c->constructed = true;
-	/* None of them ends a reduction: our own part is missing. */
+	/* None of these messages completes a reduction, because our own part is missing. */
 	coll_resume(pe, c);
 	return c;
 }

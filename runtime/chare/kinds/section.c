@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section.c: sections: some elements of a collection, or of several of one type, called with one
- * multicast.
+ * section.c: sections. A section is a set of elements of one collection, or of several collections
+ * of one type; one multicast calls them all.
  *
  * The PE that makes a section is the root of its tree. The list of members, in the order of the
- * tree, goes down it once: each PE takes its own members from the front and cuts the rest into
- * pieces for its children. After that a multicast carries the section's number only. Like the
- * tree of broadcasts (tree.c) it crosses to each process once and has at most four children in
- * other processes; PEs without members are not in it.
+ * tree, goes down the tree once: each PE takes its own members from the front and cuts the rest
+ * into pieces for its children. After that a multicast carries only the section's number. As in the
+ * tree of broadcasts (tree.c), each process is entered once, and a PE has at most four children in
+ * other processes. PEs without members are not in the tree.
  *
  * A multicast from another PE goes to the root first. So all multicasts of one PE take the same
- * way and arrive in order, and the root alone must know whether a section still lives.
+ * path and arrive in order, and only the root must know whether a section still lives.
  */
 #include "section_int.h"
 
@@ -18,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of the tree: the receiver's members first, then its process's, then other ones'. The
- * payload of SECTION_CREATE; of SECTION_START without segments, as the program gave it. */
+/* A piece of the tree: the receiver's members first, then those of its process, then those of
+ * other processes. The payload of SECTION_CREATE. Also the payload of SECTION_START, but without
+ * segments and in the order that the program gave. */
 struct section_list {
-	int32_t chare;            /* its number; -1: not known yet */
+	int32_t chare;            /* the type's number; -1: not known yet */
 	uint32_t n_segments, n_members, reserved;
 	/* struct segment[n_segments], CkElement[n_members] follow */
 };
@@ -45,7 +46,7 @@ static const CkGenChare *list_type(struct pe *pe, const struct section_list *l)
 /** On a PE. */
 struct sections {
 	struct idmap by_id;
-	uint32_t n_made;          /* by this PE */
+	uint32_t n_made;          /* sections that this PE made */
 };
 
 static struct sections *sections_of(const struct pe *pe) { return ck_state(pe, PART_SECTION); }
@@ -116,7 +117,7 @@ _Noreturn void section_gone(struct pe *pe, uint64_t id)
 		  section_root(id));
 }
 
-/* At the root: it must be there and live. */
+/* At the root: find the section; abort unless it lives. */
 static struct section *living(struct pe *pe, uint64_t id)
 {
 	struct section *s = section_find(pe, id);
@@ -165,7 +166,7 @@ static int compare_listed(const void *a_, const void *b_)
 	return compare_index(&a->element.index, &b->element.index);
 }
 
-/* The PE that an element is called through, for ever. */
+/* The element's home: all calls of the element go through this PE, for ever. */
 static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	const struct collection *c = coll_get(pe, e->id);
@@ -183,7 +184,8 @@ static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 	return index_home(pe, c, i);
 }
 
-/* Sorted as the tree wants it, each element once. Returns how many; *v_p is the caller's. */
+/* Sort the elements in the order of the tree, and drop duplicates. Returns how many are left;
+ * the caller frees *v_p. */
 static uint32_t sort_list(struct pe *pe, const CkGenChare *type, const CkElement *list, size_t n,
 			  struct listed **v_p)
 {
@@ -219,7 +221,7 @@ static struct ck_env *list_env(struct pe *pe, const CkGenChare *type, uint32_t n
 	return env;
 }
 
-/* The whole tree's list. This PE is its first segment, with members or without. */
+/* Make the list of the whole tree. This PE is its first segment, with members or without. */
 static struct ck_env *make_list(struct pe *pe, const CkGenChare *type, const CkElement *list,
 				size_t n_listed)
 {
@@ -253,8 +255,8 @@ void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind
 	csd_send(pe, dst_pe, &env->head);
 }
 
-/* Segments first .. end - 1, whose members begin at `member`, become a child of this PE.
- * Returns where the next piece's members begin. */
+/* Send segments first .. end - 1, whose members begin at `member`, to the PE of the first one,
+ * which becomes a child of this PE. Returns where the next piece's members begin. */
 static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list *l, uint32_t first,
 			   uint32_t end, uint32_t member)
 {
@@ -272,7 +274,7 @@ static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list
 	return member + n;
 }
 
-/* Past the segments of the node of segment i. */
+/* Returns the first segment after those of segment i's node. */
 static uint32_t skip_node(struct pe *pe, struct section_list *l, uint32_t i)
 {
 	const int *node_of = pe->node->job->node_of;
@@ -314,7 +316,7 @@ static void remember_pes(struct pe *pe, struct section *s, struct section_list *
 			s->pes[s->n_pes++] = segments_of(l)[i].pe;
 }
 
-/* Our members, which are sorted by arrays. */
+/* Take this PE's members, which are sorted by array. */
 static void take_members(struct pe *pe, struct section *s, const CkElement *list)
 {
 	for (uint32_t i = 0; i < s->n_members; i++)
@@ -332,8 +334,8 @@ static void take_members(struct pe *pe, struct section *s, const CkElement *list
 	}
 }
 
-/* The section is known here: take our part of the list, send on the rest, and handle what came
- * too early. */
+/* The section's list has come: take our part of it, send on the rest, and handle the messages
+ * that came too early. */
 static void install(struct pe *pe, struct section *s, struct section_list *l)
 {
 	s->type = list_type(pe, l);
@@ -350,7 +352,8 @@ static void install(struct pe *pe, struct section *s, struct section_list *l)
 	}
 }
 
-/* The first array whose extents are not known here; NULL: none. A group's always are. */
+/* The first array whose extents this PE does not know; NULL: it knows all. A group's are always
+ * known. */
 static struct collection *unknown_array(struct pe *pe, struct section_list *l)
 {
 	const CkGenChare *type = list_type(pe, l);
@@ -364,7 +367,8 @@ static struct collection *unknown_array(struct pe *pe, struct section_list *l)
 	return NULL;
 }
 
-/* With SECTION_START, which is given away: it waits for the arrays' extents, as calls do. */
+/* Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE
+ * knows the extents of all its arrays. */
 static void start(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	struct section_list *l = payload_of(env);
@@ -387,7 +391,8 @@ static void start(struct pe *pe, struct section *s, struct ck_env *env)
 	csd_msg_free(pe, &list->head);
 }
 
-/* The list of SECTION_START, to be filled. type NULL: not known, the collection's own will be. */
+/* A SECTION_START message whose list the caller fills. type NULL: not known yet; the collection
+ * will tell. */
 static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)
 {
 	if (!n || n > UINT32_MAX)
@@ -463,7 +468,7 @@ static void section_forward(struct pe *pe, struct section *s, struct ck_env *env
 
 static void maybe_end(struct pe *pe, struct section *s);
 
-/* To those of our members of one array that live here; to others, copies on their way. */
+/* Deliver to our members of one array that live here; send copies on to those that do not. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     struct ck_env *env)
 {
@@ -483,8 +488,9 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 	deliver_some(pe, c, s->objs, n, env);
 }
 
-/* Array after array: what the first one's handlers destroy of the second is gone by then. Each but
- * the last gets a copy, because a message may become its receiver's. */
+/* Deliver array after array: elements of the second array that the handlers of the first destroy
+ * get nothing. Every array but the last gets a copy, because an entry method may keep its
+ * message. */
 static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
@@ -499,7 +505,8 @@ static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env
 	maybe_end(pe, s);
 }
 
-/* At the root: down the tree at once, to our own members through the queue like any call. */
+/* At the root: send a multicast down the tree at once, and to our own members through the queue,
+ * like any call. */
 static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!section_known(s))) {
@@ -551,7 +558,8 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* A multicast with a priority may be late: it is waited for. */
+/* End the section once all its multicasts have been delivered here; one with a priority may be
+ * late. */
 static void maybe_end(struct pe *pe, struct section *s)
 {
 	if (CSD_LIKELY(s->n_delivered < s->end))
@@ -586,7 +594,8 @@ void CkSectionDestroy(CkSection section)
 
 /* ---- what else arrives ---------------------------------------------------------------------- */
 
-/* A PE where an element contributed to a section that is not known there. */
+/* Answer a PE that asked because it does not know a section to which one of its elements
+ * contributed. If the PE has members, the list is on its way there; if not, the job aborts. */
 static void section_answer(struct pe *pe, const struct section *s, const struct ck_env *env)
 {
 	for (int i = 0; i < s->n_pes; i++)
@@ -602,7 +611,7 @@ static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 	switch ((enum section_kind)env->section.kind) {
 	case SECTION_START:
 		start(pe, s, env);
-		return; /* given away */
+		return; /* start has taken the message */
 	case SECTION_CREATE:
 		s->parent = env->head.src_pe;
 		install(pe, s, payload_of(env));
@@ -612,7 +621,7 @@ static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 		break;
 	case SECTION_PART:
 		section_part_came(pe, s, env);
-		return; /* kept */
+		return; /* the reduction keeps or frees the message */
 	case SECTION_ASK:
 		section_answer(pe, s, env);
 		break;
@@ -654,7 +663,7 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 	section_send(pe, s, env);
 }
 
-/* The section's number goes behind what the others need. */
+/* The section's number goes into a field that other callbacks do not use. */
 CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry)
 {
 	CkCallback cb = callback_of_entry(CB_SECTION, chare, s->coll, (CkIndex){ { 0, 0, 0 } }, entry);

@@ -18,36 +18,38 @@ struct section_member {
 	uint32_t n_contributed;
 };
 
-/* Those of one array (or group) on one PE: members first .. first + n - 1. Mostly the only one. */
+/* The members of one array (or group) on one PE: first .. first + n - 1. Most sections have one
+ * array. */
 struct section_array {
 	struct collection *coll;
 	uint32_t first, n;
 };
 
-/** One PE's part of a section. Its tree is fixed when it is made: the PE that made it is the
- * root, the PEs that have members are below it. A record without a type holds what came before the
- * section did. */
+/** One PE's part of a section. The tree is fixed when the section is made: the PE that made it is
+ * the root, and the PEs that have members are below it. A record without a type holds messages
+ * that came before the section's list did. */
 struct section {
-	uint64_t id;              /* the root is in it, as in a collection's */
+	uint64_t id;              /* contains the root's PE, as a collection's id does */
 	const CkGenChare *type;   /* of all members */
-	struct section_array *arrays; /* of this PE's members, by their ids */
+	struct section_array *arrays; /* arrays of this PE's members, by id */
 	uint32_t n_arrays;
-	struct section_member *members; /* of this PE, by arrays, in index order */
-	struct ck_obj **objs;     /* room for n_members: whom a message goes to */
-	uint32_t n_members, next; /* next: whose contribution is expected */
+	struct section_member *members; /* of this PE, by array, in index order */
+	struct ck_obj **objs;     /* room for n_members: the elements that a message goes to */
+	uint32_t n_members, next; /* next: the member whose contribution is expected */
 	int parent;               /* -1: this is the root */
 	int n_children, *children;
-	int n_pes, *pes;          /* at the root: who has members */
+	int n_pes, *pes;          /* at the root: the PEs that have members */
 	uint64_t n_sent;          /* multicasts that went to the children */
 	uint64_t n_delivered;     /* multicasts that have been handled here */
-	uint64_t end;             /* destroyed after so many; UINT64_MAX: lives */
-	bool asked;               /* the root, whether this PE has members */
+	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: lives */
+	bool asked;               /* this PE has asked the root whether it has members */
 	struct reduction *reductions;
 	uint32_t n_fired;         /* root: reductions whose callbacks have been fired */
 	struct msg_fifo waiting;  /* messages that came too early */
 };
 
-/* What travels besides multicasts: `section.kind` of a struct ck_env whose collection is the section. */
+/* Messages besides multicasts. The kind is in `section.kind` of a struct ck_env whose `coll` is
+ * the section. */
 enum section_kind {
 	SECTION_START,            /* waits at the root for an array's extents */
 	SECTION_CREATE,           /* down: struct section_list of a part of the tree */
@@ -57,7 +59,8 @@ enum section_kind {
 	SECTION_DESTROY,          /* to the root, then down */
 };
 
-/* Root, number there, and whether its members may be of several arrays. */
+/* A section's id: the root's PE, the section's number there, and whether its members may be of
+ * several arrays. */
 #define SECTION_MIXED (UINT32_C(1) << 31)
 
 static inline int section_root(uint64_t id) { return (int)(id >> 32); }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_reduce.c: reductions over the members of a section. The k-th contribution of each
- * member belongs to the k-th reduction, as for a whole collection (reduce.c, which combines).
- * Partial results go up the section's own tree; the root fires the callbacks in order.
+ * section_reduce.c: reductions over the members of a section. The k-th contribution of each member
+ * belongs to the k-th reduction, as for a whole collection; reduce.c combines them. Partial results
+ * go up the section's own tree; the root fires the callbacks in order.
  */
 #include "section_int.h"
 
@@ -32,13 +32,13 @@ static void section_pass_up(struct pe *pe, struct section *s, struct reduction *
 	struct ck_env *env = r->acc;
 
 	r->acc = NULL;
-	wire_set(env, s->arrays->coll, r); /* who is no root has members */
+	wire_set(env, s->arrays->coll, r); /* every PE below the root has members, so arrays is not empty */
 	*callback_at(env) = r->cb;
 	close_one(pe, s, r);
 	section_post(pe, s->parent, s->id, SECTION_PART, env);
 }
 
-/* The order of the callbacks is that of the reductions, whichever was complete first. */
+/* Fire callbacks in the order of the reductions, whichever was complete first. */
 static void section_fire(struct pe *pe, struct section *s)
 {
 	struct reduction *r;
@@ -80,7 +80,7 @@ _Noreturn static void section_disagree(struct pe *pe, const struct section *s, c
 		  r->how->name, was, (unsigned long long)count, reducer_name(pe, op), is);
 }
 
-/* Find or open reduction `no`; all must mean the same by it. */
+/* Find or open reduction `no`; abort if the caller's terms differ from those of the record. */
 static struct reduction *section_join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
 			      uint64_t count, const CkCallback *cb)
 {
@@ -142,7 +142,7 @@ static int compare_array(const void *key, const void *array)
 	return (a > b) - (a < b);
 }
 
-/* Which of the section's arrays on this PE; n_arrays: none. */
+/* The number of c among the section's arrays on this PE; n_arrays: it is none of them. */
 static uint32_t array_of(const struct section *s, const struct collection *c)
 {
 	const struct section_array *a = s->arrays;
@@ -152,7 +152,7 @@ static uint32_t array_of(const struct section *s, const struct collection *c)
 	return a ? (uint32_t)(a - s->arrays) : s->n_arrays;
 }
 
-/* Elements mostly contribute in index order: then nothing is searched. */
+/* Elements mostly contribute in index order; then no search is needed. */
 static struct section_member *member_of(struct pe *pe, struct section *s, uint32_t array,
 					CkIndex index)
 {
@@ -180,7 +180,7 @@ static void section_contribute_message(struct pe *pe, struct section *s, int on,
 	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
 	struct reduction *r = section_join(pe, s, m->n_contributed++, op, 0, cb);
 
-	/* Before those of children, the first array's first. */
+	/* The number puts our members before the children, and the first array's members first. */
 	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
 			       index_key(s->type, m->index), env);
 	advance(pe, s, r);
@@ -205,7 +205,7 @@ static void contribute(struct pe *pe, struct section *s, int on, const struct co
 	advance(pe, s, r);
 }
 
-/* One that came before the section did, or from where its element lives. */
+/* A contribution that came before the section did, or from another PE on which the element lives. */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	CkReductionMsg *head = payload_of(env);
@@ -215,7 +215,7 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 		   head->count, (CkReduction)head->no, callback_at(env));
 }
 
-/* A contribution as a message, of which nothing points outside. */
+/* Copy a contribution into a message that holds everything it points to. */
 static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
 				       uint64_t count, CkReduction op, const CkCallback *cb)
 {
@@ -232,8 +232,8 @@ static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, 
 	return env;
 }
 
-/* Contributions to a section that is not known here wait. Meanwhile the root is asked, so that the error
- * of an element that is no member does not become a hang. */
+/* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
+ * that a contribution by an element that is no member aborts the job and does not hang it. */
 void section_ask(struct pe *pe, struct section *s, CkIndex index)
 {
 	struct ck_env *env;
@@ -259,7 +259,8 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 	section_ask(pe, s, obj->index);
 }
 
-/* The section's list knows elements by their homes; an inserted one may live elsewhere. */
+/* The section's list has the homes of elements, but an inserted element may live elsewhere.
+ * Returns the element's home if that is another PE, else -1. */
 static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 {
 	int home = obj->coll->sparse ? index_home(pe, obj->coll, obj->index) : pe->id;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seed.c: where a chare goes that is created on CK_PE_ANY. CK_SEED chooses:
+ * seed.c: chooses the PE of a chare that is created on CK_PE_ANY. CK_SEED sets the strategy:
  *
- *   neighbor   the default: the least loaded of this PE and a few neighbours, this one among equals:
- *              what is created stays as long as the others have as much to do. Where all of them
- *              have plenty and there are further PEs, any PE: so what one PE creates at once
- *              reaches them all.
- *   random     any PE, evenly. Knows nothing, needs no messages, and spreads any tree well; but of
- *              n chares all but 1/PEs travel.
+ *   neighbor   the default. It picks the least loaded of this PE and a few neighbours, and this PE
+ *              among equals, so chares stay here while the others have as much to do. If all of
+ *              these PEs have plenty and there are further PEs, it picks any PE, so that what one
+ *              PE creates at once reaches them all.
+ *   random     picks any PE with equal chance. It needs no knowledge and no messages, and
+ *              spreads any tree well; but of n chares n - n/PEs travel.
  *
- * A PE's load is the number of its own seeds that it has not started, or what its queue holds if
- * that is more. A neighbour's is what it told last, or the number of seeds sent there that it
- * has not started, as far as known here, if that is more. It tells when its load has halved or
- * doubled, after some seeds, and when it runs out of work, so nobody has to ask. These messages
- * are not counted for quiescence, and a PE that gets no seeds sends none.
+ * A PE's load is the number of its own seeds that it has not started, or the length of its queue if
+ * that is more. A neighbour's load is what it reported last, or the number of seeds sent to it
+ * that, as far as this PE knows, it has not started, if that is more. A PE reports when its load
+ * has halved or doubled, after some seeds, and when it runs out of work, so nobody has to ask.
+ * These messages do not count for quiescence, and a PE that gets no seeds sends none.
  *
- * Neighbours are PE +- 1 and PE +- about the square root of the number of PEs, round the corner: a
- * torus. There are at most 4, and a load spreads to all PEs in about sqrt(PEs) hops.
+ * A PE's neighbours are PE +- 1 and PE +- about the square root of the number of PEs, modulo that
+ * number: a torus. A PE has at most 4 neighbours, and a load spreads to all PEs in about sqrt(PEs)
+ * hops.
  */
 #include "seed.h"
 
@@ -25,18 +26,19 @@
 
 enum {
 	NEIGHBOURS = 4,
-	/* Look at the queue's length once in so many seeds, and at most so far: it is a list. */
+	/* The queue is a list, so its length is read only once in LOOK_EVERY seeds, and counted
+	 * only up to LOOK_AT. */
 	LOOK_EVERY = 16,
 	LOOK_AT = 64,
-	TELL_AFTER = 16,          /* seeds of neighbours, at the latest */
-	PLENTY = 64,              /* seeds: who has so many will not run out of work soon */
+	TELL_AFTER = 16,          /* report after this many seeds of neighbours, at the latest */
+	PLENTY = 64,              /* seeds; a PE that has this many will not run out of work soon */
 };
 
 struct seed_neighbour {
 	int pe;
 	uint64_t sent;            /* seeds from here to there */
-	uint64_t seen;            /* those of them that it had started when it told its load */
-	uint64_t load;            /* what it told */
+	uint64_t seen;            /* seeds of these that it had started when it reported its load */
+	uint64_t load;            /* the load that it reported */
 	uint64_t got;             /* seeds from there that were started here */
 };
 
@@ -44,24 +46,24 @@ struct seed {
 	uint64_t random;
 	struct seed_neighbour to[NEIGHBOURS];
 	int n;
-	uint64_t held;            /* own seeds that are here and not started */
+	uint64_t held;            /* own seeds that stayed here and have not been started */
 	uint64_t queued;          /* length of the queue when last looked at */
 	uint64_t told;            /* this PE's load, as its neighbours know it */
-	unsigned since;           /* seeds of neighbours started since then */
+	unsigned since;           /* seeds of neighbours started since the last report */
 	unsigned looks;
 };
 
 struct seed_load {
 	struct cmi_msg head;
 	uint64_t load;
-	uint64_t seen;            /* seeds from the receiver */
+	uint64_t seen;            /* started seeds that came from the receiver */
 };
 
 enum { H_SEED_LOAD };
 
 static struct seed *seed_of(const struct pe *pe) { return ck_state(pe, PART_SEED); }
 
-/* CK_SEED, for the whole node: neighbor, or random. */
+/* Whether CK_SEED is neighbor (true) or random, for the whole node. */
 static bool by_neighbor(const struct pe *pe)
 {
 	return *(const bool *)ck_node_state(pe->node, PART_SEED);
@@ -89,7 +91,7 @@ static void tell_load(struct pe *pe, struct seed *s)
 	}
 }
 
-/* More than twice what was told, or less than half: then it is worth a message. */
+/* A report is due when the load is more than twice the reported one, or less than half of it. */
 static bool worth_telling(const struct seed *s)
 {
 	uint64_t load = load_of(s);
@@ -103,8 +105,8 @@ static void look(struct pe *pe, struct seed *s)
 		s->queued = csd_queue_length(pe, LOOK_AT);
 }
 
-/* The PE has nothing to do. Once for all the seeds that came, so that two idle PEs do not
- * keep each other awake. */
+/* The PE has nothing to do. It reports once for all the seeds that came, so that two idle PEs do
+ * not keep each other awake. */
 static void idle(void *arg)
 {
 	struct pe *pe = arg;
@@ -173,7 +175,7 @@ static int random_pe(struct pe *pe, struct seed *s)
 	return (int)cmi_random_below(&s->random, (uint64_t)pe->node->job->n_pes);
 }
 
-/* A seed that this PE or a neighbour will start is counted as such, whoever was meant. */
+/* Choose any PE. If that is this PE or a neighbour, count the seed as theirs. */
 static int anywhere(struct pe *pe, struct seed *s)
 {
 	int to = random_pe(pe, s);

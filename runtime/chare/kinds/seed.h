@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seed.h: where a chare goes that is created on CK_PE_ANY. */
+/* seed.h: chooses the PE of a chare that is created on CK_PE_ANY. */
 #ifndef CK_SEED_H
 #define CK_SEED_H
 
 #include "kinds.h"
 
-/** The PE for a chare that this PE creates. */
+/** Choose the PE for a chare that this PE creates. */
 int seed_place(struct pe *pe);
-/** A seed that PE src_pe placed here has been started. */
+/** Note that this PE has started a seed that PE src_pe placed here. */
 void seed_started(struct pe *pe, int src_pe);
 
 #endif

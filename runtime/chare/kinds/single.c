@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * single.c: singleton chares. Where one lives is decided when it is created (seed.c, if the
- * program leaves it open), and its proxy says so; so a call goes straight there.
+ * single.c: singleton chares. The PE of a chare is chosen when the chare is created (by seed.c, if
+ * the program leaves it open). The proxy contains that PE, so a call goes straight there.
  *
- * The name of a chare is its PE and a number that the creating PE takes from the count of those
- * which it has made on that PE: it is never used again. The PE keeps a table from names to chares,
- * and of each creator which of its creations have come. So a call of a chare that is not in the
- * table either comes before the creation and waits, or after the end.
+ * The name of a chare is the creating PE and a number: how many chares the creator has made on the
+ * chare's PE so far. A name is never used again. The chare's PE keeps a table from names to chares,
+ * and notes for each creator which of its creations have come. So if a called chare is not in the
+ * table, the PE knows why: its creation has not come yet, and the call waits; or the chare was
+ * destroyed, and the call is an error.
  */
 #include "seed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* creator << NUMBER_BITS | number, from 1: 10^13 chares per pair of PEs, 10^6 PEs. */
+/* A name is creator << NUMBER_BITS | number, and numbers begin at 1. There is room for 10^13
+ * chares per pair of PEs and for 10^6 PEs. */
 enum { NUMBER_BITS = 44 };
 
-/** Of one creator: creations 1 .. upto have come, and those later ones whose bit is set. Without
- * priorities they come in order, and there are no bits. */
+/** The creations of one creator: 1 .. upto have come, and of the later ones those whose bit is
+ * set. Without priorities creations come in order, and there are no bits. */
 struct born {
 	uint64_t upto;
-	uint64_t *bits;           /* a ring of n_bits, of number upto + 1 and those behind it */
+	uint64_t *bits;           /* a ring of n_bits, for the numbers from upto + 1 on */
 	uint64_t n_bits;
 };
 
-/** What came before the creation. */
+/** Calls that came before the creation. */
 struct early {
 	struct msg_fifo calls;
 };
 
 /** On a PE. */
 struct single {
-	/* By name: the chare, or, when the lowest bit is set, a struct early. */
+	/* By name: the chare, or a struct early if the lowest bit is set. */
 	struct idmap names;
-	struct collection **types; /* [n_chares]: what the chares of a type point to */
-	uint64_t *n_made;          /* [n_pes]: by this PE on that one */
+	struct collection **types; /* [n_chares]: the collection that all chares of a type point to */
+	uint64_t *n_made;          /* [n_pes]: chares that this PE has made on each PE */
 	struct born *born;         /* [n_pes] */
 };
 
@@ -55,7 +57,7 @@ static struct early *early_in(const struct idmap_slot *at)
 	return (struct early *)(at->value - 1);
 }
 
-/* Made when the first chare is made or called. */
+/* Allocate the tables, when the first chare is created or called. */
 static __attribute__((noinline)) void single_begin(struct pe *pe, struct single *s)
 {
 	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)ck_node_of(pe->node)->n_chares;
@@ -111,7 +113,7 @@ static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 	*b = wide;
 }
 
-/* In order nearly always; a priority lets later ones overtake. */
+/* Creations nearly always come in order; a priority lets later ones overtake. */
 static void note_born(struct pe *pe, struct born *b, uint64_t number)
 {
 	if (CSD_UNLIKELY(number != b->upto + 1)) {
@@ -150,7 +152,7 @@ static bool was_born(struct pe *pe, uint64_t id, int src_pe)
 static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!id.id))
-		coll_get_slow(pe, id.id); /* says why it cannot be */
+		coll_get_slow(pe, id.id); /* aborts, and says why */
 	env->coll = id.id;
 	env->place = (uint64_t)chare_number(ck_node_of(pe->node), type);
 	env->head.handler = ck_handler(pe, PART_SINGLE, H_CALL);
@@ -220,7 +222,7 @@ static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 	return id;
 }
 
-/* What ck_obj points to: for chares it stands for their type. */
+/* The collection that a chare's ck_obj points to. It stands for the chare's type. */
 static struct collection *coll_of_chares(struct pe *pe, struct single *s, int number)
 {
 	const CkGenChare *type = ck_node_of(pe->node)->chares[number];
@@ -334,7 +336,7 @@ CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, cons
 
 	if (o)
 		env = options_apply(pe, chare, 0, env, 0, o);
-	env->head.flags &= (uint8_t)~CMI_F_HERE; /* it has the other form already */
+	env->head.flags &= (uint8_t)~CMI_F_HERE; /* create_take has converted it for other nodes already */
 	env->single.chare = number;
 	return single_create(pe, where, env);
 }

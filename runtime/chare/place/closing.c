@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closing.c: whether inserting is over, so that a call of an element that does not exist can be
- * called an error, and never one whose insertion is still under way. PEs count the inserts that
- * they sent and carried out, and the phases that were begun (X_beginInserting, X_ckNewEmpty) and
- * ended (X_doneInserting). PE 0 collects the sums in waves (wave.h). When two waves on end bring equal
- * sums, no PE changed anything between its two answers, so they are those of one moment: inserting
- * is over if then all inserts had been carried out and no phase was open.
+ * closing.c: detects that inserting is over. Only then may a call of a missing element be reported
+ * as an error; before, the element's insertion may still be under way. Each PE counts the inserts
+ * that it sent and carried out, and the phases that it began (X_beginInserting, X_ckNewEmpty) and
+ * ended (X_doneInserting). PE 0 collects the sums in waves (wave.h). When two successive waves
+ * bring equal sums, no PE's counts changed between its two answers, so the sums describe a single
+ * moment. Inserting is over if at that moment all inserts had been carried out and no phase was
+ * open.
  *
- * A wave is made when somebody ends a phase, or when a call finds no element where inserting was
- * thought to be over.
+ * A wave starts when a PE ends a phase, or when a call finds no element although inserting was
+ * believed to be over.
  */
 #include "place_int.h"
 
@@ -20,7 +21,7 @@ struct closing {
 	uint64_t id;
 	uint64_t mine[WAVE_SUMS];  /* by enum closing_what */
 	bool open;                /* as far as this PE knows */
-	bool asked;               /* PE 0 was asked, and has not answered yet */
+	bool asked;               /* this PE asked PE 0, which has not answered yet */
 	struct wave wave;
 	/* PE 0 only. */
 	bool running, again, have_before;
@@ -57,7 +58,7 @@ uint32_t closing_wave(const struct collection *c)
 	return place_of(c)->closing ? place_of(c)->closing->wave.no : 0;
 }
 
-/* Of no interest to quiescence. */
+/* Quiescence does not count these messages. */
 static void send_closing(struct pe *pe, int dst_pe, struct where_msg what)
 {
 	where_send(pe, dst_pe, H_CLOSING, CMI_F_SYSTEM, what);
@@ -170,7 +171,7 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		to_children(pe, w);
 		x->open = !w->index.v[1];
 		x->asked = false;
-		/* The wave before this one was the first of the two. */
+		/* Two waves agreed; the previous one was the first of the two. */
 		if (!x->open && c->constructed)
 			absent_overdue(pe, c, (uint32_t)w->index.v[0] - 1);
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * create.c: new collections: what the options mean, the message that goes to all PEs, and the
- * elements that each PE makes of it.
+ * create.c: new collections. The creator checks the options and sends one message to all PEs; each
+ * PE creates its own elements from it.
  */
 #include "place_int.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* coll_type for an array that is more than its extents. */
+/* coll_type for an array that extents alone do not describe. */
 static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
 		const struct ck_shape *shape)
 {
@@ -102,8 +102,9 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* ---- what arrives --------------------------------------------------------------------------- */
 
-/* Calls made here with a proxy that came before its collection's creation: now their homes
- * are known. They leave before the constructors run, so that no later call overtakes them. */
+/* Calls that this PE made before the collection's creation arrived, because the proxy was
+ * faster. Their homes are known now. They leave before the constructors run, so that no later
+ * call overtakes them. */
 static void route_early(struct pe *pe, struct collection *c)
 {
 	struct cmi_msg *m = c->waiting.head, *next;
@@ -184,8 +185,8 @@ static CkProxy create_send(struct pe *pe, uint64_t id, struct ck_env *env)
 	return (CkProxy){ id };
 }
 
-/* The shape is known here at once, so that calls can follow; the elements of this PE come
- * with the creation message, like everybody's. */
+/* This PE learns the shape at once, so that it can make calls. Its elements are created when the
+ * creation message arrives, as on every other PE. */
 static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, int map,
 		      void *payload)
 {
@@ -199,7 +200,7 @@ static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, i
 	return create_send(pe, id, env);
 }
 
-/* The same with a shape behind the parameters. */
+/* The same, with a struct ck_shape behind the parameters. */
 static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct ck_shape *shape,
 			     const CkCallback *ready, void *payload)
 {
@@ -250,7 +251,7 @@ static void plain_extents(struct pe *pe, const CkGenChare *type, const CkArrayDi
 	}
 }
 
-/* start, start + step, ... below end. */
+/* Indices start, start + step, ... below end. */
 static void lattice(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o,
 		    struct ck_shape *shape)
 {
@@ -294,7 +295,7 @@ CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *p
 	struct pe *pe = ck_self();
 	struct ck_shape shape;
 
-	memset(&shape, 0, sizeof shape); /* it travels */
+	memset(&shape, 0, sizeof shape); /* its padding travels, too */
 	shape.map = map_of(pe, chare, o);
 	shape.ready = o->ready != NULL;
 	shape.empty = !payload;

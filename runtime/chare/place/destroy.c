@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * destroy.c: the end of a chare, which may be asked for by itself. From CkDestroy on nobody finds
- * it; its memory goes when no handler of it runs any more: at the next turn of the scheduler,
- * or, when it has threads, after the last of them.
+ * destroy.c: the end of a chare. A chare may ask for its own end. From CkDestroy on nobody finds
+ * it. Its memory is freed once none of its handlers runs: at the next turn of the scheduler, or, if
+ * it has threads, after the last of them ends.
  */
 #include "place_int.h"
 
 #include <stdlib.h>
 
-/** Objects whose memory is to go, on one PE. */
+/** Objects that this PE has to free. */
 struct doomed {
 	struct ck_obj **objs;
 	size_t n, cap;
@@ -19,7 +19,7 @@ enum { H_DOOMED };
 
 static struct doomed *doomed_of(const struct pe *pe) { return ck_state(pe, PART_DESTROY); }
 
-/* Before everything queued, so that memory does not pile up. */
+/* The message goes before everything queued, so that memory does not pile up. */
 static void ask_for_end(struct pe *pe, struct doomed *d)
 {
 	if (d->asked)
@@ -56,7 +56,7 @@ static void last_thread_over(struct pe *pe, struct ck_obj *obj)
 	ask_for_end(pe, doomed_of(pe));
 }
 
-/* No handler runs on the PE's own stack now: only threads may still be in a handler. */
+/* At this point no handler runs on the PE's own stack; only threads may still be in one. */
 static void destroy_doomed(struct pe *pe, struct cmi_msg *m)
 {
 	struct doomed *d = doomed_of(pe);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * insert.c: elements that come and go. Every index has a home PE, which all PEs compute alike. In
- * an array with extents an element lives on its home, always. In a sparse array it lives where it
+ * insert.c: elements that come and go. Every index has a home PE, and all PEs compute the same one.
+ * In an array with extents an element always lives on its home. In a sparse array it lives where it
  * was inserted, and its home knows where that is:
  *
  *	caller --call--> home --call--> where it lives           its home passes calls on
  *	                 home --make--> there --born--> home     an insertion; calls wait at home
  *	                 home <--gone-- there                    it was destroyed
  *
- * All calls of an element go through its home, and all of its makings, so order holds without
- * numbers. Calls that home passed on and that come too late come back, and home knows how many:
- * `gone` says how many came in time. Until the last of them is back, all that is newer waits at
- * home, so a new life of the element gets everything in order, wherever it is.
+ * All calls of an element and all its creations go through its home, so they stay in order without
+ * sequence numbers. A call that home passed on may arrive after the element was destroyed; it is
+ * then sent back. Home knows how many come back: those that it passed on, less those that arrived
+ * in time, which `gone` tells. All newer messages wait at home until the last one is back. So an
+ * element that is inserted again gets everything in order, wherever it lives.
  *
- * A call of an element that does not exist waits at its home; or makes it ([createhere],
- * [createhome]); or is an error, once inserting is over (closing.c).
+ * A call of an element that does not exist creates it if the entry method is [createhere] or
+ * [createhome]. Any other call waits at the element's home, and is an error once inserting is over
+ * (closing.c).
  */
 #include "place_int.h"
 
@@ -46,7 +48,7 @@ void coll_become_dynamic(struct pe *pe, struct collection *c)
 	dynamic_get(pe, c);
 }
 
-/* A sparse array is about to be typed. */
+/* The type of a sparse array is about to be set. */
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape)
 {
 	dynamic_get(pe, c);
@@ -62,7 +64,7 @@ static void fifo_free(struct pe *pe, struct msg_fifo *f)
 		csd_msg_free(pe, msg_fifo_pop(f));
 }
 
-/* "Tree::grow", or what else waits. */
+/* The name of the entry method, as in "Tree::grow", or of the operation that waits. */
 static void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m,
 			     char *buf, size_t len)
 {
@@ -124,7 +126,7 @@ void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct wh
 	csd_send(pe, dst_pe, &w->head);
 }
 
-/* About one element. */
+/* Send a message about one element. */
 static void tell_where(struct pe *pe, int dst_pe, struct where_msg what)
 {
 	where_send(pe, dst_pe, H_WHERE, 0, what);
@@ -183,7 +185,7 @@ static void elems_resize(struct pe *pe, struct collection *c, uint64_t cap)
 	dyn->cap = cap;
 }
 
-/* A sparse array's elements of this PE exist. */
+/* This PE has created its elements of a sparse array. */
 void dynamic_constructed(struct pe *pe, struct collection *c)
 {
 	elems_resize(pe, c, c->n_slots > 8 ? c->n_slots : 8);
@@ -218,7 +220,7 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 	}
 	c->n_local++;
 	if (!c->sparse && !c->map && c->n_local == c->n_slots) {
-		/* Complete again: calls take the short way. */
+		/* Complete again: calls take the fast path. */
 		c->n_here = c->n_slots;
 		c->n_line = c->type->nd <= 1 ? c->n_here : 0;
 	}
@@ -226,7 +228,7 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 	return obj;
 }
 
-/* From now on nobody finds it. */
+/* Destroy an element: from now on nobody finds it. */
 void element_destroy(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -257,7 +259,7 @@ static void handle_again(struct pe *pe, struct cmi_msg *m)
 	pe->node->handlers[m->handler].fn(pe, m);
 }
 
-/* Handle what waited, in order. What cannot be handled yet waits again. */
+/* Handle the waiting messages in order. Those that cannot be handled yet wait again. */
 static void resume(struct pe *pe, struct msg_fifo *f)
 {
 	struct cmi_msg *m = f->head, *next;
@@ -271,7 +273,7 @@ static void resume(struct pe *pe, struct msg_fifo *f)
 	}
 }
 
-/* The record is over: what waited in it finds what there is now. */
+/* The record ends. The messages that waited in it are handled against the new state. */
 static void resume_all(struct pe *pe, struct absent *a)
 {
 	index_remove(&place_of(a->coll)->dyn->away, a->index);
@@ -282,7 +284,7 @@ static void resume_all(struct pe *pe, struct absent *a)
 	free(a);
 }
 
-/* The element is made; env holds the constructor's parameters, NULL: it has none. */
+/* Create the element. env holds the constructor's parameters; NULL: there are none. */
 static void make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
 	struct ck_obj *obj = element_add(pe, c, i);
@@ -293,7 +295,7 @@ static void make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_
 		construct(pe, obj, NULL);
 }
 
-/* At home, where no record says that it exists. */
+/* Runs at home, where no record says that the element exists. */
 static void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env)
 {
 	struct absent *a;
@@ -342,7 +344,7 @@ static void element_missing(struct pe *pe, struct collection *c, CkIndex i, stru
 	handle_again(pe, &env->head);
 }
 
-/* Everything that home passed on has come back, as far as it came too late. */
+/* Every call that home passed on too late has come back. */
 static void back_complete(struct pe *pe, struct absent *a)
 {
 	if (a->pe < 0 && a->n_came == a->n_back)
@@ -401,7 +403,7 @@ static void sparse_arrived(struct pe *pe, struct collection *c, struct ck_env *e
 	}
 }
 
-/* A call of an element that is not here, or not found by its place. */
+/* A call of an element that is not on this PE, or that its place does not find. */
 static void seek(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	if (c->sparse)
@@ -438,7 +440,7 @@ _Noreturn static void twice(struct pe *pe, const struct collection *c, CkIndex i
 		  "again when it is destroyed", c->type->name, from, index);
 }
 
-/* An array with extents has its elements where the map puts them. */
+/* In an array with extents the map alone decides where an element lives. */
 static void check_place(struct pe *pe, const struct collection *c, CkIndex i, int to, int from)
 {
 	char index[96];
@@ -461,7 +463,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	/* Who called may not have known yet what kind of array it is. */
+	/* The caller may not have known yet what kind of array it is. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
 	if (coll_local(c, i))
@@ -469,7 +471,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	struct absent *a = index_find(&dynamic_get(pe, c)->away, i);
 
 	if (a && a->pe >= 0 && a->born && !a->asked && !a->back.head) {
-		/* It may have been destroyed, and home does not know yet. */
+		/* The element may have been destroyed without home knowing yet. */
 		a->asked = true;
 		tell_where(pe, a->pe, (struct where_msg){ .coll = c->id, .index = i,
 		     .kind = WHERE_ASK, .count = { (uint64_t)m->src_pe } });
@@ -497,7 +499,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	/* Before the constructor, which may destroy it. */
+	/* Sent before the constructor runs, because it may destroy the element. */
 	tell_where(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
 	     .kind = WHERE_BORN });
 	make_here(pe, c, env->index, env);
@@ -546,7 +548,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 	case WHERE_WAVE:
 	case WHERE_SUM:
 	case WHERE_VERDICT:
-		break; /* closing.c's */
+		break; /* these go to closing.c */
 	}
 }
 

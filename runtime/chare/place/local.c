@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: the elements of this PE, as programs ask for them. */
+/* local.c: finds the elements of this PE, for programs that ask for them. */
 #include "place_int.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)

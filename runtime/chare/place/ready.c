@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ready.c: a new array whose creator wants to know when all elements are constructed. The word goes
- * up the tree on which the creation came down.
+ * ready.c: tells the creator of a new array when all its elements are constructed. The reports go
+ * up the tree on which the creation message came down.
  */
 #include "place_int.h"
 
 #include <stdlib.h>
 
 struct ready {
-	int n_in;                 /* children that are done, with all below them */
-	bool constructed;         /* our elements are */
+	int n_in;                 /* children whose whole subtree is constructed */
+	bool constructed;         /* this PE's elements are constructed */
 	CkCallback cb;            /* on the creator's PE */
 };
 

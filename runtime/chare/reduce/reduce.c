@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.c: what counts. Elements contribute; the k-th contribution of each belongs to the k-th
- * reduction, so elements may run ahead and several reductions of one collection are open at a
+ * reduce.c: takes contributions. The k-th contribution of each element belongs to the k-th
+ * reduction, so elements may run ahead, and several reductions of one collection may be open at a
  * time. When all elements of this PE have contributed, the partial result takes its route.
  *
- * Where the order shows in the result's bits, contributions are combined in index order: one that
- * comes in its turn, as nearly all do, goes straight into the accumulator, the others wait in a
- * place of their own.
+ * If the order shows in the result's bits, contributions are combined in index order. Nearly all
+ * come in their turn and go straight into the accumulator; the others wait in `stash`.
  */
 #include "reduce_int.h"
 
@@ -14,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A spare record keeps memory for waiting contributions up to this: enough for 1000 elements
- * with a value each, and not 8 MB because somebody once reduced matrices. */
+/* A spare record keeps its memory for waiting contributions up to this size. That is enough for
+ * 1000 elements with a value each; the 8 MB of a single reduction of matrices are freed. */
 enum { STASH_KEEP_BYTES = 16 * 1024 };
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* From the PE's spare ones: a barrier allocates nothing. */
+/* Take a record from the PE's spare ones, so that a barrier allocates nothing. */
 static struct reduction *reduction_new(struct pe *pe)
 {
 	struct reduction *r = reduce_of(pe)->spare;
@@ -35,7 +34,7 @@ static struct reduction *reduction_new(struct pe *pe)
 	return r;
 }
 
-/* What few reductions have: it is not looked at piece by piece where there is none of it. */
+/* Free what few reductions have. The caller asks once whether there is any of it. */
 static __attribute__((noinline)) void free_extras(struct pe *pe, struct reduction *r)
 {
 	while (r->early) {
@@ -98,7 +97,7 @@ static void reduce_pe_stop(struct pe *pe)
 	}
 }
 
-/* Take it out of the collection; a result that it still holds is freed with it. */
+/* Take r out of the collection and free it, with a result that it still holds. */
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	struct reduction **p = &reductions_of(c)->open;
@@ -113,7 +112,7 @@ struct reduction **reduction_place(struct reduction **list, uint32_t no)
 {
 	struct reduction **p = list;
 
-	/* The difference: numbers may wrap. */
+	/* Compare by difference, because numbers may wrap. */
 	while (*p && (int32_t)((*p)->no - no) < 0)
 		p = &(*p)->next;
 	return p;
@@ -126,7 +125,7 @@ struct reduction *reduction_find(struct collection *c, uint32_t no)
 	return r && r->no == no ? r : NULL;
 }
 
-/* No record of it because this PE's part in it is over. */
+/* Whether there is no record because this PE's part is over. */
 bool reduction_passed(const struct collection *c, uint32_t no)
 {
 	return c->n_local && (int32_t)(reductions_of(c)->next_no - no) > 0;
@@ -154,7 +153,7 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 	return *at = r;
 }
 
-/* All contributions of this PE are in. */
+/* All elements of this PE have contributed. */
 static void settle(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	r->local_done = true;
@@ -164,7 +163,7 @@ static void settle(struct pe *pe, struct collection *c, struct reduction *r)
 		reduction_settled(pe, c, r);
 }
 
-/* Of a whole collection, which has its routes. */
+/* Open a reduction over a whole collection, and choose its route. */
 static struct reduction *reduction_open_one(struct pe *pe, struct collection *c, struct reduction **at,
 				  uint32_t no, CkReduction op, uint64_t count,
 				  const CkCallback *cb)
@@ -176,7 +175,7 @@ static struct reduction *reduction_open_one(struct pe *pe, struct collection *c,
 	r->awaited = callback_is_all(cb, c->id) ? c->n_local > 0 && !c->sparse
 						: result_comes_here(pe, c, cb);
 	r->n_missing = c->n_local;
-	/* An exchange without values needs its message only when it has sent its part. */
+	/* An exchange without values needs the accumulator only after it has sent its part. */
 	if (r->bytes || !(r->exchanged || r->how->merge))
 		reduction_make_acc(pe, r);
 	if (CSD_UNLIKELY(c->dynamic))
@@ -212,7 +211,7 @@ _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const str
 		  who_is);
 }
 
-/* Find or open reduction `no`; all must mean the same by it. */
+/* Find or open reduction `no`; abort if the caller's terms differ from those of the record. */
 struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
 				 uint64_t count, const CkCallback *cb, int from,
 				 const struct ck_obj *obj)
@@ -257,7 +256,7 @@ static void stash(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t
 	r->n_stashed++;
 }
 
-/* The next in order has come: it, and those that waited for it. */
+/* The next in order has come: combine it, and those that waited for it. */
 static void absorb_in_order(struct reduction *r, uint64_t n_local, const void *data)
 {
 	reduction_absorb(r, data, false);
@@ -280,8 +279,8 @@ void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64
 	r->n_local_in++;
 }
 
-/* The collection's elements begin to come and go: from now on contributions are kept until all of
- * this PE are in (reduce_change.c). */
+/* The collection's elements begin to come and go: from now on ordered contributions are kept
+ * until all elements of this PE have contributed (reduce_change.c). */
 void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	for (uint64_t i = r->n_in_order; i < c->n_slots && r->n_stashed; i++) {
@@ -292,7 +291,7 @@ void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r)
 	}
 }
 
-/* On the way that the result takes. */
+/* Continue on the reduction's route. */
 void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	if (!r->exchanged)
@@ -346,7 +345,7 @@ static void absorb_child(struct pe *pe, struct reduction *r, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* By child: that is the order in which they are combined. */
+/* Keep parts sorted by child, the order in which they are combined. */
 static void keep_child(struct reduction *r, struct ck_env *env)
 {
 	struct cmi_msg **p = &r->early;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_change.c: reductions over elements that come and go. On each PE, reduction k has what it
- * waits for when all elements that live there and whose first reduction is at most k have
- * contributed. A new element begins with the reduction that its PE waits for next; a destroyed one
- * is no longer waited for, and what it contributed counts.
+ * reduce_change.c: reductions over elements that come and go. On each PE, reduction k waits for all
+ * elements that live there and whose first reduction is at most k. A new element begins with the
+ * first reduction that its PE has not completed. Nothing waits for a destroyed element any more,
+ * but what it contributed counts.
  *
- * A PE without elements takes part all the same, but nobody there contributes, so it has to be told.
- * In a sparse array all PEs are in the tree; a PE whose child has not said that it has elements
- * sends it a word about every reduction that it hears of itself. In an array with extents only PEs
- * to which the map gives elements take part; those that have lost all of theirs say so.
+ * A PE without elements takes part all the same, but no contribution tells it of a reduction;
+ * another PE has to. In a sparse array all PEs are in the tree. A child says when it has elements;
+ * to any other child a PE forwards every reduction that it hears of. In an array with extents only
+ * PEs to which the map gives elements take part; a PE that has lost all of its elements says so.
  *
- * Where the order shows in the result's bits, contributions are kept and combined in index order when
+ * If the order shows in the result's bits, contributions are kept, and combined in index order when
  * all are there.
  */
 #include "reduce_int.h"
@@ -45,7 +45,8 @@ static bool take_ahead(struct reduce_coll *all, uint32_t no)
 	return false;
 }
 
-/* A PE without elements may hear of a later one first. */
+/* Note that this PE's part in reduction `no` is complete. A PE without elements may hear of a
+ * later reduction first. */
 static void note_done(struct pe *pe, struct collection *c, uint32_t no)
 {
 	struct reduce_coll *all = reductions_of(c);
@@ -72,7 +73,7 @@ static void note_done(struct pe *pe, struct collection *c, uint32_t no)
 
 struct kept_one {
 	CkIndex index;
-	int32_t nd;               /* for the comparison; 0: a type of the user's */
+	int32_t nd;               /* for the comparison; 0: the program's own index type */
 	void *values;
 };
 
@@ -147,7 +148,7 @@ static void send_start(struct pe *pe, const struct collection *c, const struct r
 	csd_send(pe, to, &env->head);
 }
 
-/* This PE has heard of a reduction. */
+/* This PE has heard of a reduction: tell those who would not hear of it otherwise. */
 static void tell_below(struct pe *pe, struct collection *c, const struct reduction *r)
 {
 	const uint8_t *child = children(pe, c);
@@ -249,14 +250,15 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	for (const struct reduction *r = reductions_of(c)->open; r; r = r->next)
 		tell_below(pe, c, r);
-	/* Without elements we hear of reductions from below only, and from there it has ended. */
+	/* Without elements we hear of reductions only from below, and now not even from there. */
 	if (below && !c->sparse && !c->n_local && !reductions_of(c)->said_empty)
 		now_empty(pe, c);
 }
 
 /* ---- elements come and go ------------------------------------------------------------------------------- */
 
-/* From now on nothing is as the map says. What came before its turn is kept. */
+/* From now on elements are not where the map says. Contributions that came before their turn are
+ * kept. */
 void reductions_dynamic(struct pe *pe, struct collection *c)
 {
 	reductions_of(c)->n_done = reductions_of(c)->next_no;
@@ -264,7 +266,7 @@ void reductions_dynamic(struct pe *pe, struct collection *c)
 		reduction_unorder(pe, c, r);
 }
 
-/* What it has to wait for, when it is opened. */
+/* A reduction is opened: count the contributions that it waits for. */
 void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	r->n_missing = 0;
@@ -274,26 +276,27 @@ void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r)
 	tell_below(pe, c, r);
 }
 
-/* All contributions of this PE are in. */
+/* All elements of this PE have contributed. */
 void reduction_settled(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	absorb_kept(r);
 	note_done(pe, c, r->no);
 }
 
-/* A sparse array begins with elements here. */
+/* A sparse array that begins with elements here tells the parent. */
 void reductions_constructed(struct pe *pe, struct collection *c)
 {
 	if (c->sparse && c->n_local)
 		now_full(pe, c);
 }
 
-/* One more element here, which begins with number next_no. */
+/* One more element here; its first reduction is next_no. */
 void reductions_created(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
 
-	/* What a collection begins with, and what is no collection's: nothing has been reduced. */
+	/* Elements that a collection begins with, and objects of no collection: nothing has been
+	 * reduced yet. */
 	if (!c->dynamic || !c->constructed)
 		return;
 	obj->n_contributed = reductions_of(c)->next_no;
@@ -313,8 +316,8 @@ static struct reduction *next_complete(struct collection *c)
 	return r;
 }
 
-/* One less. It may have been the last that some reductions waited for; going on with one of them
- * may close others. */
+/* One element less. It may have been the last that some reductions waited for. Completing one of
+ * them may close others, so the search starts anew each time. */
 void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;

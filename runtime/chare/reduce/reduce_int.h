@@ -12,15 +12,15 @@ enum { H_REDUCE, H_EXCHANGE, H_RESULT, H_DUE, H_START, H_EMPTY };
 
 /** On a node. */
 struct reduce_node {
-	struct reducer *reducers; /* the program's; number i is op CkReduction_N + i */
+	struct reducer *reducers; /* the program's; reducer i is operation CkReduction_N + i */
 	int n_reducers;
 };
 
 /** Where a PE stands in an exchange (reduce_exchange.c). */
 struct exchange_place {
-	int rank;                 /* in the rounds */
-	int rounds;               /* they are stages 1 .. rounds */
-	int pairs;                /* PEs 0 .. 2 * pairs - 1 */
+	int rank;                 /* its number in the rounds */
+	int rounds;               /* how many; they are stages 1 .. rounds */
+	int pairs;                /* how many; PEs 0 .. 2 * pairs - 1 form them */
 	bool paired, odd;
 };
 
@@ -34,19 +34,19 @@ struct reduce_pe {
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
-	uint32_t next_no;         /* of the reduction to which this PE's part is missing */
-	int n_children;           /* in PE 0's tree, with elements below them; see counted */
+	uint32_t next_no;         /* of the first reduction whose part this PE still owes */
+	int n_children;           /* children in PE 0's tree with elements below them; see counted */
 	int n_folded;             /* PEs with elements that fold into this one; see folded */
 	bool counted, folded;     /* n_children, n_folded are known */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
-	/* reduce_change.c: */
+	/* Used by reduce_change.c. */
 	uint32_t n_passed;        /* sparse: reductions that went up the tree, in order */
-	uint32_t n_done;          /* this PE's part is complete in all below, ... */
-	uint32_t *ahead;          /* ... and in these above */
+	uint32_t n_done;          /* this PE's part is complete in all reductions below this number ... */
+	uint32_t *ahead;          /* ... and in these above it */
 	size_t n_ahead, cap_ahead;
 	uint8_t *child;           /* of PE 0's tree: enum child_state */
 	bool odd_empty;           /* the odd PE of this one's pair has lost its elements */
-	bool said_empty;          /* our parent knows that we have to be told */
+	bool said_empty;          /* our parent knows that it has to tell us of reductions */
 };
 
 static inline struct reduce_pe *reduce_of(const struct pe *pe) { return ck_state(pe, PART_REDUCE); }
@@ -73,13 +73,14 @@ struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_en
 struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 
-/* Up to here PEs exchange. At 8 kB that beats the tree by 10 to 40 % with 2 to 8 PEs on 2 cores; at
- * 80 kB it is no better with 2 and worse with more, because every PE combines log2(PEs) times. */
+/* PEs exchange results up to this size. At 8 kB the exchange beats the tree by 10 to 40 % with 2
+ * to 8 PEs on 2 cores. At 80 kB it is no better with 2 PEs and worse with more, because every PE
+ * combines log2(PEs) times. */
 enum { EXCHANGE_MOST_BYTES = 32 * 1024 };
 
 /* reduce.c */
 struct reduction *reduction_find(struct collection *c, uint32_t no);
-/* from: the PE that says so; obj: the element, or NULL. */
+/* from: the PE whose element or message opens or joins it; obj: the element, or NULL. */
 struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
 				 uint64_t count, const CkCallback *cb, int from,
 				 const struct ck_obj *obj);
@@ -92,7 +93,7 @@ void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r)
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
 bool reduction_passed(const struct collection *c, uint32_t no);
 
-/** The route, chosen from what all PEs agree on. */
+/** Choose the route, by facts on which all PEs agree. */
 static inline bool exchange_fits(const struct collection *c, const struct reduction *r)
 {
 	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES &&
@@ -115,7 +116,7 @@ void reduction_keep(struct pe *pe, const struct collection *c, struct reduction 
 		    const void *data);
 void reduction_drop_kept(struct reduction *r);
 
-/* The handlers, and what the watch calls. */
+/* The handlers, and the functions that the watch calls. */
 void exchange_arrived(struct pe *pe, struct cmi_msg *m);
 void exchange_init(struct pe *pe);
 void reduce_arrived(struct pe *pe, struct cmi_msg *m);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_messages.c: reducers whose contributions have any length: set, concat, random, tuple, and
- * what they share with those of the program. Contributions wait on their PE as messages
- * (struct piece) and are merged in index order, then what the children in the tree sent,
- * by child. The root makes the result of what all were merged to.
+ * what they share with the program's own. Contributions wait on their PE as messages (struct
+ * piece). They are merged in index order, followed by what the children in the tree sent, in the
+ * order of the children. The root turns the merged message into the result.
  *
  * Sets, concats and random choices travel in one form, a list of contributions with their heads:
  *
  *	| CkReductionSetElement | data, padded to 16 | CkReductionSetElement | data ...
  *
- * which is put in index order at the root alone, because with most maps neighbours in the tree are
- * none in the array. A random choice holds one element: the one with the smallest draw, which
- * depends on its index, the collection and the number of the reduction, not on PEs or time.
+ * Only the root puts the list in index order, because with most maps neighbours in the tree are not
+ * neighbours in the array. The list of a random choice holds one element: the one with the smallest
+ * draw. A draw depends on the element's index, the collection and the number of the reduction, not
+ * on PEs or time.
  *
  * A tuple is a list of messages, one for each of its reductions, in their own form:
  *
@@ -24,8 +25,9 @@
 
 /* ---- in general ---------------------------------------------------------------------------------- */
 
-/* Equal for two indices, or ordered as they are, by its three numbers. With four to six dimensions
- * each of them holds two short ones: the lower as a number without sign. */
+/* An index in a form whose three numbers compare as the indices do. With four to six dimensions
+ * each number holds two short ones; the lower one is stored so that it compares without its
+ * sign. */
 CkIndex index_key(const CkGenChare *type, CkIndex index)
 {
 	CkIndex key = index;
@@ -57,7 +59,7 @@ static int compare_pieces(const void *a_, const void *b_)
 
 static CkReductionMsg *msg_of(struct ck_env *env) { return payload_of(env); }
 
-/* A message of one's own, that is merged or delivered next. */
+/* A new message, to be merged or delivered next. */
 static struct ck_env *msg_new(CkDataType type, uint64_t count, uint64_t bytes)
 {
 	return callback_msg(ck_self(), type, count, bytes);
@@ -80,7 +82,8 @@ _Noreturn static void too_long(struct pe *pe, const struct reducer *how)
 	csd_abort(pe, "reducer \"%s\" returned a message that is longer than its memory", how->name);
 }
 
-/* One of the program's may have been changed in place, but must fit. */
+/* Check a merged message. The program's reducer may have changed one in place, but it must still
+ * fit. */
 static struct ck_env *merged(struct pe *pe, const struct reducer *how, CkReductionMsg *m)
 {
 	if (!m)
@@ -112,7 +115,7 @@ static struct ck_env *merge_envs(struct pe *pe, const struct reducer *how,
 	return env;
 }
 
-/* Takes the messages of all pieces, gives the one that they become. */
+/* Takes the messages of all pieces and returns the one that they become. */
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
 			     size_t n)
 {
@@ -122,7 +125,7 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 		qsort(pieces, n, sizeof *pieces, compare_pieces);
 	struct ck_env *env = n == 1 ? pieces[0].env : merge_envs(pe, how, pieces, n);
 
-	env->head.route = ck_of(pe)->route; /* it may have come a way before */
+	env->head.route = ck_of(pe)->route; /* it may have travelled before */
 	return env;
 }
 
@@ -172,7 +175,7 @@ static int compare_entries(const void *a_, const void *b_)
 	return compare_keys(&a->key, &b->key);
 }
 
-/* The list's contributions by collection, in index order; to be freed. */
+/* The list's contributions, by collection and then in index order. The caller frees the array. */
 static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m, size_t *n_p)
 {
 	const CkReductionSetElement *e = NULL;
@@ -251,7 +254,7 @@ struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_en
 
 /* ---- random -------------------------------------------------------------------------------------------- */
 
-/* splitmix64's last step: every bit of x shows in every bit of the result. */
+/* splitmix64's last step: every bit of x affects every bit of the result. */
 static uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
@@ -273,7 +276,7 @@ struct ck_env *random_begin(struct pe *pe, const struct contributor *from, const
 	return env;
 }
 
-/* Two of a draw: 64 bits rarely, but then all PEs must decide alike. */
+/* Equal draws are rare with 64 bits, but if there are two, all PEs must decide alike. */
 static bool drawn_before(const CkReductionMsg *a_, const CkReductionMsg *b_)
 {
 	const CkReductionSetElement *a = CkReductionMsg_data(a_), *b = CkReductionMsg_data(b_);
@@ -299,8 +302,8 @@ struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_en
 
 /* ---- tuple ---------------------------------------------------------------------------------------------- */
 
-/* In a tuple `reserved` of a part's message is its op, and `no` of the tuple's the PE of the
- * first that contributed to it. */
+/* In a tuple, `reserved` of a part's message is its operation. `no` of the tuple's message is
+ * the PE of the first element that contributed to it. */
 static const struct reducer *part_how(struct pe *pe, const CkReductionMsg *part)
 {
 	return reducer_find(ck_node_of(pe->node), (uint32_t)part->reserved);
@@ -311,7 +314,7 @@ static size_t part_bytes(const CkReductionMsg *part)
 	return sizeof *part + CkGen_align(part->bytes);
 }
 
-/* One message of many, which are copied. */
+/* Copy many messages into one. */
 static struct ck_env *tuple_pack(CkReductionMsg *const *parts, uint64_t n)
 {
 	size_t bytes = 0;
@@ -377,7 +380,7 @@ struct ck_env *tuple_begin(struct pe *pe, const struct contributor *from, const 
 	CkReductionMsg **parts = part_list(pe, n);
 
 	for (uint64_t i = 0; i < n; i++) {
-		part_from.draw = from->draw + i; /* each draws for itself */
+		part_from.draw = from->draw + i; /* each part draws for itself */
 		parts[i] = payload_of(part_begin(pe, &part_from, &elems[i]));
 	}
 	struct ck_env *env = tuple_pack(parts, n);
@@ -409,8 +412,9 @@ static void check_parts(struct pe *pe, const CkReductionMsg *a, const CkReductio
 	}
 }
 
-/* The same part of n tuples; what is given lives in one of them, or in a message of its own.
- * room: of the part in each tuple, because the program's reducers may change one in place. */
+/* Merge the same part of n tuples. The result lives in one of them, or in a message of its own.
+ * room: the bytes that the part has in each tuple, because the program's reducers may change one
+ * in place. */
 static CkReductionMsg *part_merge(struct pe *pe, CkReductionMsg **parts, const size_t *room, int n,
 				  bool *is_new_p)
 {
@@ -440,10 +444,10 @@ static CkReductionMsg *part_merge(struct pe *pe, CkReductionMsg **parts, const s
 }
 
 struct tuple_work {
-	CkReductionMsg **column;  /* [n]: the same part of all */
+	CkReductionMsg **column;  /* [n]: the same part of all tuples */
 	CkReductionMsg **next;
 	size_t *room;
-	CkReductionMsg **parts;   /* [n_parts]: merged */
+	CkReductionMsg **parts;   /* [n_parts]: the merged parts */
 	bool *is_new;
 };
 
@@ -471,7 +475,7 @@ static struct ck_env *merge_columns(struct pe *pe, struct tuple_work *w, CkReduc
 	return env;
 }
 
-/* Tuples of elements; those without parts are of PEs without elements. */
+/* List the tuples that have parts; the others come from PEs without elements. */
 static int with_parts(CkReductionMsg **to, CkReductionMsg *const *msgs, int n)
 {
 	int k = 0;
@@ -510,7 +514,7 @@ CkReductionMsg *tuple_merge(int n_msgs, CkReductionMsg **msgs)
 	return payload_of(env);
 }
 
-/* A part as a message of its own, finished. */
+/* Copy a part into a message of its own and finish it. */
 static CkReductionMsg *part_finish(struct pe *pe, const CkGenChare *type, const CkReductionMsg *part)
 {
 	const struct reducer *how = part_how(pe, part);
@@ -561,7 +565,7 @@ size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *
 	return bytes;
 }
 
-/* A tuple's elements, and behind them what they point to. */
+/* The copy holds a tuple's elements, and behind them what they point to. */
 void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
 		       uint64_t count)
 {
@@ -585,7 +589,7 @@ void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const
 	}
 }
 
-/* In a copy that has come from another process pointers are those of the sender. */
+/* A copy that came from another process still has the sender's pointers. */
 void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count)
 {
 	CkTupleElement *elems = at;

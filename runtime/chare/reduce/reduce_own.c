@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_own.c: reducers that the program registers by name, before the loops run: their
- * numbers follow those of the built-in ones, and are part of the fingerprint that all nodes
- * compare at start.
+ * reduce_own.c: reducers that the program registers by name before the loops run. Their numbers
+ * follow those of the built-in reducers. They are part of the fingerprint that all nodes compare at
+ * start.
  */
 #include "reduce_int.h"
 
@@ -89,7 +89,8 @@ CkReduction CkReducer(const char *name)
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-/* The program's function knows one order only: in op acc is computed beside, a bit at a time. */
+/* The program's function knows one order only. So `in op acc` is computed in a buffer, piece by
+ * piece, and copied back. */
 static void combine_in_first(const struct reducer *how, char *acc, const char *in, size_t n)
 {
 	_Alignas(16) char room[1024];

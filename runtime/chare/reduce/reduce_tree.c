@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_tree.c: a reduction whose result one place gets, or whose values are many. Each PE
- * combines its part with those of its children in PE 0's tree and passes it to its parent: the
+ * reduce_tree.c: reductions whose result goes to one place, or that have many values. Each PE
+ * combines its part with those of its children in PE 0's tree and passes it to its parent. The
  * accumulator itself travels, and at PE 0 it becomes the message of the callback.
  *
- * Children without elements below them send nothing; the map, known everywhere, tells which.
+ * Children without elements below them send nothing. Every PE knows the map, so it knows which
+ * children these are.
  */
 #include "reduce_int.h"
 
@@ -79,8 +80,9 @@ static void tree_finish(struct pe *pe, struct collection *c, struct reduction *r
 		at_root(pe, c, r, in_handler);
 }
 
-/* Something has come, from our elements or from a child. In a sparse array a PE without elements
- * may hear of a later reduction first; they go up in order, so that results come in order. */
+/* Our elements or a child have contributed. In a sparse array a PE without elements may hear of
+ * a later reduction first; parts go up in the order of the reductions, so that results come in
+ * order. */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	struct reduce_coll *all = reductions_of(c);

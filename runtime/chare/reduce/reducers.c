@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reducers.c: what combines: the table of operations, each a loop over two arrays. A reducer
- * knows neither elements nor PEs. Built with -O3: its loops are what the vectoriser is for.
+ * reducers.c: the table of operations; each is a loop over two arrays. A reducer knows neither
+ * elements nor PEs. This file is built with -O3, so that the compiler vectorises the loops.
  * Reducers of messages are in reduce_messages.c, the program's own in reduce_own.c.
  */
 #include "reduce_int.h"
@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The loops are written twice, because only the accumulator may be written: `in` is often a
- * message that stays in another core's cache. `a` always comes before `b`: then all PEs get
- * the same bits whichever of two partial results each of them holds.
- * T is the type in memory, W the one to compute with: unsigned for whole numbers, which then wrap
- * (a product of two unsigned shorts as ints would overflow). */
+/* Each loop stands here twice, because only the accumulator may be written: `in` is often a
+ * message that stays in another core's cache. `a` always comes before `b`, so all PEs get the
+ * same bits whichever of two partial results each of them holds. T is the type in memory, W the
+ * one to compute with: unsigned for whole numbers, which then wrap (a product of two unsigned
+ * shorts as ints would overflow). */
 #define DEFINE_OP(name, T, W, expr)                                                     \
 	static void name(void *restrict acc_, const void *restrict in_, size_t n,       \
 			 bool in_first)                                                 \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * result.c: what delivers. A result for elements of the reduction's own collection reaches them
- * in the order of the reductions, whichever routes these took: one that is known too early
- * waits in its record. It is handed to the elements at once where that is possible; where an
- * entry method runs, it goes through the run queue, and then so do those behind it.
- * Results for anybody else are ordinary calls.
+ * result.c: delivers results. Elements of the reduction's own collection get results in the order
+ * of the reductions, whichever routes these took; a result that is known too early waits in its
+ * record. If no entry method is running, the elements get the result at once. Otherwise the result
+ * goes through the run queue, and so do the results behind it. Results for any other target are
+ * ordinary calls.
  */
 #include "reduce_int.h"
 
@@ -24,7 +24,7 @@ static int home_of_element(struct pe *pe, struct collection *c, uint64_t place)
 	return coll_home(pe, c, place);
 }
 
-/* To one element, on this PE. */
+/* Whether the result goes to one element that lives on this PE. */
 bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb)
 {
 	return is_own_element(c, cb) &&
@@ -33,7 +33,7 @@ bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb
 
 /* ---- to this PE's elements ------------------------------------------------------------------- */
 
-/* The place of a message to all is that of no element. */
+/* The place of a message to all elements; no element has it. */
 static const uint64_t ALL = UINT64_MAX;
 
 static void call_elements(struct pe *pe, struct collection *c, struct ck_env *env)
@@ -65,7 +65,7 @@ static void queue_up(struct pe *pe, struct collection *c, struct ck_env *env)
 	csd_send(pe, pe->id, &env->head);
 }
 
-/* The first that elements of this PE wait for. */
+/* The first reduction whose result elements of this PE wait for. */
 static struct reduction *first_awaited(struct collection *c)
 {
 	struct reduction *r = reductions_of(c)->open;
@@ -75,7 +75,7 @@ static struct reduction *first_awaited(struct collection *c)
 	return r;
 }
 
-/* Everything is known of r; r->acc is a message for elements. */
+/* r is complete, and r->acc is a message for elements: hand out all results whose turn has come. */
 static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	r->done = true;
@@ -113,7 +113,7 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 
 /* ---- from PE 0 to where it belongs -------------------------------------------------------------- */
 
-/* To elements of the own collection: with the number of the reduction. */
+/* To elements of the reduction's own collection. The message carries the number of the reduction. */
 static void send_own(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	struct ck_env *env = r->acc;
@@ -164,7 +164,7 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	struct reduction *r = reduction_find(c, head->no);
 
-	/* No element of this PE took part; those that it has now have come since. */
+	/* No element of this PE took part; any that it has now came later. */
 	if (!r && env->place == ALL && (c->dynamic || !c->n_local)) {
 		csd_msg_free(pe, m);
 		return;
@@ -196,15 +196,16 @@ _Noreturn static void wrong_reduction(struct pe *pe, const CkCallback *cb,
 		  (unsigned long long)count, data_type_name(how->type), how->name, name, takes);
 }
 
-/* What the result will be is known before anything is combined: an error at the contribution names
- * more than one at the target. Plain bytes fit by size, which deliver.c checks. */
+/* The result's type is known before anything is combined, and an error at the contribution can
+ * name more than one at the target. Plain bytes need only the right size, which deliver.c
+ * checks. */
 void result_check(struct pe *pe, const CkCallback *cb, const struct reducer *how, uint64_t count,
 		    const CkGenChare *from)
 {
 	if (CSD_LIKELY(cb->want == CK_NOTYPE) || how->type == CK_BYTE)
 		return;
 	if (cb->kind == CB_FUNCTION || cb->kind == CB_FUTURE || cb->kind == CB_THREAD)
-		return; /* no entry method: check_wanted looks when it is fired */
+		return; /* no entry method: check_wanted checks when it is fired */
 	const CkGenEntry *e = &callback_target(pe, cb)->entries[cb->entry];
 
 	if (how->type != e->want || (!e->want_array && count != e->want_count))

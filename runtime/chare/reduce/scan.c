@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scan.c: prefix scans: each element gets the combination of what all before it contributed. A PE
- * needs one thing from the others, what comes before its elements. Two ways to get it:
+ * scan.c: prefix scans: each element gets the combination of what all elements before it
+ * contributed. A PE needs one thing from the others: the combination of what comes before its own
+ * elements. There are two ways to get it.
  *
- * Blocks (default map, groups): PE p has a run of neighbouring elements, and so have p - 1 and
- * p + 1. In round r it sends what it knows, the values of PEs p - 2^r + 1 .. p, to p + 2^r, and
- * puts what comes from p - 2^r in front of that. (Hillis, Steele: Data Parallel Algorithms, CACM
+ * Blocks (default map, groups): each PE has a run of neighbouring elements, in the order of the
+ * PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r, and
+ * puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms, CACM
  * 1986.) PEs without elements are the last ones, and take no part.
  *
  *	PE            0     1     2      3      4
@@ -14,11 +15,11 @@
  *	round 1       0 --------> 2 -----------> 4     1 -------> 3
  *	knows         0    0-1   0-2    0-3    1-4     and so on
  *
- * Runs (any other map): each PE sends the sum of each run of neighbours that it has to PE 0, which
- * goes through them in index order and sends back what comes before each.
+ * Runs (any other map): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
+ * PE 0 goes through the runs in index order and sends back what comes before each.
  *
- * Both combine in an order that the map and the number of PEs alone decide. Results of one scan
- * leave a PE before those of the next, because no part of the next passes one of this.
+ * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
+ * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
 #include "reduce_int.h"
 
@@ -28,36 +29,37 @@
 enum { SCAN_WAITS = 0xff, SCAN_UP = 0xfe, SCAN_DOWN = 0xfd,
        SCAN_GONE = 0xfc };        /* above all rounds */
 
-/* A spare record keeps memory up to this; as in reduce.c. */
+/* A spare record keeps its memory up to this size, as in reduce.c. */
 enum { SCAN_KEEP_BYTES = 64 * 1024 };
 
 /** One scan of one collection on one PE. */
 struct scan {
-	struct scan *next;        /* of the collection, by number; or of the PE's spare ones */
+	struct scan *next;        /* in the collection's list, by number, or in the PE's list of spare
+				   * records */
 	uint32_t no;
 	CkReduction op;
 	const struct reducer *how;
 	uint64_t count;
 	size_t bytes;             /* of one contribution */
 	bool exclusive;
-	uint8_t stage;            /* the round whose part comes next; SCAN_WAITS: not all in */
+	uint8_t stage;            /* the round whose part comes next; SCAN_WAITS: elements are missing */
 	bool any_before;
 	bool sent_up;             /* runs: PE 0 has our part */
-	int from_pe;              /* who opened it */
+	int from_pe;              /* the PE that opened it */
 	uint64_t n_in;
-	int n_parts;              /* runs, PE 0: PEs whose sums are here */
+	int n_parts;              /* runs, on PE 0: PEs whose sums have arrived */
 	char *values;             /* [n_local], by ordinal; ours */
 	CkCallback *cbs;          /* the same */
-	char *before, *known;     /* a contribution each, in the memory of `values` */
+	char *before, *known;     /* one contribution each, in the memory of `values` */
 	size_t cap_bytes, cap_cbs;
-	struct cmi_msg *parts;    /* ours: arrived before their turn */
+	struct cmi_msg *parts;    /* ours: parts that arrived before their turn */
 };
 
 /** The scans of one collection on one PE. */
 struct scans {
 	struct scan *open;
 	int n_givers;             /* runs: PEs with elements; -1: not counted */
-	uint32_t n_scanned[];     /* by ordinal: scans this element took part in */
+	uint32_t n_scanned[];     /* by ordinal: scans that the element took part in */
 };
 
 /* ---- records -------------------------------------------------------------------------------------- */
@@ -171,7 +173,7 @@ static void scan_make_room(struct pe *pe, struct scan *s, uint64_t n_local)
 	s->known = s->values ? s->before + s->bytes : NULL;
 }
 
-/* What all say of a scan. */
+/* The terms of a scan, on which all elements must agree. */
 struct terms {
 	CkReduction op;
 	uint64_t count;
@@ -211,12 +213,12 @@ _Noreturn static void scan_disagree(struct pe *pe, const struct collection *c, c
 		  (unsigned long long)t.count, reducer_name(pe, t.op), t.from_pe);
 }
 
-/* Find or open scan `no`; all must mean the same by it. */
+/* Find or open scan `no`; abort if the caller's terms differ from those of the record. */
 static struct scan *scan_join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
 {
 	struct scan **p = &scans_of(pe, c)->open, *s;
 
-	/* The difference: numbers may wrap. */
+	/* Compare by difference, because numbers may wrap. */
 	while (*p && (int32_t)((*p)->no - no) < 0)
 		p = &(*p)->next;
 	s = *p;
@@ -260,8 +262,8 @@ static char *value_of(const struct scan *s, uint64_t ordinal)
 	return s->values + ordinal * s->bytes;
 }
 
-/* The results of n elements from `ordinal` on, which follow one another; before: what comes before
- * them, changed; any: there is something. */
+/* Deliver the results of n neighbouring elements from `ordinal` on. before: the combination of
+ * what comes before them, valid if `any` is set; it is changed. */
 static void scan_deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n, char *before,
 		    bool any)
 {
@@ -284,7 +286,7 @@ static void scan_deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64
 
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
-/* Envelopes have the view `part`; its `entry` says whether the scan is exclusive. */
+/* Envelopes use the view `part`; its `entry` says whether the scan is exclusive. */
 static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c, const struct scan *s,
 			       int stage, size_t bytes)
 {
@@ -327,7 +329,8 @@ static int n_with_elements(struct pe *pe, const struct collection *c)
 	return (int)(c->total < n ? c->total : n);
 }
 
-/* Send what is known on, and say which PE sends in this round: below 0, none. */
+/* Send on what is known, and return the PE that sends to this one in the round; below 0: none
+ * does. */
 static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int round)
 {
 	int to = pe->id + (1 << round);
@@ -355,7 +358,7 @@ static void scan_absorb(struct pe *pe, struct scan *s, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
-/* Go through the rounds as far as parts have come. */
+/* Go through the rounds for which parts have come. */
 static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
 {
 	int n = n_with_elements(pe, c);
@@ -412,7 +415,7 @@ static uint64_t place_of(const struct collection *c, uint64_t ordinal)
 	return coll_linear(c, c->elems[ordinal]->index);
 }
 
-/* Elements are by ordinal in index order: the end of the run that begins with this one. */
+/* The end of the run that begins with this element. Ordinals are in index order. */
 static uint64_t run_end(const struct collection *c, uint64_t ordinal)
 {
 	uint64_t place = place_of(c, ordinal);
@@ -484,7 +487,7 @@ static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
 	return runs;
 }
 
-/* PE 0 has all: each sum is replaced by what comes before it, and its message goes back. */
+/* PE 0 has all sums: replace each sum by what comes before it, and send its message back. */
 static void scan_answer(struct pe *pe, struct scan *s)
 {
 	uint64_t n;
@@ -574,15 +577,16 @@ static void part_came(struct pe *pe, struct collection *c, struct scan *s, struc
 		csd_abort(pe, "message from PE %d belongs to no scan here", env->head.src_pe);
 }
 
-/* What comes before an element is known only where all are. */
+/* What comes before an element is known only while all elements exist. */
 _Noreturn static void elements_change(struct pe *pe, const struct collection *c)
 {
 	csd_abort(pe, "CkScan: elements of %s are inserted or were destroyed; only an array that has all "
 		  "its elements from the beginning to the end can be scanned", c->type->name);
 }
 
-/* An element of this PE is about to go, or one has gone elsewhere. With a map PE 0 has to know: it would
- * wait for a PE that has lost all. Blocks find out by themselves. */
+/* An element of this PE is about to go, or one has gone elsewhere. With a map this PE tells PE
+ * 0, which would otherwise wait for a PE that has lost all its elements. Blocks find out by
+ * themselves. */
 static void scans_dynamic(struct pe *pe, struct collection *c)
 {
 	if (*scans_at(c) && (*scans_at(c))->open)

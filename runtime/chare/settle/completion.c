@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion.c: completion detection, for one process among others in a job: when all its
- * producers are done and all that they produced has been consumed. (Charm++'s
- * CompletionDetector.) Quiescence asks the same of everything that the job does.
+ * completion.c: completion detection (Charm++'s CompletionDetector). It covers one activity among
+ * others in a job, and ends when all producers of the activity are done and everything that they
+ * produced has been consumed. Quiescence covers everything that the job does.
  *
- * Every PE counts, per detector, what its calls have said: produced, consumed, producers done.
- * The counts only grow, from the detector's creation on, also from one detection to the next: so
- * there is no reset that a call could overtake. The detector's root, the PE that made it, adds
- * them up in waves over its tree (wave.h). Let all producers be done in a wave, and let what was
- * produced up to the end of the next wave equal what had been consumed in the first: at a moment
- * between the two nothing was under way, no producer is left, and what is consumed can produce no
- * more.
+ * Every PE counts, per detector, what its calls have reported: produced, consumed, producers done.
+ * The counts only grow, from the detector's creation on and across detections, so there is no reset
+ * that a call could overtake. The detector's root is the PE that made it; it adds the counts up in
+ * waves over its tree (wave.h). The detection ends when two successive waves show this: in the
+ * first, all producers were done; and the second counts as many produced as the first counted
+ * consumed. Then nothing was under way at a moment between the two, no producer is left, and
+ * nothing that is consumed can produce more.
  *
- * While nothing changes nothing is sent: a PE that has answered a wave tells its parent once that
- * its answer no longer holds, and the root asks again, less and less often. Only where the sums
- * look complete it asks at once.
+ * While nothing changes, nothing is sent. A PE that has answered a wave tells its parent once when
+ * its answer no longer holds. The root then asks again, less and less often. It asks at once only
+ * if the sums look complete.
  */
 #include "settle.h"
 
@@ -22,7 +22,7 @@
 
 enum completion_kind { COMPLETION_ASK, COMPLETION_SUM, COMPLETION_CHANGED, COMPLETION_START };
 
-/** What is counted. `of` has them as the waves add them up. */
+/** What is counted. `of` is the array that the waves add up. */
 struct sums {
 	union {
 		struct {
@@ -36,7 +36,7 @@ struct completion_msg {
 	struct cmi_msg head;
 	uint64_t id;
 	uint16_t kind, changed;
-	int32_t prio;              /* ASK, START: of the detection's messages */
+	int32_t prio;              /* ASK, START: the priority of the detection's messages */
 	struct sums sums;
 };
 
@@ -47,13 +47,13 @@ struct completion_start {
 
 enum root_state { ROOT_RESTS, ROOT_TIMED, ROOT_ASKS };
 
-/** What only the root has. */
+/** State that only the root has. */
 struct root {
 	struct pe *pe;
 	struct completion *c;
-	enum root_state state;     /* RESTS: until somebody tells of a change */
+	enum root_state state;     /* RESTS: until a PE reports a change */
 	bool running, said_produced;
-	bool have_before;          /* of a wave in which all producers were done */
+	bool have_before;          /* `before` is of a wave in which all producers were done */
 	struct sums before;
 	uint64_t producers;        /* of all detections so far */
 	struct wave_pause pause;
@@ -66,15 +66,16 @@ struct completion {
 	uint64_t id;
 	struct sums own;           /* since the creation */
 	bool asked;                /* a wave is here and not answered yet */
-	bool changed;              /* below, after it was counted in this wave */
-	bool holds;                /* the answer to the last wave, as far as the root knows */
+	bool changed;              /* a PE in this subtree changed its counts after this wave had read
+				    * them */
+	bool holds;                /* no change was reported since the answer to the last wave */
 	struct wave wave;
 	int32_t prio;
 	struct root *root;
 	struct completion *next;
 };
 
-/** All of one PE, the last used first. */
+/** All detectors of one PE, the last used first. */
 struct completions {
 	struct completion *first;
 	uint32_t n_made;
@@ -156,7 +157,8 @@ CkCompletion CkCompletionCreate(void)
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-/* They count for quiescence, which so waits for the callbacks behind them. */
+/* These messages count for quiescence, so that quiescence waits for the callbacks that they lead
+ * to. */
 static struct completion_msg *message(struct pe *pe, const struct completion *c,
 				      enum completion_kind kind, size_t size)
 {
@@ -185,7 +187,7 @@ static void ask_all(struct root *r)
 	csd_send(r->pe, r->pe->id, &m->head);
 }
 
-/* An armed timer is work under way, to quiescence. */
+/* Quiescence counts an armed timer as work under way. */
 static void time_over(void *arg)
 {
 	struct root *r = arg;
@@ -201,7 +203,7 @@ static void ask_later(struct root *r)
 	wave_after(&r->pause, time_over, r);
 }
 
-/* After a rest the next answer may be the last: it is asked for soon. */
+/* After a rest the next wave may be the last, so it starts soon. */
 static void root_changed(struct root *r)
 {
 	if (!r->running || r->state != ROOT_RESTS)
@@ -216,7 +218,7 @@ static void fire_callback(struct root *r, const CkCallback *cb)
 	callback_fire(r->pe, cb, CK_NOTYPE, NULL, 0, 0);
 }
 
-/* Two equal waves without anything under way, and the sums differ for ever. */
+/* Abort if the sums can never become equal: two equal waves show that nothing is under way. */
 static void check_sums(const struct root *r, const struct sums *s)
 {
 	if (s->done > r->producers)
@@ -266,7 +268,7 @@ static void tell_parent(struct pe *pe, struct completion *c)
 		 &message(pe, c, COMPLETION_CHANGED, sizeof(struct completion_msg))->head);
 }
 
-/* What the root was told does not hold any more. */
+/* The answer that the root got no longer holds. */
 static void no_longer(struct pe *pe, struct completion *c)
 {
 	if (!c->holds)
@@ -275,7 +277,7 @@ static void no_longer(struct pe *pe, struct completion *c)
 	tell_parent(pe, c);
 }
 
-/* All children have answered: add this PE's own counts, now, and pass them on. */
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
 static void completion_maybe_answer(struct pe *pe, struct completion *c)
 {
 	if (!wave_is_in(pe, &c->wave, root_of(c)))
@@ -319,7 +321,7 @@ static void sum_arrived(struct pe *pe, struct completion *c, const struct comple
 	completion_maybe_answer(pe, c);
 }
 
-/* A child's answer does not hold any more. Ours, if we have not given it, says so itself. */
+/* A child's answer no longer holds. If ours is still to come, it will say so. */
 static void child_changed(struct pe *pe, struct completion *c)
 {
 	if (c->asked)

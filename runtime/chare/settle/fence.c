@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fence.c: a collective over a collection that is over when all elements have come and all
- * communication has settled, while the PEs go on serving calls (ARMI's rmi_fence). Two
- * known things one after the other: a reduction without values tells PE 0 that all are there;
- * then quiescence detection, from the beginning, finds a moment at which nothing is under way.
+ * fence.c: a collective over a collection (ARMI's rmi_fence). It ends when all elements have come
+ * and all communication has settled; meanwhile the PEs go on serving calls. It has two steps. A
+ * reduction without values tells PE 0 that all elements have come. Then a new quiescence detection
+ * finds a moment at which nothing is under way.
  *
- * Why that is the promise in ck.h. Let A be the moment at which PE 0 learns that all have come. The
- * detection compares two waves that both begin after A, or whose first ends after it, and finds
- * a moment t between them, after A, at which every message and put ever sent has been handled
- * (quiesce.c). An element's calls before its arrival were sent before A, so they have been
- * handled at t. What was sent while one of them was handled was sent before t, because that
- * handler was over at t: so it was handled, too, and so on to any depth. And t lies before the
- * callback is fired, so nothing that an element does after the fence delays it. Nothing is asked
- * of those who have not come, so fences and quiescence do not wait for a fence that lacks arrivals:
- * an arrival is a contribution, which nobody counts as work under way once it has been handled.
+ * Why this keeps the promise in ck.h. Let A be the moment at which PE 0 learns that all elements
+ * have come. The detection compares two waves that both begin after A, or whose first ends after
+ * it. It finds a moment t between them, after A, at which every message and put sent so far has
+ * been handled (quiesce.c). An element's calls before its arrival were sent before A, so they have
+ * been handled at t. A message sent by one of their handlers was sent before t, because that
+ * handler had ended by t; so it has been handled, too, and so on to any depth. And t lies before
+ * the callback is fired, so nothing that an element does after the fence delays it. A fence that
+ * lacks arrivals delays neither quiescence nor other fences: an arrival is a contribution, and once
+ * handled it does not count as work under way.
  *
- * The reduction's callback is the user's with a mark, so that reductions know nothing of fences:
- * it goes to PE 0, because no kind with the mark is one for elements, and is seen in callback_send.
+ * The reduction's callback is the program's callback with a mark, so that reductions know nothing
+ * of fences. A marked callback is never one for elements, so the result goes to PE 0, where
+ * callback_send sees the mark.
  */
 #include "settle.h"
 
@@ -24,11 +25,11 @@
 
 #include "../../scheduler/cth.h"
 
-/** A thread of this PE in a fence. */
+/** A thread of this PE that waits in a fence. */
 struct fence_waiter {
 	uint64_t coll;
 	CthThread thread;
-	struct fence_waiter *next; /* on the thread's stack, like this */
+	struct fence_waiter *next; /* on that thread's stack, as this one is */
 };
 
 /** On a PE. */
@@ -56,7 +57,7 @@ static CkCallback unmarked(const CkCallback *cb)
 	return then;
 }
 
-/* For those who disagree. */
+/* Describe a fence's callback for the error message when elements disagree. */
 static void fence_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
 {
 	CkCallback then = unmarked(cb);
@@ -97,7 +98,7 @@ void CkFenceWait(void *self)
 	CthSuspend();
 }
 
-/* The fence is over: everybody awakens their own. */
+/* The fence is over: every PE awakens its own threads. */
 static void fence_awaken(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	env->coll = cb->id;
@@ -107,7 +108,8 @@ static void fence_awaken(struct pe *pe, const CkCallback *cb, struct ck_env *env
 	csd_send(pe, pe->id, &env->head);
 }
 
-/* A collection's next fence needs all its elements, so all that wait here wait for this one. */
+/* A collection's next fence needs all its elements, so all its threads that wait here wait for
+ * this fence. */
 static void fence_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;

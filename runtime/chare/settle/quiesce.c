@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quiesce.c: quiescence detection. Every PE counts what it has sent and what it has handled,
- * messages and puts alike. PE 0 collects both sums in waves. When everything that was sent up to the
- * end of a wave equals what had been handled already in the wave before it, nothing was under way
- * in between (wave.h).
+ * messages and puts alike. PE 0 collects both sums in waves. If a wave counts as many sent as the
+ * wave before it counted handled, nothing was under way at a moment between the two (wave.h).
  *
- * A fence (fence.c) is answered like a request, when all members have come to it.
+ * Once all elements have come to a fence (fence.c), it makes a request like any other.
  *
- * The waves' own messages are not counted. A wave's question waits in the run queue behind
- * the work there, so a busy job is not troubled; between waves PE 0 waits longer each time.
+ * The waves' own messages are not counted. A wave's question waits in the run queue behind the work
+ * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
  */
 #include "settle.h"
 
@@ -38,13 +37,13 @@ struct qd {
 	struct wave wave;
 	/* PE 0 only. */
 	bool running;
-	uint64_t before;               /* handled up to the wave before */
+	uint64_t before;               /* handled, as counted by the wave before */
 	bool have_before;
 	struct wave_pause pause;
 	struct qd_waiter *waiters;
 };
 
-enum { QD_CREATED, QD_PROCESSED };  /* the sums */
+enum { QD_CREATED, QD_PROCESSED };  /* indices of `sums` */
 enum { H_QD };
 
 static struct qd *qd_of(const struct pe *pe) { return ck_state(pe, PART_QUIESCE); }
@@ -95,21 +94,23 @@ static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 	qd->before = processed;
 	qd->have_before = true;
 	if (created == processed) {
-		/* Most likely quiet: confirm it at once (an idle job: 1 us instead of 11). */
+		/* The job is most likely quiet: confirm it at once (an idle job: 1 us instead of
+		 * 11). */
 		qd_start_wave(pe);
 		return;
 	}
 	wave_after(&qd->pause, qd_start_wave, pe);
 }
 
-/* All children have answered: add this PE's own counts, now, and pass them on. */
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
 static void qd_maybe_answer(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
 
 	if (!wave_is_in(pe, &qd->wave, 0))
 		return;
-	/* What is held back becomes messages, which are counted: at this moment nothing is hidden. */
+	/* Calls held back for aggregation become messages, which are counted, so nothing is
+	 * hidden now. */
 	aggregate_flush(pe);
 	uint64_t sums[WAVE_SUMS] = { [QD_CREATED] = pe->n_created, [QD_PROCESSED] = pe->n_processed };
 
@@ -130,7 +131,8 @@ static void qd_ask(struct pe *pe, uint32_t wave)
 	qd_maybe_answer(pe);
 }
 
-/* A request during a detection gets the next: its own messages may be uncounted yet. */
+/* A request that comes during a detection restarts the detection: messages sent before the
+ * request may not have been counted yet. */
 static void qd_begin(struct pe *pe, const CkCallback *cb)
 {
 	struct qd *qd = qd_of(pe);

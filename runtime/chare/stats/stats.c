@@ -6,7 +6,8 @@
 
 #include "../../machine/cmi_env.h"
 
-/** Of a collection on a PE, from its first element on; of singleton chares, of a type. */
+/** Counts of one collection on a PE, kept from its first element on. Singleton chares are counted per
+ * type. */
 struct stats_coll {
 	const struct collection *coll;
 	uint64_t created, destroyed;
