@@ -14,7 +14,7 @@
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m);
 void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 
-/* ---- gen_util.c: what both files share --------------------------------------------------- */
+/* ---- gen_util.c: what both files share ------------------------------------------------ */
 
 /** The constructor first, then the others: for (e = first_entry(c); e; e = next_entry(c, e)). */
 const struct ci_entry *gen_first_entry(const struct ci_chare *c);

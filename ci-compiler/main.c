@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * main.c: the command ckci. It reads and checks one .ci file, and writes X.decl.h and X.def.h for each
- * module X in it. With -M it only prints the names of these files, with --list what is in the modules.
+ * module X in it. With -M it only prints a make rule for these files, with --list what is in the modules.
  */
 #include "ci.h"
 #include "ast.h"

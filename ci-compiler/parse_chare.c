@@ -407,7 +407,7 @@ static bool chare_kind(struct parser *p, struct ci_chare *c)
 	return chare_attributes(p, word);
 }
 
-/* Refuse `: Base` and `<...>` behind the name. */
+/* Refuse `: Base` and `<...>` after the name. */
 static void chare_extras(struct parser *p, const struct ci_chare *c)
 {
 	if (p_is(p, "<"))

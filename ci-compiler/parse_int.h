@@ -44,11 +44,11 @@ void p_cpp(struct parser *p, const struct ci_tok *at, const char *what, const ch
  * were good. Report anything else and return NULL. */
 const struct ci_tok *p_new_name(struct parser *p, const char *what);
 
-/** The next token opens a bracket: skip to behind the bracket that closes it. */
+/** The next token opens a bracket: skip past the bracket that closes it. */
 void p_skip_balanced(struct parser *p);
 
-/** Skip the rest of a statement with an error: to behind its ; or its block, or to the } of what
- * surrounds it, or to a line that starts with a word of the .ci language. */
+/** Skip the rest of a statement with an error: past its ; or its block, or up to the } of what
+ * surrounds it, or up to a line that starts with a word of the .ci language. */
 void p_skip_statement(struct parser *p);
 
 bool p_is_section_word(const struct parser *p);   /* the next token starts a module or a section of it */

@@ -48,7 +48,7 @@ static bool is_behind_body(const struct parser *p)
 				(p_is(p, "entry") && p->t[1].kind == TOK_NAME)));
 }
 
-/* The next token opens a bracket: skip to behind the one that closes it. False if none does. */
+/* The next token opens a bracket: skip past the one that closes it. False if none does. */
 static bool skip_text(struct parser *p)
 {
 	int depth = 0;

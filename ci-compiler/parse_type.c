@@ -294,7 +294,7 @@ bool p_length(struct parser *p, struct ci_expr *e)
 
 /* ---- parameters ------------------------------------------------------------------------- */
 
-/* Read the [length] behind a parameter's name. */
+/* Read the [length] after a parameter's name. */
 static bool array_part(struct parser *p, struct ci_param *param)
 {
 	p->t++;
