@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_random.c: many channels between all PEs, or from all to one, each with its own size,
- * mode and length of life, polled or told of, armed in one or in two, put, destroyed and created
- * again at random moments, over a net with random delays and a randomised queue. Every byte of
- * every put is compared.
+ * test_direct_random.c: many channels between all PEs, or from all to one, over a net with random delays and
+ * a randomised queue. Each channel has its own size, mode and lifetime; it is polled or announced, and
+ * armed in one step or in two. The test puts, destroys and creates channels at random moments. It compares
+ * every byte of every put.
  *
  *     SEED=n test_direct_random     the seed that a failing run has printed
  */

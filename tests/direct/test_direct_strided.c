@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_strided.c: puts that gather: whole data on every path, from shapes drawn at random,
- * out of a field that the program writes again as soon as put has returned.
+ * test_direct_strided.c: puts that gather deliver whole data on every path. The shapes are random, and the
+ * program overwrites the source field as soon as put has returned.
  *
  *     SEED=n test_direct_strided     the seed that a failing run has printed
  */

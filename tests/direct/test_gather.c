@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gather.c: a gather moves exactly the bytes that it is told to, whatever the sizes and strides.
+ * test_gather.c: a gather moves exactly the bytes that it is told to, for all sizes and strides.
  *
  *     SEED=n test_gather     the seed that a failing run has printed
  */

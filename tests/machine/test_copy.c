@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_copy.c: each way to copy moves exactly the bytes that it was told to. A copy that tells how far
- * it is never tells too much, and a reader that fetches by it goes line by line and never beyond.
+ * test_copy.c: each way to copy moves exactly the bytes that it was told to. A copy that reports its
+ * progress never reports too much. A reader that follows it fetches line by line and never beyond it.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_env.c: the reader of environment variables: what each kind takes, how it refuses, and that the
- * machine's own variables go through it.
+ * test_env.c: the reader of environment variables: what each kind accepts, how the reader refuses the rest,
+ * and that the machine layer reads its own variables through it.
  */
 #include "../../runtime/machine/cmi.h"
 #include "../../runtime/machine/cmi_env.h"

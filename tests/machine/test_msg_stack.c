@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_msg_stack.c: the stack of messages: nothing is lost, and each sender's order can be had. */
+/* test_msg_stack.c: the stack of messages loses none, and the reader can restore each sender's order. */
 #include "../../runtime/machine/msg_stack.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_random.c: the generator of random numbers: replayable, never stuck, evenly spread. */
+/* test_random.c: the random number generator is replayable, never stuck, and evenly spread. */
 #include "../../runtime/machine/cmi_random.h"
 
 #include <setjmp.h>

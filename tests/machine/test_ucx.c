@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ucx.c: the machine layer over UCX, between processes. Started alone it runs itself
- * under ckrun in several variants (protocols, tcp, rendezvous, two PEs per node); under a
- * launcher it is one node, and two nodes or any even number of them make the job:
- * `ckrun -n 4 --ppn 2 test_ucx 2 1000`. PE i of a node plays with PE i of the neighbour node
- * (node ^ 1); the order test is all to all. Node 0 prints one line per fact.
+ * test_ucx.c: the machine layer over UCX, between processes. Started alone, the test runs itself under ckrun
+ * in several variants (protocols, tcp, rendezvous, two PEs per node). Under a launcher it is one node of a
+ * job with an even number of nodes: `ckrun -n 4 --ppn 2 test_ucx 2 1000`. PE i of a node exchanges messages
+ * with PE i of the neighbour node (node ^ 1); in the order test every PE sends to every PE. Node 0 prints
+ * one line per fact.
  */
 #include "../../runtime/machine/cmi.h"
 

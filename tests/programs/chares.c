@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chares: a tree of chares on CK_PE_ANY whose parts answer and vanish; calls that arrive before the
- * creation, from its creator and from others; chares that are destroyed in a handler, in a
- * constructor, or by somebody else; creations that overtake each other; callbacks and reductions to
- * a chare. `chares [n] [seed]`: how many chares each PE makes, and the seed of where.
+ * chares: a tree of chares on CK_PE_ANY that answer and vanish; calls from the creator and from others that
+ * arrive before the creation; chares that are destroyed in a handler, in a constructor, or by another chare;
+ * creations that overtake each other; callbacks and reductions to a chare. `chares [n] [seed]`: each PE makes
+ * n chares, on PEs that the seed decides.
  */
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * early: in every round PE 0 makes a group, a nodegroup and a section of the group, and at once tells
- * every PE of them. Each PE at once calls all of them. A call that arrives where its target is not made
- * yet must wait, and be handled after the constructor, in order.
+ * early: in every round PE 0 makes a group, a nodegroup and a section of the group, and tells every PE of
+ * them at once. Each PE then calls all of them. A call that arrives before its target exists must wait; it
+ * is handled after the constructor, in order.
  *
  * The program counts calls of a PE to its own branch while that branch certainly does not exist. On PE 0
  * that happens in every round; elsewhere it happens when the proxies were faster than the creation, as

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends_early: a PE inserts an element into an array with extents, in a place where it cannot be. The PE
- * may know the array by its proxy only. The job must end with a line that says so; it ends with exit
- * code 99 when the mistake is not caught.
+ * ends_early: a PE inserts an element outside the extents of an array, of which it may know only the proxy.
+ * The job must end with a line that says so. If the runtime misses the mistake, the exit code is 99.
  */
 #include "check.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * misuse: `misuse WHAT PE` makes one mistake with a message or a parameter on one PE; the others are
- * kept busy meanwhile. misuse.cases has what must come out. A mistake that is not caught ends in exit
- * code 99.
+ * misuse: `misuse WHAT PE` makes one mistake with a message or a parameter on one PE while the others are
+ * busy. misuse.cases has the expected output. If the runtime misses the mistake, the exit code is 99.
  */
 #include "misuse.h"
 

@@ -5,7 +5,7 @@
  * Values are random over the whole range of the type, so that sums and products wrap. Each operation
  * goes over arrays smaller and larger than the number of PEs, over one with a map that scatters its
  * elements, and over a group; once to the main chare, once to all contributors. The k-th operation
- * combines k values, which tells the results apart.
+ * combines k values, so that results cannot be confused.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * waits: mistakes with threads, futures and callbacks. `waits WHAT PE` makes one of them on one PE;
- * waits.cases has what must come out. A mistake that is not caught ends in exit code 99.
+ * waits.cases has the expected output. If the runtime misses the mistake, the exit code is 99.
  */
 #include "check.h"
 

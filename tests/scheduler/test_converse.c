@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csd.h, what programs see of the scheduler: handlers registered by name, messages between all PEs,
- * and the lines with which mistakes end. */
+/* test_converse.c: what programs see of the scheduler (csd.h): handlers registered by name, messages between
+ * all PEs, and the lines that end the job after a mistake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

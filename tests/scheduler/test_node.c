@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node's life on the scheduler layer alone: trees, timers, hooks, exit codes, memory that
+/* test_node.c: a node's life on the scheduler layer alone: trees, timers, hooks, exit codes, memory that
  * travels, what layers bring along. */
 #include <setjmp.h>
 #include <stdarg.h>

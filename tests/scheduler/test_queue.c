@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run queue's order, and its randomised policy. */
+/* test_queue.c: the run queue's order, and its randomised policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scheduler's environment variables: what they mean, and that bad values end the job. */
+/* test_settings.c: the scheduler's environment variables take effect, and bad values end the job. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

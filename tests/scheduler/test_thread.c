@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads within a PE: order, priorities, values across switches, many at a time, the end of
- * a job in which some still wait. */
+/* test_thread.c: threads within a PE: their order and priorities, values across switches, many threads at a
+ * time, and the end of a job in which some still wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
