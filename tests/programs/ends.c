@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ends: the ways in which a job ends. `ends WHAT PE` makes one mistake, or ends the job properly, on one
- * PE while the others are busy. ends.cases has the expected output. If the runtime misses the mistake, the exit
- * code is 99.
+ * PE while the others are busy. ends.cases has the expected output. If the runtime misses the mistake, the
+ * exit code is 99.
  */
 #include "check.h"
 
