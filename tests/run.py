@@ -71,6 +71,9 @@ def run_cases(runner, cases, told, jobs):
 def run_all(cases, options):
     runner, told, before = running.Runner(options), report.Report(cases, options), left.litter()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Under nohup, or in a shell's background, these are ignored, and what is tested would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run_cases(runner, cases, told, options.jobs)
         told.add(running.nothing_left(before, options.settle))
