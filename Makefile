@@ -3,7 +3,8 @@
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
-#   make bench   the benchmarks (QUICK=1: shorter)   make install PREFIX=... DESTDIR=...
+#   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
+#   make install PREFIX=... DESTDIR=...
 
 SANITIZE ?=
 B        ?= build$(if $(SANITIZE),-$(SANITIZE))
@@ -27,10 +28,12 @@ LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -l
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
+# Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
+RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
 
-obj = $(patsubst %.c,$(B)/%.o,$(1))
-LIB_OBJ  := $(call obj,$(wildcard runtime/*.c runtime/*/*.c))
+obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
+LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 LIB      := $(B)/libchard.a
@@ -43,19 +46,19 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
-BENCH_BINS := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out bench/bench.c bench/floor.c,$(wildcard bench/*.c)))
+BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
-MPI_BINS := $(foreach m,$(MPIS),$(patsubst bench/mpi/%.c,$(B)/bench/mpi/%.$(m),$(wildcard bench/mpi/*.c)))
+MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c)))
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
-lib: $(LIB) $(B)/libchard.so
+lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
@@ -78,7 +81,12 @@ $(LIB_ALL): $(LIB_OBJ)
 $(B)/libchard.so: $(LIB_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(CONTEXT) \
-		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS)
+		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS) && ln -sf libchard.so $@.0
+# So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
+$(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
+	@mkdir -p $(@D)
+	$(Q)sed 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
+		$< >$@
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -103,8 +111,8 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/runtime/chare/reducers.o: OPT := -O3 -g
+$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
@@ -132,16 +140,17 @@ $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 # samplesort_mpi shares the keys and the serial sort with the example.
 MPI_KEYS := examples/samplesort/keys.h examples/random.h
 define mpi_rule
-$(B)/bench/mpi/%.$(1): bench/mpi/%.c bench/mpi/bench_mpi.h bench/bench.c $(wildcard bench/*.h) $(MPI_KEYS)
+$(B)/%_mpi.$(1): %_mpi.c bench/bench.c $(wildcard bench/*.h bench/*/*.h) $(MPI_KEYS)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
-	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
 endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-HEADERS  := $(addprefix runtime/,chare/ck.h chare/ckgen.h direct/ckdirect.h scheduler/csd.h scheduler/cth.h machine/cmi.h)
+PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
@@ -162,27 +171,30 @@ uninstall:
 	rm -rf $(INST)/include/chard $(INST)/share/chard
 
 # ---- tests -------------------------------------------------------------------------------
-# FIND=pattern runs only the groups of tests whose name contains it.
+# FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
+# that they keep up with the runtime; those that compare with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
-	@tests/run.sh -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(FIND)
-check-layers:
-	@tests/layers.sh --self-test
+	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
+check-layers: lib
+	@tests/layers.py -b $(B) --self-test
 deps:
 	@./deps.sh
+deps-bench:
+	@./deps.sh --bench
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
 	@$(MAKE) -s tools examples
 	@sh examples/demo.sh $(B)
-# All benchmarks, each figure with its reference; QUICK=1 for a short run.
-bench: deps
+# All benchmarks, each figure with its reference; QUICK=1 for a short run. Only they need an MPI.
+bench: deps-bench
 	@$(MAKE) -s tools bench-bins examples
-	@bash bench/suite.sh $(B)
+	@python3 bench/suite.py $(B)
 # Whether they still run: under a minute, no word about speed.
-bench-smoke: deps
+bench-smoke: deps-bench
 	@$(MAKE) -s tools bench-bins examples
-	@bash bench/suite.sh --smoke $(B)
+	@python3 bench/suite.py --smoke $(B)
 
 clean:
 	rm -rf build build-address build-thread

@@ -1,13 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian (or Ubuntu) packages that Chard is built, tested and measured with; says
-# which, and does nothing when all are there. As root, or through sudo.
+# Installs the Debian (or Ubuntu) packages that Chard needs. It says which, and does nothing when all of
+# them are there. It runs as root, or through sudo.
 #
-#	deps.sh [--list]      --list: only print what is missing
+#	deps.sh [--bench] [--list]
+#
+#	          what building, the examples and the tests need
+#	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
+#	          with, and gnuplot
+#	--list    only print what is missing
 
-packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libcmocka-dev libboost-context-dev
-	libopenblas-dev ucx-utils openmpi-bin libopenmpi-dev mpich libmpich-dev procps gnuplot-nox)
+packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
+	libopenblas-dev libcmocka-dev procps python3)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox)
+
+fail() { echo "deps: $*" >&2; exit 1; }
+list= what=
+for option; do
+	case $option in
+	--bench) packages+=("${bench_packages[@]}") what=" for the benchmarks" ;;
+	--list) list=1 ;;
+	*) echo "usage: $0 [--bench] [--list]" >&2; exit 2 ;;
+	esac
+done
 
 missing() {
 	local p
@@ -16,12 +32,11 @@ missing() {
 			echo "$p"
 	done
 }
-fail() { echo "deps: $*" >&2; exit 1; }
 
 command -v dpkg-query >/dev/null || fail "this is not Debian or Ubuntu; install the equivalents" \
 	"of: ${packages[*]}"
 mapfile -t need < <(missing)
-if [ "$1" = --list ]; then
+if [ "$list" ]; then
 	[ ${#need[@]} = 0 ] || printf '%s\n' "${need[@]}"
 	exit 0
 fi
@@ -36,7 +51,7 @@ if [ "$(id -u)" != 0 ]; then
 	[ -t 0 ] || root=(sudo -n)
 	"${root[@]}" true || fail "missing: ${need[*]}. sudo does not let us: run this as root"
 fi
-echo "deps: installing ${need[*]}"
+echo "deps: installing$what ${need[*]}"
 apt() {
 	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 \
 		-o DPkg::Lock::Timeout=300 "$@" </dev/null >"$log" 2>&1

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channels: what N channels between two PEs cost: to be looked at, found, put, made ready.
- * Element 0 puts, element 1 receives; both have N armed channels of 64 bytes, and all work goes
- * round among them in a scattered order, so that with many of them nothing is in a cache.
+ * channels: what N channels between two PEs cost: looking at them, finding an arrival, put, ready.
+ * Element 0 puts, element 1 receives. Both have N armed channels of 64 bytes and use them in a
+ * scattered order, so that with many of them nothing is in a cache.
  *
  *	ckrun -n 2 build/bench/channels              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/channels      between two PEs of one node (threads)
  *
- * Few channels are polled, of more the sender tells by a doorbell. What it is worth show the same
- * figures without it, and what it costs where it is not needed, those with nothing else:
+ * A PE polls few channels; when it has more, their senders ring a doorbell. To see what the doorbell
+ * is worth, run without it; to see what it costs where it is not needed, with nothing else:
  *
  *	CK_DIRECT_POLL_MAX=1000000 ckrun -n 2 build/bench/channels --most 10000
  *	CK_DIRECT_POLL_MAX=0 ckrun -n 2 build/bench/channels
@@ -19,7 +19,7 @@
  *	idle-armed     ns that N armed idle channels add to one pass of the scheduler loop
  *	idle-marked    ns that they add when they are marked ready but not polled
  *	message-trip   us of a message's round trip beside N armed idle channels at each end
- *	message-slow   the same over that without channels, of the same repeat (1: no cost)
+ *	message-slow   message-trip over the one without channels of the same repeat (1: no cost)
  *	channel-trip   us of a round trip through one of N armed channels, another each time
  *	put            ns of one CkDirect_put: warm where N is small, cold where it is large
  *	arrival        ns per arrival when many of N are put at once, from the first put to the
@@ -87,7 +87,7 @@ struct Peer {
 	uint64_t (*inbox)[WORDS]; /* [largest N], where channels write */
 	int n, n_bound;
 	bool growing;
-	long at;                  /* channels used so far in this experiment: where it stands */
+	long at;                  /* channels used so far in this experiment */
 	double clock_us;          /* of reading the clock, which no figure should contain */
 
 	/* The receiving end. */

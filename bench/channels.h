@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/channels sends about: its plan, and what the receiving end has measured. */
+/* What the elements of bench/channels send each other: the plan, and the receiver's figures. */
 #ifndef CHARD_BENCH_CHANNELS_H
 #define CHARD_BENCH_CHANNELS_H
 

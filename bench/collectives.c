@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collectives: what it costs that all take part. The table that it corresponds to is the fence
- * against MPI_Barrier of the ARMI report (chapter V, figures 10 to 12).
+ * collectives: what barriers, allreduces, broadcasts and quiescence cost. The ARMI report compares
+ * its fence with MPI_Barrier in the same way (chapter V, figures 10 to 12).
  *
  *	ckrun -n 2 build/bench/collectives              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/collectives      between two PEs of one node (threads)
  *
- * Options: --reps n, --per-pe n (elements of the array on one PE, default 100), --only NAME (what
- * begins so, as in --only barrier-group), --smoke.
+ * Options: --reps n, --per-pe n (elements of the array on one PE, default 100), --only NAME
+ * (figures whose names begin with it, as in --only barrier-group), --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with -nodes or
  * -threads, and before it stands -group (one member on each PE) or -array (100 on each):
  *	barrier       an empty reduction, whose callback is a broadcast to the contributors
@@ -22,8 +22,8 @@
  *	                  that was called when each PE was told to send n to the next (one host)
  * bench/mpi/collectives_mpi.c does the same with MPI_Barrier, MPI_Allreduce and MPI_Bcast.
  *
- * What is timed is a chain: a round starts when the one before it is over. All results are
- * compared with what they must be.
+ * Rounds are timed as a chain: each starts when the one before it is over. All results are
+ * checked.
  */
 #include <stdio.h>
 #include <stdlib.h>

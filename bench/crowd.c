@@ -5,7 +5,7 @@
  *
  *	ckrun -n 16 build/bench/crowd               16 processes
  *	ckrun -n 16 --ppn 16 build/bench/crowd      16 threads of one process
- *	bench/crowd.sh build                        2 to 64 of both, and of MPI, beside each other
+ *	bench/suite.py -g crowd build               2 to 64 of both, and of MPI, beside each other
  *
  * Options: --cells n, --rounds n, --steps n (of the work), --reps n (default 3), --smoke.
  * Prints `crowd-processes PEs milliseconds ms` or `crowd-threads ...`: the time of all rounds, a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The work of bench/crowd.c and bench/mpi/crowd_mpi.c: a ring of cells. In each round a cell
- * takes the values of its two neighbours, works for about 20 us, and has a new value. How the
- * values follow from each other is cheap, so that one process can compute the right answer; the
- * work is what takes the time, and it is always the same.
+ * takes the values of its two neighbours, works for about 20 us, and has a new value. The rule
+ * for the new value is cheap, so that one process can compute the right answer; only the work, which
+ * is always the same, takes time.
  */
 #ifndef CHARD_BENCH_CROWD_H
 #define CHARD_BENCH_CROWD_H
@@ -31,7 +31,7 @@ static inline uint32_t crowd_first(int cell)
 	return 2654435761u * ((uint32_t)cell + 1);
 }
 
-/* The value of the next round. `worked` must be the right result of the work to be neutral. */
+/* The value of the next round. It is right only if `worked` is the right result of the work. */
 static inline uint32_t crowd_next(uint32_t own, uint32_t neighbours, uint32_t worked,
 				  uint32_t right)
 {

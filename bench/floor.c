@@ -11,17 +11,17 @@
  *     build/bench/floor --no-touch      nothing rewritten or read: not a limit for a real program
  *     build/bench/floor --barrier       processes          floor-barrier  0 <microseconds>
  *                                       each side stores the number of the round into the
- *                                       other's word and waits for its own: what no barrier
- *                                       of two beats; also with --threads
+ *                                       other's word and waits for its own; no barrier of two
+ *                                       is faster; also with --threads
  *     build/bench/floor --handover      processes          floor-handover 0 <microseconds>
- *                                       an object goes to and fro by pointer: its head is written,
- *                                       then its address stored into the other's word, whose reader
- *                                       looks at the head; two lines cross, one after the other,
+ *                                       an object goes to and fro by pointer: its owner writes its
+ *                                       head and stores its address into the other's word; the other
+ *                                       reads the head. Two lines cross, one after the other,
  *                                       whatever the object's size; also with --threads
  *     build/bench/floor --best          processes          floor-best     <bytes> <microseconds>
- *                                       the fastest of the ways of ways.h to copy, memcpy among
- *                                       them: round the caches; in chunks that the reader, who is
- *                                       told of each, fetches while the next is being copied
+ *                                       the fastest of the ways to copy in ways.h: memcpy; round
+ *                                       the caches; in chunks, each of which the reader fetches
+ *                                       while the next is being copied
  *     build/bench/floor --memcpy        both sides in one thread: the work without the wire
  *     also: --sizes a,b,c  --reps n  --no-pin
  *
@@ -31,7 +31,7 @@
  * The sides are pinned to the first two CPUs of the affinity mask; where these are two threads of
  * one core, choose others: taskset -c 0,2 build/bench/floor.
  *
- * Limits: one copy in one block, but for --best.
+ * Limits: one copy in one block, except with --best.
  */
 #include "bench.h"
 #include "ways.h"
@@ -46,7 +46,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* After so many looks at an empty word: give the CPU away once and see whether the peer still
+/* After so many looks at an empty word, give the CPU away once and see whether the peer still
  * lives. Rare enough to cost nothing between two CPUs, frequent enough to move on when there is
  * but one. */
 enum { LOOKS_BETWEEN_CHECKS = 1 << 16 };
@@ -60,7 +60,7 @@ struct ball {
 	_Alignas(64) uint64_t trip;
 };
 
-/* How much of a payload is there: see ways.h. */
+/* How much of a payload has arrived: see ways.h. */
 struct told {
 	_Alignas(64) _Atomic uint64_t word;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * growth: what a node costs that does almost nothing, in a job of N nodes: time to start, memory,
- * endpoints. bench/growth.sh runs it for growing N and prints the law.
+ * growth: what a node that does almost nothing costs in a job of N nodes: time to start, memory,
+ * endpoints. The suite runs it for growing N and works out the law: bench/suite.py -g growth build.
  *
  *	ckrun -n 16 build/bench/growth            16 real nodes (processes)
  *	ckrun -n 16 --ppn 16 build/bench/growth   16 PEs of one node (threads)
@@ -11,8 +11,8 @@
  *	--smoke    a short run
  *
  * Each PE sends one message to the next, and the figures of all go up a tree. Prints
- * `name N value unit`; "sim-" stands in front where the nodes are not real, "threads-" where they
- * are the PEs of one, whose number N is then:
+ * `name N value unit`. Names begin with "sim-" for simulated nodes, and with "threads-" for N PEs of
+ * one node:
  *	start      ms from the start of a node's program to its first message, the slowest
  *	memory     kB of a node, or PE: real ones their proportional share of what they map (Pss);
  *	           in a simulation what the process has grown by, divided by N
@@ -21,8 +21,8 @@
  *	peers      with which a PE has begun to count credits: the most that one has
  *	files      open in a process, the most
  *
- * Simulated nodes share the cores and one process's memory, so their start is no time that a real
- * job would need; the growth of their tables is real.
+ * Simulated nodes share the cores and one process's memory, so their time to start is not that of a
+ * real job; the growth of their tables is real.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "csd.h"
+#include "pe.h"
 
 enum { STACK_BYTES = 256 << 10, NODES_MAX = 16384 };
 

@@ -7,15 +7,15 @@
  *	ckrun -n 2 build/bench/kpings              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/kpings      between two PEs of one node (threads)
  *
- * Options: --reps, and --smoke for one short run; --aggregate N: the call is an [aggregate] entry,
- * N calls or less travel together; --bare N, between threads: without the runtime, N numbers at a
- * time in blocks that both sides share: what memory and caches leave.
+ * Options: --reps, and --smoke for one short run. With --aggregate N the call is an [aggregate]
+ * entry, and up to N calls travel together. --bare N, between threads, leaves the runtime out: N
+ * numbers at a time in blocks that both sides share, which shows what memory and caches cost.
  * Prints `name k value unit`, medians; "threads" instead of "nodes" within a node, and with
  * --aggregate N "kpings-aN", with --bare N "kpings-bareN", instead of "kpings":
  *	kpings-nodes       us   from before the first call until the answer has come
  *	kpings-each-nodes  ns   the same, divided by k
  *
- * Every call carries how many are still to come, which the receiver checks.
+ * Every call says how many are still to come, and the receiver checks it.
  *
  * Ancestor: Figures 8 and 9 of the ARMI thesis, chapter V: multiple consecutive pings before a
  * single pong, by threads and by message passing. ARMI collects calls into buffers of 4 to 2048.

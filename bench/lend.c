@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lend: the ways in which an array in one process can be read in another one of the host, without
- * a runtime between them: what a nocopy parameter could cost. A round trip: one side changes a
- * word per cache line of its array and says so, the other reads every word, then the other way
- * round.
+ * lend: ways in which one process can read an array of another one of its host, without a runtime
+ * between them: what a nocopy parameter could cost. In a round trip one side changes a word per
+ * cache line of its array and says so, and the other reads every word; then the other way round.
  *
  *	lend-copy   the sender copies its array to shared memory, where the other reads it
  *	lend-cma    the reader fetches it from the sender's private memory: process_vm_readv, which
@@ -12,8 +11,8 @@
  *
  *     build/bench/lend                also: --sizes a,b,c  --reps n  --no-pin
  *
- * Prints `name bytes microseconds`. Each copy but lend-map's is one: the question is who makes it,
- * and what it costs.
+ * Prints `name bytes microseconds`. The first two copy once; the question is who copies, and what
+ * that costs.
  */
 #include "bench.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local: what a call costs that stays on its PE, against a C call, direct and through a pointer.
+ * local: what a call that stays on its PE costs, beside a C call, direct and through a pointer.
  *
  *	build/bench/local [HOPS]
  *
@@ -12,7 +12,7 @@
  *	local-opt     0     the same by the stub with options, a priority of 0 among them
  *	local-array   0     the same with 4 doubles in an array parameter
  *	local-2d      0     the same to an element of two dimensions
- *	local-hop     0     a call without these, when each call makes the next
+ *	local-hop     0     a plain call, when each call makes the next
  *	local-pass    0     ns of a pass of the scheduler loop: one timer, which sets itself again
  *
  * Instructions: bench/instructions.sh has valgrind count them, and tells the series apart by the

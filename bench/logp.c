@@ -71,8 +71,8 @@ struct Main {
 	int unused;
 };
 
-/* What plan.h does not keep, by repeat: each the median of a run's exchanges, because one of them
- * in which the other PE was not running costs as much as a thousand others. */
+/* What plan.h does not keep, by repeat. Each is the median of a run's exchanges, because an exchange
+ * during which the other PE does not run costs as much as a thousand others. */
 struct overheads {
 	double send_us[BENCH_REPEATS_MAX], recv_us[BENCH_REPEATS_MAX];
 };

@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "csd.h"
+#include "pe.h"
 #include "stream.h"
 
 enum kind { RTT, EXCHANGE, STREAM };
@@ -229,7 +229,7 @@ static void parse(struct machine *b, int argc, char **argv)
 	stream_options_end(&b->opt);
 }
 
-/* Every PE finds out, the first one says it. */
+/* Every PE finds out, and the first one prints it. */
 static bool usable(struct pe *pe)
 {
 	const char *unknown = machine_of(pe)->unknown;
@@ -289,7 +289,9 @@ static void pe_stop(struct pe *pe)
 
 int main(int argc, char **argv)
 {
-	static const struct csd_layer layer = { "bench", node_start, pe_start, pe_stop, NULL };
+	static const struct csd_layer layer = {
+		.name = "bench", .node_start = node_start, .pe_start = pe_start, .pe_stop = pe_stop,
+	};
 	const struct csd_layer *layers[] = { &layer };
 	struct machine *b = calloc(1, sizeof *b);
 	struct csd_config cfg = {

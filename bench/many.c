@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * many: what an element costs when there are a million of them: memory, creation, its share of a
- * broadcast and of a reduction. No ancestor's table; it is the question how fine the grain of a
- * program may be.
+ * broadcast and of a reduction. It tells how fine the grain of a program may be.
  *
  *	ckrun -n 2 build/bench/many              two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/many      two PEs of one node (threads)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nocopy: a round trip of arrays between two PEs, each changed at one word per cache line before it is
- * sent and read as a whole where the handler gets it.
+ * nocopy: a round trip of arrays between two PEs. The sender changes one word per cache line before each
+ * trip, and the receiver reads the whole array where its handler gets it.
  *
  *	ckrun -n 2 build/bench/nocopy                two processes
  *	ckrun -n 2 --ppn 2 build/bench/nocopy        two PEs of one process
  *
- * Options: --sizes, --reps. Prints `name bytes microseconds`, medians; bench/lend shows what is
- * possible between processes.
+ * Options: --sizes, --reps. Prints `name bytes microseconds`, medians. bench/lend shows what is
+ * possible between processes:
  *	nocopy-array   an array parameter: copied by the call
- *	nocopy-malloc  a nocopy array in memory of the program's own: between processes copied by the
- *	               runtime; the memory is written again when its callback has come
+ *	nocopy-malloc  a nocopy array in memory of the program's own: between processes the runtime
+ *	               copies it; the program writes it again after its callback
  *	nocopy-rdma    a nocopy array in CkRdmaAlloc's memory: read where it lies
  */
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct Peer {
 	struct bench_payload out;
 };
 
-/* What one trip costs, roughly, in us: for the number of trips. */
+/* What one trip costs, roughly, in us; it decides the number of trips. */
 static long trips_for(size_t bytes)
 {
 	return (long)(20000 / (1 + (double)bytes / 4000)) + 2;

@@ -12,9 +12,8 @@
  *	message-nodes    a call with an array: copied into a message by the sender, read where it
  *	                 lies by the receiver
  *	handover-nodes   one message object that goes to and fro: nobody copies. With --no-touch
- *	                 nobody looks at its data either, and what is left is the handing over of a
- *	                 reference. The figures that are published for Charm++ on threads are of
- *	                 this kind
+ *	                 nobody looks at its data either, and only a reference is handed over, as
+ *	                 in the figures published for Charm++ on threads
  *	channel-nodes    CkDirect_put into the other's buffer
  *
  * Ancestor: Table 1 of the CkDirect paper.

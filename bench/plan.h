@@ -46,7 +46,7 @@ struct plan {
 	struct series series[PLAN_SERIES_MAX];
 	int n, at;
 	int repeat, repeats;            /* repeat -1: finding the counts */
-	bool confirmed;                 /* long enough before: no single disturbance made it so */
+	bool confirmed;                 /* it was long enough before, so no single disturbance made it so */
 	double run_us;
 };
 
@@ -93,7 +93,7 @@ static inline struct series *plan_current(struct plan *p)
 	return &p->series[p->at];
 }
 
-/** The current run took `us`. False when the plan is done. */
+/** Take down that the current run took `us`. False when the plan is done. */
 static inline bool plan_record(struct plan *p, double us)
 {
 	struct series *s = plan_current(p);

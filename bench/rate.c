@@ -15,12 +15,12 @@
  *	channel-rate-nodes       Mmsg/s  puts one way, over two groups of channels (from 8 bytes)
  *	channel-bandwidth-nodes  MB/s    the same
  *
- * A message window is acknowledged by an entry message. A group is as many channels as a window
- * has messages, and is acknowledged by a put: when all of a group have been received and made
- * ready, one put of 8 bytes says so, and the sender puts through the whole group again. With less
- * memory under way both are slower, because the lines to be written still lie in the receiver's
- * own cache: at 16 kB, 16 channels carried a third of what 128 did, and messages half as much in
- * windows of 16 as in windows of 64. So the windows are the same for both.
+ * An entry message acknowledges a window of messages. A group is as many channels as a window has
+ * messages; when all of a group have been received and made ready, one put of 8 bytes says so, and
+ * the sender puts through the whole group again. With less memory under way both are slower, because
+ * the lines to be written still lie in the receiver's own cache: at 16 kB, 16 channels carried a
+ * third of what 128 did, and messages half as much in windows of 16 as in windows of 64. So both
+ * have the same windows.
  *
  * Every payload is new each time and read on arrival; --no-touch leaves that out.
  *

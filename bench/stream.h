@@ -4,9 +4,9 @@
  * figures can be divided by each other: the sizes, how many messages are under way, and a payload
  * of any size from one byte, new in every message and read on arrival.
  *
- * A stream is a sequence of windows. The receiver acknowledges each window as a whole, the sender
+ * A stream is a sequence of windows. The receiver acknowledges each window as a whole, and the sender
  * has two of them under way. So nobody waits for a round trip, and memory stays bounded without
- * any help by a flow control. The first two windows of a run are not timed: pages are mapped and
+ * flow control. The first two windows of a run are not timed: pages are mapped and
  * memory is allocated while they pass.
  *
  * Every message under way has a source of its own. MPI demands it, and a program that sends 100

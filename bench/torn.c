@@ -8,12 +8,12 @@
  *     build/bench/torn --path memory                   two nodes inside one process, no network
  *     ckrun -n 2 build/bench/torn --path rma           two processes
  *     --path memory|rma|message   a channel on this path; 0 torn is the only right answer
- *     --path bell                 memory, its receiver not polling but told by the doorbell
+ *     --path bell                 memory; the doorbell tells the receiver, which does not poll
  *     --path naive|memcpy         one bulk write, its last word polled: must be caught
  *     --puts n                    in all, most of them small (default 2,000,000)
  *     --cases                     one line per size and offset as well
  *
- * Prints   torn <path> <puts> <torn>    exit code 0: as it should be, 1: not.
+ * Prints   torn <path> <puts> <torn>    exit code 0: as it should be, 1: otherwise.
  *
  * The way back is a channel, too, so that a put follows the last arrival within a microsecond.
  * The two sides must run on different cores: on one, no reader ever looks in the middle of a write.
@@ -25,7 +25,7 @@
 
 #include "../runtime/direct/ckdirect.h"
 #include "../runtime/direct/direct_layer.h"
-#include "../runtime/scheduler/csd.h"
+#include "../runtime/scheduler/pe.h"
 #include "bench.h"
 
 enum torn_message { ACK_HANDLE, CASE_HANDLE };
@@ -165,7 +165,7 @@ static void put_next(struct torn *t)
 	if (t->left-- == 0)
 		return;
 	write_stamp(t->source, bytes, ++t->stamp);
-	/* Of a channel's first put the receiver is told: it would not look at a naive one. */
+	/* The first put goes through the channel, which tells the receiver; it would not look at a naive one. */
 	switch (t->told ? t->way : WAY_CHANNEL) {
 	case WAY_CHANNEL:
 		CkDirect_put(&t->to);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena.c: memory that is given out in pieces and freed all at once.
+ * arena.c: memory that ckci allocates in pieces and frees all at once.
  *
- * ckci is a short-lived program over one small file; an owner for every list node would be
- * more code than the compiler itself.
+ * ckci runs briefly over one small file; tracking an owner for every list node would take more
+ * code than the compiler itself.
  */
 #include "ci.h"
 

@@ -12,20 +12,20 @@ enum ci_class {
 	CI_VOID,
 	CI_INTEGER,
 	CI_FLOATING,
-	CI_RUNTIME,          /* check: a struct of the runtime or a proxy, known to be right */
+	CI_RUNTIME,          /* check: a struct of the runtime or a proxy; ckci has verified it */
 	CI_PUP,              /* check: `pup T;` says that the program packs it */
-	CI_USER,             /* any other name, or struct/union/enum: the C compiler knows it */
+	CI_USER,             /* any other name, or struct/union/enum: only the C compiler knows it */
 };
 
 struct ci_type {
-	const struct ci_tok *tok;   /* its first word, `const` aside */
-	const char *text;           /* as C writes it, without const and stars */
+	const struct ci_tok *tok;   /* its first word other than `const` */
+	const char *text;           /* as C writes it, without `const` and stars */
 	enum ci_class class_;
-	bool const_;                /* said before the stars */
+	bool const_;                /* `const` stands before the stars */
 	int stars;
 };
 
-/** Tokens from `from` up to, without, `to`. Empty: no expression. */
+/** The tokens from `from` up to but not including `to`. Empty: there is no expression. */
 struct ci_expr {
 	const struct ci_tok *from, *to;
 };
@@ -35,9 +35,9 @@ enum ci_param_kind {
 	CI_PARAM_ARRAY,      /* T v[length] */
 	CI_PARAM_NOCOPY,     /* nocopy T v[length] */
 	CI_PARAM_STRING,     /* char *s */
-	CI_PARAM_MESSAGE,    /* Block *b: alone in its list */
-	CI_PARAM_ARGS,       /* CkArgMsg *m: alone, a main chare's constructor only */
-	CI_PARAM_REDUCTION,  /* CkReductionMsg *m: alone */
+	CI_PARAM_MESSAGE,    /* Block *b: the only parameter */
+	CI_PARAM_ARGS,       /* CkArgMsg *m: the only parameter, of a main chare's constructor */
+	CI_PARAM_REDUCTION,  /* CkReductionMsg *m: the only parameter */
 };
 
 struct ci_param {
@@ -45,9 +45,9 @@ struct ci_param {
 	const struct ci_tok *tok;   /* where it starts */
 	const char *name;
 	struct ci_type type;
-	enum ci_param_kind kind;    /* parse: VALUE, ARRAY or NOCOPY; the rest by check */
+	enum ci_param_kind kind;    /* the parser sets VALUE, ARRAY or NOCOPY, check the others */
 	struct ci_expr length;
-	bool bad;                   /* had an error: no further ones */
+	bool bad;                   /* it has an error: do not report another */
 };
 
 /** Attributes of an entry method; one bit each. */
@@ -81,7 +81,7 @@ struct ci_awaited {
 	const struct ci_tok *tok;
 	struct ci_expr number;      /* f[number] */
 	bool by_number;
-	struct ci_param *params;    /* the entry's own list when this declares it */
+	struct ci_param *params;    /* the entry's own list if this `when` declares the entry */
 	struct ci_entry *entry;     /* NULL after an error */
 };
 
@@ -90,7 +90,7 @@ enum ci_sdag_kind {
 	CI_SDAG_SERIAL,      /* text: the code */
 	CI_SDAG_WHEN,        /* calls */
 	CI_SDAG_IF,          /* text: the condition; other */
-	CI_SDAG_FOR,         /* text: all between the parentheses; locals */
+	CI_SDAG_FOR,         /* text: what stands between the parentheses; locals */
 	CI_SDAG_WHILE,       /* text: the condition */
 	CI_SDAG_FORALL,      /* text: the lower bound; high, step; locals: the variable */
 	CI_SDAG_OVERLAP,     /* body: its parts */
@@ -101,12 +101,12 @@ enum ci_sdag_kind {
 struct ci_sdag {
 	struct ci_sdag *next;       /* in its block */
 	enum ci_sdag_kind kind;
-	int number;                 /* in its entry: names what is generated for it */
+	int number;                 /* within its entry; part of generated names */
 	const struct ci_tok *tok;
 	struct ci_expr text, high, step;
 	struct ci_local *locals;
 	struct ci_awaited *calls;
-	struct ci_sdag *body;       /* NULL: nothing */
+	struct ci_sdag *body;       /* NULL: empty */
 	struct ci_sdag *other;      /* else */
 };
 
@@ -116,18 +116,18 @@ struct ci_entry {
 	const char *name;           /* "new" for the constructor, as in C */
 	bool ctor;
 	unsigned attrs;
-	const struct ci_tok *attr_at[CI_N_ATTRS]; /* where the attribute of that bit stands */
+	const struct ci_tok *attr_at[CI_N_ATTRS]; /* the word of each attribute that is set */
 	struct ci_expr when, stacksize;
-	struct ci_sdag *body;       /* Structured Dagger: a block; NULL: the program has the handler */
-	const struct ci_tok *awaited; /* the first `when` that names it: it has no handler */
-	struct ci_type answer;      /* what the handler returns: [sync] and [local], else void */
+	struct ci_sdag *body;       /* a block of Structured Dagger; NULL: the program writes the handler */
+	const struct ci_tok *awaited; /* the first `when` that names it, or NULL; if set, it has no handler */
+	struct ci_type answer;      /* what the handler returns: void unless [sync] or [local] */
 	struct ci_param *params;
 	int number;                 /* check: 0 is the constructor */
 	const char *want;           /* check: CkDataType of a reduction target, or NULL */
 	bool bad;
 };
 
-/** In the order of enum CkGenKind. */
+/** The order is that of enum CkGenKind. */
 enum ci_chare_kind {
 	CI_MAINCHARE,
 	CI_ARRAY,
@@ -141,8 +141,8 @@ struct ci_chare {
 	const struct ci_tok *tok;
 	const char *name;
 	enum ci_chare_kind kind;
-	int nd;                     /* of an array; 0 with an index type of the user's */
-	struct ci_type index;       /* that type: its text is NULL for other chares */
+	int nd;                     /* an array's dimensions; 0 with an index type of the user's */
+	struct ci_type index;       /* the user's index type; its text is NULL if there is none */
 	struct ci_entry *ctor;      /* NULL: none was declared */
 	struct ci_entry *entries;   /* the others */
 	struct ci_module *module;
@@ -151,7 +151,7 @@ struct ci_chare {
 
 enum ci_field_kind {
 	CI_FIELD_FIXED,      /* T x; T x[3]; */
-	CI_FIELD_VAR,        /* T x[]; its length is given to X_alloc */
+	CI_FIELD_VAR,        /* T x[]; the caller passes its length to X_alloc */
 	CI_FIELD_MESSAGE,    /* check: readonly M *x; */
 };
 
@@ -171,7 +171,7 @@ struct ci_message {
 	const struct ci_tok *tok;
 	const char *name;
 	struct ci_field *fields;
-	bool own;                   /* `message M;`: the program has the struct and packs it */
+	bool own;                   /* `message M;`: the program defines the struct and packs it */
 	int n_var;
 	struct ci_module *module;
 };
@@ -181,7 +181,7 @@ struct ci_item {
 	struct ci_item *next;
 	const struct ci_tok *tok;
 	const char *name;
-	const char *text;           /* pup: with its `struct ` */
+	const char *text;           /* pup: the name with its `struct ` */
 };
 
 struct ci_module {
@@ -193,7 +193,7 @@ struct ci_module {
 	struct ci_field *readonlies;
 	struct ci_message *messages;
 	struct ci_chare *chares;
-	bool uses_direct;           /* check: names CkDirectHandle */
+	bool uses_direct;           /* check: the module names CkDirectHandle */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check.c: modules, readonlies, messages and chares as a whole.
+ * check.c: checks modules, readonlies, messages and chares; check_entry.c checks entry methods.
  */
 #include "check.h"
 #include "check_int.h"
@@ -10,7 +10,7 @@
 
 /* ---- readonlies and messages ---------------------------------------------------------------- */
 
-/* Fixed sizes are constants: numbers, or names that an included header knows. */
+/* A fixed size is a constant: numbers, or names that an included header defines. */
 static bool check_dims(struct checker *c, const struct ci_field *f)
 {
 	for (const struct ci_tok *t = f->dims.from; t != f->dims.to; t++) {
@@ -42,7 +42,7 @@ static void check_readonly_message(struct checker *c, struct ci_field *f)
 		check_pointer_type(c, &f->type, f->name, &kind);
 }
 
-/* An address in a readonly or a message: say what C programs keep there instead. */
+/* Report an address in a readonly or a message, and say what C programs keep there instead. */
 static void field_pointer(struct checker *c, const struct ci_field *f, bool in_message)
 {
 	const char *help = in_message ? NULL : check_pointer_advice(c, &f->type);
@@ -184,7 +184,7 @@ static void check_chare(struct checker *c, struct ci_chare *chare)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-/* What is packed by the program is a type of the program's. */
+/* `pup T;` is only for the program's own plain types. */
 static void check_pup(struct checker *c, const struct ci_item *x)
 {
 	bool chare = false;

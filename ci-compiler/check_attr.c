@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_attr.c: the attributes of an entry method: which go together, on which chares, with
- * which parameters; the condition of [when], the answer of [sync] and [local].
+ * check_attr.c: checks which attributes of an entry method go together, and on which chares and
+ * with which parameters; also the condition of [when] and the answer of [sync] and [local].
  *
- * Mostly tables: an attribute that is added gets its lines there.
+ * Most of it is tables: to add an attribute, add its lines there.
  */
 #include "check_int.h"
 
@@ -35,7 +35,7 @@ static bool refuse(struct checker *c, const struct ci_entry *e, unsigned flag, c
 /* ---- with each other ------------------------------------------------------------------------ */
 
 struct conflict {
-	unsigned one;            /* reported at this one */
+	unsigned one;            /* the error points at this attribute */
 	unsigned others;
 	const char *help;
 };
@@ -158,7 +158,7 @@ static bool condition_error(struct checker *c, const struct ci_tok *t, const cha
 	return false;
 }
 
-/* Or to the C compiler, which will say so about a function. */
+/* A function counts as known: the C compiler reports an unknown one. */
 static bool known_to_ck_h(const struct ci_tok *t)
 {
 	static const char *const words[] = {"self", "NULL", "true", "false"};
@@ -235,7 +235,7 @@ static bool answer_error(struct checker *c, const struct ci_entry *e, const char
 	return false;
 }
 
-/* M *f(), of a message; perhaps another file's. */
+/* `M *f()`: M is a message, perhaps of another file. */
 static bool check_message_answer(struct checker *c, struct ci_entry *e)
 {
 	static const char help[] = "return a value or a message; for an array, return a message "
@@ -255,7 +255,7 @@ static bool check_answer(struct checker *c, struct ci_entry *e)
 	if (type->text == NULL || (type->class_ == CI_VOID && type->stars == 0))
 		return true;
 	if (type->stars != 0 && (e->attrs & CI_LOCAL))
-		return true;    /* a function's result on the same PE: the C compiler knows */
+		return true;    /* a result on the same PE: the C compiler checks it */
 	if (type->stars != 0)
 		return check_message_answer(c, e);
 	if (strcmp(type->text, "string") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_entry.c: the parameters of one entry method, alone and together.
+ * check_entry.c: checks the parameters of one entry method, one by one and together.
  */
 #include "check_int.h"
 
@@ -27,7 +27,7 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 	return NULL;
 }
 
-/* Macros and enum constants of an included header, which ckci does not read. */
+/* The name looks like a macro or enum constant of an included header; ckci does not read headers. */
 static bool looks_constant(const struct checker *c, const char *s)
 {
 	if (c->module->includes == NULL)
@@ -94,7 +94,7 @@ static bool check_length(struct checker *c, const struct ci_entry *e, struct ci_
 	return true;
 }
 
-/* A name that is a type, too, would turn `sizeof(T)` into the size of the parameter. */
+/* If a parameter had the name of a type, `sizeof(T)` would be the size of the parameter. */
 static bool names_a_type(const struct ci_entry *e, const char *name)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -152,7 +152,7 @@ static bool check_param_type(struct checker *c, struct ci_param *q)
 	return true;
 }
 
-/* Messages come alone: they are the payload. */
+/* A message is the whole payload, so it must be the only parameter. */
 static bool check_alone(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
 {
 	if (q->kind < CI_PARAM_MESSAGE || (e->params == q && q->next == NULL))

@@ -16,30 +16,32 @@ struct checker {
 
 /* ---- check_type.c ---------------------------------------------------------------------- */
 
-/** A type that is sent or stored by value; sets type->class_. */
+/** Check a type that is sent or stored by value, and set type->class_. False after an error. */
 bool check_value_type(struct checker *c, struct ci_type *type);
 
-/** A name that ckci knows nothing of: a type of the user's, to be copied as it is. */
+/** ckci knows nothing of this name: it is a type of the user's and copied as it is. */
 bool check_is_foreign(const struct checker *c, const struct ci_type *type);
 
-/** What to write in place of a pointer of this type, where only a value can be; or NULL. */
+/** What to write instead of a pointer of this type where only a value may stand; or NULL. */
 const char *check_pointer_advice(const struct checker *c, const struct ci_type *type);
 
 /** The message of that name in any module of the file, or NULL. */
 const struct ci_message *check_find_message(const struct checker *c, const char *name);
 
-/** The one pointer parameter that may be: *kind_p becomes STRING, MESSAGE, ARGS, REDUCTION. */
+/** Check a pointer parameter: *kind_p becomes STRING, MESSAGE, ARGS or REDUCTION. False after an
+ * error: no other pointer can be sent. */
 bool check_pointer_type(struct checker *c, struct ci_type *type, const char *name,
 			enum ci_param_kind *kind_p);
 
-/** A parameter's, member's or readonly's name: no keyword, none of the runtime's. */
+/** Check the name of a parameter, member or readonly: no keyword, no name of the runtime's. False
+ * after an error. */
 bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char *name);
 
 /* ---- check_entry.c --------------------------------------------------------------------- */
 
 void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
 
-/** Only its parameters. False after an error. */
+/** Check only the parameters. False after an error. */
 bool check_entry_params(struct checker *c, struct ci_entry *e);
 
 struct ci_param *check_find_param(const struct ci_entry *e, const char *name);
@@ -47,18 +49,18 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 
 /* ---- check_attr.c ---------------------------------------------------------------------- */
 
-/** The attributes with each other, with the chare and with the parameters; the answer's type.
+/** Check the attributes against each other, the chare and the parameters, and the answer's type.
  * False after an error. */
 bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);
 
 /* ---- check_sdag.c ---------------------------------------------------------------------- */
 
-/** What bodies and whens ask of the chare's entry methods; all of these are checked already. */
+/** Check the chare's bodies and whens. The caller has checked all entry methods before. */
 void check_sdag(struct checker *c, const struct ci_chare *chare);
 
 /* ---- collide.c ------------------------------------------------------------------------- */
 
-/** The C names that the generators will make are all different. */
+/** Report C names that two declarations would make. */
 void check_collisions(struct checker *c);
 
 #endif

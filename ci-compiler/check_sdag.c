@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_sdag.c: bodies of entry methods, and the entry methods that their whens name: those have
- * the same parameters in each place, and no handler that an attribute could be for.
+ * check_sdag.c: checks the bodies of entry methods, and the entry methods that their whens name. Such
+ * an entry method has the same parameters wherever it is named. It has no handler, so it may not have
+ * attributes that are about the handler.
  */
 #include "check_int.h"
 
@@ -17,7 +18,7 @@ static void refuse(struct checker *c, struct ci_entry *e, const struct ci_tok *a
 
 /* ---- attributes ------------------------------------------------------------------------------- */
 
-/* The first of these attributes that the entry has; NULL: none. */
+/* The first of these attributes that the entry has, or NULL. */
 static const struct ci_tok *has_any(const struct ci_entry *e, unsigned attrs)
 {
 	for (int i = 0; i < CI_N_ATTRS; i++) {
@@ -66,7 +67,7 @@ static bool same_type(const struct ci_param *p, const struct ci_param *q)
 	       (p->kind == CI_PARAM_STRING || strcmp(p->type.text, q->type.text) == 0);
 }
 
-/* Names may differ: the body uses those of the when. */
+/* Parameter names may differ: the body uses those of the `when`. */
 static bool same_params(const struct ci_param *p, const struct ci_param *q)
 {
 	for (; p != NULL && q != NULL && same_type(p, q); p = p->next)
@@ -74,7 +75,7 @@ static bool same_params(const struct ci_param *p, const struct ci_param *q)
 	return p == NULL && q == NULL;
 }
 
-/* What the when says of its own is checked like an entry's declaration. */
+/* Check the parameters in a `when` like those of a declaration. */
 static void check_call_params(struct checker *c, struct ci_entry *from, struct ci_awaited *a)
 {
 	struct ci_entry said = {.tok = a->tok, .name = a->entry->name, .params = a->params};
@@ -91,7 +92,7 @@ static void check_call_params(struct checker *c, struct ci_entry *from, struct c
 			      a->entry->tok->line));
 }
 
-/* f[n]: a message and a reduction's result have a number, else it is the first parameter. */
+/* f[n]: messages and reduction results carry a number; other calls have it as first parameter. */
 static void check_number(struct checker *c, struct ci_entry *from, const struct ci_awaited *a)
 {
 	const struct ci_param *q = a->entry->params;
@@ -106,7 +107,7 @@ static void check_number(struct checker *c, struct ci_entry *from, const struct 
 	       ci_fmt(c->ci, "'%s' has no number to be chosen by", a->entry->name));
 }
 
-/* Two calls of one `when` are used at once. */
+/* A body sees the parameters of all calls of its `when`, so their names must differ. */
 static void check_names(struct checker *c, struct ci_entry *from, const struct ci_awaited *calls)
 {
 	for (const struct ci_awaited *a = calls; a != NULL; a = a->next) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_type.c: which types can travel, and the advice for those that cannot.
+ * check_type.c: decides which types can travel, and advises what to send instead of the others.
  *
- * A name that ckci does not know is taken for a struct or typedef of the user: the C
- * compiler will say so if it is not, and #line brings its message to the .ci file.
+ * ckci takes a name that it does not know for a struct or typedef of the user. If there is no such
+ * type, the C compiler says so, and #line makes its message point into the .ci file.
  */
 #include "check_int.h"
 
@@ -42,7 +42,7 @@ static bool is_runtime_name(const char *s)
 	return in_list(s, words);
 }
 
-/* Types of Charm++ that have no counterpart here, or not as a value. */
+/* Types of Charm++ that have no counterpart here, or cannot be sent as a value. */
 static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArgMsg", "write it as the only parameter of a main chare's constructor: CkArgMsg *m"},
 	{"CkReductionMsg", "write it as the only parameter: CkReductionMsg *m"},
@@ -94,7 +94,7 @@ const struct ci_message *check_find_message(const struct checker *c, const char 
 	return NULL;
 }
 
-/* `pup T;` stands in this module, or in another one of the file. */
+/* The module that says `pup T;`: this one if it does, else another one of the file, or NULL. */
 static const struct ci_module *find_pup(const struct checker *c, const char *name)
 {
 	const struct ci_module *found = NULL;
@@ -108,7 +108,8 @@ static const struct ci_module *find_pup(const struct checker *c, const char *nam
 	return found;
 }
 
-/* Things of another module of this file need its decl.h, which `extern module` brings. */
+/* To use a name of another module of this file, a module needs `extern module`, which includes that
+ * module's decl.h. */
 static bool check_visible(struct checker *c, const struct ci_tok *at, const char *name,
 			  const struct ci_module *home)
 {
@@ -155,7 +156,7 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 
 	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||
 			      c->module->includes != NULL))
-		return true;    /* another file's: the C compiler will know */
+		return true;    /* perhaps of another file: the C compiler checks it */
 	if (chare == NULL) {
 		guess = chare_guess(c, name);
 		ci_error(c->ci, type->tok->at, guess != NULL ?
@@ -184,7 +185,7 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 	return true;
 }
 
-/* The name behind `struct `. */
+/* The name without `struct `. */
 static const char *plain_name(const struct ci_type *type)
 {
 	return strncmp(type->text, "struct ", 7) == 0 ? type->text + 7 : type->text;
@@ -217,7 +218,7 @@ static bool check_named(struct checker *c, struct ci_type *type)
 	return false;
 }
 
-/* The functions that call T_pup are made per module: each says what it uses. */
+/* ckci writes the functions that call T_pup per module, so each module that uses T says `pup T;`. */
 static bool check_pup_type(struct checker *c, struct ci_type *type, const struct ci_module *home)
 {
 	const char *name = plain_name(type);
@@ -286,7 +287,7 @@ bool check_value_type(struct checker *c, struct ci_type *type)
 	return check_named(c, type);
 }
 
-/* A pointer to what is no message: say what C programs send instead. */
+/* Report a pointer to something that is no message, and say what C programs send instead. */
 static bool check_other_pointer(struct checker *c, const struct ci_type *type, const char *name)
 {
 	const char *t = type->text;
@@ -347,7 +348,7 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 			       strncmp(type->text, "CProxy", 6) != 0 &&
 			       !is_integer_name(type->text) && find_chare(c, t) == NULL &&
 			       find_pup(c, t) == NULL))
-		*kind_p = CI_PARAM_MESSAGE;     /* perhaps an extern module's */
+		*kind_p = CI_PARAM_MESSAGE;     /* perhaps of an extern module */
 	else if (find_chare(c, t) != NULL)
 		return check_named(c, type);
 	else

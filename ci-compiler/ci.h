@@ -2,8 +2,8 @@
 /*
  * ci.h: what every part of ckci shares: the input text, the memory and the errors found.
  *
- * One struct ci lives for one run over one file. All memory comes from its arena and goes
- * in one piece at the end, so nothing else in the compiler frees anything.
+ * One struct ci lives for one run over one file. All memory comes from its arena, which is freed as a
+ * whole at the end. Nothing else in the compiler frees memory.
  */
 #ifndef CI_H
 #define CI_H
@@ -14,7 +14,7 @@
 struct ci_chunk;
 struct ci_error;
 
-/** A file that the preprocessor read beside the one named. */
+/** A file that the preprocessor read besides the .ci file. */
 struct ci_file {
 	struct ci_file *next;
 	const char *path;
@@ -25,16 +25,16 @@ struct ci {
 	const char *text;           /* the whole file, NUL-terminated */
 	size_t text_bytes;
 	struct ci_chunk *chunks;
-	struct ci_error *errors;    /* by position in the text */
+	struct ci_error *errors;    /* sorted by position in the text */
 	int n_errors;
 	bool cpp;                   /* the text comes from the preprocessor */
-	struct ci_file *files;      /* cpp: what it read besides */
-	bool had_directive;         /* #if and the like: doubled names may be alternatives */
+	struct ci_file *files;      /* cpp: the other files that the preprocessor read */
+	bool had_directive;         /* the text has #if or the like: doubled names may be alternatives */
 };
 
 /* ---- memory (arena.c) ---------------------------------------------------------------- */
 
-/** Zeroed memory that lives until ci_free_all. Never NULL: exits when there is none. */
+/** Zeroed memory that lives until ci_free_all. Never NULL: ckci exits when memory runs out. */
 void *ci_alloc(struct ci *ci, size_t bytes);
 char *ci_dup(struct ci *ci, const char *s, size_t len);
 char *ci_fmt(struct ci *ci, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -42,41 +42,41 @@ void ci_free_all(struct ci *ci);
 
 /* ---- input (input.c) ----------------------------------------------------------------- */
 
-/** Read ci->path. false after saying why not. */
+/** Read ci->path. On failure print why and return false. */
 bool ci_read(struct ci *ci);
 
-/** The same through `${CC:-cc} -E`, with n options (-DX, -Idir). */
+/** Read ci->path through `${CC:-cc} -E` with n options (-DX, -Idir). */
 bool ci_read_cpp(struct ci *ci, const char *const *options, int n);
 
-/** The file that a marker of the preprocessor at the start of the line s names, and the number
- * of the line behind it; NULL when there is none. */
+/** If the line s is a marker of the preprocessor, return the file that it names and store the number
+ * of the line after it; else return NULL. */
 const char *ci_marker(struct ci *ci, const char *s, int *line_p);
 
-/** What the user is shown of a place in the text. */
+/** What an error message shows of a place in the text. */
 struct ci_place {
 	const char *path;
 	int line;
-	const char *start, *end;    /* the line, without its end */
-	const char *at;             /* in it */
+	const char *start, *end;    /* the line, without its newline */
+	const char *at;             /* the place, within the line */
 };
 struct ci_place ci_place_of(struct ci *ci, const char *at);
 
 /* ---- errors (diag.c) ----------------------------------------------------------------- */
 
 /** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
- * A second error at one position is dropped: it would be a consequence of the first. */
+ * A second error at the same position is dropped: it would follow from the first. */
 void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** Print the errors, first in the file first, each with its source line and a caret. */
+/** Print the errors in the order of the file, each with its source line and a caret. */
 void ci_print_errors(struct ci *ci);
 
 /* ---- names (names.c) ----------------------------------------------------------------- */
 
 bool ci_is_c_keyword(const char *s);
-bool ci_is_cpp_keyword(const char *s);  /* words that are keywords in C++ only */
+bool ci_is_cpp_keyword(const char *s);  /* keywords of C++ that are none in C */
 
-/** The word of the NULL-terminated list that s was probably meant to be, or NULL. */
+/** The word of the NULL-terminated list that the user probably meant by s, or NULL. */
 const char *ci_nearest(const char *s, const char *const *words);
 
 #endif

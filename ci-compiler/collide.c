@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collide.c: no two declarations may make the same C name.
+ * collide.c: finds declarations that would make the same C name.
  *
- * Generated names are the chare's name with a prefix or suffix, and a user may have chosen
- * just that for something else: an entry method `at`, an entry `x_all` beside `x`, a chare
- * `Cell_go` beside `Cell` with an entry `go`. All names are listed with their owner and
- * sorted; equal neighbours of different owners are an error, once per owner.
+ * Generated names are the chare's name with a prefix or suffix, and a user may have chosen the same
+ * name for something else: an entry method `at`, an entry `x_all` beside `x`, a chare `Cell_go` beside
+ * `Cell` with an entry `go`. The check lists all names with their owners and sorts them. Equal
+ * neighbours of different owners are an error, reported once per owner.
  */
 #include "check_int.h"
 
@@ -14,9 +14,9 @@
 
 struct made {
 	const char *name;
-	const struct ci_tok *tok;   /* the owner's: its place in the file orders equal names */
+	const struct ci_tok *tok;   /* the owner's token; equal names are sorted by its place in the file */
 	const char *owner;          /* "entry method 'go' of 'Cell'" */
-	bool direct;                /* the name as the user wrote it */
+	bool direct;                /* the user wrote the name itself; it is not generated */
 };
 
 struct made_list {
@@ -46,7 +46,7 @@ enum {
 	ANY = SINGLE | COLLECTION,
 };
 
-/* The handler, the stubs, the callbacks. */
+/* The names of the handler, the stubs and the callbacks. */
 static void add_entry(struct made_list *l, const struct ci_chare *c, const struct ci_entry *e)
 {
 	static const struct { const char *infix, *suffix; unsigned kinds; bool sync; } forms[] = {
@@ -112,7 +112,7 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 		add(l, x->tok, owner, false, ci_fmt(l->ci, "%s%s", x->name, suffixes[i]));
 }
 
-/* `pup T;` in a module before m: each says it, one function serves all. */
+/* A module before m says `pup T;`. Every module that uses T says it, and all share one T_pup. */
 static bool said_before(const struct checker *c, const struct ci_module *m, const char *name)
 {
 	for (const struct ci_module *b = c->modules; b != m; b = b->next) {
@@ -166,7 +166,7 @@ static void report(struct checker *c, const struct made *first, const struct mad
 			 second->name, first->owner, first->tok->line);
 }
 
-/* Names that the generated code or the runtime's headers use. */
+/* The user may not choose names that the generated code or the runtime's headers use. */
 static void check_reserved(struct checker *c, const struct made *m)
 {
 	static const char *const prefixes[] = {
@@ -205,7 +205,7 @@ static void check_modules(struct checker *c)
 void check_collisions(struct checker *c)
 {
 	struct made_list l = {.ci = c->ci};
-	size_t first = 0;       /* of those with the name at hand */
+	size_t first = 0;       /* the first entry with the current name */
 
 	check_modules(c);
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)

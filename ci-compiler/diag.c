@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diag.c: errors, collected while reading and printed in the order of the file.
+ * diag.c: collects errors and prints them in the order of the file.
  *
- * They are collected because the checks that need the whole file run after the parser: the
- * user should still read them from top to bottom.
+ * The checks that need the whole file run after the parser, so ckci finds errors out of order. The
+ * user should read them from top to bottom.
  */
 #include "ci.h"
 
@@ -13,8 +13,8 @@
 
 enum {
 	MAX_SHOWN = 20,
-	MAX_KEPT = 1000,     /* keeps a file of garbage from costing quadratic time */
-	WINDOW = 120,        /* bytes shown of a line that is longer than a terminal's */
+	MAX_KEPT = 1000,     /* without a limit, a file of garbage would cost quadratic time */
+	WINDOW = 120,        /* how many bytes of a long line are shown */
 };
 
 struct ci_error {
@@ -48,7 +48,7 @@ void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, 
 	*link = e;
 }
 
-/* Columns count characters, not bytes: a continuation byte of UTF-8 takes no place. */
+/* Columns count characters, not bytes: continuation bytes of UTF-8 do not count. */
 static bool starts_character(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
@@ -63,7 +63,7 @@ static int column_of(const char *line_start, const char *at)
 	return col;
 }
 
-/* Tabs stay tabs in both lines, so that the caret stands right at any tab width. */
+/* Both lines keep their tabs, so the caret is in the right place at any tab width. */
 static void print_source(const char *start, const char *end, const char *at)
 {
 	const char *from = start;

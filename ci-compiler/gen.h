@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen.h: from the checked tree to C text.
+ * gen.h: prints the checked tree as C text.
  *
- * Both files of a module are described in ckci(1): X.decl.h is included first by everyone,
- * X.def.h last by one file, which has the chares' structs.
+ * ckci(1) describes both files of a module. Every user of the module includes X.decl.h first. One file,
+ * which defines the chares' structs, includes X.def.h last.
  */
 #ifndef CI_GEN_H
 #define CI_GEN_H
@@ -14,78 +14,80 @@
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m);
 void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 
-/* ---- gen_util.c: what both say alike --------------------------------------------------- */
+/* ---- gen_util.c: what both files share ------------------------------------------------ */
 
 /** The constructor first, then the others: for (e = first_entry(c); e; e = next_entry(c, e)). */
 const struct ci_entry *gen_first_entry(const struct ci_chare *c);
 const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_entry *e);
 
-/** What a call can be made to: the proxy's type, the stub's ending, the runtime's functions. */
+/** One way to call: the proxy's type, the stub's suffix, the runtime's functions. */
 struct gen_form {
 	const char *proxy, *suffix;
 	const char *send, *cb;
-	const char *target;         /* how they are given the proxy ck_to */
+	const char *target;         /* how the stub passes its proxy ck_to to them */
 };
 
-/** The forms that calls of c's entry methods have, ended by one without a proxy. */
+/** The ways to call c's entry methods; the last element has no proxy and ends the list. */
 const struct gen_form *gen_forms(const struct ci_chare *c);
 
-/** One object: a main chare or a singleton chare. */
+/** The chare is one object: a main chare or a singleton chare. */
 bool gen_is_single(const struct ci_chare *c);
 
-/** The constructor's parameters of a stub that creates, or of a stub that calls:
- * "int n, const double *v" with `lead` before it; nothing when there are no parameters. */
+/** Print the parameters of e's stub, or of the stub that creates if e is the constructor:
+ * "int n, const double *v" with `lead` before it. Print nothing when there are no parameters. */
 void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
-/** The same as the handler gets them: a nocopy array is a pointer there. */
+/** Print the parameters as the handler gets them: a nocopy array is a pointer there. */
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
-/** A parameter's type with what stands between it and the name: "int ", "const double *". */
+/** A parameter's type as it stands before the name: "int ", "const double *". */
 const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler);
 
-/** It has a body, or a `when` waits for it: the program has no handler of it. */
+/** e has a body, or a `when` waits for it: the program writes no handler for it. */
 bool gen_is_sdag(const struct ci_entry *e);
 
-/** What the handler returns, with a space where a name follows: "void ", "Block *". */
+/** The handler's return type as it stands before a name: "void ", "Block *". */
 const char *gen_answer(struct ci *ci, const struct ci_entry *e);
 
 bool gen_returns(const struct ci_entry *e);
 
-/** The same, the names alone. */
+/** Print the parameters' names only, as arguments. */
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
-/** Anything among the parameters that only the C compiler can check. */
+/** A parameter or the answer has a type that only the C compiler can check. */
 bool gen_has_user_type(const struct ci_entry *e);
 
-/** The tokens of an expression over e's parameters (NULL: constants); a name is cast to long
- * long when `wide`. */
+/** Print an expression over e's parameters, or over constants if e is NULL. `wide` casts each name to
+ * long long. */
 void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *e, bool wide);
 
-/** The tokens as they stand in the file. */
+/** Print the tokens as they stand in the file. */
 void gen_text(struct ci_out *o, const struct ci_expr *x);
 
-/** Around all code: a parameter may have the name of a global of the program. */
+/** Stand around all code and silence -Wshadow: a parameter may have the name of a global of the
+ * program. */
 void gen_shadow_begin(struct ci_out *o);
 void gen_shadow_end(struct ci_out *o);
 
-/** Only numbers and integer parameters: nothing for the C compiler to complain of. */
+/** x has only numbers and integer parameters, so the C compiler finds no fault in it. */
 bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e);
 
-/** "size_t n_a, size_t n_idx": the lengths of a message's variable arrays, or "void". */
+/** Print the lengths of a message's variable arrays as parameters, "size_t n_a, size_t n_idx", or
+ * "void". */
 void gen_message_params(struct ci_out *o, const struct ci_message *x);
 
-/** There are stubs that send: not for constructors, nor for what only reductions can call, nor
- * for [sync] and [local], which have a stub of their own. */
+/** e has stubs that send. Constructors and entries that only reductions call have none; [sync] and
+ * [local] entries have another stub instead. */
 bool gen_has_stub(const struct ci_entry *e);
 
 /** All parameters are values that an assignment copies. */
 bool gen_only_values(const struct ci_entry *e);
 
-/** Its stub of one element makes the message where it is queued (CkGen_open): the size of the
- * parameters is constant, the index is one number, and the entry has no attributes. */
+/** The stub that calls one element makes the message where it is queued (CkGen_open): the parameters
+ * are values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 
-/** A callback may target it. */
+/** A callback may target e. */
 bool gen_has_cb(const struct ci_entry *e);
 
 bool gen_takes_message(const struct ci_entry *e);

@@ -2,8 +2,8 @@
 /*
  * gen_decl.c: prints X.decl.h, what a user of the module sees.
  *
- * The order lets each part use those before it: the chares' types need only ck.h, an included
- * header of the user may put them into its structs, and messages may contain those.
+ * Each part uses only the parts before it. The chares' types need only ck.h. The user's headers may
+ * put these types into structs, and messages may contain those structs.
  */
 #include "gen.h"
 
@@ -23,7 +23,7 @@ static void head(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "\n");
 }
 
-/* The structs that hold a proxy, one set per chare: a wrong target does not compile. */
+/* Each chare has proxy types of its own, so a call with another chare's proxy does not compile. */
 static void proxy_types(struct ci_out *o, const struct ci_chare *c)
 {
 	static const char *const parts[][2] = {
@@ -77,7 +77,7 @@ static bool needs_line(const struct ci_field *f)
 	return f->type.class_ == CI_USER || !gen_is_plain(&f->dims, NULL);
 }
 
-/* `T x[3]` or `T *x`, with #line around it where the C compiler has something to check. */
+/* `T x[3]` or `T *x`, with #line around it if the C compiler has something to check. */
 static void field(struct ci_out *o, const struct ci_field *f, const char *lead)
 {
 	if (needs_line(f))
@@ -103,8 +103,9 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* The arrays lie behind the struct; pointers into them are made anew where it arrives. From a PE of the
- * same node they come right: then the line is not written to, and stays in both cores' caches. */
+/* The arrays lie behind the struct. The receiver points the pointers to them again. In a message from the
+ * same node they are right already; then the code does not write, and the line stays in both cores'
+ * caches. */
 static void message_fix(struct ci_out *o, const struct ci_message *x)
 {
 	int i = 0;
@@ -123,7 +124,7 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "}\n\n");
 }
 
-/* `message M;`: the program has the struct, and knows what it points to. */
+/* `message M;`: the program defines the struct and packs what it points to. */
 static void own_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
@@ -134,7 +135,7 @@ static void own_message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "%s *%s_alloc(size_t extra_bytes);\n", n, n);
 }
 
-/* Inline: few programs use them. */
+/* These are inline because few programs use them. */
 static void message_future(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
@@ -174,7 +175,8 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 
 	ci_put(o, "/* you write */\n");
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
-		/* Of Structured Dagger only so that an unknown type is told first, in the .ci file. */
+		/* Structured Dagger entries need a declaration only to make the C compiler report unknown
+		 * types here, at their line of the .ci file. */
 		if (gen_is_sdag(e) && !gen_has_user_type(e))
 			continue;
 		if (gen_has_user_type(e))
@@ -191,7 +193,7 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 		ci_put_line_back(o);
 }
 
-/* The user's index type fits, as far as only the C compiler can tell. */
+/* Only the C compiler knows whether the user's index type fits. */
 static void index_assert(struct ci_out *o, const struct ci_chare *c)
 {
 	static const char *const words[] = {"#ifdef __cplusplus\n", "#else\n"};
@@ -208,7 +210,7 @@ static void index_assert(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "#endif\n");
 }
 
-/* X_index makes the runtime's index of the user's, X_at an element's proxy. */
+/* X_index converts the user's index to the runtime's; X_at makes an element's proxy. */
 static void at(struct ci_out *o, const struct ci_chare *c)
 {
 	static const struct { const char *params, *args, *value; } forms[] = {
@@ -251,7 +253,7 @@ static void creator(struct ci_out *o, const struct ci_chare *c, const char *suff
 	ci_put(o, "%s);\n", *first == '\0' && c->ctor->params == NULL ? "void" : "");
 }
 
-/* Elements one by one. */
+/* Declare what inserts and destroys elements one by one. */
 static void insertion(struct ci_out *o, const struct ci_chare *c)
 {
 	const char *n = c->name;
@@ -310,7 +312,7 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 	       n, n);
 }
 
-/* One stub in its two forms. */
+/* One stub, with options (_opt) and without. */
 static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 		 const struct gen_form *f)
 {
@@ -325,7 +327,7 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ");\n}\n");
 }
 
-/* The one stub of [sync] and of [local]. */
+/* [sync] and [local] entries have one stub each. */
 static void answering_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "%s%s_%s%s(%s%s ck_to", gen_answer(o->ci, e), c->name, e->name,
@@ -334,7 +336,8 @@ static void answering_stub(struct ci_out *o, const struct ci_chare *c, const str
 	ci_put(o, ");\n");
 }
 
-/* A stub of one element whose plain form is taken apart: what a proxy holds goes in registers. */
+/* A stub that calls one element. Its form without options passes the proxy's parts separately, so that
+ * they travel in registers. */
 static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "void %s_%s_opt(const CkEntryOptions *ck_o, CProxyElement_%s ck_to", c->name,

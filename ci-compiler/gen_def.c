@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_def.c: prints X.def.h, the module's code: for each entry method the struct of its
- * payload, the function that packs it, the stubs that send it and the trampoline that
- * unpacks it and calls the handler; then the tables that name all of it.
+ * gen_def.c: prints X.def.h, the module's code. Each entry method gets the struct of its payload, the
+ * function that packs it, the stubs that send it, and the trampoline that unpacks it and calls the
+ * handler. Tables name all of these.
  *
  * A payload, in 16-byte aligned memory:
  *
@@ -10,12 +10,12 @@
  *   first array, string or packed object, 16-aligned
  *   second one, 16-aligned ...
  *
- * An array of 1 kB and more is 64-aligned (CkGen_place). So where the first one lies depends on its
- * length; if that is more than a number or a parameter alone, its offset is in the struct, too.
+ * An array of 1 kB or more is 64-aligned (CkGen_place), so the place of the first one depends on its
+ * length. If that length is more than one number or one parameter, the struct has its offset, too.
  *
- * The struct is missing when it would be empty. Lengths need no place: they are values, or
- * follow from them; only an array of packed objects has its number of them in the struct. A
- * nocopy array is a value, a CkGenNcpy: the runtime may append the data to the payload.
+ * There is no struct when it would be empty. The struct has no lengths: they are values or follow from
+ * values. Only for an array of packed objects does it have their number. A nocopy array is a value, a
+ * CkGenNcpy, and the runtime may append its data to the payload.
  */
 #include "gen.h"
 #include "gen_int.h"
@@ -35,7 +35,7 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* T_pup with the arguments that the runtime has. Inline: it may go unused. */
+/* Wrap T_pup for the runtime, which passes void pointers. Inline, since it may be unused. */
 static void pups(struct ci_out *o, const struct ci_module *m)
 {
 	for (const struct ci_item *x = m->pups; x != NULL; x = x->next)
@@ -105,7 +105,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
 
-/* "ck_pack_X_f(n, v)", or an empty message. */
+/* Print the call that makes the payload: "ck_pack_X_f(n, v)", or an empty message. */
 static void payload(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	if (!gen_packs(c, e)) {
@@ -117,7 +117,7 @@ static void payload(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	ci_put(o, ")");
 }
 
-/* [inline]: when the element may be called at once, the handler takes the stub's arguments. */
+/* [inline]: if the element may be called at once, the stub passes its arguments to the handler. */
 static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "\tCkGenFrame ck_frame;\n");
@@ -148,7 +148,7 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ", ck_o);\n}\n\n");
 }
 
-/* The call of one element without options, where gen_opens: the message is queued, then filled. */
+/* For gen_opens: a call of one element without options queues the message first and fills it then. */
 static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const bool batch = e->attrs & CI_AGGREGATE;
@@ -180,7 +180,7 @@ static void callback(struct ci_out *o, const struct ci_chare *c, const struct ci
 	ci_put(o, "\treturn %s(&ck_chare_%s, %s, %d);\n}\n\n", f->cb, c->name, f->target, e->number);
 }
 
-/* [local]: a call of the handler, or an abort. */
+/* [local]: the stub calls the handler, or aborts if the element is not here. */
 static void local_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const char *result = gen_returns(e) ? ci_fmt(o->ci, "%sck_r = ", gen_answer(o->ci, e)) : "";
@@ -196,7 +196,7 @@ static void local_stub(struct ci_out *o, const struct ci_chare *c, const struct 
 	       *result != '\0' ? "\treturn ck_r;\n" : "");
 }
 
-/* [sync]: the answer lands in ck_r before the runtime returns. */
+/* [sync]: the runtime writes the answer to ck_r before it returns. */
 static void sync_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const char *reply = gen_returns(e) ? "&ck_r" : "NULL";
@@ -277,7 +277,7 @@ static void chare_creation(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, ");\n}\n\n");
 }
 
-/* An array that is empty at first, and its elements one by one. */
+/* Create an empty array, and insert and destroy its elements one by one. */
 static void insertion(struct ci_out *o, const struct ci_chare *c)
 {
 	const char *n = c->name;
@@ -330,7 +330,7 @@ static void this_index(struct ci_out *o, const struct ci_chare *c)
 		ci_put(o, "\treturn CkGen_thisIndex(self).v[0];\n}\n\n");
 		return;
 	}
-	/* The numbers in order are what CkIndex has, and so is a type of the user's. */
+	/* CkIndex holds the bytes of CkIndexND or of the user's index type, so memcpy converts it. */
 	ci_put(o, "\tconst CkIndex ck_i = CkGen_thisIndex(self);\n");
 	ci_put(o, "\t%s ck_r;\n\n\tmemcpy(&ck_r, &ck_i, sizeof ck_r);\n\treturn ck_r;\n}\n\n", type);
 }
@@ -406,14 +406,14 @@ static int want_count(const struct ci_entry *e)
 	return n;
 }
 
-/* "ck_call_X_f", or NULL when there is none. */
+/* "ck_call_X_f", or "NULL" when there is no such function. */
 static const char *function(struct ci *ci, bool there, const char *what, const struct ci_chare *c,
 			    const struct ci_entry *e)
 {
 	return there ? ci_fmt(ci, "%s_%s_%s", what, c->name, e->name) : "NULL";
 }
 
-/* The columns of a call: what it carries. */
+/* The columns that say what a call carries. */
 static void entry_call(struct ci_out *o, const struct ci_entry *e)
 {
 	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
@@ -433,7 +433,7 @@ static void entry_call(struct ci_out *o, const struct ci_entry *e)
 	       e->params->type.text : "");
 }
 
-/* The columns of an answer: function, bytes, whether it is a message. */
+/* The columns of the answer: its function, its bytes, whether it is a message. */
 static void entry_answer(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const char *bytes = "0";
@@ -445,7 +445,7 @@ static void entry_answer(struct ci_out *o, const struct ci_chare *c, const struc
 	       message);
 }
 
-/* All columns, in the order of CkGenEntry: C++ has no other way to name them. */
+/* All columns stand in the order of CkGenEntry, since C++17 has no designated initializers. */
 static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	bool message = (e->attrs & CI_SYNC) && e->answer.stars != 0;
@@ -475,7 +475,7 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	}
 	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d,\n", c->name,
 	       c->name, kinds[c->kind], c->nd);
-	/* An incomplete struct is the user's omission: show the chare's line. */
+	/* If the user has not defined the struct, the C compiler's error shows the chare's line. */
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
@@ -503,7 +503,8 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 
 /* ---- the module ----------------------------------------------------------------------------- */
 
-/* One list of the module's table; C has no empty arrays, so an empty one is NULL. */
+/* Print one list of the module's table and return its length. C has no empty arrays: for an empty list
+ * print nothing, and list_member prints NULL. */
 static int name_list(struct ci_out *o, const char *head, const char *prefix,
 		     const struct ci_item *items)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_pack.c: prints the two ends of a call: the packing function and the trampolines. The
- * layout is drawn in gen_def.c.
+ * gen_pack.c: prints the two ends of a call: the packing function and the trampolines. gen_def.c
+ * draws the layout.
  */
 #include "gen_int.h"
 
@@ -12,7 +12,7 @@ static bool is_pup(const struct ci_param *q)
 	return q->type.class_ == CI_PUP;
 }
 
-/* Of a size that only the call knows: it lies behind the struct. */
+/* Only the call knows the parameter's size, so it lies behind the struct. */
 static bool is_block(const struct ci_param *q)
 {
 	return q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_STRING || is_pup(q);
@@ -34,32 +34,32 @@ static const struct ci_param *next_block(const struct ci_param *q)
 	return q;
 }
 
-/* Its number of objects is not to be had from the bytes. */
+/* The number of objects does not follow from the bytes, so the struct has it. */
 static bool has_count(const struct ci_param *q)
 {
 	return is_pup(q) && q->kind == CI_PARAM_ARRAY;
 }
 
-/* CkGen_place looks at its size. */
+/* CkGen_place chooses the parameter's alignment by its size. */
 static bool is_placed(const struct ci_param *q)
 {
 	return q->kind == CI_PARAM_ARRAY && !is_pup(q);
 }
 
-/* The length is a number or an integer parameter, alone. */
+/* The length is one number or one integer parameter. */
 static bool is_length_simple(const struct ci_entry *e, const struct ci_param *q)
 {
 	return q->length.from + 1 == q->length.to && gen_is_plain(&q->length, e);
 }
 
-/* Only the caller knows where the block lies, so it is written into the struct: behind another one, or
- * placed by a length that the handler's side would have to compute. */
+/* The struct has the block's offset if the handler's side cannot easily tell it: another block lies before
+ * it, or its place depends on a length that is more than one number or parameter. */
 static bool is_offset_stored(const struct ci_entry *e, const struct ci_param *q)
 {
 	return q != first_block(e) || (is_placed(q) && !is_length_simple(e, q));
 }
 
-/* Values, or offsets: there is a struct. */
+/* There are values or offsets, so there is a struct. */
 static bool has_struct(const struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -145,7 +145,7 @@ static void payload_struct(struct ci_out *o, const struct ci_chare *c, const str
 	ci_put(o, "};\n\n");
 }
 
-/* ck_n_v = length, checked: it is computed in 64 bits, so no number of bytes wraps. */
+/* Compute ck_n_v, the length, in 64 bits, and check it, so that no number of bytes overflows. */
 static void array_length(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 			 const struct ci_param *q)
 {
@@ -162,7 +162,7 @@ static void array_length(struct ci_out *o, const struct ci_chare *c, const struc
 	       q->name, q->name);
 }
 
-/* ck_bytes_v = what the parameter takes. */
+/* Compute ck_bytes_v, the bytes that the parameter takes. */
 static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 			const struct ci_param *q)
 {
@@ -239,8 +239,8 @@ static void pack_value(struct ci_out *o, const struct ci_param *q)
 		ci_put(o, "\tck_a->%s = %s;\n", n, n);
 }
 
-/* The values. Padding, and the gap up to the first array, are zeroed first: what lay in the
- * memory before must not travel. */
+/* Zero the padding and the gap before the first array, then store the values. The memory's old contents
+ * must not travel. */
 static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const struct ci_param *b = first_block(e);
@@ -276,7 +276,7 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1", n);
 		return;
 	}
-	/* memcpy may not be given NULL, even for no bytes; an array of length 0 may be. */
+	/* An array of length 0 may be NULL, but memcpy does not take NULL even for 0 bytes. */
 	if (q->kind == CI_PARAM_ARRAY)
 		ci_put(o, "\tif (ck_bytes_%s != 0)\n\t", n);
 	ci_put(o, "\tCkGen_copy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->name, n);
@@ -291,7 +291,8 @@ static void pack_message(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, "\treturn %s;\n}\n\n", m);
 }
 
-/* Values alone: the struct is all, and who has its memory fills it (open_stub in gen_def.c). */
+/* With values only, the struct is the whole payload. ck_fill_X_f fills memory that the caller provides,
+ * for open_stub in gen_def.c. */
 static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "static void ck_fill_%s_%s(void *ck_m", c->name, e->name);
@@ -374,7 +375,7 @@ static void handler_head(struct ci_out *o, const struct ci_chare *c, const struc
 	       e->name, c->name);
 }
 
-/* Behind the arguments: the end of the call, and of the function. */
+/* Print what follows the arguments: the end of the call and of the function. */
 static void handler_tail(struct ci_out *o, const struct ci_entry *e)
 {
 	ci_put(o, ");\n");
@@ -385,7 +386,7 @@ static void handler_tail(struct ci_out *o, const struct ci_entry *e)
 	ci_put(o, "}\n\n");
 }
 
-/* "(const char *)ck_m + ...": where a block lies. */
+/* An expression for the address of a block: "(const char *)ck_m + ...". */
 static const char *block_at(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)
 {
 	const struct ci_tok *n = q->length.from;
@@ -400,7 +401,7 @@ static const char *block_at(struct ci *ci, const struct ci_entry *e, const struc
 		      "sizeof(%s))", n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
 }
 
-/* A parameter's value, of ck_m and ck_a. */
+/* Print a parameter's value as an expression of ck_m and ck_a. */
 static void unpacked(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 		     const struct ci_param *q)
 {
@@ -450,7 +451,7 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 	handler_tail(o, e);
 }
 
-/* From the payload to the handler. */
+/* Print the trampoline, which takes the payload and calls the handler. */
 static void call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	trampoline_head(o, e->attrs & CI_SYNC ? "answer" : "call", c, e);
@@ -489,13 +490,13 @@ static bool condition_names(const struct ci_entry *e, const char *name)
 	return false;
 }
 
-/* The parameters that the condition names, as variables of those names. */
+/* Declare a variable for each parameter that the condition names. */
 static void condition_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const char *type = gen_takes_message(e) ? e->params->type.text : NULL;
 	const char *n = type != NULL ? e->params->name : NULL;
 
-	/* The runtime asks one element at a time, and asking again finds the same pointers. */
+	/* Only one PE at a time evaluates an element's condition, and each time sets the same pointers. */
 	if (type != NULL && condition_names(e, n)) {
 		ci_put(o, "\t%s *const %s = (%s *)(uintptr_t)ck_m;\n\n\tck_message_%s(%s);\n", type, n,
 		       type, type, n);
@@ -533,7 +534,7 @@ static void condition(struct ci_out *o, const struct ci_chare *c, const struct c
 
 /* ---- Structured Dagger -------------------------------------------------------------------------- */
 
-/* Whether the call has the number that ck_n points to. */
+/* Print a function that tells whether a call has the number that ck_n points to. */
 static void number(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "static bool ck_number_%s_%s(const void *ck_n, const void *ck_m)\n{\n", c->name,
@@ -544,7 +545,7 @@ static void number(struct ci_out *o, const struct ci_chare *c, const struct ci_e
 
 /* ---- [reductiontarget] ---------------------------------------------------------------------- */
 
-/* The runtime has compared type and count with the table, so the data is taken as it is. */
+/* The runtime has compared type and count with the table, so the code need not check the data. */
 static void reduced_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const struct ci_param *array = gen_target_array(e);

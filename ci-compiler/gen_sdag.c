@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_sdag.c: prints the bodies of Structured Dagger. A body is one C function that runs on a
- * thread, so `if`, `for` and `while` are C's own; a `when` is a call that waits. The user's text
- * is printed as it stands in the .ci file, at its line and column.
+ * gen_sdag.c: prints the bodies of Structured Dagger. A body becomes one C function that runs on a
+ * thread, so `if`, `for` and `while` stay those of C, and a `when` becomes a call that waits. The
+ * user's text keeps its line and column of the .ci file.
  *
- * `overlap` whose parts are whens around plain code takes the calls in the order in which they come,
- * in a loop on the same thread. Other overlaps, and a `forall` that waits, start a thread for each
- * part: its code is a function of its own, and the variables around it are copied into a struct:
+ * If the parts of an `overlap` are plain code or whens around plain code, a loop on the same thread
+ * takes the calls in the order in which they come. Other overlaps, and a `forall` that waits, start a
+ * thread for each part. Each part's code is a function of its own, and the variables around it are
+ * copied into a struct:
  *
  *   struct ck_scope_X_f_N { X *self; int n; const double *v; }
- *   static void ck_part_X_f_N(const void *ck_arg, int ck_i)     of an overlap: each part
- *   static void ck_each_X_f_N(const void *ck_arg, int i)        of a forall
+ *   static void ck_part_X_f_N(const void *ck_arg, int ck_i)     one for each part of an overlap
+ *   static void ck_each_X_f_N(const void *ck_arg, int i)        one for all parts of a forall
  */
 #include "gen.h"
 #include "gen_int.h"
 
 #include <string.h>
 
-/* A variable that text may use; the inner ones first. */
+/* A variable that the user's text may use. The list begins with the innermost one. */
 struct scope {
 	const struct scope *up;
 	const char *type, *name;
@@ -29,7 +30,7 @@ struct body {
 	const struct ci_entry *e;
 };
 
-/* ---- text of the user's ------------------------------------------------------------------------- */
+/* ---- the user's text ---------------------------------------------------------------------------- */
 
 static int newlines(const char *s)
 {
@@ -49,7 +50,8 @@ static int column(const struct ci *ci, const struct ci_tok *t)
 	return (int)(t->at - s);
 }
 
-/* From the end of one token to the next: the same distance, or the same line and column. */
+/* Print the space between two tokens, so that t has the same distance, or the same line and column, as
+ * in the file. */
 static void gap(struct ci_out *o, const struct ci_tok *before, int line, const struct ci_tok *t)
 {
 	int n = t->line - line;
@@ -67,7 +69,7 @@ static void gap(struct ci_out *o, const struct ci_tok *before, int line, const s
 	ci_put(o, "%*s", column(o->ci, t), "");
 }
 
-/* On lines of its own. */
+/* Print the text on lines of its own. */
 static void text(struct ci_out *o, const struct ci_expr *x)
 {
 	int line = 0;
@@ -106,7 +108,7 @@ static bool waits(const struct ci_sdag *x)
 	return false;
 }
 
-/* It cannot be kept waiting by another part once it has begun. */
+/* Once this part has begun, it runs to its end without waiting. */
 static bool is_plain_part(const struct ci_sdag *x)
 {
 	if (x->kind == CI_SDAG_WHEN)
@@ -114,7 +116,7 @@ static bool is_plain_part(const struct ci_sdag *x)
 	return x->kind != CI_SDAG_CASE && !waits(x->body) && !waits(x->other);
 }
 
-/* Its parts need threads. */
+/* The parts of x need threads. */
 static bool needs_threads(const struct ci_sdag *x)
 {
 	if (x->kind == CI_SDAG_FORALL)
@@ -142,7 +144,7 @@ static int count_calls(const struct ci_sdag *when)
 static void statements(const struct body *b, const struct ci_sdag *x, int depth);
 static void statement(const struct body *b, const struct ci_sdag *x, int depth);
 
-/* The calls of all alternatives as a table, then their numbers. */
+/* Declare a table of the calls of all alternatives, then set the calls' numbers. */
 static void wanted(const struct body *b, const struct ci_sdag *first, bool all, int id, int depth)
 {
 	int n = 0, i = 0, alternative = 0;
@@ -172,7 +174,7 @@ static void wanted(const struct body *b, const struct ci_sdag *first, bool all, 
 	}
 }
 
-/* The body of one alternative, whose calls are ck_w<id>[i] and on. */
+/* Print the body of one alternative; its calls begin at ck_w<id>[i]. */
 static void taken(const struct body *b, const struct ci_sdag *when, int id, int i, int depth)
 {
 	for (const struct ci_awaited *a = when->calls; a != NULL; a = a->next, i++) {
@@ -206,7 +208,7 @@ static void when(const struct body *b, const struct ci_sdag *x, int depth)
 	PUT("}\n");
 }
 
-/* Whichever alternative is there first. */
+/* Wait for the first alternative whose calls have come, and run its body. */
 static void alternatives(const struct body *b, const struct ci_sdag *x, int depth)
 {
 	int alternative = 0, i = 0, n = 0;
@@ -236,7 +238,7 @@ static void case_(const struct body *b, const struct ci_sdag *x, int depth)
 	PUT("}\n");
 }
 
-/* What does not wait goes first; then each `when` as its calls come. */
+/* Run the parts that do not wait first, then each `when` as its calls come. */
 static void plain_overlap(const struct body *b, const struct ci_sdag *x, int depth)
 {
 	int n = 0;
@@ -286,7 +288,8 @@ static const char *function_of(const struct ci_sdag *x)
 	return x->kind == CI_SDAG_FORALL ? "ck_each" : "ck_part";
 }
 
-/* One part's function: overlap numbers them by their statement, forall has one for all. */
+/* Print one part's function. Its name ends in the part's number in an overlap, in the statement's own
+ * number in a forall, which has one function for all parts. */
 static void part_function(const struct body *b, const struct ci_sdag *x, const struct ci_sdag *part,
 			  const struct scope *scope)
 {
@@ -311,7 +314,8 @@ static void part_function(const struct body *b, const struct ci_sdag *x, const s
 
 static void parts_of(const struct body *b, const struct ci_sdag *x, const struct scope *scope);
 
-/* Those inside x, whose variables are added to the scope one by one. */
+/* Print the functions for all parts inside x. The recursion adds the variables of x to the scope one by
+ * one: its locals, then the parameters of its calls. */
 static void parts_inside(const struct body *b, const struct ci_sdag *x, const struct ci_local *v,
 			 const struct ci_awaited *a, const struct ci_param *q,
 			 const struct scope *scope)
@@ -334,7 +338,7 @@ static void parts_inside(const struct body *b, const struct ci_sdag *x, const st
 	}
 }
 
-/* The functions for all parts among these statements, the inner ones first. */
+/* Print the functions for all parts in these statements, the inner ones first. */
 static void parts_of(const struct body *b, const struct ci_sdag *x, const struct scope *scope)
 {
 	for (; x != NULL; x = x->next) {
@@ -347,7 +351,7 @@ static void parts_of(const struct body *b, const struct ci_sdag *x, const struct
 	}
 }
 
-/* The scope again, as the values of the struct: kept by the walk over the statements. */
+/* Print the struct's value: the variables in scope at a statement. */
 static void scope_value(const struct body *b, const struct ci_sdag *at, int depth);
 
 static void start_part(const struct body *b, const struct ci_sdag *x, int function, const char *i,
@@ -417,7 +421,8 @@ static void forall(const struct body *b, const struct ci_sdag *x, int depth)
 	PUT("}\n");
 }
 
-/* The names that are in scope at a statement: found by walking down to it. */
+/* Walk from x down to the statement `at`, collect the names in scope, and print the struct's value there.
+ * False if `at` is not in x. */
 static bool names_at(const struct body *b, const struct ci_sdag *x, const struct ci_sdag *at,
 		     const struct scope *scope, int depth);
 
@@ -491,7 +496,7 @@ static void braced(const struct body *b, const struct ci_sdag *x, int depth)
 	PUT("}");
 }
 
-/* "while (", the text, ") {", the body, "}". */
+/* Print "while (", the text, ") {", the body, "}". */
 static void headed(const struct body *b, const char *word, const struct ci_sdag *x, int depth)
 {
 	PUT("%s (\n", word);

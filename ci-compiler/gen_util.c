@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_util.c: parameter lists and questions about entry methods.
+ * gen_util.c: prints parameter lists and answers questions about entry methods.
  */
 #include "gen.h"
 

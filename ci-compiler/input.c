@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.c: the text of the .ci file, as it is or as the C preprocessor leaves it, and the way
- * back from a place in that text to what the user sees.
+ * input.c: reads the .ci file, directly or through the C preprocessor, and maps a place in that text
+ * back to what the user sees.
  *
- * The preprocessor marks with `# 12 "file"` where the next line came from. The lexer takes
- * lines and files from there. For an error the original line is read again, and the word at
- * the place is looked for in it: the preprocessor changes spaces and expands macros, so columns
- * do not agree.
+ * The preprocessor prints `# 12 "file"` to say where the next line comes from, and the lexer takes
+ * files and line numbers from these markers. The preprocessor also changes spaces and expands macros,
+ * so columns differ. For an error, ckci therefore reads the original line again and looks in it for the
+ * word at the place of the error.
  */
 #include "ci.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILE_BYTES = 64 << 20 };     /* no .ci file; /dev/zero by mistake, perhaps */
+enum { MAX_FILE_BYTES = 64 << 20 };     /* no .ci file is so large; it may be /dev/zero by mistake */
 
 static bool read_stream(struct ci *ci, FILE *f, const char **text_p, size_t *bytes_p)
 {
@@ -65,7 +65,7 @@ bool ci_read(struct ci *ci)
 
 /* ---- the preprocessor ----------------------------------------------------------------------- */
 
-/* In single quotes for the shell. */
+/* s in single quotes for the shell. */
 static const char *quoted(struct ci *ci, const char *s)
 {
 	char *q = ci_alloc(ci, 4 * strlen(s) + 3);
@@ -84,7 +84,7 @@ static const char *quoted(struct ci *ci, const char *s)
 	return q;
 }
 
-/* A word of the options may be a macro of the compiler's own (`linux`) unless it is strict. */
+/* -std=c11: otherwise the compiler predefines macros like `linux`, which replace words of the .ci file. */
 static const char *command(struct ci *ci, const char *const *options, int n)
 {
 	const char *cc = getenv("CC");
@@ -134,7 +134,7 @@ bool ci_read_cpp(struct ci *ci, const char *const *options, int n)
 	FILE *f;
 	bool ok;
 
-	if (!ci_read(ci))       /* says better what is wrong with the file than a compiler does */
+	if (!ci_read(ci))       /* its error for a missing file is clearer than the compiler's */
 		return false;
 	f = popen(command(ci, options, n), "r");
 	ok = f != NULL && read_stream(ci, f, &ci->text, &ci->text_bytes);
@@ -181,7 +181,7 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The bytes of the word, or of the one character, at s. */
+/* The length of the word at s; 1 if s starts no word. */
 static size_t word_length(const char *s, const char *end)
 {
 	size_t n = 0;
@@ -191,7 +191,7 @@ static size_t word_length(const char *s, const char *end)
 	return n != 0 ? n : 1;
 }
 
-/* Behind the k-th (from 0) occurrence of the word w of n bytes in the line; NULL: there is none. */
+/* The end of the k-th occurrence (from 0) in the line of the word w of n bytes; NULL if there is none. */
 static const char *behind_word(const char *s, const char *end, const char *w, size_t n, int k)
 {
 	while (s < end) {
@@ -217,7 +217,7 @@ static int count_words(const char *s, const char *to, const char *end, const cha
 	return k;
 }
 
-/* The start of the word, or of the one character, that ends before w. */
+/* The start of the word, or of the single character, that ends before w, spaces aside. */
 static const char *word_before(const char *s, const char *w)
 {
 	while (w > s && isspace((unsigned char)w[-1]))
@@ -229,7 +229,7 @@ static const char *word_before(const char *s, const char *w)
 	return w;
 }
 
-/* Where in the original line p->start .. p->end the place `at` of the line s .. end is. */
+/* Find the place `at` of the line s .. end in the original line p->start .. p->end, and set p->at. */
 static void find_column(struct ci_place *p, const char *s, const char *end, const char *at)
 {
 	bool behind = at == end || isspace((unsigned char)*at);
@@ -241,7 +241,7 @@ static void find_column(struct ci_place *p, const char *s, const char *end, cons
 		p->at = behind ? found : found - n;
 		return;
 	}
-	p->at = p->start;       /* of a macro: its line must do */
+	p->at = p->start;       /* the word comes from a macro: point at the start of the line */
 	while (p->at < p->end && isspace((unsigned char)*p->at))
 		p->at++;
 }
@@ -253,7 +253,7 @@ static const char *line_end(const char *s, const char *end)
 	return s;
 }
 
-/* The original line, if its file can still be read. */
+/* Set *p to the original line, if its file can still be read. */
 static void original(struct ci *ci, struct ci_place *p)
 {
 	const char *s, *e, *text;

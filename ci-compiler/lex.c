@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lex.c: from text to tokens, all at once.
+ * lex.c: turns the whole text into tokens at once.
  *
- * Words that cannot be C become TOK_BAD and are not reported here: inside a body that the
- * parser skips they do no harm.
+ * Words that cannot be C become TOK_BAD. The lexer does not report them, since they do no harm inside a
+ * body that the parser skips.
  */
 #include "lex.h"
 
@@ -16,7 +16,7 @@ struct lexer {
 	const char *end;
 	const char *path;
 	int line;
-	bool first;              /* nothing but space on this line so far */
+	bool first;              /* only space on this line so far */
 	bool cut;
 	struct ci_tok *toks;
 	size_t n, room;
@@ -27,7 +27,7 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Part of a word that the user meant as one name, though C does not take it. */
+/* C does not allow this character in a name, but the user probably meant it as part of one. */
 static bool foreign_char(char c)
 {
 	return (unsigned char)c >= 0x80 || c == '$' || c == '@';
@@ -91,8 +91,8 @@ static void line_comment(struct lexer *x)
 		x->s++;
 }
 
-/* A marker of the preprocessor says where the next line comes from. What else there is goes up
- * to the end of the line, and on while lines end in a backslash. */
+/* A marker of the preprocessor says where the next line comes from. Any other directive goes up to the
+ * end of the line, and continues on the next line after a backslash. */
 static void directive(struct lexer *x)
 {
 	const char *e = x->s;
@@ -127,7 +127,7 @@ static void word(struct lexer *x)
 	tok_add(x, foreign ? TOK_BAD : kind, (size_t)(e - x->s));
 }
 
-/* A string or character literal; literals do not span lines. */
+/* A string or character literal, which ends on its line. */
 static void quoted(struct lexer *x)
 {
 	char quote = *x->s;

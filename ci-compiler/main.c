@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c: the command ckci. Read one .ci file, check it, write X.decl.h and X.def.h for each
- * of its modules X; or only say which files those are (-M) or what is in it (--list).
+ * main.c: the command ckci. It reads and checks one .ci file, and writes X.decl.h and X.def.h for each
+ * module X in it. With -M it only prints a make rule for these files, with --list what is in the modules.
  */
 #include "ci.h"
 #include "ast.h"
@@ -19,15 +19,15 @@
 #define VERSION "0.1.0"
 
 enum {
-	EXIT_REFUSED = 1,                /* errors in the .ci file, or a file trouble */
+	EXIT_REFUSED = 1,                /* errors in the .ci file, or a file cannot be read or written */
 	EXIT_USAGE = 2,
 };
 
 struct options {
-	const char *dir;                 /* NULL: the current one */
+	const char *dir;                 /* NULL: the current directory */
 	const char *file;
 	bool depend, list, cpp;
-	const char **cpp_options;        /* -D, -U and -I, each in one word; room for all words */
+	const char **cpp_options;        /* -D, -U and -I, each as one word; has room for argc words */
 	int n_cpp_options;
 };
 
@@ -53,7 +53,7 @@ static int usage_error(const char *what, const char *arg)
 	return EXIT_USAGE;
 }
 
-/* -DX or -D X. */
+/* Read -DX or -D X. False if this is no option for the preprocessor. */
 static bool cpp_option(struct ci *ci, struct options *opt, char **argv, int *i)
 {
 	const char *a = argv[*i];
@@ -85,7 +85,7 @@ static int read_option(struct ci *ci, struct options *opt, char **argv, int *i)
 	return EXIT_SUCCESS;
 }
 
-/* Set *done_p when nothing is left to do. Returns the exit code. */
+/* Return the exit code, and set *done_p when nothing is left to do. */
 static int read_options(struct ci *ci, struct options *opt, int argc, char **argv, bool *done_p)
 {
 	bool only_files = false;
@@ -163,7 +163,7 @@ static bool write_modules(struct ci *ci, const struct options *opt, const struct
 	return check_dir(opt) && ci_out_write(files, n);
 }
 
-/* A file name inside a make rule. */
+/* Print a file name as a make rule needs it. */
 static void print_make_name(const char *s)
 {
 	for (; *s != '\0'; s++) {

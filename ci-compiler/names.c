@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names.c: words that cannot be names, and the guess at what a misspelt word meant.
+ * names.c: knows which words cannot be names, and guesses what a misspelt word meant.
  *
- * Generated headers are read by C and C++ compilers, so both languages' keywords count.
+ * C and C++ compilers read the generated headers, so the keywords of both languages count.
  */
 #include "ci.h"
 
@@ -51,7 +51,7 @@ bool ci_is_cpp_keyword(const char *s)
 
 enum { MAX_WORD = 32 };
 
-/* Levenshtein's distance of two words, without regard to case. */
+/* The Levenshtein distance of two words, ignoring case. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[MAX_WORD + 1];

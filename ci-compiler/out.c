@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * out.c: generated text in memory, and files that appear complete or not at all.
+ * out.c: keeps generated text in memory, and writes files completely or not at all.
  *
- * A make that is interrupted, or a full disk, must not leave half a header that is newer than
- * its .ci file.
+ * After an interrupted make or on a full disk, there must not be half a header that is newer than its
+ * .ci file.
  */
 #include "out.h"
 
@@ -124,7 +124,7 @@ bool ci_out_write(struct ci_out *const *files, int n)
 			fprintf(stderr, "ckci: cannot write %s: %s\n", files[renamed]->path,
 				strerror(errno));
 	}
-	/* Also the one that failed: it may exist in part. */
+	/* Also remove the file whose writing failed: a part of it may exist. */
 	for (int i = renamed; i < n && i <= written; i++)
 		unlink(files[i]->tmp_path);
 	return renamed == n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse.c: the rules for files, modules and what stands in them except chares.
+ * parse.c: the grammar rules for files, modules and everything in them except chares.
  *
  *   file     := { module }
  *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
@@ -24,7 +24,7 @@ static struct ci_item *item_add(struct parser *p, struct ci_item **link, const s
 {
 	for (; *link != NULL; link = &(*link)->next) {
 		if (strcmp((*link)->name, name) == 0)
-			return *link;   /* saying it twice is harmless */
+			return *link;   /* naming it twice is harmless */
 	}
 	*link = ci_alloc(p->ci, sizeof **link);
 	(*link)->tok = tok;
@@ -34,7 +34,7 @@ static struct ci_item *item_add(struct parser *p, struct ci_item **link, const s
 
 /* ---- readonly and message ------------------------------------------------------------------- */
 
-/* `[3][4]`, or `[]` when that is allowed. */
+/* Read `[3][4]`, or `[]` in a message. */
 static bool field_dims(struct parser *p, struct ci_field *f, bool in_message)
 {
 	f->dims.from = p->t;
@@ -65,7 +65,7 @@ static bool field(struct parser *p, const struct ci_type *type, struct ci_field 
 
 	f->type = *type;
 	while (p_accept(p, "*"))
-		f->type.stars++;    /* of the second name in `int a, *b` */
+		f->type.stars++;    /* for the second name in `int a, *b` */
 	f->tok = p_new_name(p, in_message ? "member" : "readonly variable");
 	if (f->tok == NULL)
 		return false;
@@ -129,7 +129,7 @@ static void message_body(struct parser *p, struct ci_message *m)
 		} else if (!p_accept(p, ";")) {
 			const struct ci_tok *start = p->t;
 
-			/* When only a ; is missing, the next line is a member again. */
+			/* If only a ; is missing, the next line is a member again. */
 			if (!fields(p, &m->fields, true) && (p->t == start || !p->t->first))
 				p_skip_statement(p);
 		}
@@ -253,7 +253,7 @@ static bool pup(struct parser *p)
 	return p_expect(p, ";");
 }
 
-/* `class X;` only tells C++ that X is a class. */
+/* Skip `class X;`, which only tells C++ that X is a class. */
 static bool class_declaration(struct parser *p)
 {
 	const struct ci_tok *name = p_new_name(p, "class");
@@ -274,7 +274,7 @@ struct refused {
 	const char *what, *instead;
 };
 
-/* Words of Charm++'s grammar that may begin a section. */
+/* Charm++'s grammar lets a section begin with these words; ckci refuses them. */
 static const struct refused refused[] = {
 	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
 	{"using", true, "'using'", "take it out"},
@@ -287,7 +287,7 @@ static const struct refused refused[] = {
 	{NULL, false, NULL, NULL}
 };
 
-/* Entries behind a '}' too many: one error for all, and the chare's own '}' with them. */
+/* After a '}' too many, report all entries up to the chare's own '}' in one error. */
 static bool stray_entries(struct parser *p)
 {
 	p_unexpected(p, "a readonly, message, chare, array, group or '}'",
@@ -414,13 +414,13 @@ static bool module(struct parser *p, struct ci_module **list)
 
 static void outside_modules(struct parser *p, bool any)
 {
-	/* The '}' of a module around others was announced with them. */
+	/* The error for a nested module has covered the '}' of the module around it. */
 	if (!p->nested || !p_is(p, "}"))
 		p_unexpected(p, "'module' or 'mainmodule'", any ?
 			     "is there a '}' too many above?" :
 			     "everything stands inside a module: mainmodule foo { ... }");
 	p->nested = false;
-	/* `extern module foo;` does not start one. */
+	/* `extern module foo;` does not start a module. */
 	while (p->t->kind != TOK_END && !p_is(p, "mainmodule") &&
 	       !(p_is(p, "module") && strcmp(p->t[-1].s, "extern") != 0))
 		p->t++;

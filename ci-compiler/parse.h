@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse.h: from tokens to the tree of ast.h.
+ * parse.h: parses tokens into the tree of ast.h.
  */
 #ifndef CI_PARSE_H
 #define CI_PARSE_H
 
 #include "ast.h"
 
-/** The file's modules; errors go to ci_error, and what could be understood is returned. */
+/** Return the file's modules. Report errors to ci_error, and return what the parser understood. */
 struct ci_module *ci_parse(struct ci *ci);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_chare.c: the rules for chares and their entry methods.
+ * parse_chare.c: the grammar rules for chares and their entry methods.
  *
  *   chare      := kind name '{' { entry } '}' [';']
  *   kind       := 'mainchare' | 'chare' | 'group' | 'nodegroup' | 'array' '[' index ']'
@@ -10,8 +10,8 @@
  *   attributes := '[' attribute { ',' attribute } ']'
  *   attribute  := name | 'stacksize' '=' length | ( 'when' | 'aggregate' ) '(' anything ')'
  *
- * What Charm++ has and ckci has not is known by name here, so that the user reads what to do
- * instead of a syntax error.
+ * The parser knows the names of what Charm++ has and ckci lacks, so that its error says what to write
+ * instead.
  */
 #include "parse_int.h"
 
@@ -21,7 +21,7 @@
 
 struct attribute {
 	const char *name;
-	unsigned flag;           /* 0 with instead NULL: accepted, changes nothing */
+	unsigned flag;           /* 0 and instead is NULL: accepted, without effect */
 	const char *instead;     /* not NULL: refused */
 };
 
@@ -79,7 +79,7 @@ static void attribute_unknown(struct parser *p)
 		 "unknown attribute '%s'", p->t->s);
 }
 
-/* `(...)`: any tokens. False when the bracket has no end. */
+/* Read `(...)` with any tokens in it. Report a missing `)` and return false. */
 static bool attribute_text(struct parser *p, struct ci_expr *e)
 {
 	const struct ci_tok *open = p->t;
@@ -94,7 +94,7 @@ static bool attribute_text(struct parser *p, struct ci_expr *e)
 	return false;
 }
 
-/* What stands behind the name of an attribute, if anything. */
+/* Read what follows the name of an attribute, if anything. */
 static bool attribute_value(struct parser *p, struct ci_entry *e, const struct ci_tok *name,
 			    unsigned flag)
 {
@@ -219,7 +219,7 @@ static bool entry_name(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 	return method_name(p, c, e);
 }
 
-/* Of [accel], which was refused: `[ ... ] { ... } name;`. */
+/* Skip `[ ... ] { ... } name;`, which follows [accel]. That attribute has been refused. */
 static void accel_body(struct parser *p)
 {
 	while (p_is(p, "[") || p_is(p, "{"))
@@ -256,7 +256,7 @@ static bool entry_rest(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 {
 	if (!attributes(p, e) || !entry_name(p, c, e))
 		return false;
-	/* Added before its parameters are read: an error there must not hide the name. */
+	/* Add the entry before reading its parameters: an error in these must not hide the name. */
 	entry_add(p, c, e);
 	if (!p_params(p, &e->params)) {
 		e->bad = true;
@@ -284,7 +284,7 @@ static void entry(struct parser *p, struct ci_chare *c)
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-/* What stands in a chare without `entry` before it. */
+/* Refuse a member that does not begin with `entry`. */
 static void other_member(struct parser *p, struct ci_chare *c)
 {
 	if (p_is(p, "template") || p_is(p, "extern"))
@@ -298,7 +298,7 @@ static void other_member(struct parser *p, struct ci_chare *c)
 		p_unexpected(p, "'entry' or '}'",
 			     ci_fmt(p->ci, "an entry method is 'entry void f(...);'; data members "
 				    "go into 'struct %s' in your C file", c->name));
-	/* Take one token at least: the loop over members must end. */
+	/* Take at least one token, so that the loop over members ends. */
 	if (!p_is(p, ";"))
 		p->t++;
 	p_skip_statement(p);
@@ -339,7 +339,7 @@ static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *o
 
 /* ---- chares --------------------------------------------------------------------------------- */
 
-/* Charm++ has them, we have none: each is refused, and the list read to its end. */
+/* Chares have attributes in Charm++ but not here: refuse each one, and read on in the list. */
 static bool chare_attribute(struct parser *p, const char *kind)
 {
 	if (p_is(p, "migratable"))
@@ -407,7 +407,7 @@ static bool chare_kind(struct parser *p, struct ci_chare *c)
 	return chare_attributes(p, word);
 }
 
-/* `: Base` and `<...>` behind the name. */
+/* Refuse `: Base` and `<...>` after the name. */
 static void chare_extras(struct parser *p, const struct ci_chare *c)
 {
 	if (p_is(p, "<"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_sdag.c: the rules for bodies of entry methods: Structured Dagger.
+ * parse_sdag.c: the grammar rules for the bodies of entry methods, in Structured Dagger.
  *
  *   body      := block | when | serial
  *   block     := '{' { statement } '}'
@@ -15,18 +15,18 @@
  *   when      := 'when' call { ',' call } statement
  *   call      := name [ '[' C ']' ] params
  *
- * C is any text of C with its brackets in pairs; it goes to the C compiler as it is.
+ * C is any text of C with paired brackets. It goes to the C compiler unchanged.
  */
 #include "parse_int.h"
 
 #include <string.h>
 
-enum { MAX_NESTING = 50 };   /* of statements: the rules call themselves */
+enum { MAX_NESTING = 50 };   /* of statements, since the rules are recursive */
 
 struct sdag_parser {
 	struct parser *p;
 	struct ci_entry *e;
-	int n;                      /* statements so far */
+	int n;                      /* the number of statements so far */
 	int depth;
 };
 
@@ -39,7 +39,8 @@ bool p_is_sdag(const struct parser *p)
 
 /* ---- C text ------------------------------------------------------------------------------- */
 
-/* A brace was forgotten: the next entry method, or what may follow the chare, is here already. */
+/* The body's '}' is missing if the next token starts an entry method or what may follow the chare, or if
+ * the file ends. */
 static bool is_behind_body(const struct parser *p)
 {
 	return p->t->kind == TOK_END ||
@@ -47,7 +48,7 @@ static bool is_behind_body(const struct parser *p)
 				(p_is(p, "entry") && p->t[1].kind == TOK_NAME)));
 }
 
-/* Behind the bracket that closes the next one. False if there is none. */
+/* The next token opens a bracket: skip past the one that closes it. False if none does. */
 static bool skip_text(struct parser *p)
 {
 	int depth = 0;
@@ -62,7 +63,8 @@ static bool skip_text(struct parser *p)
 	return depth == 0;
 }
 
-/* Up to the bracket that closes the one which is the next token, and behind it. */
+/* The next token opens a bracket: read the text up to the one that closes it, and skip that. Report a
+ * missing bracket and return false. */
 static bool bracketed(struct parser *p, struct ci_expr *text)
 {
 	const struct ci_tok *open = p->t;
@@ -82,7 +84,7 @@ static bool tok_is(const struct ci_tok *t, const char *word)
 	return strcmp(t->s, word) == 0;
 }
 
-/* Up to `word` outside of brackets; `to` if there is none. */
+/* The first `word` outside of brackets; `to` if there is none. */
 static const struct ci_tok *find(const struct ci_tok *from, const struct ci_tok *to,
 				 const char *word)
 {
@@ -99,7 +101,7 @@ static const struct ci_tok *find(const struct ci_tok *from, const struct ci_tok 
 	return to;
 }
 
-/* A jump out of the code would leave the `when` around it without its end. */
+/* Report a jump out of serial code: it would skip the end of the `when` around the code. */
 static void jump_error(struct sdag_parser *s, const struct ci_tok *t)
 {
 	static const char *const help[] = {
@@ -112,11 +114,11 @@ static void jump_error(struct sdag_parser *s, const struct ci_tok *t)
 	s->e->bad = true;
 }
 
-/* Loops and switches of the code itself, in which break and continue are its own. */
+/* The loops and switches inside serial code, where break and continue do not leave the code. */
 struct loops {
-	unsigned long in;           /* one bit per open brace: it is a loop's */
+	unsigned long in;           /* one bit per open brace: set if the brace belongs to a loop or switch */
 	int depth;
-	bool next;                  /* a loop's header was there: its statement follows */
+	bool next;                  /* the statement of a loop or switch comes next */
 };
 
 static void loop_token(struct loops *l, const struct ci_tok *t)
@@ -133,7 +135,8 @@ static void loop_token(struct loops *l, const struct ci_tok *t)
 	}
 }
 
-/* break and continue are right inside of an own loop; deeper than a word has bits, nobody asks. */
+/* The token jumps out of the code. break and continue are right inside the code's own loops. Code nested
+ * deeper than `in` has bits is not checked for them. */
 static bool leaves(const struct loops *l, const struct ci_tok *t)
 {
 	if (tok_is(t, "return") || tok_is(t, "goto"))
@@ -193,7 +196,7 @@ static struct ci_sdag *serial(struct sdag_parser *s)
 	return x;
 }
 
-/* `{ ... }`; only_whens: of a case. */
+/* Read `{ ... }`. only_whens: the list belongs to a case. */
 static bool list(struct sdag_parser *s, struct ci_sdag **link, bool only_whens)
 {
 	struct parser *p = s->p;
@@ -228,7 +231,7 @@ static struct ci_sdag *block(struct sdag_parser *s, enum ci_sdag_kind kind)
 	return list(s, &x->body, kind == CI_SDAG_CASE) ? x : NULL;
 }
 
-/* The statement that a `when`, an `if` or a loop is for. */
+/* Read the statement that a `when`, an `if` or a loop controls. */
 static bool body(struct sdag_parser *s, struct ci_sdag **link)
 {
 	if (p_accept(s->p, ";"))
@@ -280,7 +283,7 @@ static struct ci_sdag *when(struct sdag_parser *s)
 	return body(s, &x->body) ? x : NULL;
 }
 
-/* if, while: `( C )`. */
+/* Read `( C )` of an `if` or a `while`. */
 static bool condition(struct sdag_parser *s, struct ci_sdag *x)
 {
 	struct parser *p = s->p;
@@ -329,7 +332,7 @@ static bool starts_type(const struct parser *p)
 	return t->kind == TOK_NAME && t[1].kind == TOK_NAME;
 }
 
-/* `int i = 0, *p = q`, the head of a for. */
+/* Read the declaration in the head of a for: `int i = 0, *p = q`. */
 static bool declared(struct sdag_parser *s, struct ci_sdag *x, const struct ci_tok *end)
 {
 	struct parser *p = s->p;
@@ -395,7 +398,7 @@ static bool range_error(struct parser *p, const struct ci_tok *at)
 	return false;
 }
 
-/* `(low : high, step)` */
+/* Read `(low : high, step)`. */
 static bool range(struct parser *p, struct ci_sdag *x)
 {
 	struct ci_expr all;
@@ -438,7 +441,7 @@ static struct ci_sdag *forall(struct sdag_parser *s)
 	return body(s, &x->body) ? x : NULL;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- any statement ------------------------------------------------------------------------------ */
 
 static struct ci_sdag *unknown(struct sdag_parser *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_type.c: the rules for types, parameter lists and array lengths.
+ * parse_type.c: the grammar rules for types, parameter lists and array lengths.
  *
  *   params    := '(' [ 'void' | param { ',' param } ] ')'
  *   param     := [ 'nocopy' ] type [ name ] [ '[' length ']' ]
@@ -8,14 +8,14 @@
  *   length    := operand { binary operand } [ '?' length ':' length ]
  *   operand   := { '+'|'-'|'~'|'!' } ( number | name { '.' name } | '(' length ')' )
  *
- * A length's operators need no precedence here: the tokens go to the C compiler as they are.
+ * The rules ignore the precedence of operators, since the tokens go to the C compiler unchanged.
  */
 #include "parse_int.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_NESTING = 50 };   /* of parentheses: the rules call themselves */
+enum { MAX_NESTING = 50 };   /* of parentheses, since the rules are recursive */
 
 static bool is_any(const struct parser *p, const char *const *words)
 {
@@ -28,7 +28,7 @@ static bool is_any(const struct parser *p, const char *const *words)
 
 /* ---- types ------------------------------------------------------------------------------ */
 
-/* How often each word of a basic type was said. */
+/* How often each word occurs in a basic type. */
 struct basic {
 	int void_, bool_, char_, short_, int_, long_, float_, double_, signed_, unsigned_;
 };
@@ -94,7 +94,7 @@ static bool basic_type(struct parser *p, struct ci_type *type)
 	return false;
 }
 
-/* What a C program says for a well-known C++ type. */
+/* What a C program uses instead of a well-known C++ type. */
 static const char *cpp_advice(const char *s)
 {
 	if (strstr(s, "string") != NULL)
@@ -106,7 +106,7 @@ static const char *cpp_advice(const char *s)
 	return "write a plain C struct, by value: 'struct Foo x'";
 }
 
-/* `std::vector<int>`, `Foo<int>`, `Foo &`: the whole word chain is named in the error. */
+/* Refuse `std::vector<int>` and `Foo<int>`. The error gives the qualified name in full. */
 static bool cpp_type(struct parser *p, const struct ci_type *type)
 {
 	const struct ci_tok *t = p->t;
@@ -196,7 +196,7 @@ bool p_type(struct parser *p, struct ci_type *type)
 
 static bool length(struct parser *p, int nesting);
 
-/* Decimal, octal or hexadecimal with C's suffixes. */
+/* s is a decimal, octal or hexadecimal number with C's suffixes. */
 static bool integer_number(const char *s)
 {
 	bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
@@ -294,7 +294,7 @@ bool p_length(struct parser *p, struct ci_expr *e)
 
 /* ---- parameters ------------------------------------------------------------------------- */
 
-/* The [length] behind a parameter's name. */
+/* Read the [length] after a parameter's name. */
 static bool array_part(struct parser *p, struct ci_param *param)
 {
 	p->t++;
@@ -356,13 +356,13 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 	return true;
 }
 
-/* `nocopy`, and its relatives in Charm++. */
+/* Read `nocopy`, and refuse the related words of Charm++. */
 static bool param_attribute(struct parser *p, struct ci_param *param)
 {
 	static const char *const refused[] = {"nocopypost", "nocopydevice", "conditional", NULL};
 
 	if (p->t[1].kind != TOK_NAME)
-		return true;    /* a type of that name */
+		return true;    /* no attribute, but a type of that name */
 	if (p_accept(p, "nocopy"))
 		param->kind = CI_PARAM_NOCOPY;
 	if (!is_any(p, refused))
@@ -388,8 +388,8 @@ static bool param(struct parser *p, struct ci_param *param, int n)
 	return param_rest(p, param, n);
 }
 
-/* From the start of a parameter with an error to the `,` or `)` behind it. Angle brackets
- * count as brackets outside of the others: there they are a template's, inside they compare. */
+/* Skip a parameter with an error, up to the `,` or `)` after it. Outside of other brackets, `<` and `>`
+ * count as brackets of a template; inside of them, they compare. */
 static void skip_param(struct parser *p, const struct ci_tok *start)
 {
 	int depth = 0;

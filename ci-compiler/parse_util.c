@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_util.c: looking at tokens, saying what is wrong with them, and getting past them.
+ * parse_util.c: looks at tokens, reports what is wrong with them, and skips them.
  */
 #include "parse_int.h"
 
@@ -28,7 +28,7 @@ static void directive_error(struct parser *p)
 {
 	if (p->ci->cpp)
 		ci_error(p->ci, p->t->at, "take it out", "a pragma says nothing in a .ci file");
-	else if (!p->ci->had_directive) /* one #if says it for all */
+	else if (!p->ci->had_directive) /* one error for all directives */
 		ci_error(p->ci, p->t->at,
 			 "run ckci --cpp, with the -D and -I that belong to it; a C header is "
 			 "named by: include \"header.h\";",
@@ -70,7 +70,7 @@ bool p_missing(struct parser *p, const char *wanted, const char *help)
 
 	if (p->t == p->toks || !p->t->first || p->t->kind == TOK_BAD)
 		return p_unexpected(p, wanted, help);
-	/* The line ended too early: point there, not at the innocent next line. */
+	/* The line ends too early: point to its end, since the next line is right. */
 	if (p->t->kind != TOK_END || !p->cut)
 		ci_error(p->ci, before->at + before->len, help, "expected %s after '%.40s'",
 			 wanted, before->s);
@@ -97,7 +97,7 @@ static bool adjacent(const struct ci_tok *t)
 	return t[0].at + t[0].len == t[1].at;
 }
 
-/* foo-bar: report it and go on as if it were foo_bar. */
+/* Report the name foo-bar and continue as if it were foo_bar. */
 static const struct ci_tok *hyphenated(struct parser *p, const char *what)
 {
 	const struct ci_tok *start = p->t;

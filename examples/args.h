@@ -7,8 +7,8 @@
  *	if (!args_read("wave2d", m, args, 1))
  *		return;
  *
- * then takes `--cells 100` and `--help`. Called in the main chare's constructor, the values may
- * be readonly variables. A text with bars stands for words, the value for the place of one:
+ * then reads `--cells 100` and `--help`. Call it in the main chare's constructor: there the values
+ * may be readonly variables. A text with bars lists words, and the value is the place of one:
  *
  *	{"mode", &mode, BOTH, 0, BOTH, "chares|futures|both"}
  */
@@ -33,7 +33,7 @@ static inline bool args_words(const struct arg *arg)
 	return strchr(arg->what, '|') != NULL;
 }
 
-/* The i-th word, and how long it is. */
+/* The i-th word and its length. */
 static inline const char *args_word(const struct arg *arg, long i, size_t *length_p)
 {
 	const char *word = arg->what;
@@ -97,8 +97,8 @@ static inline bool args_value(const char *text, const struct arg *arg)
 	return args_words(arg) ? args_choice(text, arg) : args_number(text, arg);
 }
 
-/** Set every value, to the usual one where the command line has none. False: the user has been
- * told what to write, the job is about to end, and the constructor should return. */
+/** Set every value: from the command line, or to the usual one. False means that it has printed what
+ * to write, that the job is about to end, and that the constructor should return. */
 static inline bool args_read(const char *program, const CkArgMsg *m, const struct arg *args, int n)
 {
 	for (int i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buf.c: a queue of bytes in one block. Content moves to the front when the room behind it
- * runs out, so that a queue that is emptied regularly stays small and never copies.
+ * buf.c: a queue of bytes in one block. Its content moves to the front when there is no room left
+ * behind it, so a queue that is emptied regularly stays small and never copies.
  */
 #include "launch.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make_room(struct launch_buf *b, size_t n)
+static void buf_make_room(struct launch_buf *b, size_t n)
 {
 	if (b->head > 0 && b->len > 0)
 		memmove(b->data, b->data + b->head, b->len);
@@ -21,7 +21,7 @@ static void make_room(struct launch_buf *b, size_t n)
 		cap *= 2;
 	char *grown = realloc(b->data, cap);
 	if (!grown) {
-		/* Exit is enough: the nodes ask the kernel to die with their launcher. */
+		/* An exit is enough: the nodes have asked the kernel to let them die with us. */
 		fprintf(stderr, "ckrun: out of memory; the job is ended\n");
 		exit(1);
 	}
@@ -32,7 +32,7 @@ static void make_room(struct launch_buf *b, size_t n)
 char *launch_buf_room(struct launch_buf *b, size_t n)
 {
 	if (b->cap - b->head - b->len < n)
-		make_room(b, n);
+		buf_make_room(b, n);
 	return b->data + b->head + b->len;
 }
 

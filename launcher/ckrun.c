@@ -15,7 +15,7 @@
  * Inherited PMI_*, PMIX_* and CK_PES are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
- * Exit codes, first failure first:
+ * Exit codes; the first failure decides:
  *
  *   0        every node ended with 0, and those that joined left in good order
  *   N        a node ended with N, or aborted with N
@@ -39,12 +39,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Places in the poll array: some of the job's, then three per node. */
+/* Places in the poll array: first the job's, then three for each node. */
 enum { POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_NODES = POLL_SINKS + 2, POLL_PER_NODE = 3 };
 
 enum {
 	READ_TURN = 1 << 16,  /* bytes from one stream before the next one's turn */
-	LAST_READ = 1 << 20,  /* from a pipe that may have writers which are not ours */
+	LAST_READ = 1 << 20,  /* bytes from a pipe into which others than our nodes may still write */
 	QUIT_FLUSH_MS = 500,
 	EXIT_READER_GONE = 128 + SIGPIPE,
 };
@@ -97,24 +97,24 @@ static void init_job(struct launch_job *job)
 
 /* ---- forward ------------------------------------------------------------------------ */
 
-static struct pollfd watch(int fd, int events)
+static struct pollfd poll_entry(int fd, int events)
 {
 	return (struct pollfd){ .fd = events ? fd : -1, .events = (short)events };
 }
 
 static void fill_poll(const struct launch_job *job, struct pollfd *p)
 {
-	p[POLL_SIGNALS] = watch(job->sig_fd, POLLIN);
-	p[POLL_EXEC] = watch(job->exec_fd, POLLIN);
+	p[POLL_SIGNALS] = poll_entry(job->sig_fd, POLLIN);
+	p[POLL_EXEC] = poll_entry(job->exec_fd, POLLIN);
 	for (int i = 0; i < 2; i++)
-		p[POLL_SINKS + i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+		p[POLL_SINKS + i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
 	for (int i = 0; i < job->n_started; i++) {
 		const struct launch_node *n = &job->nodes[i];
 		struct pollfd *q = &p[POLL_NODES + POLL_PER_NODE * i];
-		q[0] = watch(n->pmi_fd, n->out.len ? POLLIN | POLLOUT : POLLIN);
+		q[0] = poll_entry(n->pmi_fd, n->out.len ? POLLIN | POLLOUT : POLLIN);
 		for (int k = 0; k < 2; k++)
-			q[1 + k] = watch(n->streams[k].fd,
-					 launch_sink_has_room(n->streams[k].sink) ? POLLIN : 0);
+			q[1 + k] = poll_entry(n->streams[k].fd,
+					      launch_sink_has_room(n->streams[k].sink) ? POLLIN : 0);
 	}
 }
 
@@ -123,7 +123,7 @@ static void write_sink(struct launch_job *job, struct launch_sink *s)
 	switch (launch_sink_write(s)) {
 	case LAUNCH_WRITE_OK:
 		break;
-	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: nobody wants to read about it */
+	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: no word, because nobody reads it */
 		launch_job_end(job, EXIT_READER_GONE, 0, NULL, NULL);
 		break;
 	case LAUNCH_WRITE_FAILED:
@@ -163,12 +163,12 @@ static void turn(struct launch_job *job, struct pollfd *p)
 		launch_exec_failed(job);
 	for (int i = 0; i < job->n_started; i++)
 		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
-	/* Last: a death is judged by all that the node had said before. */
+	/* Last, because a death is judged by all that the node has said before. */
 	if (p[POLL_SIGNALS].revents)
 		launch_signals_read(job);
 }
 
-static void forward(struct launch_job *job)
+static void forward_until_end(struct launch_job *job)
 {
 	struct pollfd *p = calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p));
 	if (!p) {
@@ -182,8 +182,8 @@ static void forward(struct launch_job *job)
 
 /* ---- reap --------------------------------------------------------------------------- */
 
-/** Processes that the nodes left behind may still hold their pipes: take what is there and
- * do not wait for the end. */
+/** Take what is in the nodes' pipes. It does not wait for their end, because processes that the nodes
+ * have left behind may still hold them open. */
 static void close_streams(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_nodes; i++) {
@@ -195,7 +195,7 @@ static void close_streams(struct launch_job *job)
 	}
 }
 
-/** Give the readers the rest, however slow they are; but not to a user who wants out. */
+/** Give the readers the rest, however slow they are; unless the user wants out. */
 static void flush_sinks(struct launch_job *job)
 {
 	struct pollfd p[3];
@@ -204,9 +204,9 @@ static void flush_sinks(struct launch_job *job)
 		int64_t left = until - launch_now_ms();
 		if (job->quit && left <= 0)
 			return;
-		p[2] = watch(job->sig_fd, POLLIN);
+		p[2] = poll_entry(job->sig_fd, POLLIN);
 		for (int i = 0; i < 2; i++)
-			p[i] = watch(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+			p[i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
 		if (poll(p, 3, job->quit ? (int)left : -1) <= 0)
 			continue;
 		for (int i = 0; i < 2; i++)
@@ -217,7 +217,7 @@ static void flush_sinks(struct launch_job *job)
 	}
 }
 
-static void reap(struct launch_job *job)
+static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
 	flush_sinks(job);
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	}
 	init_job(&job);
 	launch_spawn_all(&job);
-	forward(&job);
-	reap(&job);
+	forward_until_end(&job);
+	drain_and_free(&job);
 	return job.code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job.c: how a job ends. Whatever happens first decides the exit code and gets the one
- * line; from then on everything else is only a consequence.
+ * job.c: how a job ends. The first thing that goes wrong decides the exit code and gets the one line;
+ * all that happens later is only its consequence.
  *
  *   RUNNING --failure---------------------> KILLED   (all nodes killed at once)
  *   RUNNING --signal, timeout, bad exit---> ENDING --grace over--> KILLED
@@ -21,7 +21,7 @@
 
 enum {
 	GIVE_UP_MS = 800,     /* a killed process that is still there hangs in the kernel */
-	LAST_WORDS = 1 << 20, /* most that is read of an ended node: others may write, too */
+	LAST_WORDS = 1 << 20, /* bytes to read at most of an ended node; others may still write there */
 };
 
 int64_t launch_now_ms(void)
@@ -100,7 +100,7 @@ void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		kill_all(job);
 }
 
-/** Leave without those that even SIGKILL does not end now; they die when they can. */
+/** Do not wait for nodes that even SIGKILL does not end now; they die when they can. */
 static void give_up(struct launch_job *job)
 {
 	char name[64];
@@ -138,7 +138,7 @@ int launch_deadlines(struct launch_job *job)
 
 /* ---- deaths ------------------------------------------------------------------------- */
 
-/** A node that the others cannot count on any more, best one that never joined. */
+/** A node on which the others can no longer count, preferably one that never joined; NULL: none. */
 static const struct launch_node *find_gone(const struct launch_job *job)
 {
 	const struct launch_node *gone = NULL;
@@ -152,6 +152,7 @@ static const struct launch_node *find_gone(const struct launch_job *job)
 	return gone;
 }
 
+/** A node of the job that still runs, preferably one that waits in a fence; NULL: none. */
 static const struct launch_node *find_waiting(const struct launch_job *job)
 {
 	const struct launch_node *waiting = NULL;
@@ -167,7 +168,7 @@ static const struct launch_node *find_waiting(const struct launch_job *job)
 	return waiting;
 }
 
-/** Who left in good order is missed only in a fence; who never joined is missed anyway. */
+/* A node that has left in good order is missed only in a fence; one that never joined is always missed. */
 void launch_check_fence(struct launch_job *job)
 {
 	const struct launch_node *gone = find_gone(job), *waiting = find_waiting(job);
@@ -185,7 +186,7 @@ static void node_ended(struct launch_job *job, struct launch_node *n, const sigi
 {
 	char name[64];
 	launch_node_name(n, name, sizeof(name));
-	/* The others of a job that comes to its end in good order still flush their output. */
+	/* When the job comes to its end in good order, the other nodes still flush their output. */
 	int64_t grace_ms = n->left ? job->o.grace_ms : 0;
 	if (how->si_code != CLD_EXITED)
 		launch_job_end(job, 128 + how->si_status, grace_ms, NULL,
@@ -210,9 +211,9 @@ static struct launch_node *node_of_pid(struct launch_job *job, pid_t pid)
 	return NULL;
 }
 
-/** One ended child. It stays a zombie until the end of this function, so that its process
- * group's number cannot be somebody else's yet. */
-static void reap(struct launch_job *job, const siginfo_t *how)
+/** Take leave of an ended child. It stays a zombie until the end of this function, so the number of its
+ * process group cannot be somebody else's yet. */
+static void reap_node(struct launch_job *job, const siginfo_t *how)
 {
 	struct launch_node *n = node_of_pid(job, how->si_pid);
 	if (n) {
@@ -235,7 +236,7 @@ static void reap_all(struct launch_job *job)
 		siginfo_t how = { 0 };
 		if (waitid(P_ALL, 0, &how, WEXITED | WNOHANG | WNOWAIT) || how.si_pid == 0)
 			return;
-		reap(job, &how);
+		reap_node(job, &how);
 	}
 }
 
@@ -248,14 +249,14 @@ void launch_signals_init(struct launch_job *job)
 	sigset_t set;
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, normal = { .sa_handler = SIG_DFL };
 	sigaction(SIGPIPE, &ignore, &job->old_pipe);
-	sigaction(SIGCHLD, &normal, &job->old_chld); /* ignored, it would reap by itself */
+	sigaction(SIGCHLD, &normal, &job->old_chld); /* if it were ignored, children would vanish */
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
 		struct sigaction old;
 		sigaction(forwarded[i], NULL, &old);
-		if (old.sa_handler != SIG_IGN) /* nohup, or a script's background job */
+		if (old.sa_handler != SIG_IGN) /* it is under nohup, or in a script's background job */
 			sigaddset(&set, forwarded[i]);
 	}
 	sigprocmask(SIG_BLOCK, &set, &job->old_mask);
@@ -266,20 +267,20 @@ void launch_signals_init(struct launch_job *job)
 	}
 }
 
-/** Pass a signal on. One from the terminal has reached everybody in ckrun's own group. */
-static void forward(struct launch_job *job, int sig, bool from_terminal)
+/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. */
+static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 {
 	for (int i = 0; i < job->n_nodes; i++)
 		if (job->nodes[i].own_group || !from_terminal)
 			signal_node(&job->nodes[i], sig);
 }
 
-/** Ctrl-Z: the nodes stop with us and go on with us. */
+/** On Ctrl-Z the nodes stop with us, and go on with us. */
 static void stop_together(struct launch_job *job)
 {
-	forward(job, SIGSTOP, false);
+	forward_signal(job, SIGSTOP, false);
 	raise(SIGSTOP);
-	forward(job, SIGCONT, false);
+	forward_signal(job, SIGCONT, false);
 }
 
 static void on_signal(struct launch_job *job, int sig, bool from_terminal)
@@ -293,17 +294,17 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 		return;
 	}
 	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT) {
-		forward(job, sig, from_terminal);
+		forward_signal(job, sig, from_terminal);
 		return;
 	}
-	if (job->quit) { /* the second time: no more patience */
+	if (job->quit) { /* the second time */
 		kill_all(job);
 		return;
 	}
 	job->quit = true;
 	launch_job_end(job, 128 + sig, job->o.grace_ms, NULL,
 		       "got signal %d (%s); the job is ended", sig, strsignal(sig));
-	forward(job, sig, from_terminal);
+	forward_signal(job, sig, from_terminal);
 }
 
 void launch_signals_read(struct launch_job *job)

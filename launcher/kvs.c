@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kvs.c: the job's one key space: an append-only array, found through a hash of its keys.
+ * kvs.c: what the nodes have published: an append-only array with a hash table of its keys.
  */
 #include "launch.h"
 
@@ -17,8 +17,8 @@ static void *must(void *p)
 	return p;
 }
 
-/** FNV-1a. */
-static size_t hash(const char *s)
+/** FNV-1a with 64 bits. */
+static size_t key_hash(const char *s)
 {
 	uint64_t h = 14695981039346656037u;
 	for (; *s; s++)
@@ -27,15 +27,15 @@ static size_t hash(const char *s)
 }
 
 /** The slot that holds the key, or the free one where it belongs. */
-static uint32_t *slot_of(const struct launch_kvs *k, const char *key)
+static uint32_t *kvs_slot(const struct launch_kvs *k, const char *key)
 {
-	size_t i = hash(key) & (k->n_slots - 1);
+	size_t i = key_hash(key) & (k->n_slots - 1);
 	while (k->slots[i] && strcmp(k->entries[k->slots[i] - 1].key, key))
 		i = (i + 1) & (k->n_slots - 1);
 	return &k->slots[i];
 }
 
-static void grow(struct launch_kvs *k)
+static void kvs_grow(struct launch_kvs *k)
 {
 	k->cap = k->cap ? 2 * k->cap : 64;
 	k->entries = must(realloc(k->entries, k->cap * sizeof(*k->entries)));
@@ -43,14 +43,14 @@ static void grow(struct launch_kvs *k)
 	k->n_slots = 2 * k->cap;
 	k->slots = must(calloc(k->n_slots, sizeof(*k->slots)));
 	for (size_t i = 0; i < k->n; i++)
-		*slot_of(k, k->entries[i].key) = (uint32_t)i + 1;
+		*kvs_slot(k, k->entries[i].key) = (uint32_t)i + 1;
 }
 
 bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value)
 {
 	if (k->n == k->cap)
-		grow(k);
-	uint32_t *slot = slot_of(k, key);
+		kvs_grow(k);
+	uint32_t *slot = kvs_slot(k, key);
 	if (*slot)
 		return false;
 	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
@@ -66,7 +66,7 @@ const char *launch_kvs_get(const struct launch_kvs *k, const char *key)
 {
 	if (k->n == 0)
 		return NULL;
-	uint32_t at = *slot_of(k, key);
+	uint32_t at = *kvs_slot(k, key);
 	return at ? k->entries[at - 1].value : NULL;
 }
 

@@ -10,8 +10,8 @@
  *   job.c          signals, deaths, and how the job ends
  *   ckrun.c        the stages and the poll loop
  *
- * Who meets whom: a node knows ckrun only by its environment and its exit code; the tables
- * stand at the head of ckrun.c.
+ * A node and ckrun know each other only by the node's environment, the words on its socket and its
+ * exit code; the tables are at the head of ckrun.c.
  */
 #ifndef LAUNCH_H
 #define LAUNCH_H
@@ -31,7 +31,7 @@ struct launch_buf {
 	size_t head, len, cap; /* content is data[head .. head + len) */
 };
 
-/** Room for `n` more bytes behind the content; ends ckrun when there is no memory. */
+/** Make room for `n` more bytes behind the content. Ends ckrun when there is no memory. */
 char *launch_buf_room(struct launch_buf *b, size_t n);
 void launch_buf_append(struct launch_buf *b, const void *data, size_t n);
 void launch_buf_consume(struct launch_buf *b, size_t n);
@@ -48,13 +48,13 @@ struct launch_kvs {
 	struct launch_kv {
 		char *key;   /* owned; value points into the same block */
 		char *value;
-	} *entries;          /* in the order of the puts, so that a reader can ask "from where" */
+	} *entries;          /* in the order of the puts, so that a reader can ask for what is new */
 	size_t n, cap;
-	uint32_t *slots;     /* open addressing; entry number + 1, 0 = free */
+	uint32_t *slots;     /* open addressing; number of the entry + 1, 0: free */
 	size_t n_slots;      /* a power of two, at least twice n */
 };
 
-/** False when the key is there already: a published value never changes. */
+/** False: the key is there already. A published value never changes. */
 bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value);
 const char *launch_kvs_get(const struct launch_kvs *k, const char *key);
 void launch_kvs_fini(struct launch_kvs *k);
@@ -67,16 +67,16 @@ struct launch_options {
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
 	bool tag_output, verbose;
-	char **argv;           /* program and its arguments, launcher's words removed */
+	char **argv;           /* the program and its arguments, without the launcher's words */
 };
 
-/** Parse; argv's strings stay the caller's, o->argv is allocated. Returns -1 to run the
- * job, or the code to exit with after help, version or an error has been printed. */
+/** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job, or the
+ * code to exit with after help, version or an error has been printed. */
 int launch_parse(int argc, char **argv, struct launch_options *o);
 
 /* ---- output (output.c) -------------------------------------------------------------- */
 
-/** ckrun's own stdout or stderr. Whole lines wait here until the reader takes them. */
+/** ckrun's own stdout or stderr, where whole lines wait until the reader takes them. */
 struct launch_sink {
 	int fd;
 	struct launch_buf out;
@@ -94,17 +94,17 @@ struct launch_stream {
 
 enum launch_write { LAUNCH_WRITE_OK, LAUNCH_WRITE_CLOSED, LAUNCH_WRITE_FAILED };
 
-/** Whether the sink can take more; otherwise its streams are left unread, and the nodes
- * that write to them wait. */
+/** Whether the sink can take more. If not, its streams are left unread, and nodes that write to them
+ * wait. */
 bool launch_sink_has_room(const struct launch_sink *s);
-/** Write some of what waits. Call when poll said so: then it does not block. On FAILED
- * errno tells why; the sink drops its content from then on. */
+/** Write some of what waits; it does not block when poll has said that one may write. After FAILED errno
+ * tells why, and the sink drops its content from then on. */
 enum launch_write launch_sink_write(struct launch_sink *s);
 /** Queue text of ckrun's own. */
 void launch_sink_say(struct launch_sink *s, const char *text);
 /** Move what is there, at most `limit` bytes, to the sink as whole lines. */
 void launch_stream_read(struct launch_stream *s, size_t limit);
-/** Move also an unfinished last line and close. */
+/** Move an unfinished last line, too, and close. */
 void launch_stream_close(struct launch_stream *s);
 
 /* ---- the job ------------------------------------------------------------------------ */
@@ -135,13 +135,13 @@ struct launch_job {
 	struct launch_node *nodes;
 	int n_nodes, n_started, n_alive, n_in_fence; /* started are nodes[0 .. n_started) */
 	struct launch_kvs kvs;
-	struct launch_sink sinks[2];   /* one is used for both when they are the same file */
+	struct launch_sink sinks[2];   /* stdout, stderr; the first for both when they are one file */
 	struct launch_sink *err;       /* where ckrun's own lines go */
 	int sig_fd, exec_fd;
 	/* how it ends */
 	enum launch_phase phase;
 	int code;                      /* exit code; first failure decides */
-	bool quit;                     /* the user wants out: do not wait for slow readers */
+	bool quit;                     /* the user wants out: nobody waits for slow readers */
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none */
 	/* as ckrun found it, for its children */
@@ -152,11 +152,11 @@ struct launch_job {
 
 /* ---- spawn.c ------------------------------------------------------------------------ */
 
-/** Make 0, 1 and 2 open, so that no pipe gets their numbers. */
+/** Make sure that 0, 1 and 2 are open, so that no pipe gets these numbers. */
 void launch_open_std_fds(void);
-/** Start all nodes; a failure ends the job in the usual way. */
+/** Start all nodes. A failure ends the job in the usual way. */
 void launch_spawn_all(struct launch_job *job);
-/** A child could not execute the program: read which one and why. */
+/** Look whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
@@ -176,14 +176,15 @@ void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** "node 1 (PEs 2-3, pid 4711)" into buf, which is returned. */
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
-/** The first call decides code and says why (fmt NULL: nothing). Nodes are killed after
- * grace_ms; with spare != NULL the others are killed at once and only it has that time. */
+/** End the job. Only the first call counts: it decides the exit code and says why, if fmt is not NULL.
+ * Nodes are killed after grace_ms; when there is a node to spare, the others are killed at once and
+ * only that one has so much time. */
 void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/** Fail the job when a fence waits for a node that cannot come any more. */
+/** Fail the job when others wait for a node that cannot come any more. */
 void launch_check_fence(struct launch_job *job);
-/** Act on deadlines that have passed; returns the milliseconds to the next, -1: none. */
+/** Act on deadlines that have passed. Returns the milliseconds to the next one; -1: there is none. */
 int launch_deadlines(struct launch_job *job);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c: the command line, ckrun's own words and Charm++'s. Ours stand before the
- * program; +pN and ++ppn K may also stand among the program's arguments, where Charm++
- * users write them, and are taken out there. "--" ends ckrun's reach in both places.
+ * options.c: the command line, in ckrun's own words and Charm++'s. ckrun's options come before the
+ * program. +pN and ++ppn K may also come among the program's arguments, where users of Charm++ write
+ * them, and are taken out there. "--" ends the options in both places.
  */
 #include "launch.h"
 
@@ -18,7 +18,7 @@
 
 enum {
 	EXIT_USAGE = 2,
-	MAX_PES = 1000000,       /* a bound for typing errors, not for machines */
+	MAX_PES = 1000000,       /* to catch typing errors */
 	MAX_SECONDS = 31536000,  /* a year: keeps milliseconds far from overflow */
 	DEFAULT_GRACE_MS = 2000,
 };
@@ -46,7 +46,7 @@ static const char help[] =
 struct cursor {
 	char **argv;
 	int argc, at;
-	bool n_given, ppn_given; /* a second, different value is an error */
+	bool n_given, ppn_given; /* to give another value a second time is an error */
 };
 
 static int usage(const char *what, const char *arg, const char *why)
@@ -56,9 +56,8 @@ static int usage(const char *what, const char *arg, const char *why)
 	return EXIT_USAGE;
 }
 
-/** Whether the argument is the option, alone ("--ppn", value next) or with its value
- * ("--ppn=2", and "-n2", "+p2", "++ppn2" where the value is a number). *value_p: NULL when
- * it comes in the next argument. */
+/** Whether the argument is this option: alone ("--ppn"), or with its value ("--ppn=2", and "-n2", "+p2",
+ * "++ppn2" where the value is a number). *value_p is NULL when the value is the next argument. */
 static bool is_option(const char *arg, const char *name, const char **value_p)
 {
 	size_t n = strlen(name);
@@ -75,7 +74,8 @@ static bool is_option(const char *arg, const char *name, const char **value_p)
 	return *value_p != NULL;
 }
 
-/** The option's value, from the same or the next argument. */
+/** Get the option's value, from the same or the next argument. Like all functions below it returns -1 to go
+ * on, or an exit code. */
 static int take_value(struct cursor *c, const char *name, const char **value_p)
 {
 	if (*value_p)
@@ -136,7 +136,7 @@ static int set_bind(struct cursor *c, const char *value, const char **bind_p)
 	return -1;
 }
 
-/** Charm++'s words, before or after the program. *taken_p: whether arg was one. */
+/** Take one of Charm++'s words, before or after the program. *taken_p: whether the argument was one. */
 static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_p)
 {
 	const char *arg = c->argv[c->at], *value;
@@ -146,7 +146,7 @@ static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_
 	if (is_option(arg, "++p", &value) || is_option(arg, "+p", &value))
 		return set_count(c, "+p", value, &c->n_given, &o->n_pes);
 	if (!strcmp(arg, "++local"))
-		return -1; /* what ckrun does anyway */
+		return -1; /* ckrun does that anyway */
 	*taken_p = false;
 	return -1;
 }
@@ -181,7 +181,7 @@ static int own_option(struct cursor *c, struct launch_options *o)
 	return -1;
 }
 
-/** The program and its arguments, without Charm++'s words. */
+/** Take the program and its arguments, without Charm++'s words. */
 static int program(struct cursor *c, struct launch_options *o)
 {
 	int n = 0;

@@ -3,10 +3,10 @@
  * output.c: lines stay whole. Each node's stdout and stderr is a stream that hands complete
  * lines to a sink; the sink writes them out as fast as its reader takes them.
  *
- * Limits: a line longer than LINE_LIMIT is passed on in pieces. An unfinished last line is
- * passed on as it is when its stream ends, and closed with a newline only if something
- * else follows it. A sink that holds SINK_LIMIT bytes stops taking, its nodes then wait in
- * their write: nothing is lost and nothing grows without bound.
+ * Limits: a line longer than LINE_LIMIT is passed on in pieces. An unfinished last line is passed on as
+ * it is when its stream ends; a newline is added only if something else follows. A sink that holds
+ * SINK_LIMIT bytes takes no more, and its nodes then wait in their write. So nothing is lost, and
+ * nothing grows without bound.
  */
 #include "launch.h"
 
@@ -27,8 +27,8 @@ bool launch_sink_has_room(const struct launch_sink *s)
 	return s->out.len < SINK_LIMIT;
 }
 
-/** The descriptor is shared with whoever started us, so it must not be made non-blocking.
- * But a pipe that polls writable takes PIPE_BUF bytes without blocking; hence the size. */
+/* We share the descriptor with whoever started us, so we may not make it non-blocking. But a pipe that
+ * polls writable takes PIPE_BUF bytes without blocking; hence the size. */
 enum launch_write launch_sink_write(struct launch_sink *s)
 {
 	size_t n = s->out.len < PIPE_BUF ? s->out.len : PIPE_BUF;
@@ -44,7 +44,8 @@ enum launch_write launch_sink_write(struct launch_sink *s)
 	return errno == EPIPE ? LAUNCH_WRITE_CLOSED : LAUNCH_WRITE_FAILED;
 }
 
-/** Queue text of `writer` (only compared). One piece is whole lines, or one unfinished. */
+/** Queue text of `writer`, an address that is only compared. The text is whole lines or one unfinished
+ * line. */
 static void sink_add(struct launch_sink *s, const void *writer, int tag, const char *text, size_t n)
 {
 	if (s->closed || n == 0)
@@ -66,7 +67,7 @@ void launch_sink_say(struct launch_sink *s, const char *text)
 }
 
 /** Hand over the first n bytes of the stream's buffer. */
-static void pass_on(struct launch_stream *s, size_t n)
+static void stream_pass_on(struct launch_stream *s, size_t n)
 {
 	const char *text = launch_buf_at(&s->line);
 	if (s->tag < 0) {
@@ -83,7 +84,7 @@ static void pass_on(struct launch_stream *s, size_t n)
 	launch_buf_consume(&s->line, n);
 }
 
-/** One read. Returns the bytes got, 0 when there is nothing now or the stream has ended. */
+/** Read once. Returns how many bytes came; 0: there is nothing now, or the stream has ended. */
 static size_t read_once(struct launch_stream *s)
 {
 	char *room = launch_buf_room(&s->line, READ_BYTES);
@@ -97,9 +98,9 @@ static size_t read_once(struct launch_stream *s)
 	s->line.len += (size_t)n;
 	const char *last = memrchr(room, '\n', (size_t)n);
 	if (last)
-		pass_on(s, (size_t)(last - launch_buf_at(&s->line)) + 1);
+		stream_pass_on(s, (size_t)(last - launch_buf_at(&s->line)) + 1);
 	if (s->line.len > LINE_LIMIT)
-		pass_on(s, s->line.len);
+		stream_pass_on(s, s->line.len);
 	return (size_t)n;
 }
 
@@ -117,7 +118,7 @@ void launch_stream_close(struct launch_stream *s)
 {
 	if (s->fd < 0)
 		return;
-	pass_on(s, s->line.len);
+	stream_pass_on(s, s->line.len);
 	launch_buf_fini(&s->line);
 	close(s->fd);
 	s->fd = -1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pmi1_server.c: the launcher's side of the PMI-1 wire (the words stand at the head of
- * runtime/machine/boot_pmi1.c). Real MPI programs built with MPICH are served, too, as far
- * as starting them goes; name publishing and spawning are answered with an error.
+ * pmi1_server.c: the launcher's side of the PMI-1 wire, whose words are listed at the head of
+ * runtime/machine/boot_pmi1.c. Programs built with MPICH can be started, too; requests to publish
+ * names or to spawn processes are answered with an error.
  *
- * Our own word: "ck_getall=1" in the reply to get_maxes offers "cmd=ck_getall from=E", which
- * returns all that was published from entry E on. Any 256 nodes' addresses go out in
- * milliseconds so, against most of a second for 256 x 256 single gets.
+ * One word is ours: "ck_getall=1" in the reply to get_maxes offers "cmd=ck_getall from=E", which returns
+ * all that was published from entry E on. So the addresses of 256 nodes go out in milliseconds, where
+ * 256 x 256 single gets take most of a second.
  */
 #include "launch.h"
 
@@ -19,14 +19,14 @@
 
 enum {
 	LINE_LIMIT = 1 << 16,
-	ABORT_EXIT_MS = 200, /* for the aborting node to finish its own last words */
+	ABORT_EXIT_MS = 200, /* in which a node that aborts may finish its last words */
 };
 
 static const char kvsname[] = "ckrun";
 
-/** The value of the word `name` in the request line, up to a blank; "" without one. Copied
- * to out, which is returned. */
-static const char *word(const char *line, const char *name, char *out, size_t cap)
+/** Copy the value of the word `name` in the request line, up to a blank, to `out`, which is returned. ""
+ * when there is no such word. */
+static const char *request_word(const char *line, const char *name, char *out, size_t cap)
 {
 	size_t n = strlen(name);
 	out[0] = '\0';
@@ -95,8 +95,8 @@ static void on_get_universe_size(struct launch_job *job, struct launch_node *n,
 static void on_put(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char key[256];
-	word(line, "key", key, sizeof(key));
-	/* The value is the rest of the line: other runtimes' values may contain blanks. */
+	request_word(line, "key", key, sizeof(key));
+	/* The value is the rest of the line, because other runtimes' values may contain blanks. */
 	const char *value = strstr(line, " value=");
 	if (!key[0] || !value)
 		reply(n, "cmd=put_result rc=-1 msg=no_key_or_value\n");
@@ -109,9 +109,9 @@ static void on_put(struct launch_job *job, struct launch_node *n, const char *li
 static void on_get(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char key[256], mapping[64];
-	word(line, "key", key, sizeof(key));
+	request_word(line, "key", key, sizeof(key));
 	const char *value = launch_kvs_get(&job->kvs, key);
-	if (!value && !strcmp(key, "PMI_process_mapping")) { /* MPICH asks: all on one host */
+	if (!value && !strcmp(key, "PMI_process_mapping")) { /* asked by MPICH; all are on one host */
 		snprintf(mapping, sizeof(mapping), "(vector,(0,1,%d))", job->n_nodes);
 		value = mapping;
 	}
@@ -128,7 +128,7 @@ static void on_getall(struct launch_job *job, struct launch_node *n, const char 
 {
 	char text[64];
 	const struct launch_kvs *k = &job->kvs;
-	size_t from = strtoull(word(line, "from", text, sizeof(text)), NULL, 10);
+	size_t from = strtoull(request_word(line, "from", text, sizeof(text)), NULL, 10);
 	if (from > k->n)
 		from = k->n;
 	snprintf(text, sizeof(text), "cmd=ck_all entries=%zu\n", k->n - from);
@@ -172,7 +172,7 @@ static void on_finalize(struct launch_job *job, struct launch_node *n, const cha
 static void on_abort(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char text[32], name[64];
-	int code = atoi(word(line, "exitcode", text, sizeof(text))) & 255;
+	int code = atoi(request_word(line, "exitcode", text, sizeof(text))) & 255;
 	if (code == 0)
 		code = 1; /* an aborted job has not succeeded */
 	launch_job_end(job, code, ABORT_EXIT_MS, n, "%s aborted with code %d; the job is ended",
@@ -199,7 +199,7 @@ static const struct {
 static void serve(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char cmd[64];
-	word(line, "cmd", cmd, sizeof(cmd));
+	request_word(line, "cmd", cmd, sizeof(cmd));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(words[i].cmd, cmd)) {
 			words[i].act(job, n, line);
@@ -268,7 +268,7 @@ void launch_pmi_write(struct launch_node *n)
 		if (sent < 0 && errno == EAGAIN)
 			return;
 		if (sent < 0) {
-			/* It is dying. What it said before, perhaps an abort, still counts. */
+			/* The node is dying. What it has said before, perhaps an abort, still counts. */
 			launch_buf_fini(&n->out);
 			return;
 		}

@@ -2,10 +2,10 @@
 /*
  * spawn.c: one process per node, with a socket for PMI-1 and pipes for its output.
  *
- * A node dies with its launcher (PR_SET_PDEATHSIG), also when that is killed with -9; the
- * nodes' own children cannot be given that promise. Each node leads a process group, so
- * that a node's end takes its children along. One exception: when stdin is a terminal,
- * node 0 stays in ckrun's group, because a terminal serves one group only.
+ * A node dies with its launcher (PR_SET_PDEATHSIG), even when that is killed with -9; nobody can promise
+ * that for the nodes' own children. Each node leads a process group, so that a node's end takes its
+ * children along. There is one exception: when stdin is a terminal, node 0 stays in ckrun's group,
+ * because a terminal serves only one group.
  */
 #include "launch.h"
 
@@ -20,12 +20,12 @@
 
 extern char **environ;
 
-/** What a child writes to the exec pipe; less than PIPE_BUF, so it arrives in one piece. */
+/** What a child writes to the exec pipe. It is less than PIPE_BUF, so it arrives in one piece. */
 struct exec_report {
 	int rank, error;
 };
 
-/** The node's ends, open in the parent from just before the fork to just after it. */
+/** The node's ends, which the parent has open only around the fork. */
 struct child_fds {
 	int pmi, out, err;
 };
@@ -40,8 +40,8 @@ void launch_open_std_fds(void)
 		close(fd);
 }
 
-/** Another launcher's variables would lead our nodes to it; and a node must not take the
- * outer job's number of PEs for its own. */
+/** Drop another launcher's variables, which would lead our nodes to it, and the number of PEs of an outer
+ * job, which a node would take for its own. */
 static void scrub_environment(void)
 {
 	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=" };
@@ -56,7 +56,7 @@ static void scrub_environment(void)
 	*to = NULL;
 }
 
-/** The same for all nodes, set once before the forks. */
+/** Set what is the same for all nodes; once, before the forks. */
 static void set_job_environment(const struct launch_job *job)
 {
 	char size[16];
@@ -67,7 +67,7 @@ static void set_job_environment(const struct launch_job *job)
 		setenv("CK_BIND", job->o.bind, 1);
 	if (job->o.verbose)
 		setenv("CK_VERBOSE", "1", 1);
-	/* UCX reads this when it is loaded, and would else report errors among the output. */
+	/* UCX reads this when it is loaded. Without it, it reports errors among the output. */
 	setenv("UCX_LOG_FILE", "stderr", 0);
 }
 
@@ -93,7 +93,7 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != launcher)
-		_exit(1); /* it died before the line above could notice */
+		_exit(1); /* it died before the line above took effect */
 	if (n->own_group)
 		setpgid(0, 0);
 	if (n->rank != 0) {
@@ -117,7 +117,7 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 
 /* ---- in the launcher ---------------------------------------------------------------- */
 
-/** A pipe whose reading end is ours and never blocks. */
+/** Open a pipe whose reading end is ours and never blocks. */
 static int open_output(struct launch_stream *s, int *child_fd_p)
 {
 	int fds[2];
@@ -137,7 +137,7 @@ static void close_child_fds(struct child_fds *fds)
 			close(all[i]);
 }
 
-/** All of a node's descriptors; -1 with errno when there are not enough. */
+/** Open all of a node's descriptors; -1 with errno when there are not enough. */
 static int open_node_fds(struct launch_node *n, struct child_fds *fds)
 {
 	int pair[2];
@@ -209,7 +209,7 @@ void launch_spawn_all(struct launch_job *job)
 	close(fds[1]);
 }
 
-/** What helps with the two usual mistakes. */
+/** A hint about the two usual mistakes. */
 static const char *exec_hint(const char *program, int error)
 {
 	bool here = access(program, F_OK) == 0;

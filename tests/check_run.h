@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes. */
+/*
+ * check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes; also in
+ * a child process, when it is expected to end that.
+ */
 #ifndef CHECK_RUN_H
 #define CHECK_RUN_H
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "csd.h"
+#include "pe.h"
 
 struct check_node {
 	struct csd_config cfg;
@@ -25,12 +30,11 @@ static inline void *check_node_main(void *arg)
 	return NULL;
 }
 
-/** Run n_nodes nodes of n_pes PEs with one layer in this process; returns the exit code of
+/** Run n_nodes nodes of n_pes PEs with these layers in this process; returns the exit code of
  * node 0. seed: of the net's delays, 0 for none. */
-static inline int check_run(const struct csd_layer *layer, const void *program, int n_nodes,
-			    int n_pes, uint64_t seed)
+static inline int check_run_layers(const struct csd_layer *const *layers, int n_layers,
+				   const void *program, int n_nodes, int n_pes, uint64_t seed)
 {
-	const struct csd_layer *layers[1] = { layer };
 	struct cmi_loop_net *net = n_nodes > 1 ? cmi_loop_net_create(n_nodes, seed) : NULL;
 	struct check_node *nodes = calloc((size_t)n_nodes, sizeof *nodes);
 	int code;
@@ -42,7 +46,7 @@ static inline int check_run(const struct csd_layer *layer, const void *program, 
 		n->argv[0] = (char *)"test";
 		n->argv[1] = n->pes;
 		n->cfg = (struct csd_config){ .argc = 2, .argv = n->argv, .layers = layers,
-			.n_layers = 1, .program = program, .net = net, .loop_rank = i };
+			.n_layers = n_layers, .program = program, .net = net, .loop_rank = i };
 		if (i)
 			pthread_create(&n->thread, NULL, check_node_main, n);
 	}
@@ -54,6 +58,43 @@ static inline int check_run(const struct csd_layer *layer, const void *program, 
 	if (net)
 		cmi_loop_net_destroy(net);
 	return code;
+}
+
+/** With one layer. */
+static inline int check_run(const struct csd_layer *layer, const void *program, int n_nodes,
+			    int n_pes, uint64_t seed)
+{
+	return check_run_layers(&layer, 1, program, n_nodes, n_pes, seed);
+}
+
+/** Run one node in a child process. Returns its exit code, -1 when it did not exit by itself, and
+ * in `said` what it wrote to standard error. */
+static inline int check_run_apart(const struct csd_layer *const *layers, int n_layers,
+				  const void *program, int n_pes, char *said, size_t cap)
+{
+	int fd[2], status;
+	size_t n = 0;
+	ssize_t got;
+
+	fflush(NULL);
+	if (pipe(fd))
+		abort();
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(fd[1], STDERR_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		_exit(check_run_layers(layers, n_layers, program, 1, n_pes, 0));
+	}
+	close(fd[1]);
+	while (n + 1 < cap && (got = read(fd[0], said + n, cap - 1 - n)) > 0)
+		n += (size_t)got;
+	said[n] = 0;
+	close(fd[0]);
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		abort();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 #endif

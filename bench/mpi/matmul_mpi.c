@@ -108,8 +108,8 @@ static int at_most(int n, int most)
 	return n < most ? n : most;
 }
 
-/* out = alpha a b, all row-major and without gaps; in tiles where examples/matmul/cube.c, which says
- * why, has tiles. */
+/* out = alpha a b, all row-major and without gaps, in the same tiles as examples/matmul, which says
+ * why. */
 static void multiply(double *out, double alpha, const double *a, const double *b, int rows,
 		     int columns, int depth)
 {

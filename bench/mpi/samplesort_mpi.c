@@ -2,7 +2,7 @@
 /*
  * The hand-written MPI program that examples/samplesort is measured against, as in the thesis
  * named there: each rank puts its keys into one local buffer per destination, then all buffers
- * are exchanged at once, then each rank sorts what it has got. Input, samples, splitters and the
+ * are exchanged at once, then each rank sorts what it has received. Input, samples, splitters and the
  * serial sort are those of examples/samplesort/keys.h.
  *
  *     samplesort_mpi [--keys N] [--repeat N] [--seed N] [--no-pin]

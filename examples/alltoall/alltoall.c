@@ -5,13 +5,13 @@
  *
  *	ckrun -n 2 ./alltoall --chares 32 --bytes 100000 --rounds 20
  *
- * Shows   messages with an array in them: Block_alloc, sending gives the message away, the runtime
- *         frees it after the handler. Rounds that overlap without mixing.
- * Checks  sender, round, length and every byte of every block, that no block comes twice or too
- *         early, and the sum of all lengths.
+ * Shows   messages with an array in them: Block_alloc makes one, sending gives it away, and the
+ *         runtime frees it after the handler. Rounds that overlap without mixing.
+ * Checks  sender, round, length and every byte of each block; that no block comes twice or too
+ *         early; and the sum of all lengths.
  *
- * Rounds overlap by one at most: a peer begins round r + 1 when it has my block of round r, and
- * cannot end it before I have begun it too. So counting in two places is enough.
+ * Rounds overlap by one at most. A peer begins round r + 1 when it has my block of round r, and
+ * cannot end it before I have begun it, too. So two counters are enough.
  */
 #include <stdlib.h>
 

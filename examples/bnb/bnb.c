@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bnb: the travelling salesman's shortest trip, by branch and bound: a chare for each beginning of
- * a trip, given up when no trip that begins so can be shorter than one that is known.
+ * bnb: the travelling salesman's shortest trip, by branch and bound. A chare stands for the beginning
+ * of a trip. It gives up when no trip that begins so can be shorter than one that is known.
  *
  *	ckrun -n 2 ./bnb --cities 15 --grain 6
  *
  * Shows   a bound that all share: each process has one copy, in a nodegroup. Its PEs read it
- *         without a message and may find it a little too high, which costs time, never the answer.
- *         Who finds a shorter trip tells all nodes; [exclusive] keeps the PEs of one node from
- *         writing at the same time. Priorities: the most promising beginning is tried first.
- *         Chares that live for one handler, and quiescence at the end.
- * Checks  the length against one by dynamic programming, and that the trip is one of that length,
- *         on every node.
+ *         without a message. They may read one that is a little too high, which costs time but
+ *         never the answer. A chare that finds a shorter trip tells all nodes; [exclusive] keeps the
+ *         PEs of one node from writing at the same time. Priorities: the most promising beginning
+ *         is tried first. Chares that live for one handler, and quiescence at the end.
+ * Checks  the length against the result of dynamic programming, and on every node that the trip has
+ *         this length.
  */
 #include <limits.h>
 #include <stdatomic.h>
@@ -25,17 +25,17 @@ enum { MADE, BOUND };           /* --prio */
 struct Main {
 	int ready;              /* nodes that have their copy of Best */
 	double began, took;
-	int reports;            /* of nodes */
+	int reports;            /* nodes that have reported */
 	int shortest;           /* what it should be */
-	int wrong;              /* nodes that have found something else */
+	int wrong;              /* nodes that report something else */
 	long chares;
 };
 
 struct Branch { int unused; };
 
 struct Best {
-	/* Anybody on the node reads it and lowers it. Relaxed: nothing else is read because of it;
-	 * one that is too high is as right as one that was read a little earlier. */
+	/* All PEs of the node read it and lower it. Relaxed is enough: no other data is read because
+	 * of its value, and a value that is too high is as right as one read a little earlier. */
 	_Atomic int bound;
 	_Atomic long chares;
 	struct tour tour;       /* for [exclusive] handlers */
@@ -55,7 +55,7 @@ static int bound_of(Best *b)
 	return atomic_load_explicit(&b->bound, memory_order_relaxed);
 }
 
-/* False: it was as low before. */
+/* False if it was that low before. */
 static bool lower_bound(Best *b, int length)
 {
 	int old = bound_of(b);

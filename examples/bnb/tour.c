@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tour.c: the bound: what is missing from a trip is a path from its last city through the others
- * back to its first. Without its two ends that is a tree over the others, so it is no shorter than
- * the smallest such tree and the shortest road from each of the two to one of them.
+ * tour.c: the bound. What is missing from a trip is a path from its last city through the others
+ * back to its first. Without its two ends that path is a tree over the other cities. So it is no
+ * shorter than the smallest such tree plus, for each of the two, its shortest road to one of them.
  */
 #include "tour.h"
 
@@ -106,7 +106,7 @@ int tour_length(const struct tour *t, const int *road, int cities)
 
 /*
  * path[set][last]: the shortest path from city 0 through the cities of `set` that ends in `last`,
- * one of them. Bit i of a set is city i + 1. Each is made of smaller sets.
+ * which is one of them. Bit i of a set is city i + 1. Each path is made from those of smaller sets.
  *
  * Source: Bellman, and Held and Karp, both 1962.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tour.h: round trips through some cities, how short they can be, and how short they are. */
+/* tour.h: round trips through some cities: how long one is, and how short one can be. */
 #ifndef BNB_TOUR_H
 #define BNB_TOUR_H
 

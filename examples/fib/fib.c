@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fib: Fibonacci numbers by F(k) = F(k - 1) + F(k - 2), the slow way: one chare for each of them.
+ * fib: Fibonacci numbers by F(k) = F(k - 1) + F(k - 2), the slow way: one chare for each term.
  *
  *	ckrun -n 2 ./fib --n 32 --grain 18 --mode both
  *
@@ -91,9 +91,9 @@ void Waiting_on_new(Waiting *self)
 	(void)self;
 }
 
-/* The last that was asked for comes first, and any answer, which has priority 0, before it: so the
- * tree is walked in depth, and few threads live at a time. In the usual order all of them would have
- * begun before the first one can go on. */
+/* The latest question is served first, and before it any answer, which has priority 0. So the tree is
+ * walked in depth and few threads live at a time. In the usual order all of them would begin before
+ * the first one could go on. */
 static CkFuture ask(int k)
 {
 	const CkEntryOptions last_first = {.queueing = CK_QUEUEING_ILIFO, .prio = 1};

@@ -5,8 +5,8 @@
  *	ckrun -n 2 ./histogram --sources 64 --values 1000000
  *
  * Shows   a group as memory that the chares of one PE share: X_ckLocalBranch gives a plain pointer
- *         to this PE's member, and since handlers of a PE run one at a time, nobody needs a lock.
- *         Then a reduction over the group adds up one array per PE, not one per chare.
+ *         to this PE's member, and nobody needs a lock because the handlers of a PE run one at a
+ *         time. Then a reduction over the group adds up one array per PE, not one per chare.
  * Checks  the total, and every bin against a serial count.
  *
  * After Charm++'s exercise "histogram with a group".
@@ -35,7 +35,7 @@ static long *alloc_bins(void)
 	return count;
 }
 
-/* The bin of value i of a source: four random numbers added make a bell. */
+/* The bin of value i of a source. The sum of four random numbers is distributed like a bell. */
 static long bin_of(long source, long i)
 {
 	uint64_t at = 4 * (uint64_t)(source * values + i);
@@ -48,7 +48,7 @@ static long bin_of(long source, long i)
 
 /* ---- one per PE ---------------------------------------------------------------------- */
 
-/* When all members have contributed, each PE has one, and ckLocalBranch finds it. */
+/* When all members have contributed, each PE has its member and ckLocalBranch finds it. */
 void Bins_on_new(Bins *self)
 {
 	self->count = alloc_bins();

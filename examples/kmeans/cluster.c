@@ -10,8 +10,8 @@
 
 enum { EXTENT = 1 << 20 };      /* coordinates are in 0 .. EXTENT */
 
-/* Point i lies around one of `clusters` hidden places, the more often the nearer: two random
- * numbers added. */
+/* Point i belongs to one of `clusters` hidden places. Its offset from there is the sum of two random
+ * numbers, so that points are denser in the middle. */
 static long coordinate(long i, uint64_t axis)
 {
 	uint64_t s = (uint64_t)seed, at = 4 * (uint64_t)i + 2 * axis;

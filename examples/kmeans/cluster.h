@@ -18,8 +18,8 @@ struct part {
 	int *cluster;           /* -1: none yet */
 };
 
-/* What a part adds up, and what the sums of all parts add up to: per cluster the coordinates and
- * the number of its points; behind them, how many points have changed their cluster. */
+/* The sums of a part, and of all parts: for each cluster the coordinates and the number of its
+ * points; after them, how many points have changed their cluster. */
 enum { SUM_X, SUM_Y, SUM_N, N_SUMS };
 
 static inline int sums_count(int k)
@@ -29,11 +29,11 @@ static inline int sums_count(int k)
 
 void part_init(struct part *p, long first, long n);
 void part_fini(struct part *p);
-/** Assign each point to its nearest centre, the first of equals; fills sums_count(k) sums. */
+/** Assign each point to its nearest centre, to the first of equals. Fills sums_count(k) sums. */
 void part_assign(struct part *p, int k, const struct centre *centres, long *sums);
 /** The centres that the first round begins with: some of the points. */
 void centres_init(int k, struct centre *centres);
-/** Move each centre to the mean of its points; one without points stays. Returns how many points
+/** Move each centre to the mean of its points. A centre without points stays. Returns how many points
  * have changed their cluster. */
 long centres_move(int k, struct centre *centres, const long *sums);
 

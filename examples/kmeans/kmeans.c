@@ -7,8 +7,8 @@
  * Shows   the loop of a bulk-synchronous program, without a loop: a broadcast of the centres, a
  *         reduction of an array of sums, whose target sends the next broadcast. Structs as array
  *         parameters.
- * Checks  number of rounds and centres are those of a serial run, bit for bit, and every point
- *         is in the same cluster.
+ * Checks  the number of rounds, the centres (bit for bit) and the cluster of every point against a
+ *         serial run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	Chunk_assign_all(self->all, (int)clusters, self->centres);
 }
 
-/* The same from beginning to end over one part that has all points; returns the rounds. */
+/* The same on one part that has all points. Returns the number of rounds. */
 static long run_serially(struct part *whole, struct centre *centres)
 {
 	int k = (int)clusters;

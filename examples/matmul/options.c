@@ -2,21 +2,16 @@
 /* options.c: the command line. Every mistake is one line that says what was expected. */
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "ck.h"
+#include "../values.h"
 
 enum {
-	/* With these limits every sum of the program is exact in a double (cube.c). */
+	/* With these limits every sum of the program is exact in a double (check.h). */
 	MAX_N = 16384,
 	MAX_ITERS = 100 * 1000,
 	MAX_P = 128,
-	/* Up to this size one more product is hardly noticed. */
+	/* Up to this size the time for one more product is hardly noticed. */
 	VERIFY_N = 1024,
 };
 
@@ -39,45 +34,7 @@ static const char usage[] =
 	"Few chares and large matrices compute; many chares and small ones exchange: try\n"
 	"--n 32 --p 4 --iters 1000.\n";
 
-static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static int complain(const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	CkError("matmul: %s\n", text);
-	return 1;
-}
-
-static int parse_count(const char *name, const char *s, int min, int max, int *value_p)
-{
-	char *end;
-	long v;
-
-	errno = 0;
-	v = strtol(s, &end, 10);
-	if (*s < '0' || *s > '9' || *end || errno || v < min || v > max)
-		return complain("--%s wants a number from %d to %d, not '%s'", name, min, max, s);
-	*value_p = (int)v;
-	return -1;
-}
-
-/* One of the two or three words in `words`; its place among them. */
-static int parse_word(const char *name, const char *s, const char *const *words, int *which_p)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(s, words[i])) {
-			*which_p = i;
-			return -1;
-		}
-	return words[2] ? complain("--%s wants %s, %s or %s, not '%s'", name, words[0], words[1],
-				   words[2], s)
-			: complain("--%s wants %s or %s, not '%s'", name, words[0], words[1], s);
-}
+static const char program[] = "matmul";
 
 static const struct option long_options[] = {
 	{"n", required_argument, NULL, 'n'},      {"p", required_argument, NULL, 'p'},
@@ -99,26 +56,26 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	int w = 0, rc;
 
 	switch (c) {
-	case 'n': return parse_count("n", optarg, 1, MAX_N, &o->n);
-	case 'p': return parse_count("p", optarg, 1, MAX_P, &o->p);
-	case 'i': return parse_count("iters", optarg, 1, MAX_ITERS, &o->iters);
-	case 'w': return parse_count("warmup", optarg, 0, MAX_ITERS, &o->warmup);
-	case 'r': return parse_count("repeat", optarg, 1, MAX_ITERS, &o->repeat);
+	case 'n': return values_number(program, "n", optarg, 1, MAX_N, &o->n);
+	case 'p': return values_number(program, "p", optarg, 1, MAX_P, &o->p);
+	case 'i': return values_number(program, "iters", optarg, 1, MAX_ITERS, &o->iters);
+	case 'w': return values_number(program, "warmup", optarg, 0, MAX_ITERS, &o->warmup);
+	case 'r': return values_number(program, "repeat", optarg, 1, MAX_ITERS, &o->repeat);
 	case 'm':
-		rc = parse_word("mode", optarg, modes, &w);
+		rc = values_word(program, "mode", optarg, modes, &w);
 		o->modes[MODE_MSG] = w != 1;
 		o->modes[MODE_DIRECT] = w != 0;
 		return rc;
 	case 's':
-		rc = parse_word("sync", optarg, syncs, &w);
+		rc = values_word(program, "sync", optarg, syncs, &w);
 		o->barrier = w == 1;
 		return rc;
 	case 'M':
-		rc = parse_word("map", optarg, maps, &w);
+		rc = values_word(program, "map", optarg, maps, &w);
 		o->spread = w == 1;
 		return rc;
 	case 'R':
-		rc = parse_word("recv", optarg, recvs, &w);
+		rc = values_word(program, "recv", optarg, recvs, &w);
 		o->malloc_recv = w == 1;
 		return rc;
 	case 'v': *verify_p = 1; return -1;
@@ -137,9 +94,10 @@ static int check_sizes(const struct options *o)
 		n = o->p * o->p;
 	if (n == o->n)
 		return -1;
-	return complain("--n %d does not fit --p %d, which wants a multiple of %d from %d on; "
-			"the next is --n %d",
-			o->n, o->p, o->p, o->p * o->p, n);
+	return values_complain(program,
+			       "--n %d does not fit --p %d, which wants a multiple of %d from %d "
+			       "on; the next is --n %d",
+			       o->n, o->p, o->p, o->p * o->p, n);
 }
 
 int options_parse(struct options *o, int argc, char **argv)
@@ -155,15 +113,17 @@ int options_parse(struct options *o, int argc, char **argv)
 			return 0;
 		}
 		if (c == '?')
-			return complain("unknown option '%s': see --help", argv[optind - 1]);
+			return values_complain(program, "unknown option '%s': see --help",
+					       argv[optind - 1]);
 		if (c == ':')
-			return complain("'%s' wants a value: see --help", argv[optind - 1]);
+			return values_complain(program, "'%s' wants a value: see --help",
+					       argv[optind - 1]);
 		rc = parse_one(o, c, &verify);
 		if (rc >= 0)
 			return rc;
 	}
 	if (optind < argc)
-		return complain("unexpected '%s': see --help", argv[optind]);
+		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
 	o->verify = verify >= 0 ? verify : o->n <= VERIFY_N;
 	return check_sizes(o);
 }

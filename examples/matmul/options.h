@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum mode { MODE_MSG, MODE_DIRECT, N_MODES };
+#include "../turns.h"
 
 struct options {
 	int n;                  /* the matrices are n x n, */

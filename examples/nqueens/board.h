@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * board.h: n queens on an n x n board, one per row, none attacking another: the rows that have
- * one, from the top, and what these queens attack in the next row. One bit per column.
+ * board.h: n queens on an n x n board, one per row, none attacking another. A board says how many
+ * rows from the top have their queen, and what these queens attack in the next row, one bit per
+ * column.
  */
 #ifndef NQUEENS_BOARD_H
 #define NQUEENS_BOARD_H
@@ -20,7 +21,7 @@ static inline uint32_t board_free(const struct board *b, long n)
 	return ~(b->columns | b->left | b->right) & (uint32_t)((UINT64_C(1) << n) - 1);
 }
 
-/** With a queen in one more row; `column` is one bit. */
+/** The board with a queen in one more row; `column` is one bit. */
 static inline struct board board_place(const struct board *b, uint32_t column)
 {
 	return (struct board){b->rows + 1, b->columns | column, (b->left | column) << 1,

@@ -6,14 +6,14 @@
  *	ckrun -n 2 ./nqueens --queens 14 --grain 9 --prio bits
  *
  * Shows   state-space search with chares that live for one handler: made anywhere (CK_PE_ANY), they
- *         make others and destroy themselves. Priorities keep the number of boards that wait small:
- *         served in the order in which they were made, the whole tree is there at once, row by row;
- *         with `row` the boards with most queens go first, with `bits` (a bit-vector, the path
- *         through the tree) they come in the order of a serial search. Quiescence tells the end.
+ *         make others and destroy themselves. Priorities keep the number of waiting boards small.
+ *         In the order in which they are made, row by row, the whole tree waits at once. With
+ *         `row` the boards with most queens go first. With `bits` (a bit-vector, the path through
+ *         the tree) they come in the order of a serial search. Quiescence tells the end.
  * Checks  the solutions against the known number, and the chares against a serial count.
  *
- * After Charm++'s example of that name. Source of bit-vector priorities: V. A. Saletore and L. V. Kale,
- * "Consistent linear speedups to a first solution in parallel state-space search", AAAI 1990.
+ * After Charm++'s example of that name. Source of bit-vector priorities: V. A. Saletore and L. V.
+ * Kale, "Consistent linear speedups to a first solution in parallel state-space search", AAAI 1990.
  */
 #include "../args.h"
 #include "board.h"
@@ -33,9 +33,9 @@ static const long known[MAX_QUEENS + 1] = {
 struct Main { double began; };
 struct Place { int unused; };
 
-/* Boards that wait are counted where they are made, and down where they are handled, which may be
- * another PE: so the sum of the PEs' highest counts is a bound of what waited at any time, and with
- * one PE it is what waited. */
+/* A PE counts up for each board that it makes and down for each that it handles, which another PE may
+ * have made. So the sum of the PEs' highest counts bounds the number of boards that waited at any
+ * time, and on one PE it is that number. */
 struct Tally {
 	long waiting;
 	long total[N_TOTALS];   /* WAITING: the highest it was */
@@ -56,7 +56,7 @@ void Tally_on_report(Tally *self)
 
 /* ---- a board ----------------------------------------------------------------------------- */
 
-/* `branch` behind the n bits of a path. The first bit is the highest of path[0]. */
+/* Append `branch` to the n bits of a path. The first bit is the highest bit of path[0]. */
 static void extend(uint32_t *path, int n, uint32_t branch)
 {
 	for (int i = 0; i < BRANCH_BITS; i++)

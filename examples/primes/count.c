@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count.c: Legendre's way to count primes. Let S(v, p) be how many numbers in 2 .. v are left when
- * multiples of the primes up to p have been struck out, those primes themselves excepted. Then
+ * count.c: Legendre's way to count primes. Strike out all multiples of the primes up to p, but not
+ * these primes themselves; S(v, p) is how many numbers in 2 .. v are left. Then
  *
  *	S(v, p) = S(v, p - 1) - (S(v / p, p - 1) - S(p - 1, p - 1))	for prime p with p^2 <= v
  *
- * and S(n, root of n) is the count. Only the values v = n / i are ever asked for; there are about
+ * and S(n, root of n) is the count. Only the values v = n / i are ever needed. There are about
  * 2 root(n) of them, and each is replaced in place, the largest first.
  */
 #include "count.h"

@@ -7,8 +7,8 @@
  * Shows   long work in short handlers: a segment sieves one window that fits the cache, then calls
  *         itself for the next one, so that its PE serves others in between. A broadcast that is
  *         kept (CkKeepMsg) instead of copied. Two reductions, one after the other.
- * Checks  the count against one that needs no sieve (count.c), and against the known values where
- *         the limit is a power of ten; the largest prime by division.
+ * Checks  the count against one that needs no sieve (count.c), and against the known value if the
+ *         limit is a power of ten; the largest prime by division.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ enum { WINDOW = 32 << 10 };     /* numbers, one byte each: the first-level cache
 struct Main {
 	CProxy_Segment all;
 	double started;
-	int answers;            /* of two: */
+	int answers;            /* of the two reductions: */
 	long count, largest;
 };
 
@@ -44,7 +44,7 @@ void Segment_on_new(Segment *self)
 	self->end = 2 + n * (i + 1) / segments;
 }
 
-/* The array stays where it has arrived; all segments of a PE look at the same one. */
+/* The array stays where it has arrived. All segments of a PE read the same one. */
 void Segment_on_sieve(Segment *self, int n, const int *primes)
 {
 	self->primes = primes;
@@ -157,7 +157,7 @@ static void end(Main *self)
 	CkExit(right ? 0 : 1);
 }
 
-/* Which of the two comes first does not matter. */
+/* The two results may come in either order. */
 void Main_on_counted(Main *self, long n)
 {
 	self->count = n;

@@ -64,7 +64,7 @@ static inline bool keys_make(struct keys *k, long seed, long total, long i, long
 	return true;
 }
 
-/** Some of the keys, at random places; returns how many: KEYS_SAMPLES, or none of no keys. */
+/** Some of the keys, from random places. Returns how many: KEYS_SAMPLES, or 0 of no keys. */
 static inline int keys_sample(const struct keys *k, long seed, long part, uint32_t *sample)
 {
 	if (k->n == 0)
@@ -106,7 +106,7 @@ static inline bool keys_sort(struct keys *k)
 	return true;
 }
 
-/** Of all samples, in any order, the `n` - 1 keys that begin buckets 1 .. n - 1. */
+/** From all samples, in any order: the `n` - 1 keys with which buckets 1 .. n - 1 begin. */
 static inline bool keys_split(struct keys *samples, long n, uint32_t *splitters)
 {
 	if (!keys_sort(samples))
@@ -142,7 +142,7 @@ static inline bool keys_in_order(const struct keys *k)
 	return true;
 }
 
-/** A sum over the keys, modulo 2^64, that tells which keys there are but not their order. */
+/** A sum over the keys, modulo 2^64. It depends on which keys there are, not on their order. */
 static inline uint64_t keys_checksum(const struct keys *k)
 {
 	uint64_t sum = 0;

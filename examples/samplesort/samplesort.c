@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * samplesort: sorts random integers. Samples of all parts give the splitters, each key goes to the
- * part whose bucket it belongs to, each part sorts its bucket.
+ * samplesort: sorts random integers. Samples from all parts give the splitters; each key goes to the
+ * part whose bucket it belongs to; each part sorts its bucket.
  *
  *	ckrun -n 2 ./samplesort --keys 1000000 --repeat 5
  *
- * Shows   the finest grain there is: every key is one call; [aggregate] makes that affordable. Nobody
- *         knows how many will come to him: the parts come to a fence when they have sent theirs, and
- *         it is over when all have been handled. A long loop of sends is cut into pieces.
- * Checks  each bucket is in order, no bucket begins before the one before it ends, and the keys
- *         are those of the input (number and checksum).
+ * Shows   the finest grain there is: every key is one call, which [aggregate] makes affordable. No
+ *         part knows how many keys it will get. So each part comes to a fence when it has sent its
+ *         own, and the fence ends when all keys have been handled. A long loop of sends is cut into
+ *         pieces.
+ * Checks  each bucket is in order, no bucket overlaps the one before it, and the keys are those of
+ *         the input (number and checksum).
  *
- * Prints the median time from the first sample to the last sorted bucket, first on a line for
- * bench/suite.sh: it is compared with bench/mpi/samplesort_mpi.c, which gathers the keys for each
- * destination by hand.
+ * It prints the median time from the first sample to the last sorted bucket, first on a line for the
+ * benchmarks, which compare it with bench/mpi/samplesort_mpi.c. That program gathers the keys for
+ * each destination by hand.
  *
  * Source: S. M. Saunders, "Object-Oriented Abstractions for Communication in Parallel Programs"
  * (ARMI), Texas A&M University 2003, sections II-D and V-D.
@@ -51,7 +52,7 @@ struct Part {
 	struct keys input;      /* the same in all runs */
 	struct keys bucket;
 	uint32_t *splitters;
-	long at;                /* what comes next of the input */
+	long at;                /* the next key of the input */
 };
 
 static void need(bool there)
@@ -69,7 +70,7 @@ void Part_on_new(Part *self)
 	need(self->splitters);
 }
 
-/* From here on keys may come: a quicker part can have its splitters before this one has. */
+/* Keys may come from here on, because another part may get its splitters earlier than this one. */
 void Part_on_sample(Part *self)
 {
 	uint32_t sample[KEYS_SAMPLES];
@@ -112,7 +113,7 @@ void Part_on_sort(Part *self)
 	CkContributeBarrier(self, Main_cb_sorted(mainProxy));
 }
 
-/* Sums of halves of the checksums make the sum again, and do not overflow. */
+/* The halves of the checksums are added up separately, so that no sum overflows. */
 void Part_on_check(Part *self)
 {
 	const struct keys *b = &self->bucket;
@@ -197,7 +198,7 @@ static bool buckets_in_order(const Main *self)
 	return true;
 }
 
-/* As the parts have added up their buckets, over all of the input. */
+/* What the parts add up for their buckets, here for all of the input. */
 static bool input_is_all_there(const long *sums)
 {
 	struct keys all = {0};

@@ -13,8 +13,8 @@ struct element {
 	double value;
 };
 
-/* Element k of a row: the first on the diagonal, the others near by; one in eight there, but in the
- * next layer. */
+/* The column of element k of a row. The first is on the diagonal, the others are near it; one in
+ * eight of those is moved to the next layer. */
 static struct element element_at(const struct matrix *m, long row, long k)
 {
 	uint64_t at = 3 * (uint64_t)(row * m->per_row + k), seed = (uint64_t)m->seed;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matrix.h: a sparse matrix of whole numbers that each can make for itself, and blocks of it.
+ * matrix.h: a sparse matrix of whole numbers, of which every chare can make any block by itself.
  *
- * It is like that of a mesh: most of a row's elements are near the diagonal, others near a second
+ * It is like the matrix of a mesh: most elements of a row are near the diagonal, others near a second
  * one. So a matrix that is cut into many blocks has empty ones. Vectors have whole numbers below
- * MATRIX_BELOW, so that all products and sums are exact, in whatever order they are added.
+ * MATRIX_BELOW, so all products and sums are exact, in whatever order they are added.
  */
 #ifndef SPMV_MATRIX_H
 #define SPMV_MATRIX_H
@@ -38,14 +38,14 @@ struct range matrix_range(const struct matrix *m, long i, long n);
 /** Whether some element lies in these rows and columns. */
 bool matrix_touches(const struct matrix *m, struct range rows, struct range columns);
 
-/** That part of the matrix; to be given back with block_fini. */
+/** Make that part of the matrix. Call block_fini when it is no longer needed. */
 void block_init(struct block *b, const struct matrix *m, struct range rows, struct range columns);
 void block_fini(struct block *b);
 
-/** y = b x, of the block's rows and columns. */
+/** y = b x, for the rows and columns of the block. */
 void block_multiply(const struct block *b, const double *x, double *y);
 
-/** The vector to begin with, and the next one from a product. */
+/** The first vector, and the next vector from a product. */
 void vector_first(const struct matrix *m, struct range r, double *x);
 void vector_next(long n, const double *y, double *x);
 

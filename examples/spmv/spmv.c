@@ -5,11 +5,11 @@
  *
  *	ckrun -n 2 ./spmv --rows 100000 --blocks 8 --iterations 100
  *
- * Shows   sections: a piece of the vector is sent, once, to those blocks of its column that have
- *         elements (a multicast: one message per PE, not one per block); products are added up
- *         over those blocks of a row that have elements (a reduction over a section). Empty blocks
- *         take no part. No barrier: a piece goes on when its own product has come.
- * Checks  every number of the last vector is, bit for bit, that of a serial run.
+ * Shows   sections. A piece of the vector is sent once to those blocks of its column that have
+ *         elements (a multicast: one message per PE, not one per block). Products are added up over
+ *         those blocks of a row that have elements (a reduction over a section). Empty blocks take
+ *         no part. There is no barrier: a piece goes on when its own product has come.
+ * Checks  every number of the last vector, bit for bit, against a serial run.
  */
 #include <stdlib.h>
 
@@ -20,13 +20,13 @@
 struct Main {
 	double began, took;
 	double *last;           /* the last vector */
-	long parts;             /* of it that have come */
+	long parts;             /* how many of its parts have come */
 };
 
 struct Piece {
 	struct range range;
 	double *x;
-	CProxySection_Tile column;      /* those who need x */
+	CProxySection_Tile column;      /* the tiles that need x */
 	long iteration;
 };
 
@@ -58,8 +58,8 @@ void Tile_on_new(Tile *self)
 	(void)self;
 }
 
-/* Every tile with elements is in the section of its row. The first reduction over it says that all
- * have joined: from then on they can be sent pieces of vectors. */
+/* Every tile with elements is in the section of its row. The first reduction over the section says
+ * that all have joined; from then on they can be sent pieces of vectors. */
 void Tile_on_join(Tile *self, CProxySection_Tile row)
 {
 	CkIndex2D me = Tile_thisIndex(self);
@@ -72,8 +72,8 @@ void Tile_on_join(Tile *self, CProxySection_Tile row)
 	CkContributeSection(self, row.ck, NULL, 0, CkReduction_nop, joined);
 }
 
-/* Iterations need no number: the owner of this row gets a sum when all of the row have added to it,
- * and the owner of the column sends the next piece when it has got its own. */
+/* Iterations need no number. The owner of this row gets a sum only when all tiles of the row have
+ * added to it, and the owner of the column sends the next piece only when it has its own sum. */
 void Tile_on_multiply(Tile *self, int n, const double *x)
 {
 	long height = self->block.rows.end - self->block.rows.first;

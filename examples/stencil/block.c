@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.c: one block of the domain, a chare. In each iteration it sends its six sides to
- * its neighbours, waits for theirs, and computes. Messages and channels differ in three
- * places only: send_side, what notices an arrival, and release_side.
+ * block.c: one block of the domain, a chare. In each iteration it sends its six sides to its
+ * neighbours, waits for theirs, and computes. Messages and channels differ in three places only:
+ * how a side is sent (send_side), what is called when one arrives (Block_on_ghost, on_put), and how
+ * its place is given back (release_side).
  *
  * Why --sync none needs no barrier. Let M be a block and N its neighbour, and let iteration
  * k use slot k % 2.
@@ -18,14 +19,13 @@
  *      that in program order. So the out-of-band value happens before N's data, and cannot
  *      overwrite it.
  *  (4) The field that is sent from is written again only when every put of the iteration
- *      before is locally complete (b->unsent); to know that the data has arrived there would
- *      not be enough.
+ *      before is locally complete (b->unsent).
  *
  * With --sync barrier, as in the paper, (1) and (2) are replaced by the reduction: no block begins
  * k + 1 before all have released k.
  *
- * A message packs a side; a channel's put gathers it from the field straight into the receiver's
- * buffer. Both are read where they are.
+ * A side is packed into a message, but a channel's put gathers it from the field straight into the
+ * receiver's buffer. The receiver reads both where they are.
  */
 #include "block.h"
 
@@ -159,8 +159,8 @@ static void bind_side(Block *b, int side, int slot)
 									      : PATH_MESSAGE]++;
 }
 
-/* When all handles are there they are bound in the order of their use, so that what the runtime keeps
- * of them lies in that order, too. */
+/* When all handles are there, they are bound in the order of their use, so that the runtime's records
+ * of them lie in that order, too. */
 static void count_connection(Block *b)
 {
 	if (++b->n_connected < b->n_neighbours * N_SLOTS + 1)
@@ -261,9 +261,8 @@ static void release_side(Block *b, int side, int slot)
 		CkDirect_ready(&b->link[slot][side].in);
 }
 
-/* What the calls after an update read of its handles, ready for this slot and put for the other. With
- * hundreds of blocks per PE they have left the caches: channels gained 14 % over messages instead
- * of 7 at 512 blocks of 4x8x8 cells. */
+/* Fetch what the calls after an update read of the handles: ready for this slot, put for the other.
+ * With hundreds of blocks per PE the handles have left the caches since the last iteration. */
 static void fetch_handles(const Block *b, int slot)
 {
 	for (int side = 0; side < N_SIDES; side++) {
@@ -303,7 +302,7 @@ static bool send_sides(Block *b, int slot)
 	return true;
 }
 
-/* Go as far as what has arrived allows. Called after everything that may allow more. */
+/* Go as far as what has arrived allows. To be called after everything that may allow more. */
 static void advance(Block *b)
 {
 	while (b->iter < b->iters) {
@@ -351,18 +350,6 @@ void Block_on_prepare(Block *b, int mode)
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
 }
 
-/* The bits of one cell, mixed with its place (the finaliser of MurmurHash3). */
-static uint64_t hash_cell(uint64_t place, double value)
-{
-	uint64_t h;
-
-	memcpy(&h, &value, sizeof h);
-	h ^= place * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 33;
-}
-
 static const double *serial_field(void)
 {
 	Serial *s = Serial_ckLocalBranch(serial);
@@ -374,7 +361,7 @@ static const double *serial_field(void)
 	return s->field;
 }
 
-/* Add up one row of the block, which begins at cell `place` of the domain. */
+/* Check and add up one row of the block, which begins at cell `place` of the domain. */
 static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint64_t place)
 {
 	const double *serial_row = opt.verify ? serial_field() + place : row;
@@ -385,7 +372,7 @@ static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint
 
 		sums[SUM_FIELD] += units;
 		sums[SUM_FIELD_REST] += (long)((row[z] * 0x1p32 - (double)units) * 0x1p30);
-		*hash += hash_cell(place + (uint64_t)z, row[z]);
+		*hash += turns_hash(place + (uint64_t)z, row[z]);
 	}
 }
 

@@ -2,9 +2,9 @@
 /*
  * block.h: the state of one block of the domain and of its connections to the neighbours.
  *
- * Slots: what arrives for iteration k stands in slot k % 2, because a neighbour may be one
- * iteration ahead (block.c has the proof that it cannot be two). Iteration k also starts from
- * field k % 2, so each slot has channels of its own, which read that field.
+ * Slots: what arrives for iteration k is in slot k % 2, because a neighbour may be one iteration
+ * ahead (block.c has the proof that it cannot be two). Iteration k also starts from field k % 2, so
+ * each slot has its own channels, which send from that field.
  */
 #ifndef STENCIL_BLOCK_H
 #define STENCIL_BLOCK_H
@@ -13,17 +13,17 @@
 
 enum { N_SLOTS = 2 };
 
-/* What the reduction of Block::check adds up, all of it integers, so that the sums do not
- * depend on the order. The sum of the field is in units of 2^-32, what is left of it in units
- * of 2^-62: 2^30 cells of at most 1.0 fit. */
+/* What the reduction of Block::check adds up. All are integers, so the sums do not depend on the
+ * order. The sum of the field is in units of 2^-32, the rest of it in units of 2^-62, so that 2^30
+ * cells of at most 1.0 fit. */
 enum { SUM_WRONG, SUM_FIELD, SUM_FIELD_REST, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 
 /* The paths of channels, which the reduction of Block::connect counts. */
 enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
 
-/** The two channels between a block and one neighbour, for one slot. A call reads the front of a
- * handle only, so a link is an odd number of cache lines long: the fronts of many then fall on all
- * places of a cache. */
+/** The two channels between a block and one neighbour, for one slot. A call reads only the front of a
+ * handle. A link is an odd number of cache lines long, so that the fronts of many links are spread
+ * over all sets of a cache. */
 struct link {
 	CkDirectHandle in;      /* made here */
 	CkDirectHandle out;     /* made by the neighbour, bound here */
@@ -31,8 +31,8 @@ struct link {
 	uint64_t spare[7];
 };
 
-/** What has come for one iteration. With many blocks per PE little of one is in a cache when its turn
- * comes, so what an arrival touches stands together. */
+/** What has come for one iteration. With many blocks per PE little of a block is in a cache when its
+ * turn comes, so everything that an arrival touches is together. */
 struct slot {
 	Block *block;           /* for the arrival function: whose slot this is */
 	int arrived;            /* sides that are there */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel.c: a block is worked on row by row along z. A row and its four neighbour rows are
- * plain pointers, which at the edge of the block point into the ghost sides, so that the
- * loop over z has no condition in it and the compiler makes vectors of it. Only the z sides are
- * copied first, to the two cells that each row has for them: the ends of a row worked out by
- * themselves would take two divisions more, half as long as a row of 8 cells takes.
+ * kernel.c: a block is computed row by row along z. A row and its four neighbour rows are plain
+ * pointers, which at the edge of the block point into the ghost sides. So the loop over z has no
+ * condition in it, and the compiler can use vector instructions. Only the z sides are copied first,
+ * to the two cells that each row has for them. Computing the ends of a row separately would cost two
+ * more divisions, half the time of a row of 8 cells.
  */
 #include "kernel.h"
 
@@ -61,7 +61,7 @@ struct rows {
 	const double *c, *xm, *xp, *ym, *yp;
 };
 
-/* The Makefile asks for -O3: at -O2 gcc 12 makes no vectors of a loop of unknown length. */
+/* The Makefile asks for -O3, because at -O2 gcc 12 does not vectorise a loop of unknown length. */
 static inline __attribute__((always_inline)) void jacobi_row(double *restrict out, struct rows r,
 							     int n)
 {
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void jacobi_rows(double *restrict o
 }
 
 #if defined(__x86_64__)
-/* Vectors of four where the processor has them; the same operations on each number. */
+/* Vectors of four numbers where the processor has them, with the same operations on each. */
 __attribute__((target("avx2"))) static void jacobi_avx2(double *restrict out,
 							const double *restrict in, struct box b,
 							const double *const ghost[N_SIDES])

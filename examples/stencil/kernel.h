@@ -2,10 +2,10 @@
 /*
  * kernel.h: the arithmetic of the 7-point Jacobi stencil on one block, without any chares.
  *
- * A block is an array of nx * ny rows of nz + 2 doubles, z fastest; the first and the last of a row
- * stand for its neighbours beyond the block. What lies beyond the six sides stands in six arrays of
- * their own, which the kernel reads wherever they are: in a message, in a channel's buffer, or
- * in a constant wall. The rows of sides x and y are not copied on the receiving side.
+ * A block is an array of nx * ny rows of nz + 2 doubles, z fastest. The first and the last double of a
+ * row stand for its neighbours beyond the block. What lies beyond the six sides is in six separate
+ * arrays, which the kernel reads wherever they are: in a message, in a channel's buffer, or in a
+ * constant wall. So the sides x and y are not copied on the receiving side.
  *
  *	new = (c + xm + xp + ym + yp + zm + zp) / 7.0      added from left to right
  *
@@ -52,7 +52,7 @@ struct layer side_layer(struct box b, int side);
 /** Copy that layer of `u` to `out`. */
 void pack_side(double *restrict out, const double *restrict u, struct box b, int side);
 
-/** One iteration: `out` from `in` and what lies beyond its sides. Of `in` it writes the ends of rows. */
+/** One iteration: `out` from `in` and what lies beyond its sides. It writes the row ends of `in`. */
 void jacobi(double *restrict out, double *restrict in, struct box b,
 	    const double *const ghost[N_SIDES]);
 

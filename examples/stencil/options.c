@@ -2,15 +2,10 @@
 /* options.c: the command line. Every mistake is one line that says what was expected. */
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "ck.h"
+#include "../values.h"
 
 enum {
 	MAX_EXTENT = 1 << 20,
@@ -34,69 +29,18 @@ static const char usage[] =
 	"  --verify, --no-verify  compare with a serial solution (up to 64x64x64 cells)\n"
 	"  --quiet                only the results\n";
 
-static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static int complain(const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	CkError("stencil: %s\n", text);
-	return 1;
-}
-
-/* A number at *s, which is moved behind it. */
-static bool take_number(const char **s, long min, long max, int *value_p)
-{
-	char *end;
-	long v;
-
-	if (**s < '0' || **s > '9')
-		return false;
-	errno = 0;
-	v = strtol(*s, &end, 10);
-	if (errno || v < min || v > max)
-		return false;
-	*s = end;
-	*value_p = (int)v;
-	return true;
-}
-
-static int parse_count(const char *name, const char *s, int min, int *value_p)
-{
-	const char *p = s;
-
-	if (take_number(&p, min, MAX_COUNT, value_p) && !*p)
-		return -1;
-	return complain("--%s wants a number from %d to %d, not '%s'", name, min, MAX_COUNT, s);
-}
+static const char program[] = "stencil";
 
 static int parse_box(const char *name, const char *s, struct box *box_p)
 {
 	const char *p = s;
 
-	if (take_number(&p, 1, MAX_EXTENT, &box_p->nx) && *p++ == 'x' &&
-	    take_number(&p, 1, MAX_EXTENT, &box_p->ny) && *p++ == 'x' &&
-	    take_number(&p, 1, MAX_EXTENT, &box_p->nz) && !*p)
+	if (values_take_number(&p, 1, MAX_EXTENT, &box_p->nx) && *p++ == 'x' &&
+	    values_take_number(&p, 1, MAX_EXTENT, &box_p->ny) && *p++ == 'x' &&
+	    values_take_number(&p, 1, MAX_EXTENT, &box_p->nz) && !*p)
 		return -1;
-	return complain("--%s wants AxBxC, three numbers from 1 to %d, not '%s'", name,
-			MAX_EXTENT, s);
-}
-
-/* One of the two or three words in `words`; its place among them. */
-static int parse_word(const char *name, const char *s, const char *const *words, int *which_p)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(s, words[i])) {
-			*which_p = i;
-			return -1;
-		}
-	return words[2] ? complain("--%s wants %s, %s or %s, not '%s'", name, words[0], words[1],
-				   words[2], s)
-			: complain("--%s wants %s or %s, not '%s'", name, words[0], words[1], s);
+	return values_complain(program, "--%s wants AxBxC, three numbers from 1 to %d, not '%s'", name,
+			       MAX_EXTENT, s);
 }
 
 static const struct option long_options[] = {
@@ -119,20 +63,20 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	switch (c) {
 	case 'd': return parse_box("domain", optarg, &o->domain);
 	case 'c': return parse_box("chares", optarg, &o->chares);
-	case 'i': return parse_count("iters", optarg, 1, &o->iters);
-	case 'w': return parse_count("warmup", optarg, 0, &o->warmup);
-	case 'r': return parse_count("repeat", optarg, 1, &o->repeat);
+	case 'i': return values_number(program, "iters", optarg, 1, MAX_COUNT, &o->iters);
+	case 'w': return values_number(program, "warmup", optarg, 0, MAX_COUNT, &o->warmup);
+	case 'r': return values_number(program, "repeat", optarg, 1, MAX_COUNT, &o->repeat);
 	case 'm':
-		rc = parse_word("mode", optarg, modes, &w);
+		rc = values_word(program, "mode", optarg, modes, &w);
 		o->modes[MODE_MSG] = w != 1;
 		o->modes[MODE_DIRECT] = w != 0;
 		return rc;
 	case 's':
-		rc = parse_word("sync", optarg, syncs, &w);
+		rc = values_word(program, "sync", optarg, syncs, &w);
 		o->barrier = w == 1;
 		return rc;
 	case 'R':
-		rc = parse_word("recv", optarg, recvs, &w);
+		rc = values_word(program, "recv", optarg, recvs, &w);
 		o->malloc_recv = w == 1;
 		return rc;
 	case 'v': *verify_p = 1; return -1;
@@ -147,12 +91,14 @@ static int check_sizes(const struct options *o)
 	struct box d = o->domain, c = o->chares;
 
 	if (c.nx > d.nx || c.ny > d.ny || c.nz > d.nz)
-		return complain("%dx%dx%d cells cannot be cut into %dx%dx%d blocks: "
-				"make --chares smaller",
-				d.nx, d.ny, d.nz, c.nx, c.ny, c.nz);
+		return values_complain(program,
+				       "%dx%dx%d cells cannot be cut into %dx%dx%d blocks: "
+				       "make --chares smaller",
+				       d.nx, d.ny, d.nz, c.nx, c.ny, c.nz);
 	/* Two factors of at most 2^20 each cannot overflow; three can, so divide. */
 	if ((uint64_t)d.nx * (uint64_t)d.ny > MAX_CELLS / (uint64_t)d.nz)
-		return complain("--domain %dx%dx%d has more than 2^30 cells", d.nx, d.ny, d.nz);
+		return values_complain(program, "--domain %dx%dx%d has more than 2^30 cells", d.nx,
+				       d.ny, d.nz);
 	return -1;
 }
 
@@ -169,15 +115,17 @@ int options_parse(struct options *o, int argc, char **argv)
 			return 0;
 		}
 		if (c == '?')
-			return complain("unknown option '%s': see --help", argv[optind - 1]);
+			return values_complain(program, "unknown option '%s': see --help",
+					       argv[optind - 1]);
 		if (c == ':')
-			return complain("'%s' wants a value: see --help", argv[optind - 1]);
+			return values_complain(program, "'%s' wants a value: see --help",
+					       argv[optind - 1]);
 		rc = parse_one(o, c, &verify);
 		if (rc >= 0)
 			return rc;
 	}
 	if (optind < argc)
-		return complain("unexpected '%s': see --help", argv[optind]);
+		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
 	o->verify = verify >= 0 ? verify : box_cells(o->domain) <= VERIFY_CELLS;
 	return check_sizes(o);
 }

@@ -5,9 +5,8 @@
 
 #include <stdbool.h>
 
+#include "../turns.h"
 #include "kernel.h"
-
-enum mode { MODE_MSG, MODE_DIRECT, N_MODES };
 
 struct options {
 	struct box domain;      /* cells */

@@ -22,41 +22,22 @@
 
 #include "block.h"
 
-static const char *const mode_names[N_MODES] = {"msg", "direct"};
-
 struct Main {
 	CProxy_Block blocks;
-	int run;                    /* of all timed runs, the modes taking turns */
+	struct turns turns;
 	bool warming;
 	bool paths_printed;
-	double started;
-	double *iter_us[N_MODES];   /* of each repeat */
-	bool wrong;                 /* some run disagreed */
-	uint64_t hash;              /* of the first run's field */
-	double checksum;
 };
-
-static int n_modes(void)
-{
-	return opt.modes[MODE_MSG] + opt.modes[MODE_DIRECT];
-}
-
-static int mode_of(int run)
-{
-	if (n_modes() == 1)
-		return opt.modes[MODE_MSG] ? MODE_MSG : MODE_DIRECT;
-	return run % N_MODES;
-}
 
 static void prepare(Main *self, bool warming)
 {
 	self->warming = warming;
-	Block_prepare_all(self->blocks, mode_of(self->run));
+	Block_prepare_all(self->blocks, turns_mode(&self->turns));
 }
 
 static void begin_run(Main *self)
 {
-	if (mode_of(self->run) == MODE_DIRECT)
+	if (turns_mode(&self->turns) == MODE_DIRECT)
 		Block_connect_all(self->blocks);
 	else
 		prepare(self, opt.warmup > 0);
@@ -81,11 +62,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		CkExit(rc);
 		return;
 	}
-	for (int i = 0; i < N_MODES; i++) {
-		self->iter_us[i] = calloc((size_t)opt.repeat, sizeof(double));
-		if (!self->iter_us[i])
-			CkAbort("stencil: no memory for %d repeats", opt.repeat);
-	}
+	turns_init(&self->turns, "stencil", opt.modes, opt.repeat);
 	print_header();
 	mainProxy = Main_thisProxy(self);
 	serial = Serial_ckNew();
@@ -105,82 +82,39 @@ void Main_on_connected(Main *self, int n, const long *paths)
 
 void Main_on_prepared(Main *self)
 {
-	self->started = CkWallTimer();
+	turns_start(&self->turns);
 	Block_run_all(self->blocks, self->warming ? opt.warmup : opt.iters);
 }
 
 void Main_on_ran(Main *self)
 {
-	double seconds = CkWallTimer() - self->started;
-
 	if (self->warming) {
 		prepare(self, false);
 		return;
 	}
-	self->iter_us[mode_of(self->run)][self->run / n_modes()] = seconds * 1e6 / opt.iters;
+	turns_stop(&self->turns, opt.iters);
 	Block_check_all(self->blocks);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof *v, compare_doubles);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-static void report(Main *self)
-{
-	double us[N_MODES];
-
-	for (int i = 0; i < N_MODES; i++) {
-		us[i] = median(self->iter_us[i], opt.repeat);
-		if (opt.modes[i])
-			CkPrintf("stencil %s iter_us %.3f\n", mode_names[i], us[i]);
-	}
-	if (n_modes() == N_MODES)
-		CkPrintf("stencil gain_percent %.2f\n",
-			 (us[MODE_MSG] - us[MODE_DIRECT]) / us[MODE_MSG] * 100);
-	CkPrintf("stencil checksum %.17g\n", self->checksum);
-	CkPrintf("stencil hash %016llx\n", (unsigned long long)self->hash);
-	CkPrintf("stencil verified %s\n", self->wrong ? "no" : opt.verify ? "yes" : "skipped");
 }
 
 static void end_run(Main *self)
 {
-	if (++self->run < opt.repeat * n_modes()) {
+	if (turns_next(&self->turns)) {
 		begin_run(self);
 		return;
 	}
-	report(self);
+	turns_report(&self->turns, opt.verify);
 	Block_finish_all(self->blocks);
 }
 
-/* What one run's field adds up to. Sums of halves of the hash make the hash again. */
 void Main_on_checked(Main *self, int n, const long *sums)
 {
-	uint64_t hash = (uint64_t)sums[SUM_HASH_LOW] + ((uint64_t)sums[SUM_HASH_HIGH] << 32);
-	const char *mode = mode_names[mode_of(self->run)];
+	uint64_t hash = turns_whole_hash(sums[SUM_HASH_LOW], sums[SUM_HASH_HIGH]);
+	double checksum = (double)sums[SUM_FIELD] / 0x1p32 +
+			  (double)sums[SUM_FIELD_REST] / 0x1p62;
 
 	(void)n;
-	if (self->run == 0) {
-		self->hash = hash;
-		self->checksum = (double)sums[SUM_FIELD] / 0x1p32 +
-				 (double)sums[SUM_FIELD_REST] / 0x1p62;
-	}
-	if (sums[SUM_WRONG] > 0)
-		CkError("stencil: run %d (%s): %ld rows differ from the serial solution\n",
-			self->run, mode, sums[SUM_WRONG]);
-	if (hash != self->hash)
-		CkError("stencil: run %d (%s): the field differs from the first run's\n",
-			self->run, mode);
-	self->wrong |= sums[SUM_WRONG] > 0 || hash != self->hash;
-	if (mode_of(self->run) == MODE_DIRECT)
+	turns_compare(&self->turns, sums[SUM_WRONG], hash, checksum);
+	if (turns_mode(&self->turns) == MODE_DIRECT)
 		Block_disconnect_all(self->blocks);
 	else
 		end_run(self);
@@ -199,9 +133,7 @@ void Main_on_blocks_finished(Main *self)
 
 void Main_on_serial_finished(Main *self)
 {
-	for (int i = 0; i < N_MODES; i++)
-		free(self->iter_us[i]);
-	CkExit(self->wrong ? 1 : 0);
+	CkExit(turns_fini(&self->turns));
 }
 
 void Serial_on_new(Serial *self)

@@ -4,12 +4,12 @@
  *
  *	ckrun -n 2 ./threadring --members 100 --rounds 1000 --tokens 8
  *
- * Shows   [threaded] entry methods, which may wait in the middle: with CthSuspend, until a plain
- *         entry method of the same chare calls CthAwaken; and with [sync] calls, which return what
- *         the other's handler returns. A thread's loop says what a chare without threads would have
- *         to keep in its fields.
- * Checks  every token's sum against a serial one. A sum depends on who has had the token, in which
- *         order: a member that is left out or comes twice is seen.
+ * Shows   [threaded] entry methods, which may wait in the middle. CthSuspend waits until a plain
+ *         entry method of the same chare calls CthAwaken. A [sync] call waits for what the other
+ *         chare's handler returns. The loop of a thread holds what a chare without threads would
+ *         have to keep in its fields.
+ * Checks  every token's sum against a serial one. A sum depends on who has had the token and in
+ *         which order, so a member that is left out or comes twice is found.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ struct Main {
 };
 
 struct Member {
-	struct token *tokens;   /* here, in the order in which they came; `members` can meet */
+	struct token *tokens;   /* those that are here, in the order in which they came */
 	long n_tokens;
 	CthThread waiting;      /* for a token; NULL: it runs, or has been told already */
 };
@@ -65,7 +65,7 @@ void Member_on_new(Member *self)
 	self->tokens = allocate(tokens, sizeof *self->tokens);
 }
 
-/* Somebody may have come before we look, so look first. The PE does other work meanwhile. */
+/* A token may have come already, so look first. While this thread waits, the PE does other work. */
 static struct token next_token(Member *self)
 {
 	struct token t;
@@ -108,7 +108,7 @@ void Member_on_token(Member *self, int token, uint64_t sum)
 
 /* ---- threads that ask each other --------------------------------------------------------- */
 
-/* Where the way ends, this chare's thread is one of `members` that wait, each for the next. */
+/* At the end of the way `members` threads wait, each for the answer of the next. */
 uint64_t Member_on_ask(Member *self, uint64_t sum, int hops)
 {
 	int me = Member_thisIndex(self);

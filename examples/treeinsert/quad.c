@@ -5,7 +5,7 @@
 
 enum { CENTRES = 3 };
 
-/* Around its centre, each halving of the distance has as many points. */
+/* Each halving of the distance from the centre has the same number of points. */
 struct point quad_point(long seed, long i)
 {
 	uint64_t at = 5 * (uint64_t)i + 2 * CENTRES;
@@ -50,7 +50,7 @@ void quad_split(quad q, int n, struct point *p, int first_p[QUAD_PARTS + 1])
 	first_p[QUAD_PARTS] = n;
 }
 
-/* Sums do not tell the order of the points, in which they may come differently. */
+/* Points may come in any order, so their hashes are added. */
 void quad_add(quad q, bool is_leaf, int n, const struct point *p, long sums[QUAD_N_SUMS])
 {
 	uint64_t place = random_mix(((uint64_t)q.level << 42 | (uint64_t)q.x << 21 | (uint64_t)q.y) + 1);
@@ -61,7 +61,7 @@ void quad_add(quad q, bool is_leaf, int n, const struct point *p, long sums[QUAD
 	sums[QUAD_SQUARES]++;
 	sums[QUAD_LEAVES] += is_leaf;
 	sums[QUAD_POINTS] += n;
-	sums[QUAD_HASH] += (long)(hash >> 24);  /* 40 bits: no overflow by some 10^7 squares */
+	sums[QUAD_HASH] += (long)(hash >> 24);  /* 40 bits: 8 million squares do not overflow */
 }
 
 void quad_add_tree(quad q, int n, struct point *p, long capacity, long deepest,

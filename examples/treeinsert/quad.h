@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quad.h: the squares of a quadtree, the points that are in them, and the tree that these make on
- * one processor, to check the parallel one with.
+ * quad.h: the squares of a quadtree, the points in them, and the tree as one processor makes it, to
+ * check the parallel one with.
  *
  * Level 0 is the whole plane, a square of SIDE x SIDE places. A square of level k is at (x, y) of a
- * grid of 2^k x 2^k squares. One that has more than `capacity` points, and can be cut, has four
- * parts in the next level; else it keeps its points.
+ * grid of 2^k x 2^k squares. A square that has more than `capacity` points and can be cut has four
+ * parts in the next level. Any other keeps its points.
  */
 #ifndef TREEINSERT_QUAD_H
 #define TREEINSERT_QUAD_H
@@ -24,7 +24,7 @@ struct point {
 	int32_t x, y;
 };
 
-/** What a tree is like: sums over its squares. */
+/** Sums over the squares of a tree. */
 enum { QUAD_SQUARES, QUAD_LEAVES, QUAD_POINTS, QUAD_HASH, QUAD_N_SUMS };
 
 static inline bool quad_is_full(quad q, long n, long capacity)

@@ -5,13 +5,13 @@
  *
  *	ckrun -n 2 ./treeinsert --points 1000000 --capacity 100 --keep 4
  *
- * Shows   an array with an index type of its own, which begins empty: elements are inserted by
- *         others, on a PE that the runtime chooses or on a given one, destroy themselves, and are
- *         inserted again elsewhere. Calls need the index only, wherever the element lives.
- *         Quiescence tells that a tree, whose shape nobody knows before, is complete.
+ * Shows   an array with an index type of its own, which begins empty. Elements insert others, on a PE
+ *         that the runtime chooses or on a given one; they destroy themselves, and are inserted
+ *         again elsewhere. A call needs only the index, wherever the element lives. Quiescence
+ *         tells when the tree, whose shape nobody knows before, is complete.
  * Checks  squares, leaves, points and who has which (a checksum) against a tree made by one
- *         processor: when it has grown, when everything below level `keep` has been taken back,
- *         and when it has grown again.
+ *         processor. It does so three times: when the tree has grown, when everything below level
+ *         `keep` has been taken back, and when it has grown again.
  */
 #include <stdlib.h>
 
@@ -31,9 +31,9 @@ struct Main {
 
 struct Square {
 	int n;
-	struct point *p;        /* of a leaf; or those that its parts have given back */
+	struct point *p;        /* points of a leaf, or those that its parts have given back */
 	bool leaf;
-	int given_back;         /* parts that have */
+	int given_back;         /* parts that have given theirs back */
 };
 
 static void *allocate(void *old, long n, size_t bytes)
@@ -54,7 +54,7 @@ static void clear(Square *self)
 	self->n = 0;
 }
 
-/* The first time at home, wherever that is; the second time anywhere else. */
+/* The first time the runtime chooses the PE, the second time the parts go to one PE after another. */
 static int place_of(int round, int part)
 {
 	return round == 0 ? CK_PE_ANY : (CkMyPe() + part) % CkNumPes();
@@ -88,7 +88,7 @@ void Square_on_new(Square *self, int round, int n, const struct point *p)
 	cut_if_full(self, round);
 }
 
-/* The new squares may get this call, too: they have nothing to do. */
+/* The call may reach new squares, too; they have nothing to do. */
 void Square_on_grow(Square *self, int round)
 {
 	if (self->leaf)
@@ -161,7 +161,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	begin_phase(self);
 }
 
-/* No call is under way: every square that there will be is there, so they can be counted. */
+/* No call is under way, so every square that there will be exists and can be counted. */
 void Main_on_settled(Main *self)
 {
 	self->took[self->phase] = CkWallTimer() - self->began;
@@ -208,8 +208,8 @@ void Main_on_counted(Main *self, int n, const long *sum)
 		CkStartQD(Main_cb_next(mainProxy));
 }
 
-/* Not sooner: PEs without squares had nothing to count, so the call to count may still have been
- * on its way to them, and would have been heard by the squares that are inserted now. */
+/* Not earlier: a PE without squares has nothing to contribute, so the call to count may still be on
+ * its way there, and squares that are inserted now would get it. */
 void Main_on_next(Main *self)
 {
 	if (self->phase == PRUNE) {

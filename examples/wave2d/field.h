@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * field.h: a rectangle of the wave's domain, with one ghost layer around it. The parallel program
- * has one field per block, the serial solution is one field of the whole domain: both go through
- * the same function, so that they can be compared bit for bit.
+ * has one field per block; the serial solution is one field of the whole domain. Both use the same
+ * function, so they can be compared bit for bit.
  *
- * Step k lives in u[k % 2]. A step computes u[(k + 1) % 2], where step k - 1 still stands, in
- * place; it reads the ghosts of u[k % 2] only. So the ghosts of step k + 1 may come in early.
+ * Step k is in u[k % 2]. A step computes u[(k + 1) % 2] in place, from step k - 1, which is there,
+ * and from u[k % 2]. It reads the ghosts of u[k % 2] only; those of step k + 1 may come early.
  */
 #ifndef WAVE2D_FIELD_H
 #define WAVE2D_FIELD_H
@@ -25,9 +25,9 @@ void field_fini(struct field *f);
 void field_advance(struct field *f, int step);
 /** The cell (x, y) of a step; -1 and w, h are ghosts. */
 double *field_cell(const struct field *f, int step, int x, int y);
-/** The cells at one side, to v; returns how many. */
+/** Copy the cells at one side to v. Returns how many. */
 int field_take_edge(const struct field *f, int step, int side, double *v);
-/** What a neighbour has at its edge, to the ghosts of that side. */
+/** Copy the edge of a neighbour to the ghosts of that side. */
 void field_put_ghosts(struct field *f, int step, int side, const double *v);
 
 #endif

@@ -6,10 +6,10 @@
  *
  * Shows   an array [2D], neighbours by index, parameters with arrays, and how chares stay in step
  *         without a barrier: a block goes on when its own neighbours' edges have come.
- * Checks  every cell of the last step is, bit for bit, what a serial run yields (field.c).
+ * Checks  every cell of the last step, bit for bit, against a serial run (field.c).
  *
- * A neighbour can be one step ahead, not two: it sends its edge of step k + 2 only after it has
- * computed that from my edge of step k + 1, which I send when I have done with step k. So two
+ * A neighbour can be one step ahead, not two. It sends its edge of step k + 2 only after it has
+ * computed that step from my edge of step k + 1, which I send when I have finished step k. So two
  * places for ghosts, and two counters, are enough.
  */
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct Main {
 	double started, took;
 	double peak;
 	struct field serial;
-	long parts;             /* that have come, */
-	long wrong;             /* and cells in them that differ */
+	long parts;             /* that have come */
+	long wrong;             /* rows in them that differ from the serial run */
 };
 
 struct Block {
@@ -102,7 +102,7 @@ static void advance(Block *b)
 	}
 }
 
-/* Nobody has to say "go": what is sent to a block that does not exist yet waits for it. */
+/* No start signal is needed: what is sent to a block that does not exist yet waits for it. */
 void Block_on_new(Block *b)
 {
 	CkIndex2D i = Block_thisIndex(b);

@@ -3,10 +3,10 @@
 #ifndef CHARE_LAYER_H
 #define CHARE_LAYER_H
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 
-/** Chares, arrays, groups, reductions, quiescence. node->program is a CkGenModule, or NULL for
- * a node without chares. */
+/** The layer of chares, arrays, groups, reductions and quiescence. node->program is a CkGenModule, or
+ * NULL for a node without chares. */
 extern const struct csd_layer chare_layer;
 
 #endif

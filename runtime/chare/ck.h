@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ck.h: what a Chard program sees of the runtime: PEs, proxies, callbacks, reductions,
- * quiescence, output, exit. Stubs for the program's own chares come from ckci, in
- * X.decl.h, which includes this header. Names and meaning are Charm++'s.
+ * quiescence, output, exit. ckci prints the stubs of the program's own chares into X.decl.h,
+ * which includes this header. Names and meaning are Charm++'s.
  *
- * Unless a comment says otherwise a function is called from an entry method (or another
- * function that the scheduler runs) on the PE that it concerns.
+ * Unless a comment says otherwise, a program calls these functions from an entry method (or from
+ * another function that the scheduler runs), on the PE that the call concerns.
  */
 #ifndef CK_H
 #define CK_H
@@ -35,34 +35,38 @@ int CkNodeSize(int node);     /**< PEs of a node */
 
 double CkWallTimer(void);     /**< seconds since the start of this node, monotonic */
 
-/** End the whole job with `code` once every PE has finished its current entry method. The
- * caller goes on to its end. Called several times: the first non-zero code wins. Output
- * printed before is shown; messages still queued are dropped. */
+/** End the whole job with exit code `code` once every PE has finished its current entry method.
+ * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
+ * the first non-zero code wins. The runtime shows output that was printed before, and drops
+ * messages that are still queued. */
 void CkExit(int code);
 
-/** End the whole job at once, with exit code 1: one line naming PE and entry method, and a
- * back-trace. printf-style. */
+/** End the whole job at once, with exit code 1. Prints the message, with the PE and the entry
+ * method, in one line, and then a back-trace. Takes its arguments like printf. */
 __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** printf to the job's standard output (CkError: error output), in whole lines: text of
- * two PEs is never mixed within a line. A line without its newline waits for it. */
+/** printf to the job's standard output (CkError: to its standard error). The runtime writes whole
+ * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline yet,
+ * at most until the PE ends. */
 void CkPrintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void CkError(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- proxies ------------------------------------------------------------------------ */
 
-/** An index in a collection, 12 bytes: up to three int32; with four to six dimensions int16 in
- * order, as in Charm++; or a user's index type, padded with zeros. A group's element is its PE,
- * a nodegroup's its node. */
+/** An index in a collection, 12 bytes. One to three dimensions are int32; four to six are int16, in
+ * order, as in Charm++. An index type of the user's is padded with zeros. The index of a group's
+ * member is its PE; that of a nodegroup's is its node. */
 typedef struct CkIndex {
 	int32_t v[3];
 } CkIndex;
+/** The same by number of dimensions: what X_thisIndex gives in arrays of two to six dimensions. */
 typedef struct CkIndex2D { int x, y; } CkIndex2D;
 typedef struct CkIndex3D { int x, y, z; } CkIndex3D;
 typedef struct CkIndex4D { int16_t w, x, y, z; } CkIndex4D;
 typedef struct CkIndex5D { int16_t v, w, x, y, z; } CkIndex5D;
 typedef struct CkIndex6D { int16_t x1, y1, z1, x2, y2, z2; } CkIndex6D;
 
+/** An index of four to six dimensions; unused dimensions are 0. Each value must fit an int16. */
 static inline CkIndex CkIndexShorts(int a, int b, int c, int d, int e, int f)
 {
 	const int16_t s[6] = {(int16_t)a, (int16_t)b, (int16_t)c, (int16_t)d, (int16_t)e, (int16_t)f};
@@ -71,6 +75,7 @@ static inline CkIndex CkIndexShorts(int a, int b, int c, int d, int e, int f)
 	memcpy(&i, s, sizeof i);
 	return i;
 }
+/** Dimension `d`, 0 .. 5, of such an index. */
 static inline int CkIndexShort(CkIndex i, int d)
 {
 	int16_t s[6];
@@ -79,41 +84,43 @@ static inline int CkIndexShort(CkIndex i, int d)
 	return s[d];
 }
 
-/** A collection (array, group) or a main chare. POD; travels as a parameter. The typed forms
- * CProxy_X that ckci makes hold just this. */
+/** A collection (array, group) or a main chare. Plain data, so it can be a parameter of a call. The
+ * typed forms CProxy_X that ckci makes hold nothing else. */
 typedef struct CkProxy {
 	uint64_t id;
 } CkProxy;
 
-/** One element of a collection. CProxyElement_X holds just this. */
+/** One element of a collection. CProxyElement_X holds nothing else. */
 typedef struct CkElement {
 	uint64_t id;
 	CkIndex index;
 	int32_t pad;
 } CkElement;
 
-/** A singleton chare: its name and the PE it lives on. CProxy_X of a `chare` holds just this. */
+/** A singleton chare: its id and the PE it lives on. CProxy_X of a `chare` holds nothing else. */
 typedef struct CkChareID {
 	uint64_t id;
 	int32_t pe;
 	int32_t pad;
 } CkChareID;
 
-/** Some elements of a collection, or of several of one type; then `coll` is one of them.
- * CProxySection_X holds just this; POD, travels as a parameter. */
+/** Some elements of one collection, or of several collections of one type; then `coll` is one of
+ * these collections. Plain data, so it can be a parameter of a call. CProxySection_X holds nothing
+ * else. */
 typedef struct CkSection {
 	uint64_t coll;
 	uint64_t id;
 } CkSection;
 
-/** What a thread can wait for; made by CkCreateFuture. POD, travels as a parameter. */
+/** A value that a thread can wait for; CkCreateFuture makes it. Plain data, so it can be a parameter
+ * of a call. */
 typedef struct CkFuture {
 	uint64_t id;           /* private, all of them */
 	int32_t pe;
 	int32_t type;
 } CkFuture;
 
-/** Charm++'s names for numbers of a given size. */
+/** Charm++'s names for numbers of a fixed size. */
 typedef int8_t CmiInt1;
 typedef int16_t CmiInt2;
 typedef int32_t CmiInt4;
@@ -131,16 +138,18 @@ typedef CkProxy CkGroupID;
 typedef CkProxy CkNodeGroupID;
 typedef CkIndex CkArrayIndex;
 
-/** Where to create: the runtime chooses. A chare: by the seed balancer (CK_SEED=random or
- * neighbor); an inserted element: its home PE. */
+/** As the PE of a new chare or element: the runtime chooses the PE. The seed balancer
+ * (CK_SEED=random or neighbor) places a chare; an inserted element goes to its home PE. */
 #define CK_PE_ANY (-1)
 
-/** Extents of a new array: n[0 .. nd - 1]; the others are 1. nd 0: empty, for insertion. */
+/** Extents of a new array: n[0 .. nd - 1] elements per dimension; the rest of n is 1. With nd 0 the
+ * array starts empty, and the program inserts its elements. */
 typedef struct CkArrayDims {
 	int32_t nd;
 	int32_t n[6];
 } CkArrayDims;
 
+/** Extents of nd dimensions. CkDims is shorter. */
 static inline CkArrayDims CkDimsN(int nd, int a, int b, int c, int d, int e, int f)
 {
 	CkArrayDims r = {nd, {a, b, c, d, e, f}};
@@ -154,26 +163,31 @@ static inline CkArrayDims CkDimsN(int nd, int a, int b, int c, int d, int e, int
 #define CK_DIMS_5(a, b, c, d, e) CkDimsN(5, a, b, c, d, e, 1)
 #define CK_DIMS_6(a, b, c, d, e, f) CkDimsN(6, a, b, c, d, e, f)
 #define CK_DIMS_PICK(a, b, c, d, e, f, fn, ...) fn
-/** CkDims(8), CkDims(8, 8), CkDims(4, 4, 2), ... up to six. */
+/** Extents of an array: CkDims(8), CkDims(8, 8), CkDims(4, 4, 2), ... up to six dimensions. */
 #define CkDims(...) \
 	CK_DIMS_PICK(__VA_ARGS__, CK_DIMS_6, CK_DIMS_5, CK_DIMS_4, CK_DIMS_3, CK_DIMS_2, CK_DIMS_1, 0) \
 	(__VA_ARGS__)
+/** The same as functions, for one to three dimensions. */
 static inline CkArrayDims CkDims1(int x) { return CK_DIMS_1(x); }
 static inline CkArrayDims CkDims2(int x, int y) { return CK_DIMS_2(x, y); }
 static inline CkArrayDims CkDims3(int x, int y, int z) { return CK_DIMS_3(x, y, z); }
 
-/** Where an element lives: a PE in 0 .. npes - 1, the same on every PE, for ever. */
+/** A map: returns the PE, 0 .. npes - 1, on which the element with this index lives. It must always
+ * give the same answer, on every PE. */
 typedef int (*CkMapFn)(CkIndex index, CkArrayDims dims, int npes);
 
-/** Make a map known under `name` to CkArrayOptions. Called in an `initnode` function of the
+/** Give a map the name by which CkArrayOptions finds it. Called in an `initnode` function of the
  * .ci file, on every node. `name` must stay valid. */
 void CkRegisterMap(const char *name, CkMapFn fn);
 
-/** How to create an array. map NULL: the default block map (row-major order of the index,
- * cut into npes pieces that differ by at most one element; arrays without extents: a hash).
- * With start, end or step not all zero, elements are start, start + step, ... below end, per
- * dimension (step 0 counts as 1); else 0 .. dims - 1. ready: fired when all elements that the
- * creation makes are constructed; NULL: nothing. Charm++'s CkArrayOptions. */
+/** How to create an array.
+ *
+ * map      NULL for the default block map: the elements in row-major order of their indices, cut
+ *          into npes pieces whose sizes differ by at most one. Arrays without extents use a hash.
+ * Range    if start, end or step is not all zero, the elements are start, start + step, ... below
+ *          end, per dimension (step 0 counts as 1). Otherwise they are 0 .. dims - 1.
+ * ready    fires when all elements that the creation makes are constructed. May be NULL.
+ * Source   Charm++'s CkArrayOptions. */
 typedef struct CkArrayOptions {
 	CkArrayDims dims;
 	const char *map;
@@ -181,64 +195,79 @@ typedef struct CkArrayOptions {
 	const struct CkCallback *ready;
 } CkArrayOptions;
 
-/** Options of one call. Zeroed: default priority (0), first in first out, reference number 0.
+/** Options of one call. Zeroed, they mean default priority (0), first in first out, reference
+ * number 0.
  *
- * Order    lower priorities are served first on each PE; of equal ones the first in, or with a
- *          LIFO strategy the last. Priorities above 0 come after all calls without one, those
- *          below 0 before. Bit vectors are compared bit by bit, a shorter one before those that
- *          begin with it; one that begins with 1 comes after calls without a priority, with 0
- *          before. A number counts as the vector of its 64 bits with the highest inverted.
- * Scope    a PE's queue. Messages under way are not overtaken by those with a better priority.
- * Owner    prio_bits is read during the call.
- * Messages keep priority and reference number when a handler sends them on without options.
- * Errors   a strategy or vector that is none aborts naming the call.
+ * Order    each PE serves lower priorities first. Among equal priorities it serves the first in, or
+ *          the last in with a LIFO strategy. Calls with a priority below 0 come before all calls
+ *          without a priority, those above 0 after them. Bit vectors are compared bit by bit; a
+ *          vector comes before longer ones that begin with it. A vector that begins with 0 comes
+ *          before calls without a priority, one that begins with 1 after them. A number counts as
+ *          the vector of its 64 bits with the highest bit inverted.
+ * Scope    one PE's queue. A message that has not arrived yet is not reordered.
+ * Owner    the runtime reads prio_bits during the call.
+ * Sent on  a message keeps its priority and reference number when a handler sends it on without
+ *          options.
+ * Errors   an unknown strategy or an invalid bit vector aborts and names the call.
  * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum. */
 typedef struct CkEntryOptions {
-	int32_t prio;      /**< lower is served first; 0 is what unprioritised calls have */
+	int32_t prio;      /**< lower is served first; calls without a priority have 0 */
 	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
-	int64_t prio_long; /**< with CK_QUEUEING_LFIFO, LLIFO */
-	const unsigned *prio_bits; /**< with CK_QUEUEING_BFIFO, BLIFO: first bit is the highest of [0] */
-	int n_prio_bits;
-	int32_t refnum;    /**< what CkGetRefNum gives in the handler */
+	int64_t prio_long; /**< used with CK_QUEUEING_LFIFO, LLIFO */
+	const unsigned *prio_bits; /**< used with CK_QUEUEING_BFIFO, BLIFO; the top bit of [0] is first */
+	int n_prio_bits;   /**< length of prio_bits, in bits */
+	int32_t refnum;    /**< what CkGetRefNum returns in the handler */
 } CkEntryOptions;
+/** Values of `queueing`: FIFO serves the first in among equal priorities, LIFO the last in. */
 enum {
 	CK_QUEUEING_FIFO = 0, CK_QUEUEING_LIFO = 1,
-	CK_QUEUEING_IFIFO = 2, CK_QUEUEING_ILIFO = 3, /**< integer priority `prio`, like the two above */
+	CK_QUEUEING_IFIFO = 2, CK_QUEUEING_ILIFO = 3, /**< integer priority `prio`; the same as FIFO, LIFO */
 	CK_QUEUEING_BFIFO = 4, CK_QUEUEING_BLIFO = 5, /**< bit-vector priority */
 	CK_QUEUEING_LFIFO = 6, CK_QUEUEING_LLIFO = 7  /**< 64-bit priority */
 };
 
-/** A reference number of a message that the program owns, or of the one that is being delivered
- * (CkGetRefNum(NULL): also in an entry with parameters or reduction results; 0 when the handler
- * has none, or has given it away). 32 bits, 0 by default; travels with the message. */
+/** Set or get the reference number of a message: 32 bits, 0 by default; it travels with the message.
+ * The message is one that the program owns, or the one that the running handler was given.
+ * CkGetRefNum(NULL) means the latter, also in an entry with parameters or reduction results; it
+ * returns 0 when the handler has no message or has given it away. */
 void CkSetRefNum(void *msg, int n);
 int CkGetRefNum(const void *msg);
 
-/** Integer priority and order among equals (CK_QUEUEING_FIFO or _LIFO) of a message from X_alloc,
- * for all its journeys; options of a call win. */
+/** Set a message's integer priority, or its order among equals (CK_QUEUEING_FIFO or _LIFO). The
+ * message is one from X_alloc. The setting holds each time that the message is sent, unless the call
+ * has options. */
 void CkSetPrio(void *msg, int prio);
 void CkSetQueueing(void *msg, int queueing);
 
-/** The same with 64 bits, or with a vector of n bits, read during the call. They stand behind the
- * message, which must have room for them: CkReservePrio says how many bits the next message from
- * X_alloc on this PE can have (for 64-bit priorities: 64). Without room the job aborts and says so.
- * Kept by packing and by sending on. Charm++'s priobits argument of new, and CkPriorityPtr. */
+/** Set a 64-bit priority, or a priority of n bits.
+ *
+ * Room     the runtime stores these priorities behind the message. Before X_alloc, call
+ *          CkReservePrio with the number of bits (64 for CkSetPrioLong); it reserves room in the next
+ *          message that X_alloc makes on this PE.
+ * Owner    CkSetPrioBits copies the bits.
+ * Sent on  the message keeps the priority when it is packed or sent on.
+ * Errors   a message without enough room aborts.
+ * Source   Charm++'s priobits argument of new, and CkPriorityPtr. */
 void CkReservePrio(int n_bits);
 void CkSetPrioLong(void *msg, int64_t prio);
 void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
 
 /* ---- packing: PUP ------------------------------------------------------------------------ */
 
-/** One routine sizes, packs and unpacks an object: `pup T;` in the .ci file says that
+/** One function sizes, packs and unpacks an object. `pup T;` in the .ci file says that
  * `void T_pup(pup_er p, T *x)` does so for T. Names are those of Charm++'s C binding (pup_c.h). */
 typedef struct CkPupEr *pup_er;
 
+/** What the function has to do now: exactly one of the three is true. */
 int pup_isSizing(const pup_er p);
 int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
 
+/** Size, pack or unpack n bytes at v. Unpacking more bytes than were packed aborts. */
 void pup_bytes(pup_er p, void *v, size_t n);
+/** A pup function, with a pointer to the object. */
 typedef void (*CkPupFn)(pup_er p, void *obj);
+/** The same for one value, or for n values, of the type in the name. */
 static inline void pup_bool(pup_er p, bool *v) { pup_bytes(p, v, sizeof *v); }
 static inline void pup_uchar(pup_er p, unsigned char *v) { pup_bytes(p, v, sizeof *v); }
 static inline void pup_ushort(pup_er p, unsigned short *v) { pup_bytes(p, v, sizeof *v); }
@@ -261,62 +290,70 @@ static inline void pup_longs(pup_er p, long *v, size_t n) { pup_bytes(p, v, n * 
 static inline void pup_floats(pup_er p, float *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
 static inline void pup_doubles(pup_er p, double *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
 
-/** Memory for a part of the object: unpacking, `bytes` new zeroed bytes, 16-byte aligned, that
- * live as long as the object and are never freed by the program; else `old`. So
- * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n); does for a vector. */
+/** Memory for a part of the object. While unpacking, it returns `bytes` new zeroed bytes, 16-byte
+ * aligned, which live as long as the object; the program never frees them. While sizing or packing,
+ * it returns `old`. A vector takes two lines:
+ * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n); */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
 
-/** The same function for a program's own purposes: the bytes that `obj` takes packed; packing it
- * to `to`; making it anew from the `n` bytes at `from`, of which the bytes used are returned.
- * `bytes` is sizeof the object. Here pup_alloc is calloc, and the program frees. */
+/** Use a pup function for the program's own purposes, on any PE. CkPupSize returns the bytes that
+ * `obj` takes packed. CkPupPack packs it to `to`. CkPupUnpack makes it anew from the `n` bytes at
+ * `from` and returns how many of them it used. `bytes` is the sizeof of the object. Here pup_alloc
+ * is calloc: the program frees that memory. */
 size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes);
 void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to);
 size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n);
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-/** What the main chare's constructor gets: the arguments without the runtime's own. Owned by
- * the runtime, valid until the job ends. */
+/** What the main chare's constructor gets: the command line without the runtime's own arguments. The
+ * runtime owns it; it is valid until the job ends. */
 typedef struct CkArgMsg {
 	int argc;
 	char **argv;
 } CkArgMsg;
 
-/** Keep the message that is being delivered: its array, string and struct parameters stay
- * valid after the handler returns, until CkFreeMsg of the returned pointer, which may
- * be called on any PE of this node. Only inside an entry method, at most once per call, and not
- * of an entry with nocopy or pup parameters, which are valid in the handler only. In a `when` of
- * Structured Dagger it is the message of its last call. */
+/** Keep the message that the running handler was given: its array, string and struct parameters
+ * stay valid after the handler returns, until CkFreeMsg frees the returned pointer.
+ *
+ * Called   inside an entry method, at most once per call. CkFreeMsg may be called on any PE of this
+ *          node. In a `when` of Structured Dagger it keeps the message of the last call.
+ * Errors   an entry with nocopy or pup parameters aborts: they are valid in the handler only. */
 void *CkKeepMsg(void);
 
-/** For a message that the program packs itself (`message M;` in the .ci file): memory of `bytes`
- * bytes for the other form of `msg`, with its reference number. M_pack makes a buffer from a message, M_unpack a message from
- * a buffer; both free what they were given with CkFreeMsg, or return it when nothing changes.
- * Charm++'s function of that name. */
+/** Memory for M_pack and M_unpack, which convert a message that the program packs itself
+ * (`message M;` in the .ci file).
+ *
+ * Shape    `bytes` bytes for the other form of `msg`; it takes over msg's reference number.
+ * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees what
+ *          it was given with CkFreeMsg, or returns it when nothing changes.
+ * Source   Charm++ CkAllocBuffer. */
 void *CkAllocBuffer(void *msg, size_t bytes);
 
-/** Free a kept message, a message from X_alloc that was never sent, or a message parameter
- * that was kept. NULL is allowed. In checked mode (CK_CHECK=1) freeing twice, freeing or using
- * what was sent or belongs to a handler that has returned, sending twice and writing after the
- * free end the job with a line that says so. */
+/** Free a message that the program owns: one that it kept, one from X_alloc that it never sent, or a
+ * message parameter. NULL is allowed.
+ *
+ * Misuse   checked mode (CK_CHECK=1) ends the job, with a line that says why, when a program frees a
+ *          message twice, writes to it after freeing it, sends it twice, or uses or frees one that it
+ *          has sent or whose handler has returned. */
 void CkFreeMsg(void *msg);
 
 /* ---- the end of a chare ---------------------------------------------------------------- */
 
-/** End a singleton chare or an array element, itself perhaps: `self` is its struct.
+/** End a singleton chare or an array element; `self` is its struct.
  *
- * Called   on its PE, from a handler of it or of anybody else, once.
- * Then     nobody reaches it any more. A handler of it that runs, and its threads, go on to their
- *          end; then its memory is freed (what it points to is the program's to free).
- * Errors   a call of a singleton chare that arrives later aborts the job, naming the caller: so
- *          does CkDestroy of a main chare, a group or a nodegroup.
+ * Called   once, on the object's PE, from one of its own handlers or from another object's.
+ * Done     at once, no call reaches the object any more. Its running handlers and threads go on to
+ *          their end; then the runtime frees the struct. The program frees what the struct points to.
+ * Errors   a later call of a singleton chare aborts and names the caller. CkDestroy of a main chare,
+ *          a group or a nodegroup aborts.
  * Source   Charm++ delete this, ckDestroy. */
 void CkDestroy(void *self);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
 
-/** What is handed over by a reduction or by CkCallbackSend: `count` values of `type` (a
- * CkDataType, CK_BYTE for plain bytes). Belongs to the runtime. */
+/** What a reduction or CkCallbackSend hands over: `count` values of `type` (a CkDataType; CK_BYTE for
+ * plain bytes), `bytes` bytes in all. The runtime owns it, unless a comment says otherwise. */
 typedef struct CkReductionMsg {
 	uint64_t bytes;
 	uint64_t count;
@@ -325,18 +362,21 @@ typedef struct CkReductionMsg {
 	uint64_t reserved;
 	/* data follows, 16-byte aligned */
 } CkReductionMsg;
+/** The values. They live as long as the message. */
 static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
 
+/** The type of values that a reduction, a callback or a future carries. */
 typedef enum CkDataType {
 	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
 	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL,
-	CK_STATISTICS, CK_SET, CK_TUPLE /**< what reductions of these names give */
+	CK_STATISTICS, CK_SET, CK_TUPLE /**< results of the reductions with these names */
 } CkDataType;
 
+/** A C function as a callback. `m` is valid until the function returns. */
 typedef void (*CkCallbackCFn)(void *ctx, const CkReductionMsg *m);
 
-/** Something to do later, as a value of 64 bytes: may be stored, copied, sent. ckci makes
- * X_cb_entry(element) and X_cb_entry_all(collection) for entries that can be one. */
+/** Something to do later, as a value of 64 bytes that a program may store, copy and send. ckci makes
+ * X_cb_entry(element) and X_cb_entry_all(collection) for each entry that a callback can target. */
 typedef struct CkCallback {
 	uint8_t kind;          /* private, all of them */
 	uint8_t want;
@@ -353,105 +393,124 @@ typedef struct CkCallback {
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
-/** For a `nocopy` array: the caller's memory, which must not change until `done` has fired. It is
- * read where it lies, valid until the handler returns, when one element of the same process gets it;
- * or one of another process of the host, if it is memory of CkRdmaAlloc or in a message, 1 kB at
- * least (and CK_SHARE is not 0): `done` fires behind the handler, or when the call is dropped with
- * its chare. Else (calls of all and of sections, creations, nodegroups, other hosts) it is copied
- * into the message and `done` fires at once. Charm++'s CkSendBuffer. */
+/** An argument for a `nocopy` array: the caller's own memory.
+ *
+ * Owner    the caller must not change the memory until `done` has fired. The receiver may read it
+ *          until its handler returns.
+ * In place the handler reads the caller's memory where it lies, if the call is of one element in the
+ *          same process. The same holds for one element in another process of the host, if the memory
+ *          is from CkRdmaAlloc or in a message, is at least 1 kB, and CK_SHARE is not 0. Then `done`
+ *          fires after the handler, or when the runtime drops the call together with its chare.
+ * Copied   in all other cases (calls of all elements and of sections, creations, nodegroups, other
+ *          hosts) the message gets a copy, and `done` fires at once.
+ * Source   Charm++'s CkNcpyBuffer, CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
 } CkNcpyBuffer;
 
-CkNcpyBuffer CkSendBuffer(const void *ptr);                     /**< nobody is told */
+/** Make such an argument; without a callback nobody learns when the memory may change. */
+CkNcpyBuffer CkSendBuffer(const void *ptr);
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
-/** Memory that the other processes of the host can read where it lies, as nocopy arrays: not zeroed,
- * 64-byte aligned. Freed on any PE of its process, when nothing of it is lent any more. Freed memory
- * is kept for other allocations of its size class. Charm++'s names. */
+/** Memory that other processes of the host can read in place when it is sent as a nocopy array.
+ *
+ * Shape    `bytes` bytes, not zeroed, 64-byte aligned.
+ * Owner    the program, until CkRdmaFree, on any PE of the same process. No call may use the memory
+ *          any more: `done` of every call that it was given to has fired. NULL is allowed. The runtime
+ *          keeps freed memory for later allocations of the same size class.
+ * Source   Charm++'s names. */
 void *CkRdmaAlloc(size_t bytes);
 void CkRdmaFree(void *p);
 
-CkCallback CkCallbackIgnore(void);                        /**< nothing happens */
-/** The reference number of the message that the callback will be: Charm++'s setRefnum. */
+/** A callback that does nothing. */
+CkCallback CkCallbackIgnore(void);
+/** Set the reference number that the callback's message will have. Charm++'s setRefnum. */
 void CkCallbackSetRefNum(CkCallback *cb, int n);
-CkCallback CkCallbackExit(void);                          /**< CkExit(0) */
-/** fn(ctx, m) on the PE that made the callback, wherever it is sent from. */
+/** A callback that calls CkExit(0). */
+CkCallback CkCallbackExit(void);
+/** A callback that calls fn(ctx, m) on the PE that made it, whichever PE fires it. */
 CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx);
 
-/** The same callback, for `type` only: fired with data of another type it aborts, where it is fired,
- * naming both. Of a C function, a future or a thread; entry methods declare what they take. */
+/** The same callback, for data of `type` only. Firing it with another type aborts on the PE that fires
+ * it, naming both types. `cb` is a C function, a future or a thread; entry methods declare their own
+ * types. */
 CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 
-/** Fire a callback, with `bytes` bytes at `data` (NULL: none), copied. A [reductiontarget]
- * entry finds them as its parameters; a mismatch of type or count aborts with both names. */
+/** Fire a callback with a copy of the `bytes` bytes at `data` (NULL: no data), from any PE. A
+ * [reductiontarget] entry gets them as its parameters. A mismatch of type or count aborts and names
+ * both. */
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
-/** The same with `count` values of a known type, which is checked. */
+/** The same with `count` values of a known type, which the runtime checks. */
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
-/** Fires the CkCallback that `cb` points to, without data: a CkDirectFn. */
+/** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
+ * channel can call it. */
 void CkCallbackFn(void *cb);
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
 
 /*
- * Only a [threaded] entry method may wait. It runs on a stack of its own; while it waits its PE goes
- * on with other messages, also of the same element: what its fields hold may have changed
- * afterwards. Its message, and so its parameters, live until it ends. cth.h has CthSelf,
+ * Only a [threaded] entry method may wait. It runs on a stack of its own. While it waits, its PE
+ * goes on with other messages, also with those of the same element, so the element's fields may have
+ * changed after the wait. Its message, and so its parameters, live until it ends. cth.h has CthSelf,
  * CthSuspend, CthAwaken, CthYield.
  *
- * X_f_sync(...) of a [sync] entry method sends the call and waits for what its handler returns.
+ * X_f_sync(...) of a [sync] entry method sends the call and waits for what the handler returns.
  */
 
-/** A value that will be there. Made for the PE that calls; its threads wait for it, any PE sends
- * it, once. CkReleaseFuture when it is not needed any more. Charm++'s names and meaning. */
+/** Make a future: a place for one value that comes later. It belongs to the calling PE. Threads of
+ * that PE wait for the value; any PE sends it, once. Call CkReleaseFuture when the future is not needed
+ * any more. Charm++'s names and meaning. */
 CkFuture CkCreateFuture(void);
-/** One that takes values of `type` only; others abort where they are sent, naming both. */
+/** A future for values of `type` only. Sending another type aborts on the sending PE, naming both. */
 CkFuture CkCreateFutureTyped(CkDataType type);
 
-/** Wait until the value is there and give it: the message that was sent, or a CkReductionMsg if
- * data or a callback's result was.
+/** Wait until the value is there, and return it: the message that was sent, or a CkReductionMsg if
+ * data or a callback's result was sent.
  *
- * Called   on the future's PE; by a [threaded] entry method unless the value is there already.
- *          Any number of times, by any number of threads, before and after the value comes.
- * Owner    the caller's, until CkFreeMsg. Several who wait share one message: they may not
- *          change it or send it on. Who waited alone may, after CkReleaseFuture.
- * Errors   a future that was released, or of another PE, aborts.
- * Source   Charm++. M_waitFuture(f) is the same for a message M: it checks the type, and sets the
- *          pointers to its arrays when it comes from another process. */
+ * Called   on the future's PE, in a [threaded] entry method; elsewhere only when the value is there
+ *          already. Any number of threads may wait, any number of times, before and after the value
+ *          comes.
+ * Owner    the caller owns the message until CkFreeMsg. Several callers share one message, and may not
+ *          change it or send it on. A single caller may do so after CkReleaseFuture.
+ * Errors   a released future, or one of another PE, aborts.
+ * Source   Charm++. M_waitFuture(f) does the same for a message M: it checks the type, and sets the
+ *          pointers to the arrays when the message comes from another process. */
 void *CkWaitFuture(CkFuture f);
-/** The same, and release the future. */
+/** The same; then release the future. */
 void *CkWaitReleaseFuture(CkFuture f);
-/** Whether the value is there: then CkWaitFuture does not wait. On the future's PE. */
+/** Whether the value is there, so that CkWaitFuture would not wait. On the future's PE. */
 int CkProbeFuture(CkFuture f);
-/** Give the future back. A value that comes later aborts. Nobody may be waiting. */
+/** Give the future back, on its PE. No thread may be waiting. Sending a value later aborts. */
 void CkReleaseFuture(CkFuture f);
 
-/** Send a message for the value; takes it. From any PE. M_sendToFuture(f, m) for a message M that
- * has arrays or is packed by the program. */
+/** Send a message as the future's value, from any PE. The runtime takes the message. For a message M
+ * that has arrays or that the program packs, use M_sendToFuture(f, m). */
 void CkSendToFuture(CkFuture f, void *msg);
-/** Send `count` values, copied; CK_NOTYPE, NULL, 0: just that something has happened. */
+/** Send a copy of `count` values at `data`, from any PE. CK_NOTYPE, NULL, 0 sends no data: it says only
+ * that something has happened. */
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
 
-/** What M_sendToFuture and M_waitFuture call. */
+/** For ckci's code only: M_sendToFuture and M_waitFuture call these. */
 struct CkGenMessage;
 void CkGen_sendToFuture(CkFuture f, void *msg, const struct CkGenMessage *type);
 void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
 
 /** A callback that sends its data to the future. */
 CkCallback CkCallbackFuture(CkFuture f);
-/** A callback that this PE's threads can wait for: Charm++'s CkCallback(CkCallback::resumeThread).
- * To be waited for once, with CkCallbackThreadDelay. */
+/** A callback that a thread of this PE waits for, once, with CkCallbackThreadDelay. Charm++'s
+ * CkCallback(CkCallback::resumeThread). */
 CkCallback CkCallbackResumeThread(void);
-/** Wait until it is fired: Charm++'s cb.thread_delay(). The CkReductionMsg is the caller's:
- * CkFreeMsg. */
+/** Wait, in a [threaded] entry method, until `cb` has been fired, and return its CkReductionMsg. The
+ * caller owns the message and frees it with CkFreeMsg. Charm++'s cb.thread_delay(). */
 void *CkCallbackThreadDelay(CkCallback cb);
 
 /* ---- reductions ------------------------------------------------------------------------ */
 
-/** What combines contributions. Those of a number type work value by value; whole numbers wrap.
- * logical_* give 0 or 1 as soon as two values meet. Numbers above CkReduction_N are the program's
- * own (CkRegisterReducer). Names are Charm++'s, with _ for ::. */
+/** The operations that combine contributions. Those of a number type work value by value; whole
+ * numbers wrap. logical_* turn values into 0 or 1 when they combine two; a single value stays as it
+ * is. Numbers above CkReduction_N are the program's own (CkRegisterReducer). Names are Charm++'s,
+ * with _ for ::. */
 typedef enum CkReduction {
 	CkReduction_nop = 0,
 	CkReduction_sum_int, CkReduction_sum_long, CkReduction_sum_float, CkReduction_sum_double,
@@ -479,76 +538,79 @@ typedef enum CkReduction {
 	CkReduction_bitvec_xor_int, CkReduction_bitvec_and_bool, CkReduction_bitvec_or_bool,
 	CkReduction_bitvec_xor_bool,
 
-	CkReduction_statistics,    /**< of CkReductionStatistics */
+	CkReduction_statistics,    /**< combines values of CkReductionStatistics */
 	CkReduction_set,           /**< bytes of any length; the result is a list of them */
 	CkReduction_concat,        /**< bytes of any length, one after the other in index order */
-	CkReduction_random,        /**< bytes of any length; one element's, chosen at random */
+	CkReduction_random,        /**< bytes of any length; the result is one element's, at random */
 	CkReduction_tuple,         /**< several reductions in one: count CkTupleElements */
 	CkReduction_N,
-	CkReduction_most = 0xffff  /**< the largest number of a registered one */
+	CkReduction_most = 0xffff  /**< the largest number that a registered reducer can have */
 } CkReduction;
 
 /** Contribute `count` values to the next reduction over self's collection.
  *
- * Called   once per element and reduction; the k-th call of every element belongs to the k-th
- *          reduction. All must agree in op, count and callback; a difference aborts naming
- *          both, and who said so.
- * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier).
- *          Set, concat, random and reducers over messages: count bytes, as many as each
- *          element likes. Tuple: count CkTupleElements.
+ * Called   once per element and reduction, by an array element or a group member; `self` is its
+ *          struct. The k-th call of every element belongs to the k-th reduction. All elements must
+ *          agree in op, count and callback. A difference aborts, naming both and the elements.
+ * Shape    count values of the op's type at data; 0 and NULL for CkReduction_nop (a barrier). For
+ *          set, concat, random and reducers over messages count is in bytes, and each element
+ *          chooses its own. For a tuple data is count CkTupleElements.
  * Owner    data is copied.
- * Order    values combine in an order that depends on the number of PEs and how they are
- *          spread over nodes, not on time: equal runs give equal bits, and all elements get
- *          the same. (Streamable reducers: in any order.) Results for elements of the own
- *          collection reach each in the order of the reductions; other messages may overtake
- *          them and be overtaken.
- * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes
- *          another type or number of values aborts, naming both.
- * Cost     one message of the partial result per PE, up a tree or, for up to 32 kB that all
- *          elements get, log2(PEs) exchanged. Set, concat and random and reducers over messages
- *          go up the tree, and what grows with the number of elements arrives at PE 0 whole.
- * Source   Charm++ contribute(). `self` is an array element or a group member. */
+ * Order    the order in which values combine depends on the number of PEs and on how they are
+ *          spread over nodes, not on time. So equal runs give equal bits, and all elements get the
+ *          same result. Streamable reducers combine in any order. An element of the same collection
+ *          gets results in the order of the reductions; other messages may overtake the results and
+ *          be overtaken by them.
+ * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes another type
+ *          or number of values aborts, naming both.
+ * Cost     each PE sends one partial result up a tree. A result of up to 32 kB for all elements takes
+ *          log2(PEs) exchanges instead. Set, concat, random and reducers over messages use the tree; a
+ *          result that grows with the number of elements arrives at PE 0 in full size.
+ * Source   Charm++ contribute(). */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);
+/** A barrier: `cb` fires, without data, when all elements have called this. */
 static inline void CkContributeBarrier(void *self, CkCallback cb)
 {
 	CkContribute(self, NULL, 0, CkReduction_nop, cb);
 }
 
-/** Number, mean and sum of squared differences from it: contribute CkStatistics(x) for each x,
- * with CkReduction_statistics; the result has those of all. */
+/** Count, mean, and sum of the squared differences from the mean (m2). Contribute CkStatistics(x) for
+ * each x with CkReduction_statistics; the result covers all of them. */
 typedef struct CkReductionStatistics {
 	int64_t count;
 	double mean, m2;
 } CkReductionStatistics;
 
+/** The statistics of one value. */
 static inline CkReductionStatistics CkStatistics(double x)
 {
 	CkReductionStatistics s = {1, x, 0};
 
 	return s;
 }
-/** Of the sample, as in Charm++: m2 / (count - 1); 0 for a single value. */
+/** The variance of the sample, as in Charm++: m2 / (count - 1); 0 for a single value. */
 static inline double CkReductionStatistics_variance(CkReductionStatistics s)
 {
 	return s.count > 1 ? s.m2 / (double)(s.count - 1) : 0;
 }
 
-/** One contribution in the result of CkReduction_set: `bytes` bytes, and whose. */
+/** One contribution in the result of CkReduction_set: `bytes` bytes, and who contributed them. */
 typedef struct CkReductionSetElement {
 	uint64_t bytes;
-	CkIndex index;         /**< of the contributor; a group's: its PE. In a section over several
-				 * arrays two may have the same */
-	int32_t pe;            /**< where it contributed */
+	CkIndex index;         /**< of the contributor; in a group, its PE. In a section over several
+				 * arrays two contributors may have the same index */
+	int32_t pe;            /**< on which it contributed */
 	uint64_t reserved;     /* private */
 	/* data follows, 16-byte aligned */
 } CkReductionSetElement;
 
+/** The bytes of one contribution. They live as long as the result. */
 static inline const void *CkReductionSetElement_data(const CkReductionSetElement *e)
 {
 	return e + 1;
 }
-/** Walk through a set, in the order of the contributors' indices: NULL gives the first; NULL
- * comes after the last. m->count tells how many there are. */
+/** The contribution after `e` in the order of the contributors' indices. Begin with e = NULL; NULL
+ * comes after the last. m->count says how many there are. */
 static inline const CkReductionSetElement *CkReductionSet_next(const CkReductionMsg *m,
 							       const CkReductionSetElement *e)
 {
@@ -559,23 +621,22 @@ static inline const CkReductionSetElement *CkReductionSet_next(const CkReduction
 	return next < (const char *)(m + 1) + m->bytes ? (const CkReductionSetElement *)next : NULL;
 }
 
-/** One of several reductions that go together: what CkContribute takes. */
+/** One of several reductions that go together; the members are CkContribute's arguments. */
 typedef struct CkTupleElement {
 	CkReduction op;        /**< any but CkReduction_tuple */
 	size_t count;
 	const void *data;
 } CkTupleElement;
 
-/** Contribute to n reductions at a time, which take one way and give one result. All elements
- * must agree in n and in each op, and in each count that has to be the same without a tuple.
- * The result is for an entry method that takes a CkReductionMsg. Charm++'s
- * CkReductionMsg::buildFromTuple and contribute. */
+/** Contribute to n reductions at once; they travel together and give one result, for an entry method
+ * that takes a CkReductionMsg. All elements must agree in n, in each op, and in each count that the op
+ * alone would require to be equal. Charm++'s CkReductionMsg::buildFromTuple and contribute. */
 static inline void CkContributeTuple(void *self, const CkTupleElement *elems, int n, CkCallback cb)
 {
 	CkContribute(self, elems, (size_t)n, CkReduction_tuple, cb);
 }
 
-/** The i-th result of a tuple (m->count of them), which belongs to m. Charm++'s toTuple. */
+/** The i-th of the m->count results of a tuple. It is a part of m. Charm++'s toTuple. */
 static inline const CkReductionMsg *CkReductionTuple_at(const CkReductionMsg *m, int i)
 {
 	const CkReductionMsg *at = m + 1;
@@ -586,23 +647,24 @@ static inline const CkReductionMsg *CkReductionTuple_at(const CkReductionMsg *m,
 	return at;
 }
 
-/** Reducers of the program's own. Registered in an `initnode` function of the .ci file, in the same
- * order on every node; another build or order is found at start. `name` must stay valid.
- * The result is the op to contribute with; CkReducer gives it by name later.
+/** Register a reducer of the program's own; returns the op to contribute with.
  *
- * CkRegisterReducer: fn combines n messages into one, which it returns: a new one from
- * CkReductionMsg_buildNew, or one of those it was given, changed in place but not longer. The
- * runtime frees the others. It is called with the contributions of a PE and the results of those
- * below it, in a fixed order: index order on a PE. It must be associative and commutative; with
- * one message it is not called. streamable: it is called with two messages as soon as the second is
- * there, so that a PE never holds more than one result and one contribution; their order is that
- * of arrival. Contributions are of any length: count means bytes. Charm++'s addReducer.
+ * Called   in an `initnode` function of the .ci file, in the same order on every node; the runtime
+ *          checks this at the start. `name` must stay valid. CkReducer finds the op by name later.
  *
- * CkRegisterValueReducer: fn does acc[i] = acc[i] op in[i] for n values of `bytes` bytes,
- * associative, and commutative except for scans.
- * Contributions have equal counts, and travel like those of built-in reducers. identity: the value
- * that changes nothing, for exclusive scans; NULL: zero bytes. streamable: the order of
- * combining does not matter, so contributions need not wait for their turn. */
+ * CkRegisterReducer: fn combines n messages into one and returns it. That is a new one from
+ * CkReductionMsg_buildNew, or one of those that it was given, changed in place but not longer; the
+ * runtime frees the others. fn gets the contributions of a PE and the results of the PEs below it in
+ * the tree, in a fixed order: index order on one PE. It must be associative and commutative. The
+ * runtime does not call it for a single message. With `streamable` it calls fn with two messages as
+ * soon as the second is there, in order of arrival, so a PE never holds more than one result and one
+ * contribution. Contributions may have any length: count is in bytes. Charm++'s addReducer.
+ *
+ * CkRegisterValueReducer: fn does acc[i] = acc[i] op in[i] for n values of `bytes` bytes. It must be
+ * associative, and, except for scans, commutative. All contributions have the same count, and travel
+ * like those of built-in reducers. `identity` is the value that changes nothing, for exclusive scans;
+ * NULL means zero bytes. `streamable` says that the order of combining does not matter, so
+ * contributions need not wait for their turn. */
 typedef CkReductionMsg *(*CkReducerFn)(int n, CkReductionMsg **msgs);
 typedef void (*CkValueReducerFn)(void *acc, const void *in, size_t n);
 CkReduction CkRegisterReducer(const char *name, CkReducerFn fn, bool streamable);
@@ -612,74 +674,84 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 /** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
 CkReduction CkReducer(const char *name);
 
-/** For a reducer: a new message of `bytes` bytes, copied from data unless that is NULL. */
+/** In a reducer: make a new message of `bytes` bytes, copied from data unless data is NULL. */
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */
 
+/** Whether an element's own values are a part of its result. */
 enum { CK_SCAN_INCLUSIVE = 0, CK_SCAN_EXCLUSIVE = 1 };
 
-/** Contribute `count` values to the next scan over self's collection: each element's callback gets
- * the combination of the values of all elements that come before it in index order, and of its
- * own if the scan is inclusive.
+/** Contribute `count` values to the next scan over self's collection. Each element's callback gets
+ * the combined values of all elements before it in index order; in an inclusive scan its own values
+ * are included.
  *
- * Called   once per element and scan, like CkContribute; scans and reductions are numbered apart.
- *          All must agree in op, count and kind (CK_SCAN_*); several may be under way.
+ * Called   once per element and scan, like CkContribute; scans are counted apart from reductions.
+ *          All elements must agree in op, count and kind (CK_SCAN_*). Several scans may be under way.
  * Shape    op works value by value: sums, products, maxima, minima, logical, bitvec, statistics,
  *          value reducers.
- * Order    index order; row-major in arrays of several dimensions, PE order in groups. Equal runs
+ * Owner    data is copied.
+ * Order    index order: row-major in arrays of several dimensions, PE order in groups. Equal runs
  *          give equal bits. Results come in the order of the scans.
- * Done     cb, which each element chooses for itself, mostly X_cb_f(X_thisElement(self)), gets
- *          count values. Exclusive, the first element gets the op's identity: 0 for a sum, the
- *          least value for a maximum.
+ * Done     cb gets count values. Each element chooses its own cb, mostly
+ *          X_cb_f(X_thisElement(self)). In an exclusive scan the first element gets the op's
+ *          identity: 0 for a sum, the least value for a maximum.
  * Cost     with the default map, and in groups, two combinations per element and log2(PEs)
- *          messages per PE. With other maps PE 0 gets the sum of each run of neighbouring elements
- *          that share a PE, and sends back what comes before it.
- * Misuse   arrays whose elements are inserted one by one or were destroyed have no scans: aborts.
+ *          messages per PE. With other maps each run of neighbouring elements on one PE sends its
+ *          sum to PE 0, which sends back the sum of all that comes before the run.
+ * Misuse   an array whose elements are inserted one by one, or were destroyed, aborts.
  * Source   Charm++ has none; MPI_Scan and MPI_Exscan. */
 void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb);
 
 /* ---- sections ------------------------------------------------------------------------------ */
 
-/* Some elements of an array, or members of a group. ckci makes X_ckSection(proxy, list, n), which
- * copies the list, X_f_section(section, ...) for each entry, and X_cb_f_section. An element that is
- * listed twice is a member once; an empty list and elements that cannot be are refused. A
- * section may be used at once, and anywhere that it is sent to. It is best made where it is
- * called from: other PEs' multicasts take the way over the PE that made it.
+/* A section is some elements of an array, or some members of a group. ckci makes
+ * X_ckSection(proxy, list, n), which copies the list, X_f_section(section, ...) for each entry, and
+ * X_cb_f_section. An element that is listed twice is a member once. An empty list, or an element that
+ * cannot exist, aborts. A program may use a section at once, on every PE that it sends the section to.
+ * Make the section on the PE that calls it most: multicasts of other PEs go through that PE.
  *
  * X_ckSectionOf(elements, n) takes elements (CProxyElement_X) of any arrays of type X, or of any
- * groups, in any order; Charm++'s cross-array sections. An element of another type aborts. Where the
- * order of contributions shows, those of one PE are taken array by array, in the order of the arrays'
- * creation if one PE made them, and of indices in each; so is the result of CkReduction_set.
+ * groups, in any order (Charm++'s cross-array sections). An element of another type aborts. Where the
+ * order of contributions matters, as in the result of CkReduction_set, those of one PE are taken array
+ * by array and in index order within each. If one PE made the arrays, they come in the order of their
+ * creation.
  *
  * Order: multicasts of one PE to one section reach each member in order. They are not ordered
  * against calls of single elements or of all. */
 
-/** Contribute to the next reduction over a section that `self` is a member of: as CkContribute,
- * except that the k-th call is counted for each section by itself. `section` is the `ck` of a
- * CProxySection_X. Several sections may have members in common. The callbacks of one section are
- * fired in the order of its reductions. An element that is no member aborts. What an
- * element contributes that was inserted on another PE than its home (X_insert with a PE) travels to
- * its home. */
+/** Contribute to the next reduction over a section that `self` is a member of.
+ *
+ * Called   like CkContribute, except that the k-th call is counted for each section separately.
+ *          `section` is the `ck` of a CProxySection_X. Sections may have members in common.
+ * Order    the callbacks of one section fire in the order of its reductions.
+ * Cost     an element that was inserted on another PE than its home (X_insert with a PE) sends its
+ *          contribution to its home.
+ * Errors   an element that is not a member aborts. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
 
-/** Forget the section on all PEs, when the multicasts that this PE has sent to it, and those that
- * have reached the PE that made it, have been handled. Any PE, once. Later use aborts, and so does
- * a reduction that is under way. */
+/** Forget the section on all PEs.
+ *
+ * Called   on any PE, once.
+ * Done     when the members have handled the multicasts that this PE has sent to the section, and
+ *          those that have reached the PE that made the section.
+ * Errors   later use of the section aborts, and so does a reduction that is under way. */
 void CkSectionDestroy(CkSection section);
 
-/** Sections by ranges: elements lo, lo + step, ... up to hi (included), per dimension. For
- * CProxySection_X: CProxySection_X s = {CkSectionRange1D(proxy.ck, 0, 9, 2)}. Charm++'s
- * CProxySection_X::ckNew. */
+/** A range in one dimension: lo, lo + step, ... up to and including hi. */
 typedef struct CkRange { int lo, hi, step; } CkRange;
+/** The section of the elements in these ranges, one per dimension. A CProxySection_X holds it:
+ * CProxySection_X s = {CkSectionRange1D(proxy.ck, 0, 9, 2)}. Charm++'s CProxySection_X::ckNew. */
 CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z);
+/** The same for arrays of two dimensions. */
 static inline CkSection CkSectionRange2D(CkProxy p, CkRange x, CkRange y)
 {
 	CkRange one = {0, 0, 1};
 
 	return CkSectionRange3D(p, x, y, one);
 }
+/** The same for arrays of one dimension. */
 static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 {
 	CkRange x = {lo, hi, step}, one = {0, 0, 1};
@@ -689,86 +761,91 @@ static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 
 /* ---- aggregation --------------------------------------------------------------------------- */
 
-/* Calls of one element by an [aggregate] entry of an array or group, without options, are held
- * back and travel together, to each PE by itself. They leave when there are enough of them, when
- * the PE has nothing else to do, and by CkFlush. Calls of one pair of PEs keep their order among
- * [aggregate] entries. Other calls do not wait for them and may overtake them; they do not
- * overtake other calls. Calls of all, of sections and by callbacks are not held back. */
+/* The runtime holds back calls of [aggregate] entries of arrays and groups, and sends all calls for
+ * one PE together. It does so for calls of one element without options; calls of all elements, of
+ * sections and by callbacks leave at once. Calls that are held back leave when there are enough of
+ * them, when the PE has nothing else to do, and on CkFlush. Between two PEs, calls of [aggregate]
+ * entries keep their order. Other calls do not wait for them and may overtake them; calls of
+ * [aggregate] entries do not overtake other calls. */
 
-/** Send what this PE holds back. */
+/** Send the calls that this PE holds back. */
 void CkFlush(void);
 
-/** How many calls (1 to 65535), and bytes (512 to 1 MiB), this PE lets travel together from now on.
- * The environment's CK_AGGREGATE=count[,bytes] says so for the whole job. */
+/** Set how many calls (1 to 65535) and how many bytes (512 to 1 MiB) this PE sends together from now
+ * on. The environment variable CK_AGGREGATE=count[,bytes] sets the same for the whole job. */
 void CkSetAggregation(int count, size_t bytes);
 
-/** Fire `cb` when no message is queued or in flight anywhere, no entry method runs and every
- * put has been noticed. One detection at a time; later requests share the next. */
+/* ---- quiescence ------------------------------------------------------------------------------ */
+
+/** Fire `cb` at quiescence: when no message is queued or in flight anywhere, no entry method runs,
+ * and the receivers have noticed every put. Called on any PE. Only one detection runs at a time;
+ * requests that come while it runs share the next one. */
 void CkStartQD(CkCallback cb);
-/** Wait for that, in a [threaded] entry method. A thread that waits is no work, and neither is a call
- * that waits for its [when(...)]. */
+/** Wait for quiescence in a [threaded] entry method. Neither a waiting thread nor a call that waits
+ * for its [when(...)] prevents quiescence. */
 void CkWaitQD(void);
 
 /* ---- completion of a part of the job ---------------------------------------------------- */
 
-/** A completion detector: finds out when one process among several in the job is over, where
- * quiescence would wait for all. A value: may be a parameter, a readonly, a struct member. */
+/** A completion detector: it finds out when one activity in the job is over, while others go on;
+ * quiescence would wait for all of them. A plain value: it may be a parameter, a readonly variable or
+ * a struct member. */
 typedef struct CkCompletion {
 	uint64_t id;
 } CkCompletion;
 
-/** A new detector. It may be used at once, on every PE, also where a message with it arrives
- * before anything else was heard of it. It lives as long as the job. */
+/** Make a detector, on any PE. Every PE may use it as soon as the value reaches it. It lives as long
+ * as the job. */
 CkCompletion CkCompletionCreate(void);
 
 /** Begin a detection with `n_producers` producers.
  *
- * Called   anywhere, once per detection; the next one on the same detector when `finished` has
- *          come. Other detectors may run at the same time.
- * Done     `started`: producers may begin (they may have begun before: counts are kept).
- *          `all_produced`: every producer has called CkCompletionDone. `finished`: in addition,
- *          all that was produced has been consumed. CkCallbackIgnore() for what is not wanted.
- * Cost     while no count changes, nothing is sent. While counts change: two small messages per
- *          PE and wave, at most one wave per millisecond in the long run, of priority `prio`
- *          (0: the usual; behind endless work of a better one they wait for ever).
- * Misuse   a second start while one runs, more producers done than were told of, more consumed
- *          than produced, a CkCompletion that was not created: aborts.
+ * Called   on any PE, once per detection. The same detector can start again after `finished` has
+ *          fired. Other detectors may run at the same time.
+ * Done     `started` fires when producers may begin; counts of earlier ones are kept. `all_produced`
+ *          fires when every producer has called CkCompletionDone, `finished` when in addition all that
+ *          was produced has been consumed. Pass CkCallbackIgnore() for a callback you do not want.
+ * Cost     the detector sends nothing while no count changes. While counts change it sends two small
+ *          messages per PE and wave, in the long run at most one wave per millisecond. The messages
+ *          have priority `prio` (0 is the default); endless work of a better priority starves them.
+ * Misuse   aborts: a second start during a detection, more producers done than n_producers, more
+ *          consumed than produced, a CkCompletion that CkCompletionCreate did not make.
  * Source   Charm++'s CompletionDetector::start_detection; Mattern, 1987. */
 void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
 		       CkCallback all_produced, CkCallback finished, int prio);
 
-/** n things are about to be sent; before they are. From a producer that is not done, or from a
- * handler that has not yet consumed what it handles. */
+/** Say that the caller is about to send n things. Call it before sending them, from a producer that is
+ * not done, or from a handler that has not yet consumed what it handles. On any PE. */
 void CkCompletionProduce(CkCompletion c, long n);
-/** n things have been received and dealt with. */
+/** Say that n things have been received and dealt with. On any PE. */
 void CkCompletionConsume(CkCompletion c, long n);
-/** One producer is done: it will produce no more, except in answer to what it consumes. */
+/** Say that one producer is done: it produces no more, except in answer to what it consumes. */
 void CkCompletionDone(CkCompletion c);
 
 /* ---- fences ------------------------------------------------------------------------------ */
 
-/** A fence over self's collection: `cb` fires, once, when all its elements have come to the
- * fence and all communication has settled, while everybody goes on serving calls.
+/** Come to a fence over self's collection. `cb` fires, once, when all elements have come to the fence
+ * and all communication has settled. Meanwhile all elements go on serving calls.
  *
- * Called   once by each element per fence, all with the same callback, mostly X_cb_f_all(proxy).
- *          It returns at once, and does not stop the element from being called. A fence counts
- *          among the element's reductions: all elements come to both in the same order.
- * Done     at a moment after the last arrival at which no message was queued or under way
- *          anywhere in the job and no entry method ran: so every call, result and put that any
- *          element made before its arrival has been handled, and also all that was sent, by
- *          whomever, while these were handled, to any depth.
- * Not      what elements do once the callback has reached them: it belongs to the next fence. Such
- *          a call may reach an element that has not been told yet.
- * Scope    the whole job, as ARMI's: somebody outside the collection who sends without an end
- *          holds the fence up. For a part of the job, use CkCompletion.
- * Unlike   CkStartQD it waits for elements that are still to come (woken by a timer, say), and
- *          a fence that some have not reached does not hold up others, or CkStartQD.
+ * Called   once per fence by each element, all with the same callback, mostly X_cb_f_all(proxy).
+ *          It returns at once, and the element can still be called. A fence counts among the
+ *          element's reductions: all elements must call fences and reductions in the same order.
+ * Done     at a moment after the last arrival when no message was queued or under way anywhere in
+ *          the job and no entry method ran. So every call, result and put that an element made
+ *          before it came has been handled, and so has all that was sent, by anybody, while these
+ *          were handled, to any depth.
+ * Not      what elements do after the callback has reached them: that belongs to the next fence. A
+ *          call of such an element may reach one that the callback has not reached yet.
+ * Scope    the whole job, as in ARMI: endless sending outside the collection delays the fence
+ *          without end. For a part of the job, use CkCompletion.
+ * Unlike   CkStartQD, a fence waits for elements that come later (woken by a timer, say). A fence that
+ *          some elements have not reached delays neither other fences nor CkStartQD.
  * Source   Saunders, ARMI's rmi_fence, 2003. */
 void CkFence(void *self, CkCallback cb);
 
-/** The same for a thread: returns when the fence is over. Only in a thread of an element
- * ([threaded], CthCreate); other threads and handlers of the PE run meanwhile. All elements of
- * the collection must come by CkFenceWait. */
+/** The same for a thread of an element ([threaded] or CthCreate): returns when the fence is over.
+ * Other threads and handlers of the PE run meanwhile. All elements of the collection must use
+ * CkFenceWait for this fence. */
 void CkFenceWait(void *self);
 
 #pragma GCC visibility pop

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ckgen.h: what the code that ckci prints calls, and the constant tables that it prints.
- * Not for users: no promise between versions; a hash of the tables is compared at start.
+ * Not for users: it may change with each version. At start all nodes compare a hash of the tables.
  *
- * Everything generated is constant: entry methods are numbered by their place in their
- * chare (0 is the constructor), so nothing is registered into global variables and no code
- * address is ever sent.
+ * Everything generated is constant. An entry method's number is its place in its chare (0 is the
+ * constructor). So the tables need no registration into global variables, and no message carries a
+ * code address.
  */
 #ifndef CKGEN_H
 #define CKGEN_H
@@ -21,11 +21,11 @@ extern "C" {
  * (16-byte aligned), the message struct of a message entry, or a CkReductionMsg. */
 typedef void (*CkGenCall)(void *self, void *payload);
 
-/** [sync]: calls the handler and writes its answer, `reply_bytes` bytes, to `reply`; a message
- * answer is written as its pointer, which then belongs to the runtime. */
+/** [sync]: calls the handler and writes its answer, `reply_bytes` bytes, to `reply`. If the answer is
+ * a message, it writes the pointer, and the runtime owns the message from then on. */
 typedef void (*CkGenAnswer)(void *self, void *payload, void *reply);
 
-/** [when(...)]: whether the element takes this call now. Free of side effects. */
+/** [when(...)]: returns whether the element takes this call now. Must have no side effects. */
 typedef bool (*CkGenWhen)(const void *self, const void *payload);
 
 enum {
@@ -33,57 +33,58 @@ enum {
 	CKGEN_MESSAGE = 2,         /* the payload is a user message; the handler gets it writable */
 	CKGEN_NOARGS = 4,          /* can be the target of any callback */
 	CKGEN_REDUCTION = 8,       /* has `reduced` */
-	CKGEN_THREADED = 0x10,     /* [threaded]: runs on a stack of its own; also set by [sync] if
-				    * declared so */
+	CKGEN_THREADED = 0x10,     /* [threaded], also together with [sync]: runs on a stack of its own */
 	CKGEN_SYNC = 0x20,         /* [sync]: has `answer` */
 	CKGEN_WHEN = 0x40,         /* has `when` */
 	CKGEN_EXCLUSIVE = 0x80,    /* [exclusive], of a nodegroup */
 	CKGEN_IMMEDIATE = 0x100,   /* [immediate], of a nodegroup */
-	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a missing element is made on the caller's PE */
-	CKGEN_CREATEHOME = 0x400,  /* [createhome]: ... on its home PE */
+	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a call of a missing element creates it on the caller's PE */
+	CKGEN_CREATEHOME = 0x400,  /* [createhome]: ... on the element's home PE */
 	CKGEN_AGGREGATE = 0x800,   /* [aggregate]: calls travel in batches */
 	CKGEN_NOCOPY = 0x1000,     /* has `ncpy`: arrays sent from the caller's memory */
 	CKGEN_NOTRACE = 0x2000,    /* [notrace] */
 	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
-	CKGEN_AWAITED = 0x8000,    /* a `when` waits for it: `call` fills a struct (CkGen_take), and
+	CKGEN_AWAITED = 0x8000,    /* a `when` waits for it. `call` fills a struct (CkGen_take).
 				    * `when(&number, payload)` says whether the call has the number;
-				    * NULL: its reference number counts */
+				    * if it is NULL, the reference number decides */
 };
 
-/** A message type. pack and unpack are NULL unless the program packs it itself; fix is NULL
- * then and for messages without arrays. */
+/** A message type. pack and unpack are NULL unless the program packs the message itself. fix is
+ * NULL if it does, and for messages without arrays. */
 typedef struct CkGenMessage {
 	const char *name;
-	void *(*pack)(void *msg);        /* takes the message, gives a CkAllocBuffer'ed one */
+	void *(*pack)(void *msg);        /* takes the message, returns one from CkAllocBuffer */
 	void *(*unpack)(void *buffer);   /* the reverse */
-	void (*fix)(void *msg);          /* points its arrays into it, where its bytes were copied.
-					  * ckci's code does so before a handler or a caller sees
-					  * it; the runtime for readonly messages */
+	void (*fix)(void *msg);          /* after the message's bytes were copied: makes its array
+					  * pointers point into the copy. ckci's code calls it before
+					  * a handler or a caller sees the message; the runtime calls
+					  * it for readonly messages */
 } CkGenMessage;
 
-/** In a payload, for a `nocopy` array. The stub sets ptr, bytes and done; the runtime may
- * replace the pointer by a copy within the payload (at != 0) or a reference when it leaves the
- * process. */
+/** A `nocopy` array in a payload. The stub sets ptr, bytes and done. When the message leaves the
+ * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
+ * reference (ref != 0). */
 typedef struct CkGenNcpy {
 	const void *ptr;           /* the caller's memory; valid in its process only */
 	uint64_t bytes;
-	uint64_t at;               /* 0: ptr counts; else offset of the copy from the payload */
-	uint64_t ref;              /* not 0: lent to another process, ptr does not count */
-	CkCallback done;           /* fired when the caller may change its memory */
+	uint64_t at;               /* offset of the copy from the payload; 0: there is no copy, use ptr */
+	uint64_t ref;              /* not 0: lent to another process; do not use ptr */
+	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
 
+/** An entry method. */
 typedef struct CkGenEntry {
 	const char *name;
 	CkGenCall call;
-	CkGenCall reduced;         /* from a CkReductionMsg; NULL when no callback may target it */
+	CkGenCall reduced;         /* calls the handler with a CkReductionMsg; NULL: not a callback's target */
 	uint32_t flags;            /* CKGEN_* */
 	uint8_t want;              /* CkDataType of a [reductiontarget]; CK_NOTYPE: any */
 	uint8_t want_array;        /* 1: any count (an array parameter); 0: want_count values */
-	uint16_t n_ncpy;           /* CKGEN_NOCOPY: descriptors in the payload */
+	uint16_t n_ncpy;           /* CKGEN_NOCOPY: number of CkGenNcpy in the payload */
 	uint32_t want_count;
 	uint32_t stack_bytes;      /* CKGEN_THREADED: [stacksize=...]; 0: the default */
 	const CkGenMessage *message; /* CKGEN_MESSAGE */
-	CkGenAnswer answer;        /* CKGEN_SYNC: in place of call */
+	CkGenAnswer answer;        /* CKGEN_SYNC: used instead of call */
 	uint32_t reply_bytes;      /* CKGEN_SYNC: 0 for void */
 	uint32_t reply_message;    /* CKGEN_SYNC: 1: the answer is a message pointer */
 	CkGenWhen when;            /* CKGEN_WHEN */
@@ -95,10 +96,11 @@ typedef enum CkGenKind {
 	CKGEN_MAINCHARE = 1, CKGEN_ARRAY, CKGEN_GROUP, CKGEN_CHARE, CKGEN_NODEGROUP
 } CkGenKind;
 
+/** A type of chare. */
 typedef struct CkGenChare {
 	const char *name;
 	CkGenKind kind;
-	int nd;                    /* dimensions of an array; 0 for other kinds and for an array
+	int nd;                    /* dimensions of an array; 0 for other kinds, and for an array
 				    * with an index type of the user's */
 	size_t bytes;              /* sizeof the user's struct */
 	const CkGenEntry *entries; /* [0] is the constructor */
@@ -106,13 +108,15 @@ typedef struct CkGenChare {
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
 } CkGenChare;
 
+/** A readonly variable. */
 typedef struct CkGenReadonly {
 	const char *name;
 	void *addr;
 	size_t bytes;
-	const CkGenMessage *message; /* `readonly M *m`: addr is that of the pointer; else NULL */
+	const CkGenMessage *message; /* `readonly M *m`: addr is the pointer's address; else NULL */
 } CkGenReadonly;
 
+/** A module of the .ci files. */
 typedef struct CkGenModule {
 	const char *name;
 	const CkGenChare *const *chares;
@@ -123,31 +127,31 @@ typedef struct CkGenModule {
 	int n_initnodes;
 	void (*const *initprocs)(void); /* run on each PE, after all initnodes, before any chare */
 	int n_initprocs;
-	const struct CkGenModule *const *externs; /* modules this one names */
+	const struct CkGenModule *const *externs; /* the modules that this one names */
 	int n_externs;
 } CkGenModule;
 
-/** The main program: start the runtime, run the main chares, return the job's exit code.
- * ckci prints a main() that calls it in the .def.h of a mainmodule, unless CK_NO_MAIN. */
+/** The main program: start the runtime, run the main chares, return the job's exit code. In the
+ * .def.h of a mainmodule ckci prints a main() that calls it, unless CK_NO_MAIN is defined. */
 int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
 
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
-	CKGEN_FINE = 1024,         /* up to this size, head included, one class per 64 bytes */
-	CKGEN_BULK = 192,          /* above this size a parameter is copied by the machine */
-	CKGEN_LARGE = 1024,        /* from this size on an array begins on a cache line */
+	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
+	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
+	CKGEN_LARGE = 1024,        /* bytes: an array of this size or more begins on a cache line */
 };
 
 size_t CkGen_classAbove(size_t size);
 void *CkGen_allocClass(size_t size, size_t size_class);
 
-/* Mostly a constant: then the compiler computes it. */
+/* The size class. `size` is mostly a constant, and then the compiler computes the class. */
 static inline size_t CkGen_class(size_t size)
 {
 	return size <= CKGEN_FINE ? (size - 1) / 64 : CkGen_classAbove(size);
 }
 
-/** A message with room for `bytes` of payload; returns the payload, 16-byte aligned, not
+/** Make a message with room for `bytes` bytes of payload. Returns the payload, 16-byte aligned, not
  * zeroed. The caller owns it until one of the functions below takes it. */
 static inline void *CkGen_alloc(size_t bytes)
 {
@@ -156,12 +160,13 @@ static inline void *CkGen_alloc(size_t bytes)
 
 void CkGen_copyBulk(void *to, const void *from, size_t bytes);
 
-/** A hint, before the handler of a message object: it mostly sends it on, and to whom it came from when
- * it came alone. */
+/** A hint, called before the handler of a message object: such a handler mostly sends the object on,
+ * and it sends an object that came alone back to the sender. */
 void CkGen_mayAnswer(void);
 
-/** A parameter into its message; above CKGEN_BULK bytes as its memory wants it. Smaller ones go to other
- * processes through a ring: their messages' memory stays with this PE. */
+/** Copy a parameter into its message. Above CKGEN_BULK bytes the machine layer chooses how to write to
+ * the message's memory. Smaller messages go to other processes through a ring, so their memory stays
+ * with this PE. */
 static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes <= CKGEN_BULK)
@@ -170,12 +175,12 @@ static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 		CkGen_copyBulk(to, from, bytes);
 }
 
-/** The same for a message of the program's: X_alloc. */
+/** The same as CkGen_alloc for a message of the program's: X_alloc. */
 void *CkGen_allocMsg(size_t bytes);
 
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
- * chare or of a main chare. They take the payload. o may be NULL. `chare` is the stub's own
- * table, for checks and names. */
+ * chare or of a main chare. These functions take the payload. o may be NULL. `chare` is the stub's
+ * own table, for checks and names. */
 void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 		const CkEntryOptions *o);
 
@@ -188,19 +193,19 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o);
 
-/** A call that is under way, as two registers hold it. */
+/** A call that the stub is making. Two registers hold it. */
 typedef struct CkGenOpen {
-	void *payload;             /* to be filled at once */
-	int64_t away;              /* not 0: then to be closed */
+	void *payload;             /* the stub fills it at once */
+	int64_t away;              /* not 0: the stub must close the call after that */
 } CkGenOpen;
 
 CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
 			  size_t size_class);
 void CkGen_close(CkGenOpen call);
 
-/** CkGen_alloc and CkGen_send at once, of an element with one number for an index and an entry
- * without attributes. What stays on this PE is in its queue already; what does not, waits for
- * CkGen_close. Between the two only the payload may be written. */
+/** CkGen_alloc and CkGen_send in one, for an element whose index is one number and an entry without
+ * attributes. A call of an element on this PE is in the queue when CkGen_open returns; CkGen_close
+ * sends any other call. Until then the stub may only write the payload. */
 static inline CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, int entry,
 				   size_t bytes)
 {
@@ -208,8 +213,9 @@ static inline CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, 
 			       CkGen_class(bytes + CKGEN_HEAD));
 }
 
-/** What a call in a batch is, as one word: its entry, its bytes of payload, and their alignment, 4, 8
- * or 16, which is also the slot in front of them where the element's place stands. */
+/** The kind of a call in a batch, as one word: its entry, the bytes of its payload, and the payload's
+ * alignment (4, 8 or 16). The alignment is also the size of the slot in front of the payload, which
+ * holds the element's place. */
 static inline uint64_t CkGen_itemKind(int entry, uint32_t bytes, uint32_t align)
 {
 	return (uint64_t)(uint32_t)entry << 32 | bytes << 5 | (align <= 4 ? 4 : align <= 8 ? 8 : 16);
@@ -223,20 +229,20 @@ static inline uint32_t CkGen_itemStride(uint64_t kind)
 	return slot + ((CkGen_itemBytes(kind) + slot - 1) & ~(slot - 1));
 }
 
-/** The batch of calls that the last [aggregate] call of this thread went to. */
+/** The batch that took the last [aggregate] call of this thread. */
 typedef struct CkGenBatch {
-	uint64_t coll, kind;       /* what the last calls were; coll 0: there are none */
-	uint64_t first, n;         /* places of that collection on the same PE */
+	uint64_t coll, kind;       /* collection and kind of the last calls; coll 0: there are none */
+	uint64_t first, n;         /* the collection's places on the same PE */
 	char *at;                  /* where the next call goes */
 	char *stop;                /* the batch is full here */
-	uint32_t lead, stride;     /* from a call to its payload: the slot, or 0 where the place need not
-	                            * be said; from call to call */
+	uint32_t lead, stride;     /* bytes from a call to its payload (the slot, or 0 if the batch leaves
+	                            * the place out), and from call to call */
 } CkGenBatch;
 extern __thread CkGenBatch *CkGen_batch_ __attribute__((tls_model("initial-exec")));
 
-/** Takes room for one more call of this kind: its payload. What the caller will not write is zeroed:
- * the rest of the slot, and what is missing to a multiple of it. A place that need not be said is
- * written all the same, and the payload over it. */
+/** Take room for one more call of this kind, and return its payload. It zeroes what the caller will
+ * not write: the rest of the slot, and the padding to a multiple of the slot. It writes the place even
+ * if the batch leaves it out; then the payload overwrites it. */
 static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kind)
 {
 	const uint32_t slot = CkGen_itemSlot(kind), bytes = CkGen_itemBytes(kind);
@@ -251,15 +257,16 @@ static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kin
 	return payload;
 }
 
-/** The batch for a call of this kind, with room for it; NULL: it travels by itself. */
+/** The batch for a call of this kind, with room for the call; NULL: the call travels by itself. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind);
-/** One that cannot travel in a batch, but keeps its order with those that do. */
+/** Open a call that cannot travel in a batch, in order with the calls that do. */
 CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes);
 void CkGen_closeAggregate(CkGenOpen call);
 
-/** [aggregate]: as CkGen_open, but the call goes into a batch where it can; then
- * CkGen_closeAggregate. `align` is the payload's. Inline, because all of `kind` is constant: that
- * took a call in a stream between two processes from 6.7 to 5.7 ns (bench/kpings). */
+/** [aggregate]: like CkGen_open, but the call goes into a batch if it can. The stub closes it with
+ * CkGen_closeAggregate if `away` is not 0. `align` is the payload's alignment. Inline, because all of
+ * `kind` is constant: that took a call in a stream between two processes from 6.7 to 5.7 ns
+ * (bench/kpings). */
 static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id, int x, int entry,
 					    size_t bytes, size_t align)
 {
@@ -280,88 +287,93 @@ static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id
 	return call;
 }
 
-/** [aggregate]: as CkGen_send. With options it travels by itself. */
+/** [aggregate]: like CkGen_send, but the call goes into a batch if it can. A call with options travels
+ * by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o);
 
-/** [sync]: send, and suspend the calling thread until the answer is at `reply`. e names an
- * element; id a singleton chare. Aborts where no threaded entry method runs. */
+/** [sync]: send the call, and suspend the calling thread until the answer is at `reply`. e names an
+ * element; id names a singleton chare. Aborts outside a [threaded] entry method. */
 void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply);
 void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply);
 
-/** [inline], [local]: the element's struct when it lives on this PE, no handler of it would be
- * entered twice against its attributes, and it may be called at once; then CkGen_leave after
- * the handler. NULL otherwise ([local] aborts instead). `frame` is on the caller's stack. */
+/** [inline], [local]: begin a call inside its caller. Returns the element's struct if the element
+ * lives on this PE and its attributes allow the call now; then the stub calls the handler and
+ * CkGen_leave after it. Otherwise it returns NULL ([local]: aborts). `frame` is on the caller's
+ * stack. */
 typedef struct CkGenFrame { const void *saved[4]; } CkGenFrame;
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void CkGen_leave(CkGenFrame *frame);
 
-/* ---- Structured Dagger: what bodies call, on the threads that they run on ---- */
+/* ---- Structured Dagger: bodies call these, on the threads that run them ---- */
 
 /** One call that a `when` waits for. */
 typedef struct CkGenWanted {
 	int entry;
-	int alternative;           /* of the case that it belongs to; from 0, in order. -1: done */
-	int by_number, number;     /* only a call with that number */
+	int alternative;           /* of its `case`, counted from 0 in order. -1: done */
+	int by_number, number;     /* by_number: only a call with this number */
 	void *env;                 /* the runtime's: the call; NULL: none, or given away */
 } CkGenWanted;
 
-/** What a thread ran when it took the calls of a `when`, and these. The runtime's, on the stack of
- * the body. */
+/** The calls that a `when` took, and what the thread ran before it took them. It lies on the stack of
+ * the body; only the runtime uses the members. */
 typedef struct CkGenTook {
 	void *obj, *env;
 	void *unpacked;
 	CkGenWanted *first;
-	struct CkGenTook *next, **link; /* the element's others */
+	struct CkGenTook *next, **link; /* the list of the element's records of this kind */
 	uint32_t entry;
 	int n;
 	bool shared;
 } CkGenTook;
 
-/** Wait until all calls of one alternative are there, take them, and return its number. Behind
- * the body, CkGen_done: what was taken ends as behind a handler, and that alternative is done. */
+/** Wait until all calls of one alternative are there, take them, and return the alternative's number.
+ * After the body the stub calls CkGen_done, which ends the calls as after a handler, and marks that
+ * alternative as done. */
 int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took);
 void CkGen_done(CkGenTook *took);
 
-/** A call's parameters, into its entry's struct ck_in_X_f. */
+/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
 void CkGen_take(const CkGenWanted *w, void *in);
 
-/** Parts that run side by side, each on a thread: begun one after another, awaited all. */
+/** Parts of a body that run side by side, each on a thread of its own. CkGen_split prepares,
+ * CkGen_part starts one part, CkGen_join waits for all of them. */
 typedef struct CkGenParts {
 	void *waiting;             /* the thread in CkGen_join */
-	int n;                     /* that have not ended */
-	CkGenTook around;          /* what runs around them; n is 0 */
+	int n;                     /* parts that have not ended */
+	CkGenTook around;          /* what runs around the parts; its n is 0 */
 } CkGenParts;
 void CkGen_split(void *self, CkGenParts *parts);
 void CkGen_part(void *self, CkGenParts *parts, int entry, void (*part)(const void *scope, int i),
 		const void *scope, int i);
 void CkGen_join(CkGenParts *parts);
 
-/** How often a forall runs; aborts for a step of 0. */
+/** The number of parts of a forall; aborts for a step of 0. */
 int CkGen_steps(int low, int high, int step);
 
-/** Create an array, a group or nodegroup, a singleton chare; `payload` holds the constructor's
- * parameters. Without a payload (NULL) the array is empty: elements are inserted. */
+/** Create an array, a group or nodegroup, or a singleton chare. `payload` holds the constructor's
+ * parameters; these functions take it. With payload NULL the array starts empty, and the program
+ * inserts its elements. */
 CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload);
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload);
 CkChareID CkGen_newChare(const CkGenChare *chare, int pe, void *payload, const CkEntryOptions *o);
 
-/** Insert one element; pe CK_PE_ANY: on its home PE. */
+/** Insert one element on `pe`; CK_PE_ANY means its home PE. Takes the payload. */
 void CkGen_insert(const CkGenChare *chare, const CkElement *e, int pe, void *payload);
 
 void CkGen_doneInserting(CkProxy p);
 void CkGen_beginInserting(CkProxy p);
 void CkGen_destroy(const CkElement *e);
 
-/** What lies in front of every user struct. may_alias: the runtime has other names for it. */
+/** What lies in front of every user struct. may_alias, because the runtime uses another type for it. */
 typedef struct __attribute__((may_alias)) CkGenObj {
 	const uint64_t *collection; /* its id */
 	CkIndex index;
 	uint32_t rest[3];          /* the runtime's */
 } CkGenObj;
 
-/** What an element knows of itself. */
+/** The collection, the index or the chare that a user struct belongs to. */
 static inline CkProxy CkGen_thisProxy(const void *self)
 {
 	CkProxy p = {*((const CkGenObj *)self)[-1].collection};
@@ -374,29 +386,31 @@ static inline CkIndex CkGen_thisIndex(const void *self)
 }
 CkChareID CkGen_thisChare(const void *self);
 
-/** The user's struct when the element lives on this PE (nodegroup: node), else NULL. */
+/** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
-/** The local elements of an array in index order: NULL starts, NULL ends. */
+/** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
-/** Sections: of the listed elements of one collection, or of any collections of this type. `list` is
- * copied. */
+/** Make a section of the listed elements, of one collection or of any collections of this type. `list`
+ * is copied. */
 CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n);
 CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n);
 
-/** Callbacks to an entry of one element, of all, of a section, of a chare, of a main chare. */
+/** Make a callback to an entry of one element, of all elements, of a section, of a singleton chare or
+ * of a main chare. */
 CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry);
 CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry);
 CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry);
 CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
-/** Parameters that a pup function packs (see ck.h). Sizing and packing, the function is given a
- * copy of each object (its `bytes` bytes): it assigns to members, as in x->v = pup_alloc(...), and
- * the caller's object may be constant or packed by two PEs at a time. The size of what `pup` packs
- * of `n` objects of `bytes` bytes at `objs`; packing them to `to`; making them anew from `from`:
- * the objects are freed when the handler has returned. */
+/** Parameters that a pup function packs (see ck.h): `n` objects of `bytes` bytes each, at `objs`.
+ * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to `to`; CkGen_pupUnpack makes
+ * them anew from the bytes at `from`, and the runtime frees them when the handler has returned.
+ *
+ * Sizing and packing give `pup` a copy of each object, because it assigns to members, as in
+ * x->v = pup_alloc(...). The caller's object may be constant, or two PEs may pack it at once. */
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
@@ -404,17 +418,19 @@ const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *fro
 /** Round up to the alignment of strings and small arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/** Where an array of `bytes` bytes lies that comes behind `end`. A large one begins on a cache line:
- * vector instructions of 64 bytes touch two everywhere else. An iteration of examples/matmul with slices
- * of 64 kB, which dgemm reads where they came, took 690 us, now 600 (Intel Xeon with AVX-512). */
+/** The offset of an array of `bytes` bytes that comes after offset `end`. A large array begins on a
+ * cache line; at any other address each vector instruction of 64 bytes touches two lines. In
+ * examples/matmul dgemm reads slices of 64 kB out of the message; this took an iteration from 690 to
+ * 600 us (Intel Xeon with AVX-512). */
 static inline size_t CkGen_place(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
 
-/** Zero a gap of less than 80 bytes. Of memset with a size that is bounded but not known compilers make
- * `rep stos`, which takes longer than the rest of a stub: a round trip of 100 bytes between threads took
- * 1.16 times as long with one in it (AMD EPYC). The empty statement keeps them from seeing a memset. */
+/** Zero a gap of less than 80 bytes. Compilers turn a memset of unknown but bounded size into
+ * `rep stos`, which takes longer than the rest of a stub: with one, a round trip of 100 bytes between
+ * threads took 1.16 times as long (AMD EPYC). The empty asm keeps the compiler from making a memset of
+ * this loop. */
 static inline void CkGen_zero(void *to, size_t n)
 {
 	char *p = (char *)to;
@@ -429,7 +445,7 @@ static inline void CkGen_zero(void *to, size_t n)
 	}
 }
 
-/** Abort: an array length in a call was negative. */
+/** Abort because an array length in a call was negative. */
 __attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry, const char *param,
 			       long long n);
 

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them; then they
- * are sealed and sent to every node in one message, before any PE there starts to work.
- * On each node the PE that the message reaches first writes them; the node's other PEs get
- * the message from that PE, after the writing.
+ * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them. Then PE 0 seals
+ * them and sends them to every node in one message, before any PE there starts to work. On each node
+ * the PE that the message reaches first writes the variables, and then passes the message to the
+ * node's other PEs.
  *
- * The payload holds them in the order of the tables: of a variable its bytes, of a message
- * (`readonly M *m`) the number of its bytes and those, at a multiple of 16, packed if its type says
- * how. Each node makes a message of its own of them, which lives as long as the job.
+ * The payload holds the variables in the order of the tables. A plain variable is its bytes. A message
+ * (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16, packed if the
+ * program packs that type. Each node makes its own message from these bytes, which lives as long as
+ * the job.
  */
-#include "ck_int.h"
+#include "readonly.h"
 
 #include <string.h>
+
+#include "../machine/cmi_hash.h"
+
+enum { H_READONLY };
+
+/* Checked mode: a hash of the variables when they were sealed. */
+static uint64_t *sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
 
 typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
 
@@ -29,7 +37,7 @@ static uint64_t bytes_of(const void *msg)
 	return msg ? env_of((void *)(uintptr_t)msg)->head.size - sizeof(struct ck_env) : 0;
 }
 
-/* Like a call's message, so that the type's functions may free it. */
+/* A message like that of a call, so that the type's functions may free it. */
 static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 {
 	void *msg = payload_of(env_new(pe, 0, n));
@@ -38,7 +46,7 @@ static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 	return msg;
 }
 
-/* PE 0's own, in the form in which it travels. */
+/* Convert PE 0's own message to the form in which it travels. */
 static void to_travel(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	void **msg = r->addr;
@@ -63,7 +71,7 @@ static void to_use(struct pe *pe, const CkGenReadonly *r, void *arg)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void measure(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_measure(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	size_t *bytes = arg;
 
@@ -79,13 +87,13 @@ struct payload {
 	char *start, *at;
 };
 
-/* Where the bytes of a message lie. */
+/* Where the bytes of the next message lie. */
 static char *aligned(const struct payload *p)
 {
 	return p->start + CkGen_align((size_t)(p->at - p->start));
 }
 
-static void pack(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_pack(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	struct payload *to = arg;
 	const void *from = r->message ? *(void **)r->addr : r->addr;
@@ -102,7 +110,7 @@ static void pack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	to->at += r->message ? CkGen_align(n) : n;
 }
 
-static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
+static void readonly_unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	struct payload *from = arg;
 	uint64_t n;
@@ -119,45 +127,36 @@ static void unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	from->at += CkGen_align(n);
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull;
-	return h;
-}
-
-/* What a user's message points to is not ours to read. */
-static void hash(struct pe *pe, const CkGenReadonly *r, void *arg)
+/* The runtime cannot read what a message of the user's points to, so it leaves that out. */
+static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
 
 	(void)pe;
-	*h = hash_bytes(*h, r->addr, r->bytes);
+	*h = cmi_hash(*h, r->addr, r->bytes);
 	if (r->message && !r->message->pack)
-		*h = hash_bytes(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
+		*h = cmi_hash(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
 }
 
 static void seal(struct node *node)
 {
 	if (!node->check)
 		return;
-	node->ck->readonly_hash = 0xcbf29ce484222325ull; /* not 0, which zeros would leave at 0 */
-	for_each(NULL, node->ck, hash, &node->ck->readonly_hash);
+	*sealed(node) = CMI_HASH_START; /* not 0: a hash that starts at 0 stays 0 over zero bytes */
+	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
 void readonly_send(struct pe *pe)
 {
-	struct ck_node *ck = pe->node->ck;
+	struct ck_node *ck = ck_node_of(pe->node);
 	size_t bytes = 0;
 
 	for_each(pe, ck, to_travel, NULL);
-	for_each(pe, ck, measure, &bytes);
-	struct ck_env *env = env_new(pe, ck->h_readonly, bytes);
+	for_each(pe, ck, readonly_measure, &bytes);
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_READONLY, H_READONLY), bytes);
 	struct payload to = { payload_of(env), payload_of(env) };
 
-	for_each(pe, ck, pack, &to);
+	for_each(pe, ck, readonly_pack, &to);
 	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
 	bcast_forward(pe, env);
@@ -165,14 +164,14 @@ void readonly_send(struct pe *pe)
 	seal(pe->node);
 }
 
-void readonly_arrived(struct pe *pe, struct cmi_msg *m)
+static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct payload from = { payload_of(env), payload_of(env) };
 
 	if (pe->node->job->node_of[m->src_pe] != pe->node->job->node) {
-		for_each(pe, pe->node->ck, unpack, &from);
-		for_each(pe, pe->node->ck, to_use, NULL);
+		for_each(pe, ck_node_of(pe->node), readonly_unpack, &from);
+		for_each(pe, ck_node_of(pe->node), to_use, NULL);
 		seal(pe->node);
 	}
 	env->flags = 0;
@@ -180,15 +179,33 @@ void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
-/* Checked mode, at the end of the node: nobody may have written a sealed variable. */
-void readonly_check(struct node *node)
+void readonly_await(struct pe *pe)
 {
-	uint64_t was = node->ck->readonly_hash;
+	csd_wait_for(pe, ck_handler(pe, PART_READONLY, H_READONLY));
+}
+
+/* Checked mode: abort if the program has written a sealed variable. */
+static void readonly_node_stop(struct node *node)
+{
+	uint64_t was = *sealed(node);
 
 	if (!node->check || !was)
 		return;
 	seal(node);
-	if (node->ck->readonly_hash != was)
+	if (*sealed(node) != was)
 		csd_abort(NULL, "node %d: a readonly variable was written after the main chare's "
 			  "constructor returned; only there may they be set", node->job->node);
 }
+
+static const struct ck_handler handlers[] = {
+	[H_READONLY] = { "ck.readonly", readonly_arrived, false },
+};
+
+const struct ck_part readonly_part = {
+	.name = "readonly",
+	.number = PART_READONLY,
+	.node_bytes = sizeof(uint64_t),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.node_stop = readonly_node_stop,
+};

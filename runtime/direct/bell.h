@@ -2,12 +2,13 @@
 /*
  * bell.h: the doorbell: one PE names to another the channels into which it has put.
  *
- * A ring of words in memory that both have mapped, one for each pair of PEs, with one writer and
- * one reader. To ring is one plain store, which the processor does behind the program's back. A
- * stack or ring for all senders needs a locked instruction instead, which waits until everything
- * stored before it, the put's body too, has reached the cache: in bursts of 100 and 1000 a put took
- * 35 and 47 ns with one, 19 and 21 without. To look costs one load for each PE that has ever bound a channel
- * here, whatever the number of channels; and a writer that is killed leaves the ring whole.
+ * A bell is a ring of words in memory that both have mapped, one for each pair of PEs, with one
+ * writer and one reader. The writer rings with one plain store, which the processor completes while
+ * the program goes on. One stack or ring for all senders would need a locked instruction, which waits
+ * until everything stored before it, the put's body too, has reached the cache: in bursts of 100 and
+ * 1000 a put took 35 and 47 ns with one, and 19 and 21 without. A look costs one load for each PE that
+ * has ever bound a channel here, however many channels there are. A writer that is killed leaves the
+ * ring whole.
  *
  *   struct bell:   | taken | slot 0 | slot 1 | ... | slot n - 1 |
  *
@@ -16,9 +17,9 @@
  *                  | lap | what the writer says |
  *                  +-----+----------------------+
  *
- * `lap` is 1 in the writer's first lap, 0 in its second, and so on: the reader tells from it
- * whether the slot that it looks at has been written, and need not write anything back. What it
- * has taken it notes in `taken` behind each batch; the writer looks there once in a lap.
+ * `lap` is 1 in the writer's first lap, 0 in its second, and so on. It tells the reader whether the
+ * slot has been written in this lap, so the reader writes nothing back into slots. After each batch
+ * it notes in `taken` how many words it has taken, and the writer looks there once in a lap.
  */
 #ifndef BELL_H
 #define BELL_H
@@ -34,8 +35,8 @@ enum { BELL_SLOTS_LEAST = 64 };
 /** The writer's last word: it goes on in another ring. */
 #define BELL_END (BELL_LAP - 1)
 
-/** What both ends see; all zero at first. Slots are atomic, like `taken`, and the reader's only to
- * read. */
+/** What both ends see; all zero at first. Only the reader writes `taken`, only the writer writes
+ * slots. */
 struct bell {
 	_Alignas(64) _Atomic uint64_t taken;
 	_Alignas(64) _Atomic uint64_t slot[];
@@ -49,7 +50,7 @@ static inline size_t bell_bytes(uint32_t slots)
 /** The writing end; one thread's only. */
 struct bell_writer {
 	_Atomic uint64_t *next;       /* slot */
-	_Atomic uint64_t *stop;       /* here bell_turn must look first */
+	_Atomic uint64_t *stop;       /* before it writes here, bell_turn must look for room */
 	uint64_t lap;                 /* BELL_LAP or 0 */
 	uint64_t laps;                /* whole laps so far, in words */
 	struct bell *bell;
@@ -68,7 +69,7 @@ struct bell_reader {
 void bell_write_init(struct bell_writer *w, struct bell *bell, uint32_t n_slots);
 void bell_read_init(struct bell_reader *r, struct bell *bell, uint32_t n_slots);
 
-/** Go on beyond `stop`; false: the reader has not taken what lies there. */
+/** Move `stop` on. False: the reader has not yet taken what lies there. */
 bool bell_turn(struct bell_writer *w);
 
 /** Words that the reader may not have taken yet. */
@@ -79,8 +80,8 @@ static inline bool bell_ring(struct bell_writer *w, uint64_t word)
 {
 	if (__builtin_expect(w->next == w->stop, 0) && !bell_turn(w))
 		return false;
-	/* release: pairs with the acquire in bell_next. Whoever takes the word sees all that was
-	 * written before it: the body of the put, and its last word. */
+	/* release: pairs with the acquire in bell_next. The reader that takes the word sees all that
+	 * was written before it: the body of the put, and its last word. */
 	atomic_store_explicit(w->next++, word | w->lap, memory_order_release);
 	return true;
 }
@@ -112,7 +113,7 @@ static inline bool bell_next(struct bell_reader *r, uint64_t *word_p)
 /** Let the writer have the slots of the words taken so far. */
 static inline void bell_taken(struct bell_reader *r)
 {
-	/* release: pairs with the acquire in bell_turn. The writer's next word in a slot comes
+	/* release: pairs with the acquire in bell_pending. The writer's next word in a slot comes
 	 * after our load of the old one. */
 	atomic_store_explicit(&r->bell->taken, r->taken, memory_order_release);
 }

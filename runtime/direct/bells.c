@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * bells.c: which bell is whose.
- *
- * The sender makes the bell, in its own memory, when it binds its first channel to a PE, and says
- * where it is in a message. It may ring at once: what is in the ring before the message arrives is
- * found then. Each of its channels has at most one put under way, so a ring with a slot for each
- * never fills; when it binds more, it makes a larger ring, says so, and ends the old one with
- * BELL_END. The receiver looks at both meanwhile: the order of puts of different channels is nobody's.
- */
-#include "direct_int.h"
+/* bells.c: see bells.h. */
+#include "bells.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "channel.h"
+#include "direct_control.h"
+#include "direct_rules.h"
 
 /* ---- ringing ----------------------------------------------------------------------- */
 
@@ -38,7 +33,7 @@ static void make_ring(struct pe *pe, struct direct_bell *b, int receiver)
 
 static struct direct_bell *bell_to(struct pe *pe, int receiver)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	if (!d->bell_to)
 		d->bell_to = calloc((size_t)pe->node->job->n_pes, sizeof(*d->bell_to));
@@ -54,7 +49,7 @@ struct direct_bell *direct_bell_open(struct pe *pe, int receiver)
 	struct direct_bell *b = bell_to(pe, receiver);
 
 	b->n_bound++;
-	/* What is pending may also be of channels that were destroyed since. One slot is for
+	/* Pending words may also be of channels that were destroyed since. One slot is for
 	 * BELL_END. */
 	if (!b->n_made || bell_pending(&b->ring) + b->n_bound + 1 > b->ring.n_slots)
 		make_ring(pe, b, receiver);
@@ -70,14 +65,14 @@ void direct_bell_full(struct pe *pe, const char *call, const struct direct_handl
 
 /* ---- hearing ----------------------------------------------------------------------- */
 
-void direct_bell_attach(struct pe *pe, int sender, const struct cmi_key *key, uint64_t addr,
-			uint32_t n_slots)
+void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
+	int sender = b->head.src_pe;
 	bool near = pe->node->job->node_of[sender] == pe->node->job->node;
-	struct cmi_remote *mem = near ? NULL : cmi_attach(pe->wire, sender, key, addr);
-	struct bell *bell = near ? (struct bell *)(uintptr_t)addr
-				 : mem ? cmi_remote_ptr(mem, addr) : NULL;
+	struct cmi_remote *mem = near ? NULL : cmi_attach(pe->wire, sender, &b->key, b->addr);
+	struct bell *bell = near ? (struct bell *)(uintptr_t)b->addr
+				 : mem ? cmi_remote_ptr(mem, b->addr) : NULL;
 	struct direct_bell_in *bells = realloc(d->bells, (d->n_bells + 1) * sizeof(*bells));
 
 	if (!bells)
@@ -88,11 +83,11 @@ void direct_bell_attach(struct pe *pe, int sender, const struct cmi_key *key, ui
 			  "use CK_DIRECT_PATH=message", sender);
 	bells[d->n_bells].mem = mem;
 	bells[d->n_bells].sender = sender;
-	bell_read_init(&bells[d->n_bells++].ring, bell, n_slots);
+	bell_read_init(&bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
-/** A bell has rung for a channel that waits for no put, or that is no more. Only a program that
- * breaks the rules gets here, but not every one that does. */
+/** A bell has rung for a channel that waits for no put, or that was destroyed. Only a program that
+ * breaks the rules gets here, but not every program that breaks them. */
 static __attribute__((noinline, cold)) void unexpected(struct pe *pe, int sender, uint32_t number,
 						       const struct direct_channel_hot *hot)
 {
@@ -102,7 +97,7 @@ static __attribute__((noinline, cold)) void unexpected(struct pe *pe, int sender
 		direct_broken(pe, "CkDirect_put", id,
 			      "destroy a channel only when no put is on its way",
 			      "a put through the handle of a destroyed channel came in");
-	if (hot->mode == DIRECT_PATTERN) /* sequence mode looks itself, and knows more */
+	if (hot->mode == DIRECT_PATTERN) /* take_sequence checks the other mode, and knows more */
 		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
 			      "order CkDirect_ready before the sender's next put",
 			      "a put came before the last one was consumed");
@@ -129,14 +124,15 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 	}
 }
 
-/** Up to *most_p words, of which it takes off how many; returns whether the last was BELL_END. */
-static bool take(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
+/** Take up to *most_p words, and subtract from it how many there were. Returns whether the last was
+ * BELL_END. */
+static bool hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 {
 	uint32_t most = *most_p;
 	uint64_t word = 0;
 
 	while (most && bell_next(&in->ring, &word) && word != BELL_END) {
-		heard(pe, pe->direct, in->sender, word);
+		heard(pe, direct_of(pe), in->sender, word);
 		most--;
 	}
 	bell_taken(&in->ring);
@@ -144,7 +140,7 @@ static bool take(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 	return word == BELL_END;
 }
 
-static void detach(struct pe *pe, struct direct_bell_in *in)
+static void detach_bell(struct pe *pe, struct direct_bell_in *in)
 {
 	if (in->mem)
 		cmi_detach(pe->wire, in->mem);
@@ -152,16 +148,16 @@ static void detach(struct pe *pe, struct direct_bell_in *in)
 
 void direct_bells_take(struct pe *pe, uint32_t most)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 	uint32_t at = d->next_bell;
 
 	for (uint32_t left = d->n_bells; left > 0 && most > 0; left--) {
 		struct direct_bell_in *in = &d->bells[at < d->n_bells ? at : (at = 0)];
 
-		if (!bell_rings(&in->ring) || !take(pe, in, &most)) {
+		if (!bell_rings(&in->ring) || !hear(pe, in, &most)) {
 			at++;
 		} else {
-			detach(pe, in);
+			detach_bell(pe, in);
 			*in = d->bells[--d->n_bells];
 		}
 	}
@@ -173,10 +169,10 @@ void direct_bells_take(struct pe *pe, uint32_t most)
 
 void direct_bells_stop(struct pe *pe)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	while (d->n_bells)
-		detach(pe, &d->bells[--d->n_bells]);
+		detach_bell(pe, &d->bells[--d->n_bells]);
 	d->n_bell = 0;
 }
 

@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * channel.c: the receiving end: create, arm, arrive, destroy.
- *
- * A channel is in exactly one state (enum channel_state). It leaves the poll set before its
- * function is called, so the function may do anything to any channel of this PE; whoever runs
- * functions for a list of channels must look at each one's state again when its turn comes.
- */
-#include "direct_int.h"
+/* channel.c: the receiving end: create, arm, destroy. Arrivals are in arrival.c. */
+#include "channel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many functions ahead of the running one an arrival's record is fetched, and what the user's
- * `data` points to. Functions that do real work leave nothing that the processor could run ahead
- * into: in a stencil of 512 blocks arrivals took 0.48 of the kernel's time, and take 0.17 now;
- * 0.22 at a quarter of these distances. */
-enum { PREFETCH_REST = 16, PREFETCH_DATA = 8 };
-
 /* ---- records ----------------------------------------------------------------------- */
 
-/** Room for one entry per channel, so that a put never allocates. */
+/** Make room for one entry per channel, so that a put never allocates. */
 static bool reserve_rung(struct direct_rung *r, uint32_t n)
 {
 	struct direct_channel_hot **item;
@@ -41,14 +29,14 @@ static bool reserve_rung(struct direct_rung *r, uint32_t n)
 	return true;
 }
 
-/** Room for all that may be polled when there are `n` channels; so that ready never allocates. */
+/** Make room for all that may be polled when there are `n` channels, so that ready never allocates. */
 static bool reserve_set(struct direct_pe *d, uint32_t n)
 {
 	return pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
 }
 
-/** Records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
-static void grow(struct pe *pe, struct direct_pe *d)
+/** Add records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
+static void add_block(struct pe *pe, struct direct_pe *d)
 {
 	struct cmi *m = pe->node->machine;
 	uint32_t i = d->n_channels / DIRECT_BLOCK;
@@ -71,13 +59,13 @@ static void grow(struct pe *pe, struct direct_pe *d)
 	blocks[i] = b;
 }
 
-static struct direct_channel_hot *new_record(struct pe *pe, struct direct_pe *d)
+static struct direct_channel_hot *new_channel(struct pe *pe, struct direct_pe *d)
 {
 	uint32_t place = d->n_channels % DIRECT_BLOCK;
 	struct direct_channel_block *b;
 
 	if (place == 0)
-		grow(pe, d);
+		add_block(pe, d);
 	b = d->channel_blocks[d->n_channels / DIRECT_BLOCK];
 	b->hot[place].generation = 1;
 	b->rest[place].number = d->n_channels++;
@@ -85,18 +73,17 @@ static struct direct_channel_hot *new_record(struct pe *pe, struct direct_pe *d)
 	return &b->hot[place];
 }
 
-static struct direct_channel_hot *take_record(struct pe *pe, struct direct_pe *d)
+static struct direct_channel_hot *take_channel(struct pe *pe, struct direct_pe *d)
 {
 	struct direct_channel *ch = d->free_channels;
 
 	if (!ch)
-		return new_record(pe, d);
+		return new_channel(pe, d);
 	d->free_channels = ch->next;
 	return direct_channel_at(d, ch->number);
 }
 
-/** Unless something still points to it: then whoever lets go of it last calls again. */
-static __attribute__((noinline)) void free_record(struct direct_pe *d, const struct direct_channel_hot *hot)
+void direct_channel_reuse(struct direct_pe *d, const struct direct_channel_hot *hot)
 {
 	struct direct_channel *ch = direct_rest(hot);
 
@@ -106,38 +93,58 @@ static __attribute__((noinline)) void free_record(struct direct_pe *d, const str
 	d->free_channels = ch;
 }
 
-/* ---- arming ------------------------------------------------------------------------ */
-
-/** Where arrival is told: in the line in sequence mode, else at the end of the buffer. A scan
- * only reads it, so the poll item's own pointer is const. */
-static inline _Atomic uint64_t *arrival_word(const struct direct_channel_hot *hot)
+void direct_channels_free(struct node *node, struct direct_pe *d)
 {
-	return (_Atomic uint64_t *)(uintptr_t)hot->poll.word;
+	for (uint32_t i = 0; i < d->n_channels; i += DIRECT_BLOCK) {
+		cmi_mem_free(node->machine, d->channel_blocks[i / DIRECT_BLOCK]->shared);
+		free(d->channel_blocks[i / DIRECT_BLOCK]);
+	}
+	free(d->channel_blocks);
+	free(d->rung.item);
 }
+
+struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot)
+{
+	const struct direct_channel *ch = direct_rest(hot);
+
+	return (struct direct_id){
+		.channel = ch->number,
+		.receiver = pe->id,
+		/* relaxed: a name in a message; the same in direct_claim. */
+		.sender = (int32_t)atomic_load_explicit(&ch->line->binder,
+							memory_order_relaxed) - 1,
+		/* The put that is being waited for, or the last one when none is. */
+		.iteration = direct_marks(hot),
+	};
+}
+
+/* ---- arming ------------------------------------------------------------------------ */
 
 /** Checked mode: publish the mark and what the buffer holds now. */
 static __attribute__((noinline, cold)) void publish_mark(const struct direct_channel_hot *hot)
 {
 	const struct direct_channel *ch = direct_rest(hot);
 
-	/* relaxed, then release: whoever sees the mark (direct_check_put) sees its checksum. */
+	/* relaxed, then release: pairs with the acquire in direct_check_put, which sees the checksum
+	 * of every mark that it sees. */
 	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
 			      memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
 }
 
+/** Let the sender know whether it must ring. */
 static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, bool tell)
 {
 	struct direct_channel_block *b = direct_block(hot);
 
 	hot->tell = tell;
-	/* relaxed: the sender's next put comes after the program has told it of this ready, and
-	 * what told it orders the store before the load in the put: see struct direct_shared. */
+	/* relaxed: the program tells the sender of this ready before the sender puts again, and
+	 * thereby orders the store before the load in the put: see struct direct_shared. */
 	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
 }
 
-/** Whether the next put into `hot` must be told. Few channels are polled, because what a scan finds
- * is the end of the data itself, while a bell's slot is one line more that must come: see
+/** Whether the sender must tell of its next put into `hot`. Few channels are polled instead, because
+ * a scan finds the end of the data itself, while a bell's slot is one line more that must come: see
  * DIRECT_POLL_MAX. */
 static inline bool must_tell(const struct direct_pe *d, const struct direct_channel_hot *hot)
 {
@@ -147,9 +154,9 @@ static inline bool must_tell(const struct direct_pe *d, const struct direct_chan
 /** What a scan must find until the put has come. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
-	/* relaxed: ordered before the put as the flag is (set_tell). */
+	/* relaxed: ordered before the put in the same way as the flag (set_tell). */
 	if (hot->mode == DIRECT_PATTERN)
-		atomic_store_explicit(arrival_word(hot), hot->poll.idle, memory_order_relaxed);
+		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
 
 /** The buffer is the sender's from now on. */
@@ -168,9 +175,10 @@ static inline void mark(struct pe *pe, struct direct_channel_hot *hot, bool tell
 		publish_mark(hot);
 }
 
+/** An arrival runs the function from now on. */
 static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	hot->state = CHANNEL_ARMED;
 	if (hot->landed) {
@@ -185,8 +193,8 @@ static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 	}
 }
 
-/** Checked mode ends the job; otherwise arming twice does nothing, because writing the idle
- * pattern again could wipe out data that has just arrived. */
+/** Checked mode ends the job. Otherwise arming twice does nothing: if it wrote the idle pattern again,
+ * it could wipe out data that has just arrived. */
 static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const char *call,
 							  const struct direct_channel_hot *hot)
 {
@@ -217,7 +225,7 @@ static inline bool try_mark(struct pe *pe, const char *call, struct direct_chann
 	}
 	if (hot->mode == DIRECT_SEQ)
 		check_not_overrun(pe, call, hot);
-	mark(pe, hot, must_tell(pe->direct, hot));
+	mark(pe, hot, must_tell(direct_of(pe), hot));
 	return true;
 }
 
@@ -284,12 +292,12 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 
 	ch->iteration = 0;
 	ch->fetched = 0;
-	pe->direct->n_large += ch->bytes >= CMI_COPY_MIN;
+	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
 	hot->own = hot->rma = hot->landed = false;
 	hot->poll.slot = POLLSET_OUT;
-	pe->direct->n_open++;
-	/* relaxed: the handle travels to the sender in a message, which orders all of these
-	 * before anything that the sender does. */
+	direct_of(pe)->n_open++;
+	/* relaxed: the handle travels to the sender in a message, which orders these stores before
+	 * anything that the sender does. */
 	atomic_store_explicit(&ch->line->generation, hot->generation, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
@@ -301,8 +309,8 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	} else {
 		hot->poll.word = (_Atomic uint64_t *)(void *)(ch->buf + ch->bytes - 8);
 	}
-	/* The first put is always told: a channel that is made and not used yet is not polled.
-	 * Should the network bind it (direct_make_rma), its word must be idle. */
+	/* The first put is always told, so a channel that nobody uses yet is not polled. Its word is
+	 * idle all the same, in case the network will write it (direct_make_rma). */
 	write_idle(hot);
 	mark(pe, hot, true);
 	watch(pe, hot);
@@ -331,14 +339,15 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	return handle;
 }
 
-static struct direct_channel_hot *create(struct pe *pe, const char *call, void *buf, size_t bytes,
-					 CkDirectFn fn, enum direct_mode mode, uint64_t oob)
+static struct direct_channel_hot *create_channel(struct pe *pe, const char *call, void *buf,
+						 size_t bytes, CkDirectFn fn,
+						 enum direct_mode mode, uint64_t oob)
 {
 	struct direct_channel_hot *hot;
 	struct direct_channel *ch;
 
 	check_shape(pe, call, buf, bytes, fn, mode);
-	hot = take_record(pe, pe->direct);
+	hot = take_channel(pe, direct_of(pe));
 	ch = direct_rest(hot);
 	ch->buf = buf;
 	ch->bytes = bytes;
@@ -355,7 +364,7 @@ CkDirectHandle CkDirect_createHandle(void *recv_buf, size_t bytes, uint64_t oob,
 	static const char call[] = "CkDirect_createHandle";
 	struct pe *pe = direct_self(call);
 	struct direct_channel_hot *hot =
-		create(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
+		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
 
 	direct_rest(hot)->data = data;
 	return handle_of(pe, hot);
@@ -372,7 +381,7 @@ CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t 
 	if (data_bytes > DIRECT_DATA_MAX)
 		csd_abort(pe, "%s: %zu bytes of data for the function; at most %d, "
 			  "pass a pointer instead", call, data_bytes, DIRECT_DATA_MAX);
-	hot = create(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
+	hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
 	copy = direct_block(hot)->copy[direct_rest(hot)->number % DIRECT_BLOCK];
 	if (data_bytes)
 		memcpy(copy, data, data_bytes);
@@ -384,56 +393,17 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 {
 	static const char call[] = "CkDirect_createHandleSeq";
 	struct pe *pe = direct_self(call);
-	struct direct_channel_hot *hot = create(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0);
+	struct direct_channel_hot *hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0);
 
 	direct_rest(hot)->data = data;
 	return handle_of(pe, hot);
 }
 
-/* ---- arrival ----------------------------------------------------------------------- */
-
-/** Sequence mode: the put that has come must be the next one, of this channel. */
-static inline void take_sequence(struct pe *pe, struct direct_channel_hot *hot)
-{
-	static const char call[] = "CkDirect_put";
-	/* relaxed: the scan has acquired this word already; a later value would be an error. */
-	uint64_t seq = atomic_load_explicit(hot->poll.word, memory_order_relaxed);
-
-	if (CSD_UNLIKELY(seq >> 40 != hot->poll.idle >> 40))
-		direct_broken(pe, call, direct_id_of_channel(pe, hot),
-			      "destroy a channel only when no put is on its way",
-			      "a put through the handle of a destroyed channel came in");
-	if (CSD_UNLIKELY(seq != hot->poll.idle + 1))
-		direct_broken(pe, call, direct_id_of_channel(pe, hot),
-			      "order CkDirect_ready before the sender's next put",
-			      "%llu puts came before the first was consumed",
-			      (unsigned long long)(seq - hot->poll.idle));
-	hot->poll.idle = seq;
-}
-
-static inline __attribute__((always_inline)) void run_function(struct pe *pe, struct direct_channel_hot *hot)
-{
-	struct direct_channel *ch = direct_rest(hot);
-
-	if (hot->mode == DIRECT_SEQ)
-		take_sequence(pe, hot);
-	ch->iteration++;
-	ch->fetched = 0;
-	/* relaxed: a hint for the wording of an error, see direct_check_put. */
-	if (pe->node->check)
-		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
-	hot->state = CHANNEL_CONSUMED;
-	hot->running = true;
-	ch->fn(ch->data);
-	hot->running = false;
-	pe->n_processed++;
-	if (CSD_UNLIKELY(hot->state == CHANNEL_FREE))
-		free_record(pe->direct, hot);
-}
+/* ---- who puts ----------------------------------------------------------------------- */
 
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	if (hot->own)
 		return;
@@ -449,7 +419,7 @@ void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
 
 void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 {
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
 	if (hot->rma)
 		return;
@@ -460,139 +430,18 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	hot->rma = true;
 	if (!hot->tell)
 		return;
-	/* Nobody has told us of a put, so this is still how it was created, the word idle or
-	 * written since. */
+	/* Nobody has told us of a put, so the channel is as it was created: armed, its word idle
+	 * unless the network has written it since. */
 	set_tell(hot, false);
 	d->n_bell--;
 	pollset_add(&d->set, &hot->poll);
 	direct_count_armed(pe);
 }
 
-/* Forced inline: gcc takes a function that only prefetches for one without effect, and drops the
- * call before it would inline it. */
-static inline __attribute__((always_inline)) void prefetch_rest(
-	const struct direct_channel_hot *hot)
-{
-	__builtin_prefetch(hot, 1);
-	__builtin_prefetch(direct_rest(hot), 1);
-}
-
-static inline __attribute__((always_inline)) void prefetch_data(
-	const struct direct_channel_hot *hot)
-{
-	__builtin_prefetch(direct_rest(hot)->data);
-}
-
-/* The scan has seen the end of the buffer only; its first line crosses while the function is called: a
- * round trip of 100 bytes between processes takes 0.86 to 0.94 of its time without (Intel Xeon, 11 and
- * 9 runs in turn). */
-static inline __attribute__((always_inline)) void prefetch_buffer(
-	const struct direct_channel_hot *hot)
-{
-	__builtin_prefetch(direct_rest(hot)->buf);
-}
-
-static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, uint32_t i)
-{
-	return r->item[i & (r->cap - 1)];
-}
-
-/* Those that are in the list now. */
-int direct_run_rung(struct pe *pe)
-{
-	struct direct_rung *r = &pe->direct->rung;
-	uint32_t n = r->tail - r->head;
-
-	if (n > DIRECT_ARRIVALS_MAX)
-		n = DIRECT_ARRIVALS_MAX;
-	for (uint32_t i = 0; i < n; i++) {
-		struct direct_channel_hot *hot = rung_at(r, r->head);
-
-		if (r->tail - r->head > PREFETCH_REST)
-			prefetch_rest(rung_at(r, r->head + PREFETCH_REST));
-		if (r->tail - r->head > PREFETCH_DATA)
-			prefetch_data(rung_at(r, r->head + PREFETCH_DATA));
-		r->head++;
-		hot->rung = false;
-		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
-			run_function(pe, hot);
-		else
-			free_record(pe->direct, hot); /* destroyed while it waited here */
-	}
-	return (int)n;
-}
-
-/* Nothing has come, and there is nothing else to do. */
-static __attribute__((noinline)) void fetch_ahead(const struct pollset *set)
-{
-	for (uint32_t i = 0; i < set->n; i++) {
-		struct direct_channel *ch = direct_rest((struct direct_channel_hot *)set->item[i]);
-
-		if (ch->bytes >= CMI_COPY_MIN)
-			ahead_fetch(ch->buf, &ch->fetched, &ch->line->written, ch->iteration + 1);
-	}
-}
-
-int direct_run_polled(struct pe *pe)
-{
-	struct direct_pe *d = pe->direct;
-	struct poll_item *fired[DIRECT_ARRIVALS_MAX];
-	uint32_t n = pollset_scan(&d->set, fired, DIRECT_ARRIVALS_MAX);
-
-	if (CSD_LIKELY(!n)) {
-		if (d->n_large && pe->idle.polls && d->set.n <= DIRECT_AHEAD_MAX)
-			fetch_ahead(&d->set);
-		return 0;
-	}
-	for (uint32_t i = 0; i < n && i < PREFETCH_DATA; i++)
-		prefetch_buffer((struct direct_channel_hot *)fired[i]);
-	direct_count_armed(pe);
-	for (uint32_t i = 0; i < n; i++)
-		((struct direct_channel_hot *)fired[i])->state = CHANNEL_FIRED;
-	for (uint32_t i = 0; i < n; i++) {
-		struct direct_channel_hot *hot = (struct direct_channel_hot *)fired[i];
-
-		if (i + PREFETCH_REST < n)
-			prefetch_rest((struct direct_channel_hot *)fired[i + PREFETCH_REST]);
-		if (i + PREFETCH_DATA < n)
-			prefetch_data((struct direct_channel_hot *)fired[i + PREFETCH_DATA]);
-		/* An earlier function of this pass may have destroyed it, and even created
-		 * another channel in the same record. */
-		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
-			run_function(pe, hot);
-	}
-	return (int)n;
-}
-
-void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
-			const void *body, size_t bytes)
-{
-	static const char call[] = "CkDirect_put";
-	struct direct_channel_hot *hot = direct_channel_find(pe, h->channel, h->generation);
-	struct direct_channel *ch;
-	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
-
-	if (CSD_UNLIKELY(!hot))
-		direct_broken(pe, call, id, "destroy a channel only when no put is on its way",
-			      "the receiver has destroyed this channel");
-	ch = direct_rest(hot);
-	if (CSD_UNLIKELY(bytes != ch->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0)))
-		direct_broken(pe, call, id, "do not change a handle",
-			      "%zu bytes came, the channel has %zu", bytes, ch->bytes);
-	if (CSD_UNLIKELY(pe->node->check))
-		direct_check_put(pe, call, id, ch->line, h->generation, ch->buf, ch->bytes);
-	if (bytes)
-		memcpy(ch->buf, body, bytes);
-	/* relaxed: this same thread reads it. */
-	atomic_store_explicit(arrival_word(hot), h->word, memory_order_relaxed);
-	direct_make_own(pe, hot);
-	direct_landed(pe->direct, hot);
-}
-
 /* ---- the end ----------------------------------------------------------------------- */
 
-/** A put that nobody will see any more must still be counted as handled, or quiescence would
- * wait for it. */
+/** Whether a put has come whose function has not run. It must be counted as handled, or quiescence
+ * would wait for it. */
 static bool unseen_put(const struct direct_channel_hot *hot)
 {
 	if (hot->tell)
@@ -602,7 +451,7 @@ static bool unseen_put(const struct direct_channel_hot *hot)
 	       atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
 }
 
-/** Nobody looks for it, nobody counts it any more. */
+/** Take the channel out of the poll set and out of all counts. */
 static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	if (hot->state == CHANNEL_ARMED && !hot->tell)
@@ -618,10 +467,8 @@ static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
-	struct direct_pe *d = pe->direct;
+	struct direct_pe *d = direct_of(pe);
 
-	/* There is room for all: each channel is among the rung once. */
-	direct_bells_take(pe, UINT32_MAX);
 	if (unseen_put(hot))
 		pe->n_processed++;
 	leave(d, hot);
@@ -630,9 +477,9 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	/* 31 bits: a bell's word has no room for more. */
 	hot->generation = (hot->generation + 1) & INT32_MAX;
 	hot->state = CHANNEL_FREE;
-	/* relaxed: a sender that reads it has no right to put any more; seeing it late only
-	 * makes the check miss, as without checked mode. */
+	/* relaxed: a sender that reads it has no right to put any more. If it sees the old value, the
+	 * check misses, as if checked mode were off. */
 	atomic_store_explicit(&direct_rest(hot)->line->generation, hot->generation,
 			      memory_order_relaxed);
-	free_record(d, hot);
+	direct_channel_reuse(d, hot);
 }

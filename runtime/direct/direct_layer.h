@@ -6,7 +6,7 @@
 #ifndef DIRECT_LAYER_H
 #define DIRECT_LAYER_H
 
-#include "../scheduler/csd.h"
+#include "../scheduler/pe.h"
 
 extern const struct csd_layer direct_layer;
 

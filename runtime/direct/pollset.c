@@ -41,15 +41,15 @@ bool pollset_reserve(struct pollset *set, uint32_t n)
 /** The first entry in [i, end) that is no longer idle, or end. */
 static inline uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_t end)
 {
-	/* relaxed: almost every load finds nothing, and ordering is paid for where something
-	 * was found (pollset_scan), which matters where acquire is a stronger instruction. */
+	/* relaxed: almost every load finds nothing. pollset_scan pays for ordering where something
+	 * was found, which matters on processors where acquire is a stronger instruction. */
 	while (i < end && atomic_load_explicit(entry[i].word, memory_order_relaxed) ==
 				  entry[i].idle)
 		i++;
 	return i;
 }
 
-/* A scan that `max` cuts off is continued by the next one, from there to the end. */
+/* Where `max` cuts a scan off, the next one goes on from there to the end. */
 uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max)
 {
 	uint32_t found = 0;
@@ -60,13 +60,13 @@ uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t ma
 
 		/* acquire: pairs with the sender's release store of the word. The word changes
 		 * once per put, so this load sees the store that the relaxed one saw, or a
-		 * later one, and the body written before it is visible from here on. */
+		 * later one. The body written before it is visible from here on. */
 		(void)atomic_load_explicit(item->word, memory_order_acquire);
 		pollset_remove(set, item);
 		fired[found++] = item;
-		/* The entry that has moved into the gap waits for the next scan: it may have
-		 * been added last, and looking at it now would let items that fire again and
-		 * again keep the rest from their turn. */
+		/* The entry that has moved into the gap waits for the next scan. It may have been
+		 * added last: if scans looked at it now, items that fire again and again could keep
+		 * the rest from their turn. */
 		i = scan_span(set->entry, i + 1, set->n);
 	}
 	set->next = i < set->n ? i : 0;

@@ -2,9 +2,10 @@
 /*
  * pollset.h: the words that a PE watches for arrivals: add, remove, scan.
  *
- * A dense array of {address, idle value}, scanned from end to end; removal moves the last entry
- * into the gap. A scan costs about 1 ns per entry, which is the best there is below some 32
- * entries; of more the senders tell (bell.h). One PE's only: no locks, and no function of the user runs inside a scan.
+ * A dense array of {address, idle value}, scanned from end to end. Removal moves the last entry into
+ * the gap. A scan costs about 1 ns per entry. Up to some 32 entries nothing is faster; with more,
+ * the senders tell of their puts (bell.h). A set belongs to one PE: it has no locks, and no function
+ * of the user runs inside a scan.
  */
 #ifndef POLLSET_H
 #define POLLSET_H
@@ -16,7 +17,7 @@
 
 #define POLLSET_OUT UINT32_MAX
 
-/** Something that is watched; embedded in its owner, who keeps it until removal. */
+/** Something that is watched. It is embedded in its owner, which stays until the item is removed. */
 struct poll_item {
 	const _Atomic uint64_t *word; /* 8-aligned; written by another thread or process */
 	uint64_t idle;                /* arrived when *word differs */
@@ -38,7 +39,7 @@ struct pollset {
 void pollset_init(struct pollset *set);
 void pollset_fini(struct pollset *set);
 
-/** Make room for `n` items, so that pollset_add need not. False: no memory. */
+/** Make room for `n` items in all; pollset_add makes none. False: no memory. */
 bool pollset_reserve(struct pollset *set, uint32_t n) __attribute__((warn_unused_result));
 
 /** Watch `item` (word and idle set, not watched yet); there must be room. */
@@ -64,9 +65,9 @@ static inline void pollset_remove(struct pollset *set, struct poll_item *item)
 	item->slot = POLLSET_OUT;
 }
 
-/** Take out up to `max` items whose word is no longer idle; returns how many. What the writer
- * stored before its release of the word can be read afterwards. One scan may miss some; a
- * later one finds them. */
+/** Take out up to `max` items whose word is no longer idle; returns how many. After it, everything
+ * that the writers stored before they released those words can be read. A scan may miss items that
+ * have come; a later one finds them. */
 uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max);
 
 #endif

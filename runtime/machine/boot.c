@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot.c: which launcher started us, and blobs as texts.
+ * boot.c: find out which launcher started us, and move blobs as texts.
  *
- * The choice is made from the environment alone, and never falls back: a launcher's
- * variables without a service that answers would otherwise turn one job into N wrong ones.
- * CK_BOOT=pmi1|alone overrides it, for tests.
+ * The environment alone decides on the launcher, and there is no second try: if a launcher's
+ * variables are there but no service answers, going on alone would turn one job into N wrong ones.
+ * CK_BOOT=pmi1|alone overrides the choice, for tests.
  *
- * A blob becomes the text "LENGTH:BASE64", cut into pieces of BOOT_TEXT_MAX characters
- * under KEY.RANK.0, KEY.RANK.1, ... The base64 alphabet is the one without '+', '/' and
- * '=', because '=' and blanks are the wire's own punctuation.
+ * A blob becomes the text "LENGTH:BASE64", cut into pieces of BOOT_TEXT_MAX characters, which are
+ * published under KEY.RANK.0, KEY.RANK.1, ... The base64 alphabet has '-' and '_' and no padding,
+ * because '=' and blanks are the wire's own punctuation.
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "cmi_env.h"
+#include "say.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,57 +25,6 @@
 #include <sys/stat.h>
 
 enum { KEY_MAX = 32 };
-
-/* ---- the table ---------------------------------------------------------------------- */
-
-int boot_table_add(struct boot_table *t, const char *key, const char *text)
-{
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		struct boot_entry *grown = realloc(t->entries, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		t->entries = grown;
-		t->cap = cap;
-	}
-	struct boot_entry e = { strdup(key), strdup(text) };
-	if (!e.key || !e.text) {
-		free(e.key);
-		free(e.text);
-		return -ENOMEM;
-	}
-	t->entries[t->n++] = e;
-	t->sorted = false;
-	return 0;
-}
-
-static int entry_compare(const void *a, const void *b)
-{
-	const struct boot_entry *x = a, *y = b;
-	return strcmp(x->key, y->key);
-}
-
-const char *boot_table_find(struct boot_table *t, const char *key)
-{
-	if (t->n == 0)
-		return NULL;
-	if (!t->sorted)
-		qsort(t->entries, t->n, sizeof(*t->entries), entry_compare);
-	t->sorted = true;
-	struct boot_entry wanted = { (char *)key, NULL };
-	struct boot_entry *e = bsearch(&wanted, t->entries, t->n, sizeof(wanted), entry_compare);
-	return e ? e->text : NULL;
-}
-
-void boot_table_fini(struct boot_table *t)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		free(t->entries[i].key);
-		free(t->entries[i].text);
-	}
-	free(t->entries);
-	*t = (struct boot_table){ .n = 0 };
-}
 
 /* ---- alone -------------------------------------------------------------------------- */
 
@@ -94,14 +45,14 @@ static int alone_get(struct boot *b, const char *key, char *text)
 	const char *found = boot_table_find(&b->table, key);
 	if (!found)
 		return -ENOENT;
-	strcpy(text, found); /* was put through boot_put: at most BOOT_TEXT_MAX */
+	strcpy(text, found); /* boot_put made it, with at most BOOT_TEXT_MAX characters */
 	return 0;
 }
 
 static void alone_abort(struct boot *b, int code)
 {
 	(void)b;
-	(void)code; /* nobody to tell: the caller's own exit is the end of the job */
+	(void)code; /* there is nobody to tell; the caller's own exit ends the job */
 }
 
 static void alone_finish(struct boot *b)
@@ -132,8 +83,8 @@ static int alone_init(struct boot **b_p)
 
 /* ---- the choice --------------------------------------------------------------------- */
 
-/** The variable as a number, `absent` without it, -1 when it is no number. */
-static int env_number(const char *name, int absent)
+/** A launcher's variable as a number; `absent` when it is not set, -1 when it is no number. */
+static int launcher_number(const char *name, int absent)
 {
 	const char *s = getenv(name);
 	if (!s)
@@ -144,8 +95,8 @@ static int env_number(const char *name, int absent)
 	return errno || end == s || *end || v < 0 || v > INT32_MAX ? -1 : (int)v;
 }
 
-/** A launcher that we do not speak with: how many processes it started, by what it left in
- * the environment; 1 when there is no sign of more. *who_p names the sign. */
+/** How many processes were started by a launcher that we cannot talk to, as far as the environment
+ * tells: 1, or 2 for more. *who_p names the variable that tells. */
 static int foreign_size(const char **who_p)
 {
 	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS" };
@@ -153,10 +104,10 @@ static int foreign_size(const char **who_p)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		*who_p = sizes[i];
 		told |= getenv(sizes[i]) != NULL;
-		if (env_number(sizes[i], 1) != 1)
+		if (launcher_number(sizes[i], 1) != 1)
 			return 2;
 	}
-	/* These launchers may have started any number: only a size of 1 told above is safe. */
+	/* Launchers with these may have started any number, unless one of the sizes above says 1. */
 	static const char *const signs[] = { "PMIX_NAMESPACE", "PMI_PORT", "PMI_RANK" };
 	for (size_t i = 0; !told && i < sizeof(signs) / sizeof(signs[0]); i++) {
 		*who_p = signs[i];
@@ -168,16 +119,16 @@ static int foreign_size(const char **who_p)
 
 static int refuse(const char *reason, const char *detail)
 {
-	fprintf(stderr, "chard: %s%s; start the program with ckrun, mpiexec.hydra or "
-			"srun --mpi=pmi2 (alone on purpose: CK_BOOT=alone)\n", reason, detail);
+	machine_say("%s%s; start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2 (alone on "
+		    "purpose: CK_BOOT=alone)", reason, detail);
 	return -ENOTCONN;
 }
 
 static int pmi1_from_environment(struct boot **b_p)
 {
-	int fd = env_number("PMI_FD", -1);
-	int rank = env_number("PMI_RANK", -1);
-	int size = env_number("PMI_SIZE", -1);
+	int fd = launcher_number("PMI_FD", -1);
+	int rank = launcher_number("PMI_RANK", -1);
+	int size = launcher_number("PMI_SIZE", -1);
 	struct stat st;
 
 	if (fd < 0)
@@ -191,7 +142,7 @@ static int pmi1_from_environment(struct boot **b_p)
 	int rc = boot_pmi1_init(fd, rank, size, b_p);
 	if (rc)
 		return rc;
-	/* The socket is closed in our children: without its name they start afresh. */
+	/* Our children do not inherit the socket. Without its name they start afresh. */
 	unsetenv("PMI_FD");
 	unsetenv("PMI_RANK");
 	unsetenv("PMI_SIZE");
@@ -200,14 +151,13 @@ static int pmi1_from_environment(struct boot **b_p)
 
 int boot_init(struct boot **b_p)
 {
-	const char *forced = getenv("CK_BOOT");
-	if (forced && !strcmp(forced, "alone"))
+	enum { PMI1, ALONE, FROM_LAUNCHER };
+	static const char *const words[] = { [PMI1] = "pmi1", [ALONE] = "alone" };
+	int way = cmi_env_word("CK_BOOT", words, FROM_LAUNCHER, FROM_LAUNCHER);
+
+	if (way == ALONE)
 		return alone_init(b_p);
-	if (forced && strcmp(forced, "pmi1")) {
-		fprintf(stderr, "chard: CK_BOOT=%s is not known; use pmi1 or alone\n", forced);
-		return -EINVAL;
-	}
-	if (forced || getenv("PMI_FD"))
+	if (way == PMI1 || getenv("PMI_FD"))
 		return pmi1_from_environment(b_p);
 
 	const char *who;
@@ -236,7 +186,7 @@ bool boot_alone(const struct boot *b)
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Characters for `len` bytes: 4 for every 3, 2 or 3 for the rest, no padding. */
+/** Characters for `len` bytes: 4 for every 3, and 2 or 3 for the rest. */
 static size_t encoded_len(size_t len)
 {
 	return (len * 4 + 2) / 3;

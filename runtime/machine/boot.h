@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot.h: how a node meets the others before it has a network: rank, size, an exchange of
- * small blobs with a fence, abort and finish. One interface; wire clients behind it, chosen
- * from the environment by boot_init: PMI-1 text over PMI_FD (ckrun, MPICH's hydra,
- * srun --mpi=pmi2), or alone. Main thread only, except boot_abort (any thread).
+ * boot.h: what the launcher does for a node: it gives it a rank, lets nodes exchange small blobs
+ * before they have a network, and learns how the node ends. boot_init finds the launcher in the
+ * environment: one that speaks PMI-1 over PMI_FD (ckrun, MPICH's hydra, srun --mpi=pmi2), or none, when
+ * the process is the whole job. Main thread only, except boot_abort.
  */
 #ifndef BOOT_H
 #define BOOT_H
@@ -13,10 +13,9 @@
 
 struct boot;
 
-/** Join the job that the environment names. PMI_FD that is a live socket with PMI_RANK:
- * PMI-1. No launcher's variables: alone (rank 0 of 1). A launcher's variables without a
- * service that answers is an error, never a silent singleton. 0 or a negative errno, the
- * reason printed once. */
+/** Join the job that the environment names: through PMI_FD when it is set, alone (rank 0 of 1) when
+ * there is no sign of a launcher. A launcher's variables without a service that answers are an
+ * error, never a silent job of one. Returns 0, or a negative errno after printing the reason. */
 int boot_init(struct boot **b_p) __attribute__((warn_unused_result));
 
 int boot_rank(const struct boot *b);
@@ -24,26 +23,28 @@ int boot_size(const struct boot *b);
 /** Whether no launcher is there: this process is the whole job. */
 bool boot_alone(const struct boot *b);
 
-/** Publish bytes under `key` (<= 32 characters, made unique per rank by the callee). */
+/** Publish bytes under `key`: at most 32 letters, digits, '_' and '-'. Ranks may use equal keys. */
 int boot_put(struct boot *b, const char *key, const void *value, size_t len)
 	__attribute__((warn_unused_result));
 
-/** Wait for all ranks; what they put before is visible after. -ETIMEDOUT after timeout_ms
- * (< 0: none): a rank that died before the fence must not hang the others. */
+/** Wait until all ranks have come here; what they put before is visible afterwards. Returns
+ * -ETIMEDOUT after timeout_ms (negative: never), so that a rank that has died does not hang the
+ * others. */
 int boot_fence(struct boot *b, int timeout_ms) __attribute__((warn_unused_result));
 
-/** Read what `rank` put under `key`. *len_p gets the size; -ENOENT, -EMSGSIZE. */
+/** Read what `rank` put under `key`; *len_p gets its size. -ENOENT: nothing; -EMSGSIZE: more than
+ * `cap` bytes. */
 int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap, size_t *len_p)
 	__attribute__((warn_unused_result));
 
-/** Nothing more will be got: drop the local copies of what the others have put. */
+/** Nothing more will be read: drop the local copies of what the others have put. */
 void boot_forget(struct boot *b);
 
-/** Ask the launcher to end the job with `code`. Any thread, also from a fault handler
- * (only write(2) is called). Returns: the caller exits itself. */
+/** Ask the launcher to end the job with `code`. Any thread, and any signal handler. It returns, and
+ * the caller exits by itself. */
 void boot_abort(struct boot *b, int code);
 
-/** Leave in good order: exit without this counts as a failure. Frees b. */
+/** Leave in good order; to the launcher an exit without this is a failure. Frees b. */
 void boot_finish(struct boot *b);
 
 #endif

@@ -1,37 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_int.h: what stands between boot.c (which bytes under which key) and a wire client
- * (which words to the launcher). A wire moves short printable texts; boot.c cuts blobs into
- * such texts and puts them together again, so that no wire knows about blobs.
+ * boot_int.h: what is between boot.c, which knows what is published under which key, and a wire
+ * client, which knows the launcher's words. A wire moves short printable texts. boot.c cuts blobs
+ * into such texts and puts them together again, so no wire knows about blobs.
  */
 #ifndef BOOT_INT_H
 #define BOOT_INT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/* Longest text one put may carry. Slurm announces 1024 for the value but cuts the whole
- * request line there and then never answers; 768 leaves room for the words around it. */
+#include "boot.h"
+#include "boot_table.h"
+
+/* The longest text of one put. Slurm announces 1024 for the value, but cuts the whole request line
+ * there and then never answers; 768 leaves room for the words around the value. */
 enum { BOOT_TEXT_MAX = 768 };
 
-/* Longest wire key: 32 for the caller's key, the rest ".rank.chunk". MPICH allows 64. */
+/* The longest key on a wire: 32 characters of the caller's key and ".rank.chunk". MPICH allows 64. */
 enum { BOOT_WIRE_KEY_MAX = 63 };
-
-/** Texts by key. Append-only, sorted when it is searched: entries come in bulk, and the
- * searches follow in bulk. Owns its strings. */
-struct boot_table {
-	struct boot_entry {
-		char *key;
-		char *text;
-	} *entries;
-	size_t n, cap;
-	bool sorted;
-};
-
-int boot_table_add(struct boot_table *t, const char *key, const char *text);
-const char *boot_table_find(struct boot_table *t, const char *key);
-/** Frees all; the table is empty afterwards. */
-void boot_table_fini(struct boot_table *t);
 
 /** A wire client. All but abort run on the main thread. */
 struct boot_ops {
@@ -51,10 +37,10 @@ struct boot {
 	const struct boot_ops *ops;
 	int rank, size;
 	bool alone;
-	struct boot_table table; /* alone: all that was put; PMI-1: what a bulk read brought */
+	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
 };
 
-/** Say hello over the socket `fd`, which becomes the client's on success. */
+/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds. */
 int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p);
 
 #endif

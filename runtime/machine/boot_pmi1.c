@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_pmi1.c: the PMI-1 wire, from the node's side. One socket that the launcher left
- * open; one line of "name=value" words per request, one line back. No library needed.
+ * boot_pmi1.c: the PMI-1 wire, from the node's side. The launcher leaves one socket open; each
+ * request is one line of "name=value" words, and so is each answer. It needs no library.
  *
  *   cmd=init pmi_version=1 pmi_subversion=1     cmd=response_to_init rc=0 ...
  *   cmd=get_maxes                               cmd=maxes kvsname_max=.. vallen_max=..
@@ -12,15 +12,16 @@
  *   cmd=finalize                                cmd=finalize_ack
  *   cmd=abort exitcode=..                       nothing: the launcher ends the job
  *
- * All-get-all is N^2 requests at one server. ckrun therefore says ck_getall=1 in its maxes
- * and answers "cmd=ck_getall from=E" with "cmd=ck_all entries=M" and M lines
- * "key=.. value=..": the whole table from entry E on. Other servers lack the word.
+ * When all N nodes read what all have put, one server gets N^2 requests. ckrun therefore says
+ * ck_getall=1 in its maxes, and answers "cmd=ck_getall from=E" with "cmd=ck_all entries=M" and M
+ * lines "key=.. value=..": the whole table from entry E on. Other servers do not know the word.
  *
- * Every wait is bounded. After a broken or timed-out exchange the stream's place is
- * unknown, so that all later calls fail at once with -EPIPE.
+ * Every wait is bounded. After a broken or late answer nobody knows where in the stream we are, so
+ * all later calls fail at once with -EPIPE.
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,17 +36,17 @@
 
 enum {
 	REPLY_TIMEOUT_MS = 60000,  /* a request's answer: a loaded server with 1000s of nodes */
-	FINISH_TIMEOUT_MS = 5000,  /* nothing depends on the last answer but the good manners */
+	FINISH_TIMEOUT_MS = 5000,  /* nothing but good manners depends on the last answer */
 	LINE_BYTES = 4096,         /* MPICH's own limit is 1024 for the value, 64 for the key */
 };
 
 struct pmi1 {
 	struct boot base;
 	int fd;
-	bool broken;        /* the stream's place is unknown */
+	bool broken;        /* where we are in the stream is unknown */
 	bool has_getall;
 	bool table_stale;   /* a fence passed since the last bulk read */
-	size_t n_read;      /* of the server's entries; in the table until boot_forget */
+	size_t n_read;      /* server's entries read so far; in the table until boot_forget */
 	char kvsname[260];
 	char line[LINE_BYTES];      /* the last line received, terminated */
 	char in[LINE_BYTES];        /* received, not yet handed out as lines */
@@ -64,12 +65,11 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/** Print the reason once; every later call fails silently. NULL: the caller prints it. */
+/** The connection is lost. Print why, but only the first time; NULL leaves that to the caller. */
 static int lose(struct pmi1 *p, int rc, const char *what)
 {
 	if (!p->broken && what)
-		fprintf(stderr, "chard: node %d: the launcher's connection failed: %s\n",
-			p->base.rank, what);
+		machine_say("node %d: the launcher's connection failed: %s", p->base.rank, what);
 	p->broken = true;
 	return rc;
 }
@@ -88,7 +88,7 @@ static int send_line(struct pmi1 *p, const char *text)
 	return 0;
 }
 
-/** Wait until the socket has something; deadline < 0: none. */
+/** Wait until the socket has something to read; a negative deadline is none. */
 static int await_input(struct pmi1 *p, int64_t deadline)
 {
 	for (;;) {
@@ -120,7 +120,7 @@ static int receive_some(struct pmi1 *p)
 	return 0;
 }
 
-/** Next line into p->line. -ETIMEDOUT leaves the stream in order. */
+/** Read the next line into p->line. After -ETIMEDOUT one may try again. */
 static int receive_line(struct pmi1 *p, int64_t deadline)
 {
 	for (;;) {
@@ -142,7 +142,7 @@ static int receive_line(struct pmi1 *p, int64_t deadline)
 }
 
 /** Find the word `name`=... in p->line; copies at most cap - 1 characters. */
-static bool word(const struct pmi1 *p, const char *name, char *out, size_t cap)
+static bool reply_word(const struct pmi1 *p, const char *name, char *out, size_t cap)
 {
 	size_t n = strlen(name);
 	for (const char *s = p->line; *s; s += strcspn(s, " "), s += strspn(s, " ")) {
@@ -162,24 +162,24 @@ static bool word(const struct pmi1 *p, const char *name, char *out, size_t cap)
 static bool is_reply(const struct pmi1 *p, const char *cmd)
 {
 	char got[64];
-	return word(p, "cmd", got, sizeof(got)) && !strcmp(got, cmd);
+	return reply_word(p, "cmd", got, sizeof(got)) && !strcmp(got, cmd);
 }
 
-/** Servers leave rc away where nothing can fail. */
+/** Servers leave rc out where nothing can fail. */
 static bool says_ok(const struct pmi1 *p)
 {
 	char rc[16];
-	return !word(p, "rc", rc, sizeof(rc)) || !strcmp(rc, "0");
+	return !reply_word(p, "rc", rc, sizeof(rc)) || !strcmp(rc, "0");
 }
 
-/** One request and its answer, which must be `expect` and stays in p->line. `late` is what
- * to say when it does not come within timeout_ms (< 0: no limit); NULL leaves it to the caller. */
-static int exchange_within(struct pmi1 *p, const char *request, const char *expect,
-			   int timeout_ms, const char *late)
+/** Send a request and read its answer, which must be `expect` and stays in p->line. When it does not
+ * come within timeout_ms (negative: no limit), `late` is printed; NULL leaves that to the caller. */
+static int request_within(struct pmi1 *p, const char *line, const char *expect, int timeout_ms,
+			  const char *late)
 {
 	if (p->broken)
 		return -EPIPE;
-	int rc = send_line(p, request);
+	int rc = send_line(p, line);
 	if (!rc)
 		rc = receive_line(p, timeout_ms < 0 ? -1 : now_ms() + timeout_ms);
 	if (rc == -ETIMEDOUT)
@@ -189,9 +189,9 @@ static int exchange_within(struct pmi1 *p, const char *request, const char *expe
 	return rc;
 }
 
-static int exchange(struct pmi1 *p, const char *request, const char *expect)
+static int request(struct pmi1 *p, const char *line, const char *expect)
 {
-	return exchange_within(p, request, expect, REPLY_TIMEOUT_MS, "no answer in time");
+	return request_within(p, line, expect, REPLY_TIMEOUT_MS, "no answer in time");
 }
 
 /* ---- operations --------------------------------------------------------------------- */
@@ -201,34 +201,34 @@ static int pmi1_put(struct boot *b, const char *key, const char *text)
 	struct pmi1 *p = pmi1_of(b);
 	char line[LINE_BYTES];
 	snprintf(line, sizeof(line), "cmd=put kvsname=%s key=%s value=%s\n", p->kvsname, key, text);
-	int rc = exchange(p, line, "put_result");
+	int rc = request(p, line, "put_result");
 	return rc ? rc : says_ok(p) ? 0 : -EEXIST;
 }
 
 static int pmi1_fence(struct boot *b, int timeout_ms)
 {
 	struct pmi1 *p = pmi1_of(b);
-	int rc = exchange_within(p, "cmd=barrier_in\n", "barrier_out", timeout_ms, NULL);
+	int rc = request_within(p, "cmd=barrier_in\n", "barrier_out", timeout_ms, NULL);
 	p->table_stale = true;
 	return rc ? rc : says_ok(p) ? 0 : -EIO;
 }
 
-/** Take over the server's entries that the table does not have yet. */
+/** Add the server's entries that the table does not have yet. */
 static int read_table(struct pmi1 *p)
 {
 	char line[64], count[24], key[BOOT_WIRE_KEY_MAX + 1], text[BOOT_TEXT_MAX + 1];
 	snprintf(line, sizeof(line), "cmd=ck_getall from=%zu\n", p->n_read);
-	int rc = exchange(p, line, "ck_all");
+	int rc = request(p, line, "ck_all");
 	if (rc)
 		return rc;
-	if (!word(p, "entries", count, sizeof(count)))
+	if (!reply_word(p, "entries", count, sizeof(count)))
 		return lose(p, -EPROTO, "the bulk read has no size");
 	int64_t deadline = now_ms() + REPLY_TIMEOUT_MS;
 	for (unsigned long long left = strtoull(count, NULL, 10); left > 0; left--) {
 		rc = receive_line(p, deadline);
 		if (rc)
 			return lose(p, rc, "the bulk read broke off");
-		if (!word(p, "key", key, sizeof(key)) || !word(p, "value", text, sizeof(text)))
+		if (!reply_word(p, "key", key, sizeof(key)) || !reply_word(p, "value", text, sizeof(text)))
 			return lose(p, -EPROTO, "the bulk read has a broken line");
 		rc = boot_table_add(&p->base.table, key, text);
 		if (rc)
@@ -250,7 +250,7 @@ static int get_from_table(struct pmi1 *p, const char *key, char *text)
 	}
 	if (!found)
 		return -ENOENT;
-	strcpy(text, found); /* read_table took no longer ones */
+	strcpy(text, found); /* read_table refuses longer ones */
 	return 0;
 }
 
@@ -261,17 +261,17 @@ static int pmi1_get(struct boot *b, const char *key, char *text)
 		return get_from_table(p, key, text);
 	char line[LINE_BYTES];
 	snprintf(line, sizeof(line), "cmd=get kvsname=%s key=%s\n", p->kvsname, key);
-	int rc = exchange(p, line, "get_result");
+	int rc = request(p, line, "get_result");
 	if (rc)
 		return rc;
 	if (!says_ok(p))
 		return -ENOENT;
-	return word(p, "value", text, BOOT_TEXT_MAX + 1) ? 0 : -EPROTO;
+	return reply_word(p, "value", text, BOOT_TEXT_MAX + 1) ? 0 : -EPROTO;
 }
 
-/** Only memcpy-like work and one send(2), which is async-signal-safe and, unlike write(2),
- * raises no SIGPIPE when the launcher is gone. A line this short goes out whole, so that it
- * cannot land inside another thread's request. */
+/** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no SIGPIPE
+ * when the launcher is gone. A line this short goes out whole, so it cannot land inside another
+ * thread's request. */
 static void pmi1_abort(struct boot *b, int code)
 {
 	static const char head[] = "cmd=abort exitcode=";
@@ -294,8 +294,8 @@ static void pmi1_finish(struct boot *b)
 {
 	struct pmi1 *p = pmi1_of(b);
 	if (!p->broken)
-		(void)exchange_within(p, "cmd=finalize\n", "finalize_ack", FINISH_TIMEOUT_MS,
-				      "no answer to the farewell");
+		(void)request_within(p, "cmd=finalize\n", "finalize_ack", FINISH_TIMEOUT_MS,
+				     "no answer to the farewell");
 	close(p->fd);
 	boot_table_fini(&b->table);
 	free(p);
@@ -312,16 +312,16 @@ static const struct boot_ops pmi1_ops = {
 static int greet(struct pmi1 *p)
 {
 	char yes[8];
-	int rc = exchange(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
+	int rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
 	if (!rc && !says_ok(p))
 		rc = lose(p, -EPROTO, "it refuses PMI version 1");
 	if (!rc)
-		rc = exchange(p, "cmd=get_maxes\n", "maxes");
+		rc = request(p, "cmd=get_maxes\n", "maxes");
 	if (!rc) {
-		p->has_getall = word(p, "ck_getall", yes, sizeof(yes));
-		rc = exchange(p, "cmd=get_my_kvsname\n", "my_kvsname");
+		p->has_getall = reply_word(p, "ck_getall", yes, sizeof(yes));
+		rc = request(p, "cmd=get_my_kvsname\n", "my_kvsname");
 	}
-	if (!rc && !word(p, "kvsname", p->kvsname, sizeof(p->kvsname)))
+	if (!rc && !reply_word(p, "kvsname", p->kvsname, sizeof(p->kvsname)))
 		rc = lose(p, -EPROTO, "it names no key space");
 	return rc;
 }

@@ -10,85 +10,28 @@
  * Two back ends stand behind this header: UCX (several nodes) and loopback (one process;
  * for tests several nodes inside it). The layers above cannot tell which one they run on.
  * Calls go up only through struct cmi_client, which the scheduler fills in.
+ *
+ * Private to the runtime. A program sees no more of it than cmi_msg.h.
  */
 #ifndef CMI_H
 #define CMI_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#pragma GCC visibility push(default) /* what programs may use */
+#include "cmi_copy.h"
+#include "cmi_msg.h"
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
 
-/* ---- messages -------------------------------------------------------------------- */
-
-/** The head of every message, 32 bytes, in memory and on the wire.
- *
- *   0        8        16      18    19   20     24    28    30    31     32
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *   | next   | size   |handler|flags|mark|src_pe| prio|home |class|origin| payload...
- *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
- *                     '------- route ------'          '----- owner -----'
- *
- * Local fields (next, home, size_class, origin) travel but mean nothing at the other end:
- * the receiver overwrites them. They are in the wire image so that a message can stay in
- * the buffer in which the network delivered it. Always 16-byte aligned.
- *
- * `route` and `owner` are the fields beside them as one word: what a sender says of a message,
- * in one store, and whose the memory is, in one comparison.
- */
-struct cmi_msg {
-	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
-	uint64_t size;         /* bytes, this head included */
-	union {
-		struct {
-			uint16_t handler; /* index into the node's handler table */
-			uint8_t flags;    /* CMI_F_* */
-			uint8_t mark;     /* local: the machine's while it has the message; else
-					   * the layer's above: whose it is, in checked mode */
-			int32_t src_pe;   /* the PE that sent it */
-		};
-		uint64_t route;
-	};
-	int32_t prio;          /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
-	union {
-		struct {
-			uint16_t home;      /* local: the PE of this node that owns the memory */
-			uint8_t size_class; /* local: size class of a pool message */
-			uint8_t origin;     /* local: enum cmi_origin, who gets the memory back */
-		};
-		uint32_t owner;
-	};
-};
-_Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
-
-enum {
-	CMI_F_PRIO = 0x01,      /* prio counts; without it the priority is 0 */
-	CMI_F_LIFO = 0x02,      /* before equals, not after */
-	CMI_F_EXPEDITED = 0x04, /* before everything that is queued */
-	CMI_F_SYSTEM = 0x08,    /* not counted by quiescence detection */
-	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
-	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
-	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
-	CMI_F_NODE = 0x80,      /* for any PE of the node */
-};
-
-enum cmi_origin {
-	CMI_ORIGIN_POOL = 1,  /* the scheduler's pool of PE `home` */
-	CMI_ORIGIN_WIRE = 2,  /* a receive buffer of wire `home`, back through cmi_release */
-	CMI_ORIGIN_SHARED = 3, /* another node's pool, back through cmi_give_back; home is its PE */
-};
-
-enum { CMI_MSG_ALIGN = 16, CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
+enum { CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
 
 /* ---- the job ---------------------------------------------------------------------- */
 
-/** Who takes part. Filled by cmi_connect, constant afterwards; any thread may read it. */
+/** Who takes part. Known once cmi_connect has returned (outside a loopback net already after cmi_open)
+ * and constant from then on. Any thread may read it. */
 struct cmi_job {
 	int node;            /* this node's rank */
 	int n_nodes;
@@ -97,21 +40,20 @@ struct cmi_job {
 	int my_n_pes;
 	int *first_pe;       /* [n_nodes + 1]: first PE of each node, then n_pes */
 	int *node_of;        /* [n_pes] */
-	uint64_t *host_id;   /* [n_nodes]: equal means same host (boot, IPC and pid namespace) */
+	uint64_t *host_id;   /* [n_nodes]: equal on one host (same boot, IPC and pid namespace) */
 	int pes_on_host;     /* PEs of the job on this host */
-	int first_on_host;   /* how many of them stand before this node's PE 0 */
+	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
 };
 
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
 struct cmi_options {
 	int n_pes;                /* PEs of this node, >= 1 */
-	const char *bind;         /* "core", "socket", "none"; NULL = core */
 	bool verbose;
-	struct cmi_loop_net *net; /* loopback: join this net of several nodes; NULL = from the environment */
-	int loop_rank;            /* with net: this node's rank in it */
+	struct cmi_loop_net *net; /* tests: join this loopback net; NULL: what the environment says */
+	int loop_rank;            /* with net: this node's number in it */
 };
 
-/** Head of a put by active message. */
+/** The head of a put by active message. */
 struct cmi_put_head {
 	uint32_t channel;     /* receiver's channel number */
 	uint32_t generation;  /* guards against a reused number */
@@ -119,47 +61,48 @@ struct cmi_put_head {
 	uint64_t word;        /* stored last */
 };
 
-/** What the machine calls in the layer above. `owner` is what cmi_pe_open was given.
- * All three run on the wire's own PE, inside cmi_progress. */
+/** What the machine calls in the layer above. `owner` is what cmi_pe_open was given. All run on the
+ * wire's own PE: the last two inside cmi_progress and cmi_flush, the others also inside cmi_send
+ * and cmi_put_am. */
 struct cmi_client {
-	/** Message memory for an arriving message of `size` bytes (head included). Never NULL.
-	 * The machine also sends from it (cmi_put_am). */
+	/** Message memory for `size` bytes, head included. Never NULL. For messages that arrive, and
+	 * for some that the machine itself sends. */
 	struct cmi_msg *(*msg_alloc)(void *owner, size_t size);
-	/** A message that cmi_send has finished with: put the memory back. */
+	/** cmi_send has finished with this message: take its memory back. */
 	void (*msg_free)(void *owner, struct cmi_msg *m);
-	/** A message has arrived; ownership passes to the callee. It must only queue it: not
-	 * even cmi_release may be called on it before msg_arrived has returned. */
+	/** A message has arrived, and is the callee's from now on. The callee may only queue it: before
+	 * msg_arrived has returned not even cmi_release may be called on it. */
 	void (*msg_arrived)(void *owner, struct cmi_msg *m);
-	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
+	/** A put by active message (cmi_put_am) has arrived. `body` is valid until this returns. */
 	void (*put_arrived)(void *owner, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
 };
 
-/** Open this node's machine: choose the back end, join the job through the launcher.
- * A launcher's variables choose the back end (PMI_FD: UCX); without any, loopback.
- * Returns 0, or a negative errno after printing one line with the reason. */
+/** Open this node's machine: join the job through the launcher and choose the back end, which is UCX in
+ * a job that a launcher has started and loopback in a process that was started alone. Returns 0, or
+ * a negative errno after printing one line with the reason. */
 int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
 	__attribute__((warn_unused_result));
 
-/** Open local PE `local`'s wire; called on that PE's thread, once, before cmi_connect.
- * Also binds the calling thread as --bind asks; not in a loopback net. */
+/** Open the wire of local PE `local`: once, on that PE's thread, before cmi_connect. Outside a loopback
+ * net it also binds the calling thread to processors, as CK_BIND asks. */
 int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	__attribute__((warn_unused_result));
 
-/** Exchange addresses with all nodes and fill in the job. On the main thread, after every
- * local PE has opened its wire and before any of them uses it (the caller's barrier).
- * `fingerprint` (hash of registration tables and type sizes) must be equal on all nodes:
- * a difference names both nodes and fails. Bounded in time. */
+/** Exchange addresses with all nodes. Called on the main thread after every local PE has opened its wire
+ * and before any of them uses it; the caller has the barrier for that. `fingerprint`, a hash of
+ * registration tables and type sizes, must be equal on all nodes; if it is not, the call fails and
+ * names two nodes that differ. Bounded in time. */
 int cmi_connect(struct cmi *m, uint64_t fingerprint) __attribute__((warn_unused_result));
 
-/** Wait until all nodes have come here (bootstrap fence, not a hot path). Main thread. */
+/** Wait until all nodes have come here. Main thread; slow, because it goes through the launcher. */
 int cmi_fence(struct cmi *m) __attribute__((warn_unused_result));
 
-/** Close a wire: on its PE's thread, after a fence, when nothing more is sent to it.
- * Held receive buffers must have been released. */
+/** Close a wire: on its PE's thread, after a fence, when nothing more is sent to it and no message holds
+ * one of its receive buffers. */
 void cmi_pe_close(struct cmi_pe *w);
 
-/** Close the machine, after every wire; tells the launcher that this node ends well. */
+/** Close the machine, after all its wires, and tell the launcher that this node ends well. */
 void cmi_close(struct cmi *m);
 
 const struct cmi_job *cmi_job(const struct cmi *m);
@@ -167,100 +110,31 @@ const struct cmi_job *cmi_job(const struct cmi *m);
 /** "ucx" or "loopback". */
 const char *cmi_name(const struct cmi *m);
 
-/* ---- copies ----------------------------------------------------------------------- */
-
-enum {
-	/* What the two functions below want at least. At 20 kB streaming and memcpy were equal, at
-	 * 30 kB it took 0.75 of memcpy's time. */
-	CMI_COPY_MIN = 24 * 1024,
-	CMI_LINE = 64,             /* bytes of a cache line */
-};
-
-/** Copy n >= CMI_COPY_MIN bytes that another core has read last and reads next: round the caches,
- * where that is faster. Any thread; any alignment. A store with release after it is enough to
- * make the bytes visible to a reader. */
-void cmi_copy_stream(void *dst, const void *src, size_t n);
-
-/** Begin to fetch the cache line of `p` to be written, which may be any address. Of
- * __builtin_prefetch(p, 1) compilers for plain x86-64 make a fetch for reading, and the line must come a
- * second time when it is written. */
-static inline void cmi_own_line(const void *p)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
-
-/** The same for all lines of n bytes. */
-static inline void cmi_own_lines(const void *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += CMI_LINE)
-		cmi_own_line((const char *)p + i);
-}
-
-/** Whether caches are as AMD builds them: some things that pay on Intel's do not. */
-static inline bool cmi_is_amd(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_is("amd");
-#else
-	return false;
-#endif
-}
-
-/** The most bytes for which asking for all lines first pays. AMD's memcpy asks for itself in longer ones. */
-static inline size_t cmi_own_most(void)
-{
-	return cmi_is_amd() ? 1536 : CMI_COPY_MIN;
-}
-
-/** memcpy of less than CMI_COPY_MIN bytes into memory that another core has read last, as it mostly has a
- * channel's receive buffer and the memory of a message. All lines are asked for before the first is
- * written; memcpy by itself waits for some at a time. In bare C (Intel Xeon; round trips, each byte
- * written and read) that took 0.76 of memcpy's time at 500 bytes, 0.82 at 1000, 0.79 at 2000, 0.91 at
- * 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast. On an AMD EPYC
- * (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes, 0.86 at 1000, 0.99 at
- * 1500, and where all are asked for, 1.06 at 2000, 1.15 at 3000 to 10000. */
-static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
-{
-	if (n > CMI_LINE && n <= cmi_own_most())
-		cmi_own_lines(dst, n);
-	memcpy(dst, src, n);
-}
-
-/** Whether cmi_copy_stream goes round the caches on this machine; otherwise it is memcpy. */
-bool cmi_copy_streams(void);
-
-/** The same where it is not known who has `dst` in a cache, nor who reads it. */
-void cmi_copy_bulk(void *dst, const void *src, size_t n);
-
 /* ---- sending ---------------------------------------------------------------------- */
 
-/** Send `m`, which lies in message memory (cmi_message_memory) or has arrived, to a PE of another
- * node. Takes ownership; frees through client->msg_free when done, perhaps before returning. The
- * memory of a message, received ones too, is as large as its size rounded up to 16 bytes.
- * Never blocks. FIFO per (wire, dst_pe). */
+/** Send `m` to a PE of another node. `m` lies in message memory (cmi_message_memory) or has arrived; its
+ * memory is at least as large as its size rounded up to 16 bytes. It is the machine's from now on,
+ * which gives it to client->msg_free when the send is over, perhaps before this returns. Never
+ * blocks. What one wire sends to one PE arrives in the order of the sends. */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 
-/** Progress until everything sent before is locally complete. The targets must be making
- * progress themselves. Arrivals are delivered meanwhile. */
+/** Progress until everything sent before is locally complete. Arrivals are delivered meanwhile. The
+ * targets must make progress themselves. */
 void cmi_flush(struct cmi_pe *w);
 
-/** Move the network: deliver what has come, finish what was sent. Bounded work.
- * Returns the number of events seen (0 = nothing happened). */
+/** Move the network: deliver what has come, finish what was sent. Bounded work. Returns the number of
+ * events seen; 0: nothing happened. */
 int cmi_progress(struct cmi_pe *w);
 
-/** Scheduler passes between two cmi_progress calls of a busy PE: 1 where a poll costs
- * nothing (shared memory), more where it costs a system call (tcp). May change while
- * running; an idle PE polls on every pass. */
+/** How many scheduler passes a busy PE makes between two calls of cmi_progress: 1 where a poll costs
+ * little (shared memory), more where it costs a system call (tcp). It may change while the job runs.
+ * An idle PE polls on every pass. */
 int cmi_poll_period(const struct cmi_pe *w);
 
-/** Connections that this wire has opened to other PEs so far (for measurements). */
+/** Connections that this wire has opened to other PEs so far; for measurements. */
 int cmi_n_connections(const struct cmi_pe *w);
 
-/** Whether there is a network at all: false lets the loop skip cmi_progress. */
+/** Whether there are other nodes. If not, the loop may skip cmi_progress. */
 bool cmi_has_network(const struct cmi_pe *w);
 
 /** Give back a message of CMI_ORIGIN_WIRE; only on the wire that received it. */
@@ -269,19 +143,19 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m);
 /** Give back a message of CMI_ORIGIN_SHARED; any PE of the node. */
 void cmi_give_back(struct cmi *m, struct cmi_msg *msg);
 
-/** Memory for messages: 64-byte aligned, untouched pages cost nothing, lives until cmi_close.
- * The other nodes of the host can read it, so that messages need not be copied to get
- * there. NULL when there is no more. Any thread, after cmi_open. */
+/** Memory for messages: 64-byte aligned, and valid until cmi_close. Pages that nobody touches cost
+ * nothing. The other nodes of the host can read it, so messages to them need not be copied. NULL
+ * when there is no more. Any thread, after cmi_open. */
 void *cmi_message_memory(struct cmi *m, size_t bytes);
 
-/** A name for memory of cmi_message_memory that a PE of another node can read where it lies: valid in
- * that node until it is freed here. 0: it cannot. */
+/** A name under which the node of `dst_pe` can read this memory (of cmi_message_memory) where it lies,
+ * until it is freed here; 0 when that node cannot. */
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes);
 /** What such a name means here; any PE. */
 const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref);
 
-/** Sleep until cmi_wake, a network event, or timeout_us (< 0: no limit). May return early
- * at any time. The caller has published that it sleeps and re-checked its queues. */
+/** Sleep until cmi_wake, a network event, or timeout_us (negative: no limit). It may return early for no
+ * reason. The caller has first said that it sleeps and then looked at its queues once more. */
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us);
 
 /** Wake a sleeping PE of this node; any thread. A wake before the sleep is not lost. */
@@ -289,7 +163,7 @@ void cmi_wake(struct cmi_pe *w);
 
 /* ---- remote memory ---------------------------------------------------------------- */
 
-/** Names memory of one node for another; a POD that travels inside a handle. */
+/** Names memory of one node for another. Plain bytes, which travel inside a handle. */
 struct cmi_key {
 	uint8_t len;                   /* 0 = no key: only cmi_put_am can reach the memory */
 	uint8_t bytes[CMI_KEY_MAX - 1];
@@ -297,33 +171,34 @@ struct cmi_key {
 
 struct cmi_remote; /* another node's memory, attached by one wire */
 
-/** Memory that other nodes can write fast: shared between the processes of a host,
- * registered with the network. 64-byte aligned, zeroed, sub-allocated from large chunks;
- * NULL when there is no memory. Any thread. */
+/** Memory that other nodes can write fast, because the processes of a host share it and the network has
+ * it registered. 64-byte aligned and zeroed. It is cut from large chunks. NULL when there is no
+ * memory. Any thread. */
 void *cmi_mem_alloc(struct cmi *m, size_t bytes);
 void cmi_mem_free(struct cmi *m, void *p);
 
-/** Make the key of [addr, addr + bytes). Memory from cmi_mem_alloc gives its chunk's key;
- * other memory is registered when a transport with true RMA exists, else len = 0.
- * The registration lives until cmi_close. Any thread. */
+/** Make the key of [addr, addr + bytes). Memory of cmi_mem_alloc has its chunk's key. Other memory is
+ * registered, until cmi_close, if some transport writes remote memory by itself; if none does, the
+ * key is empty. Any thread. */
 void cmi_mem_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p);
 
-/** Attach memory of `pe` (of another node). NULL when the key is empty or cannot be used
- * from here. Attachments to one chunk are shared and counted. */
+/** Attach memory of `pe`, a PE of another node. NULL when the key is empty or cannot be used from
+ * here. Attachments to one chunk are shared and counted. */
 struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr);
 void cmi_detach(struct cmi_pe *w, struct cmi_remote *r);
 
-/** Where `addr` of the remote node is mapped here, or NULL: path 1. */
+/** Where `addr` of the remote node is mapped here, so that it can be written by stores; NULL when it is
+ * not. */
 void *cmi_remote_ptr(struct cmi_remote *r, uint64_t addr);
 
-/** Whether the transport itself writes the memory, without the target's help: path 2 is
- * chosen by default only then. Elsewhere cmi_put still works but needs target progress. */
+/** Whether the transport writes the memory by itself. Elsewhere cmi_put works, too, but only while the
+ * target makes progress. */
 bool cmi_remote_rma(const struct cmi_remote *r);
 
-/** One remote operation in flight. Embedded in the channel, so that a put allocates
- * nothing; the machine's until done() has been called. */
+/** One remote operation in flight. It is embedded in the channel, so a put allocates nothing, and is the
+ * machine's until done() has been called. */
 struct cmi_op {
-	void (*done)(struct cmi_op *op); /* local completion: source reusable; runs in cmi_progress */
+	void (*done)(struct cmi_op *op); /* in cmi_progress: the source may be reused */
 	void *arg;                       /* the caller's */
 	/* private to the machine */
 	struct cmi_op *next;
@@ -338,44 +213,42 @@ struct cmi_op {
 	} wire;
 };
 
-/** Path 2: write `bytes` of src to body_addr, wait for remote completion (flush), then
- * write the 8-byte `word` to word_addr. All chained by callbacks; returns at once.
- * Returns true when locally complete already (done is not called), else done follows.
- * body and tail may be the same attachment. */
+/** Write `bytes` of src to body_addr, wait until they are there (flush), then write the 8-byte `word` to
+ * word_addr. The steps follow each other in callbacks; the call returns at once. True: it is locally
+ * complete already, and done is not called; false: done is called later. body and tail may be the
+ * same attachment. */
 bool cmi_put(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr, const void *src,
 	     size_t bytes, struct cmi_remote *tail, uint64_t word_addr, uint64_t word,
 	     struct cmi_op *op);
 
-/** The same without the order: body and tail in one ucp put. Unsafe by design; exists so
- * that bench/torn can show that it is caught. bytes includes the tail. */
+/** The same in one remote write, without any order between body and tail; `bytes` includes the tail.
+ * Unsafe by design: bench/torn uses it to show that torn puts are caught. */
 bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr,
 		   const void *src, size_t bytes, struct cmi_op *op);
 
-/** Path 3: one active message, head + bytes straight from src, handled by put_arrived on
- * the receiving PE. Ordered with cmi_send on the same pair. Returns as cmi_put does. */
+/** Send head and bytes, straight from src, as one active message, which put_arrived handles on the
+ * receiving PE. It keeps its order with cmi_send to the same PE. Returns what cmi_put does. */
 bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op);
 
 /* ---- failure ---------------------------------------------------------------------- */
 
-/** End the whole job now: one line "why", a libunwind back-trace of the caller when asked,
- * tell the launcher, _exit(code). Any thread. m may be NULL (before cmi_open). */
+/** End the whole job now: print the line `why` and, when asked, a back-trace of the caller, tell the
+ * launcher, _exit(code). Any thread. m is NULL before cmi_open. */
 _Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
-/** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would,
- * naming node and PE (`whoami` writes "node 1 PE 3 in Cell::ghost" into buf; it must be
- * async-signal-safe). `explain`, NULL or async-signal-safe too, may write what a fault at an address
- * means. Leaves handlers alone that somebody else (a sanitizer) installed. */
+/** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would, with node and
+ * PE. `whoami` writes these into buf ("node 1 PE 3 in Cell::ghost"). `explain`, which may be NULL,
+ * may write what a fault at this address means. Both must be async-signal-safe. Handlers that somebody
+ * else (a sanitizer) has installed stay. */
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 		      void (*explain)(const void *at, char *buf, size_t len));
 
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 
-/** Several nodes inside one process, joined by queues; `seed` != 0 delays and interleaves
- * deliveries at random, replayably, never breaking the order of one pair. */
+/** Several nodes inside one process, joined by queues. A seed other than 0 delays and interleaves
+ * deliveries at random, the same in every run; the order within one pair of PEs stays. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exchange.c: how the nodes learn of each other before there is a network. Two meetings,
- * each a publish, a bounded fence and a read of all: first who is there and on which host
- * (the back end needs that to choose its transports), then the wires' addresses. Main
- * thread only. All nodes read the same words, so all reach the same verdict; only one of
- * them prints it.
+ * exchange.c: how the nodes learn of each other before there is a network. They meet twice; each time
+ * every node publishes something, passes a fence and reads what all have published. The first time
+ * it is who is there and on which host, which the back end needs to choose its transports; the
+ * second time, the wires' addresses. All nodes read the same, so all come to the same verdict, and
+ * only one of them prints it.
  */
-#include "machine_int.h"
+#include "exchange.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Raise when a blob, a message head or the meaning of an active message changes. */
+#include "cmi_env.h"
+#include "cmi_hash.h"
+#include "machine_int.h"
+#include "meet.h"
+#include "say.h"
+#include "share.h"
+
+/* To be raised when a blob, a message head or the meaning of an active message changes. */
 enum { PROTOCOL_VERSION = 6 };
 
 static const char MAGIC[8] = "chard";
 
-/** First meeting, published as "host". */
+enum { HOST_NAME_CAP = 64 };
+
+/** Published as "host" in the first meeting. */
 struct host_blob {
 	char magic[8];
 	uint32_t version;
@@ -31,62 +39,12 @@ struct host_blob {
 	struct share_name share;
 };
 
-/** Second meeting, published as "wires": this, then n_pes times a uint32_t length and that
- * many bytes. */
+/** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
 struct wires_head {
 	uint64_t fingerprint;
 };
 
-/* ---- where nodes meet -------------------------------------------------------------- */
-
-static int meet_put(struct cmi *m, const char *key, const void *value, size_t len)
-{
-	int rc = m->o.net ? loop_net_put(m->o.net, m->job.node, key, value, len)
-			  : boot_put(m->boot, key, value, len);
-
-	if (rc)
-		machine_say("node %d cannot publish its %s: %s", m->job.node, key, strerror(-rc));
-	return rc;
-}
-
-static int meet_get(struct cmi *m, int node, const char *key, void *value, size_t cap,
-		    size_t *len_p)
-{
-	int rc = m->o.net ? loop_net_get(m->o.net, node, key, value, cap, len_p)
-			  : boot_get(m->boot, node, key, value, cap, len_p);
-
-	if (rc)
-		machine_say("node %d cannot read the %s of node %d: %s", m->job.node, key, node,
-			    strerror(-rc));
-	return rc;
-}
-
-int exchange_fence(struct cmi *m)
-{
-	int rc = m->o.net ? loop_net_fence(m->o.net, m->boot_timeout_ms)
-			  : boot_fence(m->boot, m->boot_timeout_ms);
-
-	if (rc == -ETIMEDOUT)
-		machine_say("node %d waited %d s for the other nodes; one has died or never "
-			    "started (CK_BOOT_TIMEOUT=seconds waits longer)",
-			    m->job.node, m->boot_timeout_ms / 1000);
-	else if (rc)
-		machine_say("node %d cannot meet the other nodes: %s", m->job.node,
-			    strerror(-rc));
-	return rc;
-}
-
 /* ---- host identity ----------------------------------------------------------------- */
-
-/** FNV-1a, continued over several pieces. */
-static uint64_t hash_more(uint64_t h, const void *bytes, size_t len)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
-}
 
 static uint64_t hash_file(uint64_t h, const char *path)
 {
@@ -98,7 +56,7 @@ static uint64_t hash_file(uint64_t h, const char *path)
 		return h;
 	n = read(fd, text, sizeof text);
 	close(fd);
-	return n > 0 ? hash_more(h, text, (size_t)n) : h;
+	return n > 0 ? cmi_hash(h, text, (size_t)n) : h;
 }
 
 static uint64_t hash_inode(uint64_t h, const char *path)
@@ -107,22 +65,23 @@ static uint64_t hash_inode(uint64_t h, const char *path)
 
 	if (stat(path, &st))
 		return h;
-	return hash_more(h, &st.st_ino, sizeof st.st_ino);
+	return cmi_hash(h, &st.st_ino, sizeof st.st_ino);
 }
 
-/** Equal for two nodes that can share memory: one kernel, and the namespaces that UCX's
- * shared-memory transports look at. The name tells containers apart that share both. */
+/** Equal for two nodes that can share memory: they run under one kernel and in the same namespaces, as
+ * far as UCX's shared-memory transports look at them. The name tells apart containers for which all
+ * that is equal. */
 static uint64_t host_id(const char *name)
 {
-	const char *text = getenv("CK_HOST_ID");
-	uint64_t h = 0xcbf29ce484222325u;
+	const char *text = cmi_env_text("CK_HOST_ID");
+	uint64_t h = CMI_HASH_START;
 
-	if (text && *text)
-		return hash_more(h, text, strlen(text));
+	if (text)
+		return cmi_hash(h, text, strlen(text));
 	h = hash_file(h, "/proc/sys/kernel/random/boot_id");
 	h = hash_inode(h, "/proc/self/ns/ipc");
 	h = hash_inode(h, "/proc/self/ns/pid");
-	return hash_more(h, name, strlen(name));
+	return cmi_hash(h, name, strlen(name));
 }
 
 /* ---- first meeting ----------------------------------------------------------------- */
@@ -149,8 +108,8 @@ static int job_alloc(struct cmi *m)
 	return j->first_pe && j->host_id ? 0 : -ENOMEM;
 }
 
-/* One name for each run of nodes on one host, in order, each with its 0: launchers fill host
- * after host, so there are about as many names as hosts. */
+/* There is one name for each run of nodes on one host, in order, each with its 0. Launchers fill one host
+ * after the other, so there are about as many names as hosts. */
 
 static bool starts_host(const struct cmi_job *j, int node)
 {
@@ -171,7 +130,7 @@ static int add_host_name(struct cmi *m, size_t *used, const char *name)
 	return 0;
 }
 
-const char *machine_host_name(const struct cmi *m, int node)
+const char *exchange_host_name(const struct cmi *m, int node)
 {
 	const char *name = m->host_names;
 
@@ -187,7 +146,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
 }
 
-/** Take in what `node` published. Each node checks all others against itself. */
+/** Take in what `node` has published. Each node checks all others against itself. */
 static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
@@ -241,15 +200,15 @@ int exchange_hosts(struct cmi *m)
 	size_t names_used = 0;
 	int rc;
 
-	m->job.node = m->o.net ? m->o.loop_rank : boot_rank(m->boot);
-	m->job.n_nodes = m->o.net ? loop_net_size(m->o.net) : boot_size(m->boot);
+	m->job.node = meet_rank(m);
+	m->job.n_nodes = meet_size(m);
 	rc = job_alloc(m);
 	if (rc)
 		return rc;
 	describe_self(m, &b);
 	rc = meet_put(m, "host", &b, sizeof b);
 	if (!rc)
-		rc = exchange_fence(m);
+		rc = meet_fence(m);
 	shares = calloc((size_t)m->job.n_nodes, sizeof *shares);
 	if (!rc && !shares)
 		rc = -ENOMEM;
@@ -292,8 +251,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-/** Append a node's addresses to m->addresses, `blob` being what it published; *cap is the room
- * there. -EPROTO when the blob does not fit its own lengths. */
+/** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room for
+ * *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
 static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
 	struct wire_addresses *a = &m->addresses;
@@ -327,7 +286,7 @@ static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t
 	return at == len ? 0 : -EPROTO;
 }
 
-/** The node that differs from node 0 prints; the others fail in silence. */
+/** The nodes that differ from node 0 say so; the others fail in silence. */
 static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint)
 {
 	for (int node = 1; node < m->job.n_nodes; node++) {
@@ -337,7 +296,7 @@ static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint
 			machine_say("node %d (host %s) runs another program than node 0 (host "
 				    "%s): what they register differs. Start the same binary on "
 				    "all nodes",
-				    node, machine_host_name(m, node), machine_host_name(m, 0));
+				    node, exchange_host_name(m, node), exchange_host_name(m, 0));
 		return -EPROTO;
 	}
 	return 0;
@@ -387,12 +346,11 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 	if (!rc)
 		rc = publish_wires(m, fingerprint);
 	if (!rc)
-		rc = exchange_fence(m);
+		rc = meet_fence(m);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
-	/* Not after the first meeting: a fast node's wires may have come with a slow one's hosts. */
-	if (m->boot)
-		boot_forget(m->boot);
+	/* Not after the first meeting: by then a fast node may have published its wires, too. */
+	meet_forget(m);
 	free(fingerprints);
 	free(blob);
 	return rc;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.c: ending a job that cannot go on: on request (cmi_abort) or after a fault that the
- * kernel reports by signal. One line says who and why, a back-trace says where, the launcher
- * is told, the process exits.
+ * fault.c: end a job that cannot go on, on request (cmi_abort) or after a fault that the kernel
+ * reports by signal. One line says who and why, a back-trace says where; then the launcher is told
+ * and the process exits.
  *
- * A signal handler can be handed nothing, so this file has the only file-scope variables of
- * the runtime. They are written once, before the handlers are installed.
+ * A signal handler takes no argument of ours, so what it needs are file-scope variables. They are
+ * written once, before the handlers are installed.
  */
 #define UNW_LOCAL_ONLY
-#include "machine_int.h"
+#include "fault.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,12 @@
 #include <ucs/debug/debug.h>
 #include <unistd.h>
 
+#include "boot.h"
+#include "machine_int.h"
+
 enum {
 	DEPTH_MAX = 48,          /* frames of a back-trace */
-	STACK_BYTES = 128 << 10, /* for a handler: libunwind alone takes some 10 KB */
+	STACK_BYTES = 128 << 10, /* of a handler; libunwind alone takes some 10 KB */
 };
 
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -32,7 +36,7 @@ static struct cmi *fault_machine;
 static void (*fault_whoami)(char *buf, size_t len);
 static void (*fault_explain)(const void *at, char *buf, size_t len);
 
-static void say(const char *text)
+static void write_stderr(const char *text)
 {
 	size_t left = strlen(text);
 
@@ -46,8 +50,8 @@ static void say(const char *text)
 	}
 }
 
-/** One line per frame, from the innermost. Also in a signal handler: snprintf with plain
- * numbers and strings takes no lock and no memory in glibc. */
+/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf of
+ * numbers and strings takes no lock and no memory. */
 static void backtrace_print(unw_context_t *context, int flags)
 {
 	unw_cursor_t cursor;
@@ -65,7 +69,7 @@ static void backtrace_print(unw_context_t *context, int flags)
 		else
 			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
 				 (unsigned long)offset);
-		say(line);
+		write_stderr(line);
 		if (unw_step(&cursor) <= 0)
 			return;
 	}
@@ -78,8 +82,8 @@ static _Noreturn void end_job(struct cmi *m, int code)
 	_exit(code);
 }
 
-/** Of all threads that fail at the same time one reports; the others wait for its _exit.
- * When reporting itself fails (a smashed stack, say), it just ends. */
+/** Returns on one of all the threads that fail at the same time; the others wait here for its _exit. If
+ * reporting itself fails (on a smashed stack, say), the job just ends. */
 static void be_the_one(struct cmi *m, int code)
 {
 	int me = gettid(), ender = 0;
@@ -99,12 +103,24 @@ void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 	unw_context_t context;
 
 	be_the_one(m, code);
-	say(why);
+	write_stderr(why);
 	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
-		say("\n");
+		write_stderr("\n");
 	if (backtrace && unw_getcontext(&context) == 0)
 		backtrace_print(&context, 0);
 	end_job(m, code);
+}
+
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+{
+	char line[512] = "chard: ";
+	size_t used = strlen(line);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line + used, sizeof line - used, format, ap);
+	va_end(ap);
+	cmi_abort(m, 1, false, line);
 }
 
 /* ---- faults -------------------------------------------------------------------------- */
@@ -142,12 +158,12 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	else
 		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
 			 signal_text(sig), info->si_addr);
-	say(line);
+	write_stderr(line);
 	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
 	end_job(fault_machine, 128 + sig);
 }
 
-/** Whether a handler belongs to UCX, which installs its own when it is loaded. */
+/** Whether a handler is one of those that UCX installs when it is loaded. */
 static bool belongs_to_ucx(const struct sigaction *a)
 {
 	Dl_info handler, ucx;
@@ -202,8 +218,8 @@ void fault_stack_close(void *stack)
 
 	if (!stack)
 		return;
-	/* On another thread than it was opened on (single-threaded tests may): then the
-	 * stack may still be in use there, and stays. */
+	/* A test with one thread for all may close it elsewhere than it was opened. Then it may still
+	 * be in use, and stays. */
 	if (sigaltstack(NULL, &now) || now.ss_sp != stack)
 		return;
 	sigaltstack(&none, NULL);

@@ -1,144 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back
- * end. Choosing the back end happens here and nowhere else.
+ * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back end, which is
+ * chosen here and nowhere else.
  */
-#include "machine_int.h"
-
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-void machine_say(const char *format, ...)
-{
-	char line[512] = "chard: ";
-	size_t used = strlen(line), left = sizeof line - used - 1;
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(line + used, left, format, ap);
-	va_end(ap);
-	used += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
-	line[used++] = '\n';
-	if (write(STDERR_FILENO, line, used) < 0)
-		return; /* nobody listens; there is nowhere else to say it */
-}
-
-_Noreturn void machine_die(struct cmi *m, const char *format, ...)
-{
-	char line[512] = "chard: ";
-	size_t used = strlen(line);
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(line + used, sizeof line - used, format, ap);
-	va_end(ap);
-	cmi_abort(m, 1, false, line);
-}
-
-void machine_fill(struct cmi_msg *to, const void *from, size_t bytes)
-{
-	const struct cmi_msg local = *to;
-
-	memcpy(to, from, bytes);
-	to->next = NULL;
-	to->origin = local.origin;
-	to->home = local.home;
-	to->size_class = local.size_class;
-}
+#include "bind.h"
+#include "boot.h"
+#include "cmi_env.h"
+#include "exchange.h"
+#include "fault.h"
+#include "loop_net.h"
+#include "machine_int.h"
+#include "meet.h"
+#include "say.h"
+#include "share.h"
+#include "wake.h"
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/** Seconds that a bootstrap step may take, from CK_BOOT_TIMEOUT. Generous: a batch system
- * may start the last node of a large job long after the first. */
-static int boot_timeout_ms(void)
+/** UCX under a launcher, loopback without one; CK_MACHINE overrides that, for tests. */
+static void choose_ops(struct cmi *m)
 {
-	enum { DEFAULT_S = 60, MAX_S = 1000000 };
-	const char *text = getenv("CK_BOOT_TIMEOUT");
-	char *end;
-	long s;
+	static const struct cmi_ops *const all[] = {&ucx_ops, &loop_ops};
+	const char *const names[] = {ucx_ops.name, loop_ops.name};
+	const int n_nodes = boot_size(m->boot);
 
-	if (!text || !*text)
-		return DEFAULT_S * 1000;
-	s = strtol(text, &end, 10);
-	if (*end || s < 1 || s > MAX_S) {
-		machine_say("CK_BOOT_TIMEOUT=%s is not a number of seconds; using %d", text,
-			    DEFAULT_S);
-		return DEFAULT_S * 1000;
-	}
-	return (int)s * 1000;
-}
-
-/** The launcher decides; CK_MACHINE overrides it, for tests. */
-static int choose_ops(struct cmi *m)
-{
-	const char *force = getenv("CK_MACHINE");
-	bool alone = boot_alone(m->boot);
-
-	m->ops = alone ? &loop_ops : &ucx_ops;
-	if (!force || !*force)
-		return 0;
-	if (strcmp(force, ucx_ops.name) == 0) {
-		m->ops = &ucx_ops;
-	} else if (strcmp(force, loop_ops.name) == 0) {
-		m->ops = &loop_ops;
-	} else {
-		machine_say("CK_MACHINE=%s is unknown; use ucx or loopback", force);
-		return -EINVAL;
-	}
-	if (m->ops == &loop_ops && boot_size(m->boot) > 1) {
-		machine_say("CK_MACHINE=loopback reaches one node only, but the job has %d",
-			    boot_size(m->boot));
-		return -EINVAL;
-	}
-	return 0;
+	m->ops = all[cmi_env_word("CK_MACHINE", names, 2, boot_alone(m->boot))];
+	if (m->ops == &loop_ops && n_nodes > 1)
+		cmi_env_refuse("CK_MACHINE", loop_ops.name,
+			       "ucx in a job of several nodes: loopback has no network");
 }
 
 static int copy_options(struct cmi *m, const struct cmi_options *o)
 {
-	const char *bind = o->bind ? o->bind : getenv("CK_BIND");
-
 	if (o->n_pes < 1 || o->n_pes > UINT16_MAX) {
 		machine_say("a node cannot have %d PEs; use 1 to %d", o->n_pes, UINT16_MAX);
 		return -EINVAL;
 	}
 	m->o = *o;
-	m->o.bind = NULL;
-	if (bind && *bind && !(m->o.bind = strdup(bind)))
-		return -ENOMEM;
 	m->wire = calloc((size_t)o->n_pes, sizeof *m->wire);
 	return m->wire ? 0 : -ENOMEM;
 }
 
-/** Everything about a machine that is plain memory. */
+/** Free everything about a machine that is plain memory. */
 static void machine_free(struct cmi *m)
 {
 	exchange_free(m);
-	place_close(&m->place);
+	bind_close(&m->binding);
 	share_close(m);
 	free(m->wire);
-	free((char *)m->o.bind);
 	free(m);
 }
 
-/** CK_SHARE=0 leaves messages between nodes of one host to UCX, and so does a user who names
- * UCX's transports: he wants those. */
+/** Whether messages between nodes of one host go through shared memory. CK_SHARE=0 leaves them to UCX,
+ * and so does a user who names UCX's transports: he wants those. */
 static bool share_wanted(void)
 {
-	const char *text = getenv("CK_SHARE");
-
-	return text && *text ? strcmp(text, "0") != 0 : !getenv("UCX_TLS");
+	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
 }
 
-/** Join the job, learn who is in it. In a net that has to wait for cmi_connect, so that
- * one thread may open all nodes. */
-static int join(struct cmi *m)
+/** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
+ * thread may open all nodes. */
+static int join_job(struct cmi *m)
 {
 	int rc;
 
@@ -150,15 +78,14 @@ static int join(struct cmi *m)
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
-	rc = choose_ops(m);
-	if (!rc)
-		rc = share_open(m, m->ops == &ucx_ops && share_wanted());
+	choose_ops(m);
+	rc = share_open(m, share_wanted() && m->ops == &ucx_ops);
 	if (rc)
 		return rc;
 	rc = exchange_hosts(m);
 	if (rc)
 		return rc;
-	return place_open(m);
+	return bind_open(m);
 }
 
 int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
@@ -169,16 +96,16 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!m)
 		return -ENOMEM;
 	m->client = *client;
-	m->boot_timeout_ms = boot_timeout_ms();
+	meet_open(m);
 	atomic_init(&m->ender, 0);
 	mem_arena_init(&m->arena);
 	rc = copy_options(m, o);
 	if (!rc)
-		rc = join(m);
+		rc = join_job(m);
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Leave without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. */
 		machine_free(m);
 		return rc;
 	}
@@ -191,9 +118,9 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	struct cmi_pe *w;
 	int rc;
 
-	/* First the place, then the memory: pages belong near the core that touches them. */
+	/* Before any memory is touched: pages belong near the core that touches them. */
 	if (m->job_known)
-		place_bind(m, local);
+		bind_thread(m, local);
 	rc = m->ops->pe_open(m, &w);
 	if (rc)
 		return rc;
@@ -203,14 +130,11 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->local = local;
 	w->pe = m->job_known ? m->job.my_first_pe + local : -1;
 	w->network = m->job_known && m->job.n_nodes > 1;
-	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	rc = wake_open(w);
 	w->wake_socket = m->job_known ? share_pe_open(m, local) : -1;
-	m->wire[local] = w; /* the back end's close() frees it */
-	if (w->wake_fd < 0) {
-		rc = -errno;
-		machine_say("PE %d cannot have an eventfd: %s", local, strerror(errno));
+	m->wire[local] = w; /* the back end's close frees it */
+	if (rc)
 		return rc;
-	}
 	w->alt_stack = fault_stack_open();
 	*w_p = w;
 	return 0;
@@ -223,7 +147,7 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	if (!m->job_known) {
 		rc = exchange_hosts(m);
 		if (!rc)
-			rc = place_open(m);
+			rc = bind_open(m);
 		if (rc)
 			return rc;
 		for (int i = 0; i < m->o.n_pes; i++) {
@@ -232,12 +156,15 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 		}
 	}
 	rc = exchange_wires(m, fingerprint);
-	return rc ? rc : share_agree(m);
+	if (rc)
+		return rc;
+	share_agree(m);
+	return share_connect(m);
 }
 
 int cmi_fence(struct cmi *m)
 {
-	return exchange_fence(m);
+	return meet_fence(m);
 }
 
 void cmi_pe_close(struct cmi_pe *w)
@@ -251,7 +178,7 @@ void cmi_close(struct cmi *m)
 {
 	for (int i = 0; i < m->o.n_pes; i++)
 		if (m->wire[i]) {
-			close(m->wire[i]->wake_fd);
+			wake_close(m->wire[i]);
 			if (m->wire[i]->wake_socket >= 0)
 				close(m->wire[i]->wake_socket);
 			share_pe_close(m->wire[i]);
@@ -288,9 +215,9 @@ void cmi_flush(struct cmi_pe *w)
 
 int cmi_progress(struct cmi_pe *w)
 {
-	/* Messages that have just come through shared memory go first; the network gets its turn
-	 * when there are none, and now and then. Where all nodes are on this host nothing is
-	 * expected of it, and it has always to wait for its turn: 4 % of a round trip. */
+	/* Messages that have just come through shared memory go first; the network gets its turn when
+	 * there are none, and every so often. Where all nodes share memory nothing is expected of the
+	 * network, so it always waits for its turn, which saves 4 % of a round trip. */
 	enum { NETWORK_PERIOD = 16 };
 	int n = share_progress(w);
 
@@ -339,8 +266,8 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 	w->ops->release(w, m);
 }
 
-/* The longest sleep on the word of others. UCX 1.13 has lost a wake-up (ucx.c), share_sleep_begin may,
- * and a job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
+/* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and share_sleep_begin may
+ * miss a message. A job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
 enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
@@ -349,7 +276,6 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 				{.events = POLLIN},
 				{.fd = w->wake_socket, .events = POLLIN}};
 	struct timespec t;
-	uint64_t count;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
 		return;
@@ -360,16 +286,8 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 	if (ppoll(fds, 3, timeout_us < 0 ? NULL : &t, NULL) < 0)
 		fds[0].revents = 0;
 	share_sleep_end(w);
-	if (fds[0].revents && read(w->wake_fd, &count, sizeof count) < 0)
-		return; /* EAGAIN: nothing to take back */
-}
-
-void cmi_wake(struct cmi_pe *w)
-{
-	const uint64_t one = 1;
-
-	if (write(w->wake_fd, &one, sizeof one) < 0)
-		return; /* EAGAIN: the counter is full, so the sleeper is awake anyway */
+	if (fds[0].revents)
+		wake_forget(w);
 }
 
 /* ---- remote memory ---------------------------------------------------------------- */

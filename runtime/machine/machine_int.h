@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine_int.h: what the files of this folder share: the machine, the wire and the one
- * struct of operations behind which the two back ends stand. Nothing above the machine
- * layer includes this.
+ * machine_int.h: what the files of this folder share: the machine, the wire, and the table of
+ * operations that a back end fills in. Nothing above the machine layer includes this.
  */
 #ifndef MACHINE_INT_H
 #define MACHINE_INT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
-#include "boot.h"
+#include "bind.h"
 #include "cmi.h"
 #include "mem.h"
-#include "place.h"
-#include "share.h"
-
-enum { HOST_NAME_CAP = 64 };
 
 /** A wire's address as its back end wrote it. */
 struct wire_address {
@@ -25,31 +19,31 @@ struct wire_address {
 	unsigned char bytes[CMI_ADDR_MAX];
 };
 
-/** The addresses of all PEs, one behind the other: PE p's from at[p] to at[p + 1]. Every node
- * keeps them all, so they take what they need and no more: 108 bytes on one host, 178 on several
- * with tcp, where a slot of CMI_ADDR_MAX each had taken a kilobyte. */
+/** The addresses of all PEs, one behind the other: PE p's reaches from at[p] to at[p + 1]. Every node
+ * keeps them all, so each takes no more than it needs: 108 bytes on one host, 178 on several hosts
+ * with tcp. */
 struct wire_addresses {
 	unsigned char *bytes;
 	uint32_t *at; /* [n_pes + 1] */
 };
 
-/** One back end. Threads: "main" is the node's main thread, "PE" the wire's own. */
+/** One back end. "Main" is the node's main thread, "PE" the wire's own. */
 struct cmi_ops {
 	const char *name;
 
-	/** Main. Allocate m->back; the job is known (except in a loopback net). */
+	/** Main. Allocate m->back. The job is known, except in a loopback net. */
 	int (*open)(struct cmi *m);
-	/** Main, after every pe_stop. Frees all wires and m->back; no other call follows. */
+	/** Main, after every pe_stop; the last call. Free all wires and m->back. */
 	void (*close)(struct cmi *m);
 
-	/** PE. Allocate the wire, with `struct cmi_pe` as its first member. */
+	/** PE. Allocate the wire, whose first member is a struct cmi_pe. */
 	int (*pe_open)(struct cmi *m, struct cmi_pe **w_p);
-	/** Main. What other nodes need to reach the wire; may leave len 0. */
+	/** Main. Write what other nodes need to reach the wire; len may stay 0. */
 	int (*pe_address)(struct cmi_pe *w, struct wire_address *a);
-	/** PE. Finish what was sent. The wire's memory stays until close(). */
+	/** PE. Finish what was sent. The wire's memory stays until close. */
 	void (*pe_stop)(struct cmi_pe *w);
 
-	/* PE, the contracts of cmi.h: */
+	/* PE. The contracts of cmi.h: */
 	void (*send)(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 	void (*flush)(struct cmi_pe *w);
 	int (*progress)(struct cmi_pe *w);
@@ -59,120 +53,74 @@ struct cmi_ops {
 	bool (*put_am)(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
 		       const void *src, size_t bytes, struct cmi_op *op);
 
-	/** PE. Get ready to sleep: false when something is there already. *fd_p becomes
-	 * readable at a network event; -1 when the wake descriptor is all there is. */
+	/** PE. Get ready to sleep; false: something is there already. *fd_p becomes readable at a
+	 * network event; -1 when no descriptor does. */
 	bool (*arm)(struct cmi_pe *w, int *fd_p);
 
-	/** Any thread, under the arena's lock. Memory that other nodes can write, zeroed or
-	 * not, 64-byte aligned, at least c->bytes long; fills base, bytes, back and key. */
+	/** Any thread, under the arena's lock. Map at least c->bytes of memory that other nodes can
+	 * write, 64-byte aligned, zeroed or not; fill in base, bytes, back and key. */
 	int (*chunk_map)(struct cmi *m, struct mem_chunk *c);
 	void (*chunk_unmap)(struct cmi *m, struct mem_chunk *c);
-	/** Any thread. Key of memory that is in no chunk. */
+	/** Any thread. Make the key of memory that is in no chunk. */
 	void (*foreign_key)(struct cmi *m, const void *addr, size_t bytes,
 			    struct cmi_key *key_p);
 
-	/* PE, the contracts of cmi.h; `key` is never empty: */
+	/* PE. The contracts of cmi.h; `key` is never empty: */
 	struct cmi_remote *(*attach)(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				     uint64_t addr);
 	void (*detach)(struct cmi_pe *w, struct cmi_remote *r);
 	void *(*remote_ptr)(struct cmi_remote *r, uint64_t addr);
 	bool (*remote_rma)(const struct cmi_remote *r);
 	bool (*put)(struct cmi_remote *body, uint64_t body_addr, const void *src,
-		    size_t bytes, struct cmi_op *op); /* op->tail* filled in */
+		    size_t bytes, struct cmi_op *op); /* op->tail and what follows are filled in */
 	bool (*put_naive)(struct cmi_remote *body, uint64_t body_addr, const void *src,
 			  size_t bytes, struct cmi_op *op);
 };
 
-/** Where back ends put what they know about attached memory; first member of theirs. */
+/** Attached memory; first member of the back end's own struct. */
 struct cmi_remote {
 	struct cmi_pe *w;
 	int pe;
 };
 
-/** One PE's wire; first member of the back end's own struct. Written by its PE in
- * cmi_pe_open, constant afterwards except what the back end adds. */
+/** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
+ * cmi_connect on it is constant, except for the two counters and what the back end adds. */
 struct cmi_pe {
 	struct cmi *m;
-	const struct cmi_ops *ops; /* m->ops, one load nearer */
+	const struct cmi_ops *ops; /* m->ops, to save a load */
 	void *owner;
 	int local;
 	int pe;          /* global number; -1 until the job is known */
-	int wake_fd;     /* eventfd, written by cmi_wake from any thread */
-	int wake_socket; /* written by the other nodes of the host; -1: none */
-	unsigned n_late_returns; /* share.c: polls that left blocks to be taken back */
-	unsigned n_skipped;      /* polls that left the back end out */
+	int wake_fd;     /* wake.c's eventfd, written from any thread */
+	int wake_socket; /* share.c's, written by the other nodes of the host; -1: none */
+	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
+	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
-	struct share_pe *share; /* share.c's; NULL: no other node shares memory with us */
-	void *alt_stack; /* the fault handlers' stack of this thread, or NULL */
+	struct share_pe *share;  /* share.c's; NULL: no other node shares memory with us */
+	void *alt_stack; /* the fault handlers' stack on this thread, or NULL */
 };
 
 struct cmi {
 	const struct cmi_ops *ops;
 	void *back; /* the back end's own */
 	struct cmi_client client;
-	struct cmi_options o; /* o.bind is our copy */
+	struct cmi_options o;
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;
 	struct share *share;  /* message memory, and the way to the host's other nodes */
-	char *host_names;                 /* machine_host_name reads them */
+	char *host_names;                 /* exchange_host_name reads them */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;
-	struct place place;
-	int boot_timeout_ms;
-	/* Thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides
-	 * who prints and carries no data. */
+	struct binding binding;
+	int boot_timeout_ms;              /* meet.c's */
+	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
+	 * prints, and carries no data. */
 	atomic_int ender;
 };
 
 extern const struct cmi_ops ucx_ops, loop_ops;
-
-/* machine.c */
-
-/** printf to stderr as one write, "chard: " in front. */
-void machine_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** cmi_abort with a formatted reason and exit code 1. */
-_Noreturn void machine_die(struct cmi *m, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/** Copy what travels of a message into memory of our own, whose local fields stay. */
-void machine_fill(struct cmi_msg *to, const void *from, size_t bytes);
-/** A clock that only goes forward; 25 ns. */
-static inline uint64_t machine_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* exchange.c */
-
-/** First meeting: learn who is there and on which host; fills m->job. */
-int exchange_hosts(struct cmi *m);
-/** Second meeting: compare fingerprints, swap wire addresses; fills m->addresses. */
-int exchange_wires(struct cmi *m, uint64_t fingerprint);
-/** The name of a node's host. For lines about failures: it takes time. */
-const char *machine_host_name(const struct cmi *m, int node);
-void exchange_free(struct cmi *m);
-/** Bounded fence through the launcher or the loopback net, error printed. */
-int exchange_fence(struct cmi *m);
-
-/* loop.c: the meeting place of a net, as boot.h's functions */
-
-int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
-int loop_net_size(const struct cmi_loop_net *net);
-int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
-		 size_t len);
-int loop_net_fence(struct cmi_loop_net *net, int timeout_ms);
-int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
-		 size_t *len_p);
-
-/* fault.c */
-
-/** Give the calling thread a stack for fault handlers, unless it has one; NULL then. */
-void *fault_stack_open(void);
-void fault_stack_close(void *stack);
 
 #endif

@@ -2,23 +2,26 @@
 /*
  * mem.c: the allocator of mem.h.
  *
- * Every block carries its head in the 64 bytes before it, with the size of the block in
- * front (boundary tags), so that free finds both neighbours without a search:
+ * Each block has its head in the 64 bytes before it. The head also knows the size of the block in
+ * front, so that free finds both neighbours without a search (boundary tags):
  *
  *   | head | payload ...... | head | payload .. | ... | end head, always "used" |
  *
- * The heads lie in memory that other nodes write, so a stray remote write can hit them;
- * the magic number turns that into a message instead of a wild pointer.
+ * The heads lie in memory that other nodes write, so a stray write of theirs can hit a head. The magic
+ * number turns that into a message instead of a wild pointer.
  */
-#include "machine_int.h"
+#include "mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
+#include "machine_int.h"
+
 enum {
-	ALIGN = 64,            /* a cache line, and what SIMD code likes */
+	ALIGN = 64,              /* a cache line, and what SIMD code likes */
 	FIRST_CHUNK = 256 << 10, /* enough for many small programs */
-	LATER_CHUNK = 1 << 20, /* few registrations, few keys to unpack */
+	LATER_CHUNK = 1 << 20,   /* few registrations, few keys to unpack */
 };
 
 static const uint64_t MAGIC_USED = 0x64657375636d6966, MAGIC_FREE = 0x65657266636d6966;
@@ -101,7 +104,7 @@ static bool arena_grow(struct mem_arena *a, struct cmi *m, size_t need)
 	return true;
 }
 
-/** Cut `size` bytes off the front of a block that is in no list; the rest is free again. */
+/** Cut `size` bytes off the front of a block that is in no list, and free the rest. */
 static void block_split(struct mem_arena *a, struct mem_block *b, size_t size)
 {
 	struct mem_block *rest;
@@ -150,7 +153,7 @@ void *cmi_mem_alloc(struct cmi *m, size_t bytes)
 	return b ? memset(b + 1, 0, b->size - sizeof *b) : NULL;
 }
 
-/** Join `b` with the free blocks on both sides; returns where it now starts. */
+/** Join `b` with the free blocks on both sides. Returns the block that results. */
 static struct mem_block *block_join(struct mem_arena *a, struct mem_block *b)
 {
 	struct mem_block *after = block_after(b), *before;
@@ -164,7 +167,7 @@ static struct mem_block *block_join(struct mem_arena *a, struct mem_block *b)
 		if (before->magic == MAGIC_FREE) {
 			free_list_remove(a, before);
 			before->size += b->size;
-			b->magic = 0; /* a second free of it must be seen */
+			b->magic = 0; /* a second free of it must be noticed */
 			b = before;
 		}
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mem.h: memory that other nodes can write, cut from large chunks that a back end maps.
- * Not a hot path: one mutex, first fit over the free blocks, neighbours joined on free.
+ * mem.h: memory that other nodes can write, cut from large chunks that a back end maps. This is no hot
+ * path: there is one mutex, the first free block that is large enough is taken, and free neighbours
+ * are joined.
  */
 #ifndef MEM_H
 #define MEM_H
@@ -13,7 +14,7 @@
 
 struct mem_block;
 
-/** One mapping of the back end. Constant once it is in the arena's list. */
+/** One mapping of the back end. It is constant once it is in the arena's list. */
 struct mem_chunk {
 	struct mem_chunk *next;
 	char *base;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot is
- * four cache lines of which a message uses as many as it needs; the first holds the tag that
- * tells the reader that the slot is full, so a small message crosses in one line:
+ * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot has four
+ * cache lines, of which a message uses as many as it needs. The first line holds the tag that tells
+ * the reader that the slot is full, so a small message crosses in one line:
  *
  *   0      8      12     16                     64                               256
  *   +------+------+------+----------------------+---------- - - - ---------------+
@@ -11,11 +11,11 @@
  *
  *   tag:  lap (24 bits) | flags (8) | handler (16) | size (16)
  *
- * The lap is the number of the writer's round, from 1, so nobody has to empty a slot; what a slot
- * held one lap ago has another one. Fresh memory is lap 0. The reader tells the writer how far it
- * is once in a quarter of a lap, so that line seldom moves.
+ * The lap is the number of the writer's round, from 1; fresh memory has lap 0. Nobody has to empty a
+ * slot, because what it held one round ago has another lap. The reader tells the writer how far it is
+ * four times a round, so the line that says so seldom moves.
  *
- * A writer that dies leaves a slot whole or invisible: the tag is stored last.
+ * The tag is stored last, so a writer that dies leaves a slot either whole or invisible.
  */
 #ifndef RING_H
 #define RING_H
@@ -38,7 +38,7 @@ enum {
 struct ring_slot {
 	_Atomic uint64_t tag;
 	int32_t prio;
-	uint32_t n_past;           /* share.c: messages of the pair that went before by the stack */
+	uint32_t n_past;           /* share.c's: messages of the pair that went before it by the stack */
 	unsigned char body[RING_BODY_MOST];
 };
 _Static_assert(sizeof(struct ring_slot) == RING_SLOT_BYTES, "slots lie on cache lines");
@@ -54,19 +54,19 @@ struct ring {
 /** The writer's own view. */
 struct ring_writer {
 	struct ring *ring;
-	uint64_t n_written, limit; /* slots; limit: as far as is known to be free */
+	uint64_t n_written, limit; /* slots; those below `limit` are known to be free */
 };
 
-/** The reader's. */
+/** The reader's own view. */
 struct ring_reader {
 	struct ring *ring;         /* NULL: none */
 	const struct ring_slot *next;
-	uint64_t lap;              /* that makes *next a new one */
+	uint64_t lap;              /* which *next has when it is full */
 	uint64_t n_read;
 };
 
-/* The lap of the n-th slot, where it belongs in a tag. 24 bits: it comes round after 10^9 slots,
- * but a slot's last content is always one lap old. */
+/* The lap of the n-th slot, shifted to its place in a tag. It has 24 bits and comes round after 10^9
+ * slots, which does no harm: what a slot held before is always one lap old. */
 static inline uint64_t ring_lap(uint64_t n)
 {
 	return (n / RING_SLOTS + 1) << RING_LAP_SHIFT;
@@ -104,8 +104,8 @@ static inline struct ring_slot *ring_claim(struct ring_writer *w)
 	return &w->ring->slot[w->n_written % RING_SLOTS];
 }
 
-/** Writer. Hand over the claimed slot. The store is a release: it makes the body visible to
- * ring_look. Nothing waits for it: see share_sleep_begin. */
+/** Writer. Hand over the claimed slot. The store is a release, which makes the body visible to ring_look.
+ * Nothing waits for it to get through: see share_sleep_begin. */
 static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, uint64_t tag)
 {
 	atomic_store_explicit(&slot->tag, ring_lap(w->n_written++) | tag, memory_order_release);
@@ -114,8 +114,8 @@ static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, u
 /** Reader. The next slot and its tag, or NULL when there is none. */
 static inline const struct ring_slot *ring_look(const struct ring_reader *r, uint64_t *tag_p)
 {
-	/* As an acquire it pairs with ring_publish; seq_cst for share_sleep_begin, where it comes
-	 * after the store of `sleeping`: the same instruction. */
+	/* As an acquire it pairs with ring_publish. It is seq_cst for share_sleep_begin, where it comes
+	 * after the store of `sleeping`; on x86 the instruction is the same. */
 	uint64_t tag = atomic_load_explicit(&r->next->tag, memory_order_seq_cst);
 
 	*tag_p = tag;
@@ -135,7 +135,7 @@ static inline void ring_release(struct ring_reader *r)
 	}
 }
 
-/** Copy a body, in steps of 16 bytes: both sides have room for the last one. */
+/** Copy a body, in steps of 16 bytes; both sides have room for the last step. */
 static inline void ring_copy(void *to, const void *from, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 16)

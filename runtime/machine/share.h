@@ -2,22 +2,22 @@
 /*
  * share.h: messages between the nodes of one host, handed over in shared memory.
  *
- * All message memory of a node lies in one segment, which the other nodes of its host map. A
- * message to one of them need not be copied: a reference to it is pushed onto the target PE's
- * inbox, a stack in the target's segment that any process pushes to with one
- * compare-and-swap (scheduler/send.c does the same within a process). When the receiver is done,
- * it pushes the block onto its owner's stack of returns.
+ * All message memory of a node lies in one segment, which the other nodes of its host map. So a
+ * message to one of them need not be copied: the sender pushes a reference to it onto the target PE's
+ * inbox, a stack in the target's segment (msg_stack.h). When the receiver is done with the message, it
+ * pushes the block onto its owner's stack of returns.
  *
- * Messages of two PEs that talk go through a ring of their own (ring.h), small ones by value: one to
- * four cache lines move, where the stack moves five to eight; of others the reference does. A full ring
- * makes nobody wait: what does not fit goes by the stack. Order: each slot says how many messages of
- * the pair went by the stack before it, and is not read until these have come; a message from the
- * stack comes after all that its sender wrote into the ring before, and all of that is visible when
- * the message is.
+ * Two PEs that talk a lot get a ring of their own (ring.h). Small messages go through it by value, which
+ * moves one to four cache lines where the stack moves five to eight; of larger ones the reference goes
+ * through it. A full ring makes nobody wait: what does not fit goes by the stack.
  *
- * A process that dies leaves every stack and ring whole: a push or the store of a tag is one
- * atomic step, before which nothing is visible. So a killed node cannot wedge the others, as it
- * can in UCX's shared FIFO.
+ * The order within a pair holds all the same. Each slot says how many messages of the pair went by the
+ * stack before it, and is not read until these have come. A message from the stack comes after all that
+ * its sender wrote into the ring before, and all of that is visible when the message is.
+ *
+ * A process that dies leaves every stack and ring whole: a push, or the store of a tag, is one atomic
+ * step, before which nothing is visible. So a killed node cannot make the others hang, as it can in
+ * UCX's shared FIFO.
  */
 #ifndef SHARE_H
 #define SHARE_H
@@ -26,50 +26,57 @@
 
 struct share;
 
-/** What other nodes need to map our segment; travels in the first meeting. pid 0: none. */
+/* ---- memory: share_mem.c -------------------------------------------------------------------- */
+
+/** What other nodes need to map our segment; it travels in the first meeting. pid 0: there is none. */
 struct share_name {
 	int32_t pid;
 	int32_t fd;
 	uint64_t bytes;
 };
 
-/** Main. Make the node's segment of message memory; shared when `offer`, else private. */
+/** Main. Make the node's segment of message memory, which other nodes may map if `offer`. */
 int share_open(struct cmi *m, bool offer);
 const struct share_name *share_name(const struct share *s);
 
-/** Main, when the job is known: map the segments of this host. names: [n_nodes]. */
+/** Main, when the job is known. Map the segments of this host; names is [n_nodes]. */
 int share_map(struct cmi *m, const struct share_name *names);
 void share_close(struct cmi *m);
 
-/** Main, after the fence that follows share_map: who can be reached. Both sides must have
- * mapped each other. */
-int share_agree(struct cmi *m);
-/** Any thread. Whether messages to that node go this way; fixed by share_agree. */
+/** Main, after the fence that follows share_map. Find out which nodes can be reached: those that have
+ * mapped us as we have mapped them. */
+void share_agree(struct cmi *m);
+/** Any thread, after share_agree. Whether messages to that node go this way. */
 bool share_reaches(const struct share *s, int node);
 
-/** Any thread. Message memory, 64-byte aligned, until share_close; NULL when there is no more. */
+/** Any thread. Message memory, 64-byte aligned and valid until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
 
-/** Any thread, after share_agree. As their namesakes in cmi.h. */
+/* Any thread, after share_agree. The contracts of cmi_shared_ref and cmi_shared_ptr: */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
 const void *share_ptr(const struct share *s, uint64_t ref);
+
+/* ---- messages: share.c ---------------------------------------------------------------------- */
+
+/** Main, after share_agree. Allocate what the PEs of this node keep about others. */
+int share_connect(struct cmi *m);
 
 /** PE. The socket through which this PE is woken; -1 when nothing is shared. */
 int share_pe_open(struct cmi *m, int local);
 /** Main, when all PEs have stopped. */
 void share_pe_close(struct cmi_pe *w);
 
-/* PE, as their namesakes in cmi.h. */
+/* PE. The contracts of cmi.h: */
 
-/** False, and nothing done: that PE's node cannot be reached. */
+/** False: that PE's node cannot be reached, and nothing has been done. */
 bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 bool share_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		  size_t bytes);
 int share_progress(struct cmi_pe *w);
-/** Any PE of the node. Back to the owner of a message of CMI_ORIGIN_SHARED. */
+/** Any PE of the node. Give a message of CMI_ORIGIN_SHARED back to its owner. */
 void share_give_back(struct cmi *m, struct cmi_msg *msg);
 
-/** PE. Publish that this PE sleeps; false when something has come already. */
+/** PE. Say that this PE sleeps; false: something has come already, and it must not. */
 bool share_sleep_begin(struct cmi_pe *w);
 void share_sleep_end(struct cmi_pe *w);
 

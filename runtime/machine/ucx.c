@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx.c: the UCX back end's context, workers and endpoints.
+ * ucx.c: the UCX back end's context and workers; its table of operations.
  *
- * Settings are ours only where the user has not spoken: whoever sets UCX_TLS gets UCX_TLS.
- * The reasons for each stand at the setting. Written against UCX 1.13; nothing here depends
- * on which of its two protocol engines (UCX_PROTO_ENABLE) is on.
+ * Where the user sets a variable of UCX, his value counts; the settings here are for the others. The
+ * reasons are at each setting. Written for UCX 1.13; nothing here depends on which of its two
+ * protocol engines (UCX_PROTO_ENABLE) is on.
  */
 #include "ucx_int.h"
 
@@ -12,15 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-/* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
- * about 390 ns, where shared memory costs 7 ns. */
-enum { TCP_POLL_PERIOD = 16 };
-
-/* How long closing waits for operations that should be over already. */
-enum { CLOSE_TIMEOUT_S = 5 };
+#include "meet.h"
+#include "say.h"
 
 /* ---- settings ---------------------------------------------------------------------- */
 
@@ -36,19 +30,19 @@ static bool posix_is_possible(void)
 	return !tls;
 }
 
-/** Options of UCX's posix transport cannot be set through ucp_config_modify in 1.13 (it
- * says Success and does nothing), only by environment. UCX warns of variables that nobody
- * reads, so only when posix will read them. */
+/** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify says
+ * Success and does nothing. UCX warns of variables that nobody reads, so they are set only when
+ * posix will read them. */
 static void set_posix_options(void)
 {
 	if (!posix_is_possible())
 		return;
-	/* 32 KB segments: fewer fragments for 10-30 KB messages, 2x faster than 8 KB.
-	 * Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
+	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
+	 * 8 KB. Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
 	setenv("UCX_POSIX_SEG_SIZE", "32k", 0);
-	/* Take receive buffers in small steps: 0.5 MB per worker instead of 4 MB at 8 KB. */
+	/* Receive buffers in small steps: a worker takes 0.5 MB instead of 4 MB. */
 	setenv("UCX_POSIX_RX_BUFS_GROW", "64", 0);
-	/* Without this a pair with error handling silently moves to tcp, 10x slower. */
+	/* Without this a pair with error handling silently uses tcp, which is 10 times slower. */
 	setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
 }
 
@@ -76,66 +70,18 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 {
 	int rc;
 
-	/* sysv segments are a scarce system-wide resource and outlive a killed process.
-	 * cma stays in: without it UCX adds a tcp lane between processes of one host. On
-	 * one host there is no tcp at all, since every worker would open a listener. */
+	/* Segments of sysv are a scarce resource of the whole system and outlive a killed process. cma
+	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
+	 * no tcp at all, because every worker would open a listener. */
 	rc = set_option(config, "TLS", one_host(&m->job) ? "^sysv,tcp" : "^sysv");
-	/* Eager is 1.8x (shared memory) to 5x (tcp) faster at 10-100 KB; very large
-	 * messages ask for rendezvous themselves (ucx_am.c). */
+	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
+	 * which very large messages ask for by themselves (ucx_am.c). */
 	if (!rc)
 		rc = set_option(config, "RNDV_THRESH", "inf");
-	/* The launcher sees a death first; this is the backup, 20 s by default. */
+	/* The launcher sees a death first. This is for the case that it does not; UCX's default is 20 s. */
 	if (!rc)
 		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
 	return rc;
-}
-
-/* ---- what UCX chose ---------------------------------------------------------------- */
-
-/** Whether a text that UCX prints names one of its transports. UCX 1.13 has no query for
- * the lanes of an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
-static bool names_transport(const char *text, const char *const *names)
-{
-	for (; *names; names++)
-		if (strstr(text, *names))
-			return true;
-	return false;
-}
-
-static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
-static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
-
-/** Look at an endpoint's lanes, once. */
-static void ep_look(struct ucx_ep *e)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return;
-	ucp_ep_print_info(e->ep, f);
-	fclose(f);
-	e->rma = names_transport(text, RMA_TRANSPORTS);
-	if (names_transport(text, TCP_TRANSPORTS))
-		e->w->poll_period = TCP_POLL_PERIOD;
-	free(text);
-}
-
-static bool context_has_rma(ucp_context_h context)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	bool rma;
-
-	if (!f)
-		return false;
-	ucp_context_print_info(context, f);
-	fclose(f);
-	rma = names_transport(text, RMA_TRANSPORTS);
-	free(text);
-	return rma;
 }
 
 /* ---- context ----------------------------------------------------------------------- */
@@ -180,7 +126,7 @@ static int ucx_open(struct cmi *m)
 		rc = -EIO;
 		goto fail;
 	}
-	u->true_rma = context_has_rma(u->context);
+	u->true_rma = ucx_context_has_rma(u->context);
 	m->back = u;
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
@@ -195,8 +141,8 @@ fail:
 
 /* ---- workers ----------------------------------------------------------------------- */
 
-/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, then, after the PE has
- * stopped, the main thread takes it down. UCX takes no lock in either mode. */
+/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, but when the PE has stopped the main
+ * thread takes it down. UCX takes no lock in either mode. */
 static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
 {
 	const ucp_worker_params_t params = {
@@ -289,98 +235,16 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 	*fd_p = base->network ? w->event_fd : -1;
 	if (!base->network)
 		return true;
-	/* A transport that no endpoint uses is watched by UCX's own thread, and a wake-up can
-	 * get lost there (1 start of a 2-node job in 13 hung). So have one before sleeping. */
+	/* UCX's own thread watches a transport that no endpoint uses, and a wake-up can get lost there (1
+	 * start of a job of 2 nodes in 13 hung). So there is an endpoint before anybody sleeps. */
 	if (!w->ep)
 		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes]);
-	/* BUSY: events have come since the last progress. Any other failure also means
-	 * that a sleep might not end, so it is answered by another round. */
+	/* BUSY: events have come since the last progress. After any other failure a sleep might not end
+	 * either. In both cases another round follows. */
 	return ucp_worker_arm(w->worker) == UCS_OK;
 }
 
-/* ---- endpoints --------------------------------------------------------------------- */
-
-/* How long a launcher may take from a node's death to ours; measured: 10 to 50 ms. */
-enum { LAUNCHER_US = 300 * 1000 };
-
-void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
-{
-	struct cmi *m = w->base.m;
-	const struct ucx *u = m->back;
-	int node = m->job.node_of[pe];
-
-	if (u->closing)
-		return;
-	/* When that node has died the launcher knows, names it and ends us: let it, for what we
-	 * saw is only the consequence. Still here afterwards, we are the one to tell. */
-	usleep(LAUNCHER_US);
-	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s", m->job.node, w->base.pe,
-		    what, pe, node, machine_host_name(m, node), ucs_status_string(status));
-}
-
-static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
-{
-	struct ucx_ep *e = arg;
-
-	(void)ep;
-	ucx_failed(e->w, e->pe, "lost the connection to", status);
-}
-
-static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
-{
-	const struct wire_addresses *a = &e->w->base.m->addresses;
-	const ucp_ep_params_t params = {
-		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
-		.address = (const ucp_address_t *)(a->bytes + a->at[e->pe]),
-		.err_mode = mode,
-		.err_handler = {.cb = ep_error, .arg = e},
-	};
-
-	return ucp_ep_create(e->w->worker, &params, &e->ep);
-}
-
-struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
-{
-	struct cmi *m = w->base.m;
-	struct ucx_ep *e = calloc(1, sizeof *e);
-	ucs_status_t status;
-
-	if (!w->ep)
-		w->ep = calloc((size_t)m->job.n_pes, sizeof *w->ep);
-	if (!e || !w->ep)
-		machine_die(m, "PE %d is out of memory for a connection", w->base.pe);
-	e->w = w;
-	e->pe = pe;
-	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
-	/* Transports that cannot report a dead peer (UCX_POSIX_ERROR_HANDLING=n, some
-	 * RDMA ones) are still better than none; the launcher watches the processes. */
-	if (status != UCS_OK)
-		status = ep_create(e, UCP_ERR_HANDLING_MODE_NONE);
-	if (status != UCS_OK)
-		ucx_failed(w, pe, "cannot reach", status);
-	ep_look(e);
-	w->ep[pe] = e;
-	return e;
-}
-
 /* ---- closing ----------------------------------------------------------------------- */
-
-/** Progress until a request is over; false when it does not end in time. */
-static bool await(struct ucx_pe *w, ucs_status_ptr_t request)
-{
-	time_t limit = time(NULL) + CLOSE_TIMEOUT_S;
-	bool over;
-
-	if (!UCS_PTR_IS_PTR(request))
-		return true;
-	while (!(over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
-	       time(NULL) < limit)
-		ucp_worker_progress(w->worker);
-	ucp_request_free(request);
-	return over;
-}
 
 static void ucx_flush(struct cmi_pe *base)
 {
@@ -400,38 +264,20 @@ static void ucx_pe_stop(struct cmi_pe *base)
 	const ucp_request_param_t param = {.op_attr_mask = 0};
 	struct ucx_pe *w = ucx_pe(base);
 
-	if (!await(w, ucp_worker_flush_nbx(w->worker, &param)))
+	if (!ucx_await(w, ucp_worker_flush_nbx(w->worker, &param)))
 		machine_say("PE %d closes with sends that never ended", base->pe);
 	if (w->n_held)
 		machine_say("PE %d closes while %d messages still hold receive buffers", base->pe,
 			    w->n_held);
 }
 
-/** By force: after the closing fence nothing is under way, and a graceful close of a pair
- * needs both sides to progress at the same time. */
-static void eps_close(struct ucx_pe *w)
-{
-	const ucp_request_param_t param = {
-		.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-		.flags = UCP_EP_CLOSE_FLAG_FORCE,
-	};
-
-	for (int pe = 0; w->ep && pe < w->base.m->job.n_pes; pe++) {
-		if (!w->ep[pe])
-			continue;
-		await(w, ucp_ep_close_nbx(w->ep[pe]->ep, &param));
-		free(w->ep[pe]);
-	}
-	free(w->ep);
-}
-
 static void ucx_close(struct cmi *m)
 {
 	struct ucx *u = m->back;
 
-	/* A node that closes its endpoints looks dead to a node that does not know yet.
-	 * So first everybody has stopped; from here on lost connections mean nothing. */
-	if (m->job.n_nodes > 1 && exchange_fence(m))
+	/* A node that closes its endpoints looks dead to one that does not know yet. So all wait here until
+	 * everybody has stopped; from then on lost connections mean nothing. */
+	if (m->job.n_nodes > 1 && meet_fence(m))
 		machine_say("node %d closes without the others", m->job.node);
 	u->closing = true;
 	for (int i = 0; i < m->o.n_pes; i++) {
@@ -440,7 +286,7 @@ static void ucx_close(struct cmi *m)
 		if (!w)
 			continue;
 		ucx_remotes_free(w);
-		eps_close(w);
+		ucx_eps_close(w);
 		ucx_am_close(w);
 		ucp_worker_destroy(w->worker);
 		free(w);

@@ -2,15 +2,15 @@
 /*
  * ucx_am.c: messages and puts as UCX active messages.
  *
- * Sending hands UCX the whole message, head and payload in one piece; the message is UCX's
- * until it completes. Receiving keeps the message in the buffer in which it came where that
- * pays, and copies it into the scheduler's pool otherwise.
+ * The sender hands UCX the whole message, head and payload in one piece; it is UCX's until the send
+ * completes. The receiver leaves the message in the buffer in which it came where that pays, and
+ * copies it into the scheduler's pool elsewhere.
  *
- * Order. UCX calls the handler of one endpoint's active messages in the order of the sends,
- * but a rendezvous message's data comes later than the call. So whatever arrives from the
- * same source behind an unfinished rendezvous is kept back in a queue of that source and
- * delivered behind it. Rendezvous is rare (very large messages, or the user's own
- * UCX_RNDV_THRESH), and without one the queues are not even looked at.
+ * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but the
+ * data of a rendezvous message comes later than the call. So whatever arrives from the same source
+ * behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
+ * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one
+ * nobody looks at the queues.
  */
 #include "ucx_int.h"
 
@@ -18,22 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on a message travels by rendezvous: eager would make UCX allocate all of it at
- * the receiver, without any flow control. Eager is still slightly faster at this size. */
+#include "fault.h"
+#include "msg_local.h"
+
+/* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster, but UCX
+ * would allocate all of them at the receiver, without any flow control. */
 enum { RNDV_MIN = 4 << 20 };
 
-/* Up to here eager is forced, whatever UCX_RNDV_THRESH says, and the head's src_pe suffices
- * to name the source. Above, a message carries its source in the active message's header,
- * because of a rendezvous only the header is there when the handler runs. */
+/* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
+ * names the source. A larger one carries its source in the active message's header as well, because
+ * the header is all that has come of a rendezvous when the handler runs. */
 enum { PLAIN_MAX = 1024 };
 
-/* Holding a receive buffer pins a whole segment (32 KB). Below this size the copy costs no
- * more than what the reader pays anyway for touching the data, and very small messages do
- * not come in a buffer that could be kept. */
+/* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy costs
+ * no more than the reader pays anyway for touching the data, and very small messages do not come in
+ * a buffer that could be kept. */
 enum { HOLD_MIN = 512 };
 
-/* Held buffers of one wire. A hard limit: when UCX's shared memory transport runs out of
- * receive buffers (SHMMNI or /dev/shm full) it drops messages without a word. */
+/* At most so many buffers of one wire are held. The limit is hard: when UCX's shared-memory transport runs
+ * out of receive buffers (SHMMNI or /dev/shm full), it drops messages without a word. */
 enum { HOLD_MAX = 128 };
 
 /** An arrival that waits for its data or for its turn. */
@@ -43,7 +46,7 @@ struct late {
 	int src_pe;
 	bool ready;             /* its data is complete */
 	struct cmi_msg *m;      /* a message; NULL: a put */
-	struct cmi_msg local;   /* rendezvous message: local fields of m, which UCX overwrites */
+	struct cmi_msg local;   /* of a rendezvous message: m's local fields, which UCX overwrites */
 	struct cmi_put_head head;
 	size_t bytes;
 	void *body;             /* a put's data, malloc */
@@ -64,7 +67,7 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	ucp_request_free(request);
 	if (status != UCS_OK) {
 		ucx_failed(e->w, e->pe, "cannot send to", status);
-		return; /* closing: there is no scheduler left to give it back to */
+		return; /* closing: no scheduler is left that could take it back */
 	}
 	w->m->client.msg_free(w->owner, m);
 }
@@ -231,10 +234,7 @@ static void message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 static void rndv_done(struct late *l)
 {
 	if (l->m) {
-		l->m->next = NULL;
-		l->m->origin = l->local.origin;
-		l->m->home = l->local.home;
-		l->m->size_class = l->local.size_class;
+		msg_local_restore(l->m, &l->local);
 		check_size(l->w, l->src_pe, l->m->size, l->bytes);
 	}
 	l->ready = true;
@@ -253,8 +253,8 @@ static void rndv_received(void *request, ucs_status_t status, size_t length, voi
 		rndv_done(l);
 }
 
-/** Fetch the data of a rendezvous. `l` stands in its queue before the fetch begins: UCX may
- * complete it, and call back, before ucp_am_recv_data_nbx returns. */
+/** Fetch the data of a rendezvous. `l` enters its queue before the fetch begins, because UCX may complete
+ * it and call back before ucp_am_recv_data_nbx returns. */
 static void rndv_fetch(struct late *l, void *desc, void *into)
 {
 	const ucp_request_param_t param = {
@@ -296,8 +296,8 @@ static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uin
 	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
 }
 
-static ucs_status_t on_message(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
+				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_msg head, *m;
@@ -311,14 +311,12 @@ static ucs_status_t on_message(void *arg, const void *header, size_t header_len,
 	check_size(w, head.src_pe, head.size, bytes);
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
-		machine_fill(m, data, bytes);
+		msg_local_fill(m, data, bytes);
 		message_deliver(w, head.src_pe, m);
 		return UCS_OK;
 	}
 	m = data;
-	m->next = NULL;
-	m->origin = CMI_ORIGIN_WIRE;
-	m->home = (uint16_t)w->base.local;
+	msg_local_hold(m, w->base.local);
 	w->n_held++;
 	message_deliver(w, head.src_pe, m);
 	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
@@ -357,8 +355,8 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 	late_push(l);
 }
 
-static ucs_status_t on_put(void *arg, const void *header, size_t header_len, void *data,
-			   size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
+				   size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct cmi_put_wire wire = {.src_pe = -1};
@@ -398,12 +396,12 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 	return ucp_worker_set_am_recv_handler(w->worker, &param);
 }
 
-/* Not PERSISTENT_DATA: with it UCX copies what did not come in a keepable buffer into one
- * of its own first, and we would copy it once more. */
+/* Without PERSISTENT_DATA: with it UCX first copies what did not come in a buffer that can be kept into
+ * one of its own, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w)
 {
-	if (set_handler(w, AM_MESSAGE, on_message) != UCS_OK ||
-	    set_handler(w, AM_PUT, on_put) != UCS_OK)
+	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
+	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK)
 		return -EIO;
 	return 0;
 }

@@ -2,17 +2,18 @@
 /*
  * ucx_int.h: what the files of the UCX back end share.
  *
- *   ucx.c     context, workers, endpoints, progress, open and close
+ *   ucx.c     context, workers, progress, open and close; it calls the three others
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
+ *   ucx_ep.c  endpoints; it calls none of the others
  *
- * One context per node, one worker per PE: a worker and its endpoints are touched by their
- * PE only, except at the very end, when cmi_close takes them down on the main thread after
- * all PEs have stopped.
+ * There is one context per node and one worker per PE. Only its PE touches a worker and the worker's
+ * endpoints, until all PEs have stopped; then cmi_close takes them down on the main thread.
  */
 #ifndef UCX_INT_H
 #define UCX_INT_H
 
+#include <pthread.h>
 #include <ucp/api/ucp.h>
 
 #include "machine_int.h"
@@ -31,7 +32,7 @@ struct ucx {
 struct ucx_ep {
 	struct ucx_pe *w;
 	int pe;
-	bool rma; /* a lane of it is true RMA */
+	bool rma; /* one of its lanes writes remote memory by itself */
 	ucp_ep_h ep;
 };
 
@@ -47,7 +48,7 @@ struct ucx_pe {
 	int n_held;              /* receive buffers that messages live in */
 	struct ucx_ep **ep;      /* [n_pes], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
-	size_t n_late;           /* arrivals kept back, all sources together */
+	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 };
 
@@ -56,11 +57,11 @@ static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
 	return (struct ucx_pe *)w;
 }
 
-/* ucx.c */
+/* ucx_ep.c */
 
 struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe);
 
-/** The endpoint to `pe`; never NULL, a failure ends the job. */
+/** The endpoint to `pe`, which is made now if need be. Never NULL: a failure ends the job. */
 static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 {
 	if (__builtin_expect(w->ep && w->ep[pe], 1))
@@ -68,8 +69,15 @@ static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 	return ucx_ep_open(w, pe);
 }
 
-/** End the job over a failed operation. Returns only when the machine is closing, where
- * failures mean nothing and nobody above may be called any more. */
+/** Main, when all PEs have stopped. */
+void ucx_eps_close(struct ucx_pe *w);
+/** Progress until a request is over; false when it does not end in time. */
+bool ucx_await(struct ucx_pe *w, ucs_status_ptr_t request);
+/** Whether some transport of the context writes remote memory by itself. */
+bool ucx_context_has_rma(ucp_context_h context);
+
+/** End the job over a failed operation. It returns only while the machine is closing: then failures mean
+ * nothing, and nobody above may be called any more. */
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
 
 /* ucx_am.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_mem.c: memory that other nodes write, and writing it.
+ * ucx_mem.c: memory that other nodes write, and puts into such memory of theirs.
  *
- * A key that travels is the start of the registered memory, then UCX's packed key:
+ * A key that travels consists of the start of the registered memory and UCX's packed key:
  *
  *   | base, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
  *
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** A registration of the user's own memory; lives until cmi_close. */
+/** A registration of the user's own memory. It lives until cmi_close. */
 struct foreign {
 	struct foreign *next;
 	const char *base;
@@ -36,7 +36,7 @@ struct ucx_remote {
 
 /* ---- own side ----------------------------------------------------------------------- */
 
-/** Fill a key for registered memory; its len stays 0 when the key does not fit. */
+/** Make the key of registered memory; it stays empty when there is no room for it. */
 static void key_make(struct ucx *u, ucp_mem_h mem, const void *base, struct cmi_key *key_p)
 {
 	const uint64_t start = (uintptr_t)base;
@@ -113,8 +113,8 @@ static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t 
 	return f;
 }
 
-/* Without true RMA a registration buys nothing: UCX would emulate the put by an active
- * message and an acknowledgement, slower than cmi_put_am. */
+/* Where no transport writes remote memory by itself, a registration is of no use: UCX would emulate the
+ * put by an active message and an acknowledgement, which is slower than cmi_put_am. */
 void ucx_foreign_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p)
 {
 	struct ucx *u = m->back;
@@ -153,7 +153,7 @@ static bool same_key(const struct cmi_key *a, const struct cmi_key *b)
 	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
-/* A list: a program has few chunks, and attaching is not a hot path. */
+/* A list is enough: a program has few chunks, and attaching is not a hot path. */
 static struct ucx_remote *remote_find(struct ucx_pe *w, int pe, const struct cmi_key *key)
 {
 	struct ucx_remote *r = w->remotes;
@@ -236,7 +236,7 @@ bool ucx_remote_rma(const struct cmi_remote *remote)
 
 /* ---- puts --------------------------------------------------------------------------- */
 
-/** Where an ordered put stands: what has been started and not yet completed. */
+/** Which step of an ordered put is under way. */
 enum put_state { PUT_BODY, PUT_FLUSH, PUT_TAIL, PUT_OVER };
 
 static void put_stepped(void *request, ucs_status_t status, void *arg);
@@ -258,11 +258,12 @@ static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
 	return !UCS_PTR_IS_PTR(request);
 }
 
-/** Write the word that the reader trusts: one store, exactly once. Where the memory is mapped here,
- * UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice; a writer that
+/** Write the word that the reader trusts, with one store and exactly once. Where the memory is mapped
+ * here, UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice: a writer that
  * is preempted between the two brings the word back after the reader has re-armed it. A network
- * adapter, and the target's own progress where UCX emulates, write it once as the reader sees it. */
-static bool put_word(struct cmi_op *op, const struct ucx_remote *tail)
+ * adapter writes it once, as far as the reader sees, and so does the target's own progress where
+ * UCX emulates the put. */
+static bool store_tail_word(struct cmi_op *op, const struct ucx_remote *tail)
 {
 	const ucp_request_param_t param = put_param(op);
 	void *p;
@@ -270,14 +271,14 @@ static bool put_word(struct cmi_op *op, const struct ucx_remote *tail)
 	if (ucp_rkey_ptr(tail->rkey, op->tail_addr, &p) != UCS_OK)
 		return step_over(op, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
 						 op->tail_addr, tail->rkey, &param));
-	/* release: pairs with the reader's acquire. The body is there, by the flush. */
+	/* release: pairs with the reader's acquire. The flush has brought the body there. */
 	atomic_store_explicit((_Atomic uint64_t *)p, op->word, memory_order_release);
 	return true;
 }
 
-/** Go on until a step does not complete at once (false) or all are complete (true). It is
- * the flush that orders body and tail. ucp_worker_fence does not: with UCX's newer protocols
- * the two take different routes by size, and nearly every tail overtakes its body. */
+/** Go on until a step does not complete at once (false) or all are complete (true). The flush orders body
+ * and tail. ucp_worker_fence would not: with UCX's newer protocols the two take different routes,
+ * depending on their size, and nearly every tail overtakes its body. */
 static bool put_advance(struct cmi_op *op)
 {
 	const ucp_request_param_t param = put_param(op);
@@ -291,7 +292,7 @@ static bool put_advance(struct cmi_op *op)
 		/* fall through */
 	case PUT_FLUSH:
 		op->state = PUT_TAIL;
-		if (!put_word(op, tail))
+		if (!store_tail_word(op, tail))
 			return false;
 		/* fall through */
 	default:

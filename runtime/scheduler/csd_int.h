@@ -3,15 +3,38 @@
 #ifndef CSD_INT_H
 #define CSD_INT_H
 
-#include "csd.h"
+#include "pe.h"
+
+/** The PE of a function that is called without one; `what` names the function to a caller on a
+ * thread that is none. */
+static inline struct pe *pe_here(const char *what)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "%s was called on a thread that is no PE", what);
+	return pe;
+}
+
+/* The handlers that are registered first, so that their numbers are constants. */
+enum own_handler {
+	CREDIT_HANDLER,                    /* flow.c's */
+	EXIT_HANDLER,                      /* exit.c's */
+	N_OWN_HANDLERS,
+};
+
+/* layers.c */
+int layers_node_start(struct node *node);
+void layers_pe_start(struct pe *pe);
+void layers_pe_stop(struct pe *pe);
+void layers_node_stop(struct node *node);
 
 /* memory.c */
 void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_take_returns_slow(struct pe *pe);
 static inline void msg_pool_take_returns(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	if (CSD_UNLIKELY(atomic_load_explicit(&pe->returns, memory_order_relaxed) != NULL))
+	if (CSD_UNLIKELY(msg_stack_any(&pe->returns)))
 		msg_pool_take_returns_slow(pe);
 }
 
@@ -37,7 +60,10 @@ static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 		return msgq_pop_mixed(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }
-struct msgq_random *msgq_random_create(const struct pe *pe, uint64_t seed, bool delays);
+struct csd_random msgq_random_asked(void);
+void msgq_random_print(void);
+/* Different for each `salt`. With delays messages of all PEs but `prompt` come late; -1: of all. */
+struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);
@@ -49,12 +75,24 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 }
 void msgq_random_end_delays(struct msgq_random *r);
 
-/* send.c */
+/** That PE if it is of this node, else NULL. */
+static inline struct pe *pe_of_node(const struct pe *pe, int other)
+{
+	unsigned local = (unsigned)(other - pe->node->job->my_first_pe);
+
+	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
+}
+
+/* abort.c */
+void pe_describe(const struct pe *pe, char *buf, size_t len); /* async-signal-safe */
+_Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m);
+
+/* inbox.c */
+void inbox_push(struct pe *to, struct cmi_msg *m);
 int inbox_take_slow(struct pe *pe);
 static inline int inbox_take(struct pe *pe)
 {
-	/* Relaxed: a look; the taking acquires. */
-	struct cmi_msg *m = atomic_load_explicit(&pe->inbox, memory_order_relaxed);
+	const struct cmi_msg *m = msg_stack_local_top(&pe->inbox);
 
 	if (CSD_LIKELY(!m))
 		return 0;
@@ -84,7 +122,7 @@ void flow_register(struct node *node);
 void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes);
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
 void flow_fini(struct pe *pe);
 
 /* timers.c */

@@ -5,9 +5,10 @@
  * (CthAwaken). Threads of a PE never run at the same time and never leave it, so they need no
  * locks among themselves.
  *
- * Cost (bench/threads): a switch there and back 28 ns, where ucontext, which calls the kernel, takes
- * 520; a thread made, run and ended 30 ns; a yield, which goes through the queue, 45 ns. Memory: the
- * pages that its stack has touched, 4 KiB at least; stacks have a guard page below and are used again.
+ * Cost (bench/threads): a switch there and back takes 28 ns (ucontext, which calls the kernel, takes
+ * 520 ns); making, running and ending a thread 30 ns; a yield, which goes through the queue, 45 ns. A
+ * thread's memory is the pages that its stack has touched, 4 KiB at least. Stacks have a guard below
+ * and are used again.
  *
  * All functions are called on a PE.
  */
@@ -29,9 +30,9 @@ enum {
 	CTH_STACK_MIN = 16 << 10,
 };
 
-/** A new thread that will call fn(arg); it starts when it is awakened. stack_bytes 0: the
- * default, or what the environment variable CK_STACK says. The runtime owns the thread: it
- * ends with fn, or with the job. Aborts when there is no memory. */
+/** Make a thread that will call fn(arg); it starts when it is awakened. stack_bytes 0 stands for
+ * CTH_STACK_DEFAULT, or for what the environment variable CK_STACK says. The runtime owns the thread,
+ * which ends with fn or with the job. Aborts when there is no memory. */
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes);
 
 /** The running thread; NULL in a handler on the PE's own stack. */
@@ -55,8 +56,8 @@ void CthResume(CthThread t);
 
 /* ---- variables of which each thread has its own ---------------------------------------------- */
 
-/** Thread-private variables, Converse's Ctv. Outside functions, and then in an initnode or initproc
- * function (or before the first thread is made that uses it):
+/** Thread-private variables, Converse's Ctv. The first line stands outside functions; the second in an
+ * initnode or initproc function, or anywhere before the first thread is made that uses the variable:
  *
  *	CtvDeclare(int, depth);                CtvInitialize(int, depth);
  *
@@ -64,13 +65,13 @@ void CthResume(CthThread t);
  * names one of another file and may stand in a header. CtvAccess(depth) is an lvalue: the running
  * thread's variable, and in a handler on the PE's own stack the PE's. It costs a function call.
  *
- * Each is zero at first: a thread's when the thread is made, a PE's when the job begins. It lives
- * and stays where it is as long as its thread, so its address may be kept, and lies in the thread's
- * stack: without such variables nothing is paid. A PE's handlers that are no threads share one.
+ * Each is zero at first: a thread's when the thread is made, a PE's when the job begins. It stays where
+ * it is as long as its thread lives, so its address may be kept. It lies in the thread's stack, so
+ * programs without such variables pay nothing. Handlers that are no threads share their PE's.
  *
- * Where    CtvInitialize: anywhere; again it does nothing. CtvAccess: on a PE.
- * Errors   a line, and the job ends: access before CtvInitialize, or in a thread that is older; more
- *          than CTV_MOST bytes in all; a type that is aligned to more than 64.
+ * Where    CtvInitialize: anywhere; a second call does nothing. CtvAccess: on a PE.
+ * Errors   end the job with a line: access before CtvInitialize, or in a thread that was made before
+ *          it; more than CTV_MOST bytes in all; a type that is aligned to more than 64.
  * Source   Converse, thread-private variables. */
 #define CtvDeclare(type, name) \
 	typedef __typeof__(type) CtvType_##name; int CtvPlace_##name
@@ -78,7 +79,7 @@ void CthResume(CthThread t);
 	typedef __typeof__(type) CtvType_##name; static int CtvPlace_##name
 #define CtvExtern(type, name) \
 	typedef __typeof__(type) CtvType_##name; extern int CtvPlace_##name
-/* The compiler complains where the type is another than in CtvDeclare. */
+/* The compiler complains when the type differs from the one in CtvDeclare. */
 #define CtvInitialize(type, name) \
 	CtvRegister(&CtvPlace_##name, #name, \
 		    sizeof *(1 ? (CtvType_##name *)0 : (__typeof__(type) *)0), \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exit.c: the ends of a job. By force: csd_abort. In good order, over the tree of PE 0:
+ * exit.c: the end of a job in good order, over the tree of PE 0 (by force: abort.c):
  *
  *   ask    any PE -> PE 0       somebody wants to end the job
  *   stop   PE 0 -> all          leave the loop after the current handler
@@ -13,8 +13,6 @@
 #include "csd_int.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum exit_kind { EXIT_ASK, EXIT_STOP, EXIT_ACK, EXIT_LEAVE };
 
@@ -23,9 +21,6 @@ struct exit_msg {
 	int32_t code;
 	int32_t kind;
 };
-
-/* Registered right after the credits. */
-enum { EXIT_HANDLER = 1 };
 
 static void note_code(struct node *node, int code)
 {
@@ -55,7 +50,7 @@ static void tell_children(struct pe *pe, int code, enum exit_kind kind)
 		send_exit(pe, csd_tree_child(pe, 0, i), code, kind);
 }
 
-static void stop(struct pe *pe, int code)
+static void stop_loop(struct pe *pe, int code)
 {
 	if (pe->stop)
 		return;
@@ -72,11 +67,11 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 	case EXIT_ASK:
 		if (!pe->stop)
 			note_code(pe->node, e.code);
-		stop(pe, e.code);
+		stop_loop(pe, e.code);
 		break;
 	case EXIT_STOP:
 		note_code(pe->node, e.code);
-		stop(pe, e.code);
+		stop_loop(pe, e.code);
 		break;
 	case EXIT_ACK:
 		pe->exit_acks++;
@@ -88,7 +83,7 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-/* The subtree has stopped: tell the parent; the root lets everybody go. */
+/* The subtree has stopped: tell the parent. The root lets everybody go. */
 static void subtree_stopped(struct pe *pe)
 {
 	pe->exit_acks = -1;
@@ -100,8 +95,9 @@ static void subtree_stopped(struct pe *pe)
 	pe->leave = true;
 }
 
-/* Nobody handles it any more; but its sender's exit messages may wait for the credit. */
-static void drop(struct pe *pe, struct cmi_msg *m)
+/* The handlers do not run any more. The credit is given all the same: the sender's exit messages
+ * may wait for it. */
+static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE)
 		flow_consumed(pe, m->src_pe, m->size);
@@ -119,10 +115,10 @@ void exit_drain(struct pe *pe)
 		if (!loop_receive(pe))
 			sched_yield();
 		while ((m = msgq_pop(&pe->queue))) {
-			if (m->handler <= EXIT_HANDLER) /* or a credit, which lets ours go */
+			if (m->handler < N_OWN_HANDLERS) /* a credit may let ours go */
 				loop_dispatch(pe, m);
 			else
-				drop(pe, m);
+				drop_arrived(pe, m);
 		}
 		msg_pool_take_returns(pe);
 	}
@@ -139,22 +135,4 @@ void exit_register(struct node *node)
 {
 	if (csd_register(node, "csd.exit", exit_arrived) != EXIT_HANDLER)
 		csd_abort(NULL, "internal: the exit handler must be the second");
-}
-
-_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
-{
-	char why[1024], what[512], at[160] = "";
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof what, fmt, ap);
-	va_end(ap);
-	if (pe && pe->node->describe)
-		pe->node->describe(pe, at, sizeof at);
-	if (pe)
-		snprintf(why, sizeof why, "chard: PE %d (node %d)%s%s: %s", pe->id,
-			 pe->node->job ? pe->node->job->node : 0, at[0] ? " in " : "", at, what);
-	else
-		snprintf(why, sizeof why, "chard: %s", what);
-	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
 }

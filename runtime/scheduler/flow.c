@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes
- * under way to one PE that its scheduler has not handled yet; what is more waits here, in
- * order. The receiver reports what it has handled in steps of a quarter of that, so a fast
+ * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes under
+ * way to one PE that its scheduler has not handled yet; further messages wait here, in order. The
+ * receiver reports what it has handled each time that is another quarter of the budget. So a fast
  * sender cannot exhaust a slow receiver's memory, and in the usual case nobody waits.
  *
- * Cost on the path of a message that need not wait: two additions and a comparison at each
- * end. Credits themselves are not subject to flow control: there are at most four under
- * way per pair.
+ * A message that need not wait costs two additions and a comparison at each end. The reports, the
+ * credits, are not subject to flow control: at most four are under way per pair.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 
 #include <stdlib.h>
-
-/* Split-C kept 64 messages of credit; we count bytes. Large enough that only a receiver
- * that has fallen behind by megabytes stops a sender. */
-enum { FLOW_DEFAULT_BYTES = 32 << 20 };
 
 struct csd_peer {
 	uint64_t sent, acked;         /* bytes to the peer: given to the machine; handled there */
@@ -36,8 +32,6 @@ struct flow_handled {
 	int src_pe;
 };
 
-enum { FLOW_HANDLER = 0 };
-
 static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
 	struct csd_peer *p = calloc(1, sizeof *p);
@@ -45,9 +39,7 @@ static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, 
 	if (!p)
 		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
-	const char *bytes = getenv("CK_FLOW_BYTES");
-
-	p->budget = bytes ? strtoull(bytes, NULL, 0) : FLOW_DEFAULT_BYTES;
+	p->budget = pe->node->flow_bytes;
 	return pe->peers[other] = p;
 }
 
@@ -58,8 +50,8 @@ static inline struct csd_peer *peer_of(struct pe *pe, int other)
 	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
 }
 
-/* A message larger than the budget goes when (nearly) nothing else is under way: up to a
- * quarter of the budget may have been handled without having been reported. */
+/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up to
+ * a quarter of the budget may have been handled without a report. */
 static bool may_send(const struct csd_peer *p, uint64_t size)
 {
 	uint64_t under_way = p->sent - p->acked;
@@ -67,7 +59,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 	return under_way + size <= p->budget || under_way <= p->budget / 4;
 }
 
-static void send_now(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
 	cmi_send(pe->wire, dst_pe, m);
@@ -78,7 +70,7 @@ void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 	struct csd_peer *p = peer_of(pe, dst_pe);
 
 	if (CSD_LIKELY(!p->waiting.head && may_send(p, m->size)))
-		send_now(pe, dst_pe, p, m);
+		send_in_budget(pe, dst_pe, p, m);
 	else
 		msg_fifo_push(&p->waiting, m);
 }
@@ -93,23 +85,24 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 		return;
 	struct flow_credit *c = (struct flow_credit *)csd_msg_alloc(pe, sizeof *c);
 
-	c->head.handler = FLOW_HANDLER;
+	c->head.handler = CREDIT_HANDLER;
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
 	cmi_send(pe->wire, src_pe, &c->head);
 }
 
-/* A message that PE `by` of this node received was handled here. */
-void flow_consumed_for(struct pe *pe, int by, int src_pe, uint64_t bytes)
+/* A message that `by`, another PE of this node, received was handled here. */
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 {
 	struct flow_handled *h = (struct flow_handled *)csd_msg_alloc(pe, sizeof *h);
 
 	h->head.handler = (uint16_t)pe->node->h_handled;
 	h->head.flags = CMI_F_SYSTEM;
+	h->head.src_pe = pe->id;
 	h->bytes = bytes;
 	h->src_pe = src_pe;
-	csd_send(pe, by, &h->head);
+	inbox_push(by, &h->head);
 }
 
 static void handled_arrived(struct pe *pe, struct cmi_msg *m)
@@ -128,12 +121,15 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 	p->acked = ((struct flow_credit *)m)->consumed;
 	csd_msg_free(pe, m);
 	while (p->waiting.head && may_send(p, p->waiting.head->size))
-		send_now(pe, src_pe, p, msg_fifo_pop(&p->waiting));
+		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
+/* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
+ * receiver that has fallen behind by megabytes stops a sender. */
 void flow_register(struct node *node)
 {
-	if (csd_register(node, "csd.credit", credit_arrived) != FLOW_HANDLER)
+	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
+	if (csd_register(node, "csd.credit", credit_arrived) != CREDIT_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
 }
 

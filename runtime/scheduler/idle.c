@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle.c: what a PE does when it has nothing to do: poll, then poll and yield, then sleep.
- * The policy that was best or close to it at 2, 4 and 16 processes on 2 cores; pure spinning
- * collapses there (34 ms round trips), and sleeping at once costs 30 us to wake and the
- * sender 12 us.
+ * idle.c: what a PE does when it has nothing to do: poll, then poll and yield, then sleep. Of the
+ * policies measured at 2, 4 and 16 processes on 2 cores this was the best or close to it. Pure
+ * spinning collapses there (round trips of 34 ms), and sleeping at once costs 30 us to wake up and
+ * the sender 12 us.
  */
 #include "csd_int.h"
 
 #include <sched.h>
 
 enum {
-	/* Polls one after the other, then with a pause instruction between two. A pause is 26 ns on one
-	 * machine and 40 on another, as long as the poll itself: with it from the start a round trip of a
-	 * message was 7 % longer, of a channel 12 %. */
+	/* So many polls follow each other at once; later ones have a pause instruction between them. A pause
+	 * takes 26 ns on one machine and 40 on another, as long as the poll itself. With pauses from the
+	 * start a round trip of a message was 7 % longer, of a channel 12 %. */
 	IDLE_LOOKS = 64,
-	/* One poll of so many yields while nobody else of the job wants the core: a yield takes as long as ten
-	 * polls, and what comes meanwhile waits. One after the other made round trips of channels of 300 and
-	 * 500 kB 2 and 8 % longer (AMD EPYC). */
+	/* While nobody else of the job wants the core, one poll in so many yields: a yield takes as long as
+	 * ten polls, and messages that come meanwhile wait. Yielding after each poll made round trips of
+	 * channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
 	IDLE_YIELD = 64,
-	/* Yielding before the first sleep. With a core for each PE it may last longer: to wake
-	 * costs 30 us, and nobody else of the job wants the core. */
+	/* How long a PE yields before its first sleep. With a core for each PE it may take longer: waking
+	 * up costs 30 us, and nobody else of the job wants the core. */
 	YIELD_CROWDED_NS = 50 * 1000,
 	YIELD_NS = 200 * 1000,
-	/* A put wakes nobody: while channels are armed a nap costs all of its length. At 500 kB
-	 * (75 us one way) napping after 50 us doubled the round trip, 160 us instead of 80. */
+	/* What an armed layer waits for, a put, wakes nobody, so a nap costs all of its length. At 500 kB
+	 * (75 us one way) napping after 50 us doubled the round trip, to 160 us from 80. */
 	YIELD_ARMED_NS = 2000 * 1000,
-	/* A put into an armed channel wakes nobody: then naps are short and grow, so that a
-	 * program that waits long does not burn a core. */
+	/* For the same reason these naps are short. They grow, so that a program that waits long does
+	 * not burn a core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,
 };
@@ -60,9 +60,9 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 }
 
 /* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
- * seq_cst exchange and load in inbox_push: one of the two sees the other. So do the count of
- * sleepers and the load of the node queue's count with node_queue.c's announce, which wakes one
- * of those whose `sleeping` it finds set: it is set before the count is raised. */
+ * seq_cst push and load in inbox_push: one of the two sees the other. The count of sleepers and the
+ * load of the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the
+ * count is raised, so a waker that sees the count finds somebody to wake. */
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -72,7 +72,7 @@ static void nap(struct pe *pe, uint64_t now)
 		return;
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
-	if (!atomic_load_explicit(&pe->inbox, memory_order_seq_cst) &&
+	if (!msg_stack_any_for_sleep(&pe->inbox) &&
 	    !atomic_load_explicit(&q->n, memory_order_seq_cst) && !pe->stop)
 		cmi_sleep(pe->wire, us);
 	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);

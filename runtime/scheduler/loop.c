@@ -5,13 +5,11 @@
  */
 #include "csd_int.h"
 
-/* Messages handled between two looks at the other sources. Larger saves the looks (about
- * 15 ns a pass without network), smaller answers the network and channels sooner. */
+/* Messages handled between two looks at the other sources. A larger number saves looks (about 15 ns
+ * a pass without network), a smaller one answers the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-_Thread_local struct pe *csd_self_;
-
-/* A message with flags. The credit comes behind the handler: it is not what anybody waits for. */
+/* A message with flags. The credit is sent after the handler, because nobody waits for it. */
 static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
@@ -20,8 +18,7 @@ static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 	uint64_t bytes = m->size;
 
 	if (CSD_UNLIKELY(m->handler >= node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", src_pe,
-			  m->handler, node->n_handlers);
+		abort_no_handler(pe, m);
 	m->flags = flags & (uint8_t)~CMI_F_REMOTE;
 	node->handlers[m->handler].fn(pe, m);
 	if (!(flags & CMI_F_SYSTEM))
@@ -30,8 +27,8 @@ static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 		flow_consumed(pe, src_pe, bytes);
 }
 
-/* The low word of `route` is handler and flags: below n_handlers it is a handler that exists, of
- * a message without flags. */
+/* The low word of `route` holds handler and flags. When it is below n_handlers, the handler exists
+ * and no flag is set. */
 static inline void dispatch(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
@@ -81,9 +78,9 @@ int loop_receive(struct pe *pe)
 	return inbox_take(pe) + (pe->network ? cmi_progress(pe->wire) : 0);
 }
 
-static int poll_channels(struct pe *pe)
+static int poll_layer(struct pe *pe)
 {
-	return pe->poll_channels ? pe->poll_channels(pe) : 0;
+	return pe->poll ? pe->poll(pe) : 0;
 }
 
 static int one_pass(struct pe *pe, int most)
@@ -93,7 +90,7 @@ static int one_pass(struct pe *pe, int most)
 	pe->passes++;
 	work += inbox_take(pe);
 	work += progress_network(pe);
-	work += poll_channels(pe);
+	work += poll_layer(pe);
 	work += run_queue(pe, most);
 	work += node_queue_run(pe);
 	work += timers_run(pe);
@@ -101,8 +98,8 @@ static int one_pass(struct pe *pe, int most)
 	return work;
 }
 
-/* Until its turn. It counts as handled for flow control: what is awaited may stand behind it at the
- * sender, waiting for the credit. */
+/* Keep a message until its turn. For flow control it counts as handled, because the awaited message
+ * may wait at the sender for its credit. */
 static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE) {
@@ -123,14 +120,14 @@ bool csd_wait_for(struct pe *pe, int handler)
 			idle_step(pe);
 		while (!found && (m = msgq_pop(&pe->queue))) {
 			found = m->handler == handler;
-			if (found || m->handler < 2) /* credits and exit belong to us */
+			if (found || m->handler < N_OWN_HANDLERS)
 				loop_dispatch(pe, m);
 			else
 				hold(pe, &held, m);
 		}
 	}
 	idle_end(pe);
-	/* What was queued behind the awaited message comes after what was held. */
+	/* The messages that were held go before those that are still queued. */
 	while ((m = msgq_pop(&pe->queue)) || msgq_late(&pe->queue))
 		if (m)
 			msg_fifo_push(&held, m);
@@ -151,7 +148,7 @@ void loop_run(struct pe *pe)
 
 void CsdScheduler(int n)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CsdScheduler");
 
 	if (n < 0) {
 		loop_run(pe);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * memory.c: message memory. Each PE has a free list per size class; allocating and freeing
- * on the owner are a pop and a push, inlined in csd.h. What is freed on another PE of the
- * node goes home through the owner's `returns` stack, because a pool has one writer.
+ * on the owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node goes
+ * home through the owner's stack `returns`, because a pool has one writer.
  *
- * The blocks are cut from the machine's message memory and stay in their class: a message to
- * another node of the host is handed over where it lies, and comes back here.
+ * The blocks are cut from the machine's message memory and stay in their class. A message to another
+ * node of the host is handed over where it lies, and its block comes back here.
  *
  * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
  * first cache line and the payload starts on the second.
@@ -51,7 +51,7 @@ static void *slab_alloc(struct pe *pe, size_t bytes)
 	return slab;
 }
 
-/* Refill an empty class: many small blocks from one slab, larger ones singly. */
+/* Refill an empty class: small blocks are cut from one slab, large ones are got singly. */
 static struct cmi_msg *refill(struct pe *pe, unsigned cls)
 {
 	size_t bytes = msg_class_bytes(cls);
@@ -84,19 +84,13 @@ struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 	return m;
 }
 
-/* Send memory home. Release pairs with the acquire in msg_pool_take_returns: our last reads
- * and writes of the block come before the owner's next use of it. */
+/* Send memory home. Our last reads and writes of the block come before the owner's next use of it,
+ * because a push releases and the taking acquires. */
 static void return_to(struct pe *home, struct cmi_msg *m)
 {
-	struct cmi_msg *head = atomic_load_explicit(&home->returns, memory_order_relaxed);
-
 	if (m->origin == CMI_ORIGIN_POOL)
 		csd_poison(m);
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&home->returns, &head, m,
-							memory_order_release,
-							memory_order_relaxed));
+	msg_stack_local_push(&home->returns, m);
 }
 
 void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
@@ -113,7 +107,7 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 
 void msg_pool_take_returns_slow(struct pe *pe)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&pe->returns, NULL, memory_order_acquire);
+	struct cmi_msg *m = msg_stack_local_take(&pe->returns);
 
 	while (m) {
 		struct cmi_msg *next = m->next;

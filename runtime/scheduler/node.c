@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.c: a node's life. The main thread is PE 0 of the node, the others get threads. All
- * PEs go through the same stages, with a barrier of the node's threads between them:
+ * node.c: a node's life. The main thread is PE 0 of the node; the others get threads. All PEs go
+ * through the same stages, with a barrier of the node's threads between them:
  *
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
+#include "../machine/cmi_hash.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct csd_start {
 	pthread_barrier_t stage;
@@ -21,41 +23,7 @@ struct csd_start {
 	pthread_t *threads;
 };
 
-uint64_t csd_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* FNV-1a: small, and equal on every node that was built alike. */
-void csd_fingerprint(struct node *node, const void *data, size_t bytes)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < bytes; i++)
-		node->fingerprint = (node->fingerprint ^ p[i]) * 0x100000001b3ull;
-}
-
-int csd_register(struct node *node, const char *name, CmiHandler fn)
-{
-	if (node->n_handlers == CSD_MAX_HANDLERS)
-		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn, false };
-	csd_fingerprint(node, name, strlen(name) + 1);
-	return node->n_handlers++;
-}
-
-void csd_order_apart(struct node *node, int handler)
-{
-	node->handlers[handler].apart = true;
-}
-
-int CmiRegisterHandler(const char *name, CmiHandler fn)
-{
-	return csd_register(csd_self()->node, name, fn);
-}
+_Thread_local struct pe *csd_self_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -69,12 +37,12 @@ static void client_free(void *owner, struct cmi_msg *m)
 	csd_msg_free(owner, m);
 }
 
-/* Handler 0, the credits, is not itself subject to flow control. */
+/* Credits are not subject to flow control. */
 static void client_arrived(void *owner, struct cmi_msg *m)
 {
 	struct pe *pe = owner;
 
-	if (m->handler != 0)
+	if (m->handler != CREDIT_HANDLER)
 		m->flags |= CMI_F_REMOTE;
 	if (CSD_UNLIKELY(m->flags & CMI_F_NODE))
 		node_queue_arrived(pe, m);
@@ -87,7 +55,7 @@ static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_hea
 {
 	struct pe *pe = owner;
 
-	pe->node->put_arrived(pe, src_pe, h, body, bytes);
+	pe->node->up.put_arrived(pe, src_pe, h, body, bytes);
 }
 
 static const struct cmi_client client = {
@@ -97,20 +65,12 @@ static const struct cmi_client client = {
 	.put_arrived = client_put_arrived,
 };
 
-/* Async-signal-safe enough: snprintf of integers only. */
 static void whoami(char *buf, size_t len)
 {
-	struct pe *pe = csd_self();
-	char at[128] = "";
-
-	if (!pe) {
+	if (csd_self())
+		pe_describe(csd_self(), buf, len);
+	else
 		snprintf(buf, len, "not on a PE");
-		return;
-	}
-	if (pe->node->describe)
-		pe->node->describe(pe, at, sizeof at);
-	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, pe->node->job ? pe->node->job->node : 0,
-		 at[0] ? " in " : "", at);
 }
 
 /* ---- one PE ----------------------------------------------------------------------------- */
@@ -139,23 +99,6 @@ static void pe_destroy(struct pe *pe)
 	free(pe);
 }
 
-/* For tests: CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does. */
-static void pe_set_random(struct pe *pe)
-{
-	const char *order = getenv("CK_RANDOM_QUEUE"), *delay = getenv("CK_RANDOM_DELAY");
-	uint64_t seed = (order ? strtoull(order, NULL, 0) : 0) * 31 +
-			(delay ? strtoull(delay, NULL, 0) : 0);
-
-	if (!order && !delay)
-		return;
-	if (pe->id == 0 && order)
-		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", order);
-	if (pe->id == 0 && delay)
-		fprintf(stderr, "chard: randomised delays, CK_RANDOM_DELAY=%s\n", delay);
-	msgq_set_random(&pe->queue,
-			msgq_random_create(pe, seed * 1000003 + (uint64_t)pe->id, delay != NULL));
-}
-
 static void pe_know_job(struct pe *pe)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -164,7 +107,10 @@ static void pe_know_job(struct pe *pe)
 	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
 	if (!pe->peers)
 		csd_abort(pe, "no memory for %d peers", job->n_pes);
-	pe_set_random(pe);
+	if (pe->node->random.order)
+		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
+	if (pe->id == 0)
+		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 }
@@ -182,24 +128,18 @@ static bool stage_ok(struct node *node, int err)
 
 static void pe_serve(struct pe *pe)
 {
-	const struct csd_config *cfg = pe->node->cfg;
-
 	pe_know_job(pe);
-	for (int i = 0; i < cfg->n_layers; i++)
-		if (cfg->layers[i]->pe_start)
-			cfg->layers[i]->pe_start(pe);
+	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
-	for (int i = cfg->n_layers; i-- > 0;)
-		if (cfg->layers[i]->pe_stop)
-			cfg->layers[i]->pe_stop(pe);
+	layers_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
 	flow_fini(pe);
 }
 
-static int join(struct node *node)
+static int node_join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
@@ -216,10 +156,10 @@ static void pe_main(struct pe *pe)
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
 		return;
-	if (!stage_ok(node, main_thread ? join(node) : 0))
+	if (!stage_ok(node, main_thread ? node_join_job(node) : 0))
 		return;
 	pe_serve(pe);
-	/* Now nobody of this node frees a message any more: what is ours has come home. */
+	/* After this barrier no PE of the node frees a message: all of our memory has come home. */
 	stage_ok(node, 0);
 	msg_pool_take_returns(pe);
 	stage_ok(node, main_thread ? cmi_fence(node->machine) : 0);
@@ -235,17 +175,13 @@ static void *pe_thread(void *pe)
 
 /* ---- one node --------------------------------------------------------------------------- */
 
-struct options {
-	struct cmi_options machine;
-};
-
 static bool is_number(const char *s)
 {
 	return *s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* "+p4", "+p 4": how many PEs; returns how many arguments were used, 0 if none of ours. */
-static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
+/* "+p4" or "+p 4": how many PEs. Returns how many arguments that took; 0: it is none of ours. */
+static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 {
 	size_t len = strlen(flag);
 
@@ -255,15 +191,15 @@ static int take_plus_p(char **arg, int left, const char *flag, int *n_p)
 
 	if (!is_number(value))
 		return 0;
-	*n_p = atoi(value);
+	*n_p = strtoll(value, NULL, 10);
 	return arg[0][len] ? 1 : 2;
 }
 
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
-static int parse_flags(struct csd_config *cfg, struct options *o)
+static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 {
-	const char *pes = getenv("CK_PES");
-	int out = 1, used, n = pes ? atoi(pes) : 1;
+	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
+	int out = 1, used;
 
 	for (int i = 1; i < cfg->argc; i += used) {
 		used = take_plus_p(cfg->argv + i, cfg->argc - i, "+ppn", &n);
@@ -279,32 +215,21 @@ static int parse_flags(struct csd_config *cfg, struct options *o)
 		cfg->argv[out] = NULL;
 	}
 	if (n < 1 || n > UINT16_MAX) {
-		fprintf(stderr, "chard: +p %d: the number of PEs must be 1 to %d\n", n, UINT16_MAX);
+		fprintf(stderr, "chard: +p %" PRId64 " is refused: it must be a number from 1 to %d\n", n,
+			UINT16_MAX);
 		return -EINVAL;
 	}
-	o->machine.n_pes = n;
+	o->n_pes = (int)n;
 	return 0;
 }
 
-static bool env_on(const char *name)
+static int register_all(struct node *node)
 {
-	const char *v = getenv(name);
-
-	return v && *v && strcmp(v, "0");
-}
-
-static int layers_start(struct node *node)
-{
-	int err = 0;
-
 	flow_register(node);
 	exit_register(node);
 	thread_register(node);
 	flow_register_handled(node);
-	for (int i = 0; i < node->cfg->n_layers && !err; i++)
-		if (node->cfg->layers[i]->node_start)
-			err = node->cfg->layers[i]->node_start(node);
-	return err;
+	return layers_node_start(node);
 }
 
 static int pes_create(struct node *node, int n)
@@ -336,9 +261,7 @@ static void pes_run(struct node *node, int n)
 
 static void node_destroy(struct node *node, int n)
 {
-	for (int i = node->cfg->n_layers; i-- > 0;)
-		if (node->cfg->layers[i]->node_stop)
-			node->cfg->layers[i]->node_stop(node);
+	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
 		pe_destroy(node->pes[i]);
@@ -357,29 +280,29 @@ static int allowed_cores(void)
 int csd_run(struct csd_config *cfg)
 {
 	struct csd_start start = { 0 };
-	struct options o = { .machine = { .net = cfg->net, .loop_rank = cfg->loop_rank } };
+	struct cmi_options o = { .net = cfg->net, .loop_rank = cfg->loop_rank };
 	struct node node = {
 		.cfg = cfg, .program = cfg->program, .start = &start,
-		.fingerprint = 0xcbf29ce484222325ull, .start_ns = csd_now_ns(),
-		.check = env_on("CK_CHECK"), .verbose = env_on("CK_VERBOSE"),
-		.cores = allowed_cores(),
+		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
+		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
+		.cores = allowed_cores(), .random = msgq_random_asked(),
 	};
 
 	if (parse_flags(cfg, &o))
 		return 2;
-	o.machine.verbose = node.verbose;
-	if (cmi_open(&o.machine, &client, &node.machine))
+	o.verbose = node.verbose;
+	if (cmi_open(&o, &client, &node.machine))
 		return 1;
 	node.job = cmi_job(node.machine);
-	if (pes_create(&node, o.machine.n_pes))
-		csd_abort(NULL, "no memory for %d PEs", o.machine.n_pes);
+	if (pes_create(&node, o.n_pes))
+		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
 	csd_self_ = node.pes[0];
-	if (layers_start(&node))
+	if (register_all(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);
-	pes_run(&node, o.machine.n_pes);
-	node_destroy(&node, o.machine.n_pes);
+	pes_run(&node, o.n_pes);
+	node_destroy(&node, o.n_pes);
 	if (start.failed)
 		cmi_abort(node.machine, 1, false, "chard: this node could not join the job");
 	cmi_close(node.machine);

@@ -2,38 +2,36 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack like that of a PE. Whoever wants a message takes `taken`
- * with one exchange, turns the inbox round into the queue, pops one message and lets go: nobody
- * waits for `taken`, because a PE that does not get it has other work or comes back. So one PE at
- * a time touches the queue, and what one sender sent comes out in order.
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken` with one
+ * exchange, turns the inbox round into the queue, pops one message and lets go. Nobody waits for
+ * `taken`: a PE that does not get it has other work or comes back. So one PE at a time touches the
+ * queue, and the messages of one sender come out in order.
  *
- * A message whose gate is closed waits in the gate, out of the queue: it blocks no PE. A serial
- * gate closes behind each message that goes through and is opened when that one is over; so its
- * messages run one at a time, in the order in which they left the queue. A gate that is not serial
- * is closed from the start and opened once.
+ * A message whose gate is closed waits in the gate, out of the queue, and blocks no PE. A serial gate
+ * closes behind each message that goes through and is opened when that one is over, so its messages
+ * run one at a time, in the order in which they left the queue. A gate that is not serial is closed
+ * from the start and opened once.
  */
 #include "csd_int.h"
 
 #include <sched.h>
-#include <stdlib.h>
+
+enum { NODE_SALT = 1 << 20 }; /* behind those of PEs */
 
 void node_queue_init(struct node *node)
 {
 	struct csd_node_queue *q = &node->queue;
-	const char *seed = getenv("CK_RANDOM_QUEUE");
 
 	msgq_init(&q->queue);
 	q->ready.tail = &q->ready.head;
 	q->again.tail = &q->again.head;
-	if (seed)
-		msgq_set_random(&q->queue,
-				msgq_random_create(node->pes[0], strtoull(seed, NULL, 0) + 0x10000u +
-						   (uint64_t)node->job->my_first_pe, false));
+	if (node->random.order)
+		msgq_set_random(&q->queue, msgq_random_create(node, NODE_SALT + node->job->node, -1));
 }
 
 /* ---- waking ------------------------------------------------------------------------------- */
 
-/* One PE that sleeps, if any. The exchange leaves it to one of several wakers. */
+/* Wake one PE that sleeps, if there is one. The exchange leaves it to one of several wakers. */
 static void wake_one(struct pe *pe)
 {
 	struct node *node = pe->node;
@@ -50,10 +48,9 @@ static void wake_one(struct pe *pe)
 	}
 }
 
-/* Up to `k` PEs, after `n` has been raised. Raising it and this load pair with those in idle.c's
- * nap, all seq_cst: either we see that somebody sleeps, or it sees that there is something and
- * does not. */
-static void wake(struct pe *pe, int64_t k)
+/* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with nap in idle.c,
+ * all seq_cst: either we see that a PE sleeps, or it sees that there is a message and stays awake. */
+static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
 		return;
@@ -63,30 +60,25 @@ static void wake(struct pe *pe, int64_t k)
 
 /* ---- pushing -------------------------------------------------------------------------------- */
 
-/* The successful exchange releases the message to the acquire exchange in turn_round. It is
- * counted before it is there, so that the count is never too low; who finds nothing comes back. */
-static void push(struct pe *pe, struct cmi_msg *m)
+/* The message is counted before it is there, so that the count is never too low; a PE that then
+ * finds nothing comes back. */
+static void push_to_node(struct pe *pe, struct cmi_msg *m)
 {
 	struct csd_node_queue *q = &pe->node->queue;
-	struct cmi_msg *head = atomic_load_explicit(&q->inbox, memory_order_relaxed);
 
 	atomic_fetch_add_explicit(&q->n, 1, memory_order_seq_cst);
-	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&q->inbox, &head, m, memory_order_release,
-							memory_order_relaxed));
-	wake(pe, 1);
+	msg_stack_local_push(&q->inbox, m);
+	wake_sleepers(pe, 1);
 }
 
 void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
-		csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe,
-			  m->handler, pe->node->n_handlers);
-	push(pe, m);
+		abort_no_handler(pe, m);
+	push_to_node(pe, m);
 }
 
-/* The wire that a node's messages from one PE go to: always the same, which keeps their order. */
+/* All messages from one PE to a node go to the same wire, which keeps their order. */
 static int local_wire(int src_pe, int n_pes)
 {
 	return src_pe % n_pes;
@@ -102,14 +94,14 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 	if (!(m->flags & CMI_F_SYSTEM))
 		pe->n_created++;
 	if (node == job->node)
-		push(pe, m);
+		push_to_node(pe, m);
 	else
 		flow_send(pe, first + local_wire(pe->id, n), m);
 }
 
 /* ---- taking: with `taken` only ----------------------------------------------------------------- */
 
-/* Acquire and release make what the last holder wrote visible to the next. */
+/* Acquire and release make everything that one holder wrote visible to the next. */
 static bool try_take(struct csd_node_queue *q)
 {
 	return !atomic_load_explicit(&q->taken, memory_order_relaxed) &&
@@ -121,9 +113,9 @@ static void let_go(struct csd_node_queue *q)
 	atomic_store_explicit(&q->taken, false, memory_order_release);
 }
 
-/* What waits behind an opened gate comes before everything queued: of a serial gate one message,
- * behind which it stays closed; of another one all, which may have a second gate before them.
- * Returns how many. */
+/* Messages that wait at an opened gate come before everything queued. A serial gate lets one of them
+ * through and stays closed behind it. Another gate lets all through; they may meet a second gate.
+ * Returns how many came through. */
 static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 {
 	int64_t n = 0;
@@ -136,18 +128,13 @@ static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 	return n;
 }
 
-/* Acquire: pairs with push. An opened gate is no message; returns how many became ready by such. */
+/* Move the inbox into the queue. An opened gate is no message; returns how many messages such gates
+ * let through, less the openings themselves. */
 static int64_t turn_round(struct csd_node_queue *q)
 {
-	struct cmi_msg *m = atomic_exchange_explicit(&q->inbox, NULL, memory_order_acquire);
-	struct cmi_msg *in_order = NULL;
+	struct cmi_msg *in_order = msg_stack_local_take_in_order(&q->inbox);
 	int64_t n = 0;
 
-	for (struct cmi_msg *next; m; m = next) {
-		next = m->next;
-		m->next = in_order;
-		in_order = m;
-	}
 	for (struct cmi_msg *next; in_order; in_order = next) {
 		next = in_order->next;
 		if (in_order->handler == CSD_GATE_OPENS)
@@ -163,7 +150,8 @@ static struct cmi_msg *next_queued(struct csd_node_queue *q)
 	return q->again.head ? msg_fifo_pop(&q->again) : msgq_pop(&q->queue);
 }
 
-/* A message that stays waiting at its gate does not count any more. */
+/* The next message that no gate holds back, or NULL. Those that are left at a gate are taken off
+ * *n. */
 static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int64_t *n)
 {
 	struct cmi_msg *m;
@@ -171,7 +159,7 @@ static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int
 	if (q->ready.head)
 		return msg_fifo_pop(&q->ready);
 	while ((m = next_queued(q))) {
-		struct csd_gate *g = pe->node->gate_of ? pe->node->gate_of(pe, m) : NULL;
+		struct csd_gate *g = pe->node->up.gate_of ? pe->node->up.gate_of(pe, m) : NULL;
 
 		if (!g || !g->closed) {
 			if (g)
@@ -184,7 +172,7 @@ static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int
 	return NULL;
 }
 
-/* The credit belongs to the PE that the network gave the message to. */
+/* The credit is given by the PE that the network gave the message to. */
 static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 {
 	int wire = local_wire(src_pe, pe->node->job->my_n_pes);
@@ -192,10 +180,10 @@ static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	if (wire == pe->local)
 		flow_consumed(pe, src_pe, bytes);
 	else
-		flow_consumed_for(pe, pe->node->job->my_first_pe + wire, src_pe, bytes);
+		flow_consumed_for(pe, pe->node->pes[wire], src_pe, bytes);
 }
 
-static void handle(struct pe *pe, struct cmi_msg *m)
+static void handle_one(struct pe *pe, struct cmi_msg *m)
 {
 	uint8_t flags = m->flags;
 	int src_pe = m->src_pe;
@@ -210,7 +198,7 @@ static void handle(struct pe *pe, struct cmi_msg *m)
 	pe->n_dispatched++;
 }
 
-/* One message, so that the others are there for other PEs. */
+/* Only one message, so that other PEs find some, too. */
 int node_queue_run_slow(struct pe *pe)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -225,9 +213,9 @@ int node_queue_run_slow(struct pe *pe)
 	n -= m != NULL;
 	if (n)
 		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
-	wake(pe, n);
+	wake_sleepers(pe, n);
 	if (m)
-		handle(pe, m);
+		handle_one(pe, m);
 	return m != NULL;
 }
 
@@ -247,22 +235,22 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 		;
 }
 
-/* It goes through the inbox like a message, so nobody waits for the queue; `opens` is used by one
- * at a time, because only who went through a gate opens it. */
+/* The opening goes through the inbox like a message, so nobody waits for the queue. Only one PE at a
+ * time uses `opens`: the one that runs what went through the gate, or that opens it for good. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
-	push(pe, &g->opens);
+	push_to_node(pe, &g->opens);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-static void drop(struct pe *pe, struct msg_fifo *f)
+static void drop_all(struct pe *pe, struct msg_fifo *f)
 {
 	while (f->head)
 		csd_msg_free(pe, msg_fifo_pop(f));
 }
 
-/* Each PE does so when it receives nothing more, so the last one leaves nothing. */
+/* Each PE calls this when it receives nothing more, so the last one leaves nothing behind. */
 void node_queue_drop(struct pe *pe)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -271,11 +259,13 @@ void node_queue_drop(struct pe *pe)
 	while (!try_take(q))
 		sched_yield();
 	turn_round(q);
-	drop(pe, &q->ready);
+	if (q->queue.random)
+		msgq_random_end_delays(q->queue.random);
+	drop_all(pe, &q->ready);
 	while ((m = next_queued(q)))
 		csd_msg_free(pe, m);
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
-		drop(pe, &g->waiting);
+		drop_all(pe, &g->waiting);
 	let_go(q);
 }
 

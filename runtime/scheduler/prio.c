@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * prio.c: priorities wider than the 32 bits that a message's head has: numbers of 64 bits and
- * vectors of bits. They travel behind the payload, so that who has none pays nothing:
+ * vectors of bits. They travel behind the payload, so messages without one pay nothing:
  *
  *   | head | payload | padding | words of the vector | struct msg_prio |
  *                    '--------------- bytes, part of size ------------'
  *
- * All priorities are compared as vectors, from the first bit on, and of two that agree the shorter
- * one is first. A number is the vector of 64 bits whose first is inverted: then numbers stand
- * in their order. The first 64 bits of all are the `key`, inverted once more, so that the heap
- * compares one signed word, and looks at a vector only where that is equal.
+ * All priorities are compared as vectors, from the first bit on; of two that agree as far as both go
+ * the shorter one is first. A number is the vector of its 64 bits with the first one inverted, which
+ * keeps numbers in order. The `key` is the first 64 bits of any priority, with the first bit inverted
+ * once more, so the heap compares one signed word and looks at a vector only where keys are equal.
  */
 #include "csd_int.h"
 
@@ -46,14 +46,14 @@ static int64_t key_of(const uint32_t *words, uint32_t n_bits)
 	return (int64_t)(first ^ (uint64_t)1 << 63);
 }
 
-/* Of two with the same key. */
+/* Compare two priorities with the same key. */
 int msg_prio_compare(const struct msg_prio *a, const struct msg_prio *b)
 {
 	uint32_t n_a = a && a->n_bits ? a->n_bits : KEY_BITS;
 	uint32_t n_b = b && b->n_bits ? b->n_bits : KEY_BITS;
 	uint32_t n_both = n_a < n_b ? n_a : n_b;
 
-	/* Only what both have: what is behind that decides by its length. */
+	/* Only the bits that both have; after these the length decides. */
 	for (size_t i = KEY_BITS / WORD_BITS; i < words_of(n_both); i++) {
 		uint32_t x = word_at(words_before(a), n_both, i);
 		uint32_t y = word_at(words_before(b), n_both, i);
@@ -82,8 +82,8 @@ bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits)
 	       m->size + trailer_bytes(m->size, n_bits) <= msg_class_bytes(m->size_class);
 }
 
-/* A block of `size` bytes with what m has in front. */
-static struct cmi_msg *longer(struct pe *pe, struct cmi_msg *m, size_t size)
+/* Move m into a block of `size` bytes. */
+static struct cmi_msg *copy_with_room(struct pe *pe, struct cmi_msg *m, size_t size)
 {
 	struct cmi_msg *copy = csd_msg_alloc(pe, size);
 
@@ -94,14 +94,14 @@ static struct cmi_msg *longer(struct pe *pe, struct cmi_msg *m, size_t size)
 	return copy;
 }
 
-static struct cmi_msg *append(struct pe *pe, struct cmi_msg *m, int64_t key,
+static struct cmi_msg *append_prio(struct pe *pe, struct cmi_msg *m, int64_t key,
 			      const uint32_t *words, uint32_t n_bits)
 {
 	size_t bytes = trailer_bytes(m->size, n_bits), size = m->size + bytes;
 	struct msg_prio *p;
 
 	if (!csd_prio_fits(m, n_bits))
-		m = longer(pe, m, size);
+		m = copy_with_room(pe, m, size);
 	csd_unpoison(m, size);
 	m->size = size;
 	p = (struct msg_prio *)(void *)((char *)m + size) - 1;
@@ -117,7 +117,7 @@ struct cmi_msg *csd_set_prio(struct pe *pe, struct cmi_msg *m, int64_t number)
 {
 	csd_clear_prio(m);
 	if (number != (int32_t)number)
-		return append(pe, m, number, NULL, 0);
+		return append_prio(pe, m, number, NULL, 0);
 	m->prio = (int32_t)number;
 	if (number)
 		m->flags |= CMI_F_PRIO;
@@ -128,7 +128,7 @@ struct cmi_msg *csd_set_prio_bits(struct pe *pe, struct cmi_msg *m, const unsign
 				  uint32_t n_bits)
 {
 	csd_clear_prio(m);
-	return n_bits ? append(pe, m, key_of(words, n_bits), words, n_bits) : m;
+	return n_bits ? append_prio(pe, m, key_of(words, n_bits), words, n_bits) : m;
 }
 
 void csd_clear_prio(struct cmi_msg *m)
@@ -154,7 +154,7 @@ struct msg_prio *csd_save_prio(struct pe *pe, const struct cmi_msg *m)
 
 struct cmi_msg *csd_restore_prio(struct pe *pe, struct cmi_msg *m, struct msg_prio *saved)
 {
-	m = append(pe, m, saved->key, (const uint32_t *)(const void *)(saved + 1), saved->n_bits);
+	m = append_prio(pe, m, saved->key, (const uint32_t *)(const void *)(saved + 1), saved->n_bits);
 	free(saved);
 	return m;
 }

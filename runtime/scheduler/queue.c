@@ -17,8 +17,8 @@ void msgq_init(struct msgq *q)
 	q->expedited.tail = &q->expedited.head;
 }
 
-/* Equals last: their order is that of arrival. */
-static bool before(const struct msg_heap_item *a, const struct msg_heap_item *b)
+/* Equal priorities keep the order of arrival. */
+static bool item_before(const struct msg_heap_item *a, const struct msg_heap_item *b)
 {
 	int by_vector;
 
@@ -42,7 +42,7 @@ static struct msg_heap_item item_of(struct msgq *q, struct cmi_msg *m)
 	};
 }
 
-static void heap_push(struct msgq *q, struct cmi_msg *m)
+static void item_push(struct msgq *q, struct cmi_msg *m)
 {
 	if (q->n_heap == q->cap_heap) {
 		size_t cap = q->cap_heap ? q->cap_heap * 2 : 256;
@@ -56,23 +56,23 @@ static void heap_push(struct msgq *q, struct cmi_msg *m)
 	const struct msg_heap_item item = item_of(q, m);
 	size_t i = q->n_heap++;
 
-	while (i > 0 && before(&item, &q->heap[(i - 1) / 2])) {
+	while (i > 0 && item_before(&item, &q->heap[(i - 1) / 2])) {
 		q->heap[i] = q->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	q->heap[i] = item;
 }
 
-static struct cmi_msg *heap_pop(struct msgq *q)
+static struct cmi_msg *item_pop(struct msgq *q)
 {
 	struct cmi_msg *m = q->heap[0].m;
 	struct msg_heap_item last = q->heap[--q->n_heap];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < q->n_heap) {
-		if (child + 1 < q->n_heap && before(&q->heap[child + 1], &q->heap[child]))
+		if (child + 1 < q->n_heap && item_before(&q->heap[child + 1], &q->heap[child]))
 			child++;
-		if (!before(&q->heap[child], &last))
+		if (!item_before(&q->heap[child], &last))
 			break;
 		q->heap[i] = q->heap[child];
 		i = child;
@@ -107,7 +107,7 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	else if (q->random)
 		msgq_random_push(q->random, m);
 	else if ((m->flags & CMI_F_WIDE) || ((m->flags & CMI_F_PRIO) && m->prio != 0))
-		heap_push(q, m);
+		item_push(q, m);
 	else if (m->flags & CMI_F_LIFO)
 		fifo_push_front(&q->plain, m);
 	else
@@ -115,7 +115,7 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	q->mixed = is_mixed(q);
 }
 
-/* Whether the first of the heap stands before those without a priority, which count as 0. */
+/* Whether the first of the heap goes before messages without a priority, which count as 0. */
 static bool heap_is_first(const struct msgq *q)
 {
 	return q->heap[0].key < 0 ||
@@ -129,7 +129,7 @@ static struct cmi_msg *pop_first(struct msgq *q)
 	if (q->random)
 		return msgq_random_pop(q->random);
 	if (q->n_heap && (!q->plain.head || heap_is_first(q)))
-		return heap_pop(q);
+		return item_pop(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_random.c: the randomised queue policy, for tests. The next message is taken from a
- * stream picked at random; only the order that is promised (one pair of PEs, one priority,
- * handlers that keep it) is kept. A program that works only under FIFO breaks here, and the
- * seed replays it.
+ * queue_random.c: the randomised queue policy, for tests. The next message is taken from a stream
+ * picked at random. Only the promised order is kept: that of one pair of PEs, one priority, and
+ * handlers that share an order. A program that works only under FIFO breaks here, and the seed
+ * replays it.
  *
- * With delays a stream from another PE is now and then as if it had not arrived yet, for some
- * looks at the queue, also when there is nothing else to do. So what goes round by other PEs can
- * overtake what goes straight, as on a network whose routes differ.
+ * With delays a stream from another PE now and then seems not to have arrived yet, for some looks at
+ * the queue, even when there is nothing else to do. So a message that goes by way of other PEs can
+ * overtake one that goes straight, as on a network whose routes differ.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
+#include "../machine/cmi_random.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One stream of messages whose order is promised. */
@@ -26,33 +29,47 @@ enum { LATE_MOST = 100 };
 
 struct msgq_random {
 	uint64_t state;
-	const struct pe *pe;
+	const struct node *node;
+	int prompt;              /* messages of this PE are never late */
 	bool delays;
 	struct stream **streams; /* those that are not empty */
 	size_t n, cap;
 };
 
-static uint64_t next_random(struct msgq_random *r)
+/* CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does, and more. */
+struct csd_random msgq_random_asked(void)
 {
-	/* xorshift64*: replayable, no library state. */
-	r->state ^= r->state >> 12;
-	r->state ^= r->state << 25;
-	r->state ^= r->state >> 27;
-	return r->state * 2685821657736338717ull;
+	int64_t order = cmi_env_number("CK_RANDOM_QUEUE", -1, 0, INT64_MAX);
+	int64_t delays = cmi_env_number("CK_RANDOM_DELAY", -1, 0, INT64_MAX);
+
+	return (struct csd_random){
+		.order = order >= 0 || delays >= 0,
+		.delays = delays >= 0,
+		.seed = (uint64_t)(order > 0 ? order : 0) * 31 + (uint64_t)(delays > 0 ? delays : 0),
+	};
 }
 
-struct msgq_random *msgq_random_create(const struct pe *pe, uint64_t seed, bool delays)
+/* So that a failure can be replayed. */
+void msgq_random_print(void)
+{
+	const char *order = cmi_env_text("CK_RANDOM_QUEUE"), *delays = cmi_env_text("CK_RANDOM_DELAY");
+
+	if (order)
+		fprintf(stderr, "chard: randomised queue, CK_RANDOM_QUEUE=%s\n", order);
+	if (delays)
+		fprintf(stderr, "chard: randomised delays, CK_RANDOM_DELAY=%s\n", delays);
+}
+
+struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt)
 {
 	struct msgq_random *r = calloc(1, sizeof *r);
 
 	if (!r)
 		csd_abort(csd_self(), "no memory for the randomised queue");
-	/* Neighbouring seeds are to differ in all bits. */
-	r->state = (seed + 1) * 0x9e3779b97f4a7c15ull;
-	if (!r->state)
-		r->state = 1;
-	r->pe = pe;
-	r->delays = delays;
+	r->state = cmi_random_seed(node->random.seed * 1000003 + (uint64_t)salt);
+	r->node = node;
+	r->prompt = prompt;
+	r->delays = node->random.delays;
 	return r;
 }
 
@@ -62,17 +79,17 @@ void msgq_random_destroy(struct msgq_random *r)
 	free(r);
 }
 
-/* One message in four is. */
+/* Now and then: one message in four. */
 static void be_late(struct msgq_random *r, struct stream *s)
 {
 	s->late = 0;
-	if (r->delays && s->src_pe != r->pe->id && next_random(r) % 4 == 0)
-		s->late = (unsigned)(next_random(r) % LATE_MOST);
+	if (r->delays && s->src_pe != r->prompt && cmi_random_below(&r->state, 4) == 0)
+		s->late = (unsigned)cmi_random_below(&r->state, LATE_MOST);
 }
 
 static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m)
 {
-	const struct node *node = r->pe->node;
+	const struct node *node = r->node;
 	int64_t key = msg_key(m);
 	int apart = m->handler < node->n_handlers && node->handlers[m->handler].apart ?
 			    m->handler : -1;
@@ -127,7 +144,7 @@ void msgq_random_end_delays(struct msgq_random *r)
 	r->delays = false;
 }
 
-static struct cmi_msg *take(struct msgq_random *r, size_t i)
+static struct cmi_msg *stream_take(struct msgq_random *r, size_t i)
 {
 	struct stream *s = r->streams[i];
 	struct cmi_msg *m = msg_fifo_pop(&s->fifo);
@@ -143,13 +160,13 @@ static struct cmi_msg *take(struct msgq_random *r, size_t i)
 
 struct cmi_msg *msgq_random_pop(struct msgq_random *r)
 {
-	size_t first = r->n ? (size_t)(next_random(r) % r->n) : 0;
+	size_t first = (size_t)cmi_random_below(&r->state, r->n);
 
 	for (size_t k = 0; k < r->n; k++) {
 		size_t i = (first + k) % r->n;
 
 		if (!r->delays || !r->streams[i]->late)
-			return take(r, i);
+			return stream_take(r, i);
 		r->streams[i]->late--;
 	}
 	return NULL;

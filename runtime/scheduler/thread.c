@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.c: Cth threads. Switching stacks is Boost.Context's (two functions in assembly for many
- * processors); what is ours is the life of a thread, its place in the queue, and its memory.
+ * thread.c: Cth threads. Boost.Context switches stacks (two functions in assembly for many
+ * processors). This file has the rest: the life of a thread, its place in the queue, its memory.
  *
  *   CthCreate       CthAwaken          dispatch           CthSuspend
  *   ---------> NEW -----------> QUEUED ---------> RUNNING -----------> SUSPENDED
@@ -14,6 +14,7 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
+#include "../machine/cmi_env.h"
 #include "cth.h"
 
 #include <errno.h>
@@ -43,8 +44,8 @@ void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
-/** At the upper end of its own stack's mapping, which is all a thread consists of. Its private
- * variables lie below it, and below them its stack begins. */
+/** A thread is one mapping, and this is its upper end. The thread's private variables lie below it, and
+ * below them its stack begins. */
 struct csd_thread {
 	void *context;               /* where it goes on; while it runs: garbage */
 	void *resumer;               /* while it runs: who gets the PE back */
@@ -73,18 +74,19 @@ struct csd_thread {
 
 enum {
 	STACK_CLASSES = 32,          /* powers of two of pages */
-	/* Free stacks that the PEs of a node keep, each its share, as they are: so much if all of them
-	 * had been used to their ends; 2048 of the usual size. They hold no more than the program had
-	 * in use at one time. In a crowd of 2000 a thread takes 92 ns from its making to its end; with
-	 * stacks mapped and unmapped for each, 9.6 us. */
+	/* The PEs of a node keep free stacks as they are up to so many bytes in all, each PE its share,
+	 * counted as if every stack had been used to its end: 2048 of the usual size. They hold no more
+	 * memory than the program had in use at one time. With 2000 threads at a time one takes 92 ns
+	 * from its making to its end; if each mapped and unmapped its stack it would take 9.6 us. */
 	KEPT_WHOLE = 512 << 20,
-	/* Further ones are kept with this much of their upper ends, which is all that most threads
-	 * touch; that takes a system call: 0.75 us for the thread. */
+	/* Of further free stacks only this much of the upper end is kept, which is all that most threads
+	 * touch. Giving the rest back is a system call, which costs the thread 0.75 us. */
 	KEPT_TOP = 8 << 10,
-	/* So many in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
+	/* Free stacks in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
 	KEPT_MOST = 16384,
 	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
 };
+static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
 
 struct pe_threads {
 	CthThread running;
@@ -181,7 +183,7 @@ static CthThread stack_take(struct pe *pe, size_t bytes)
 	return t;
 }
 
-/* Keep of it only the upper end, where the next thread begins and struct csd_thread lies. */
+/* Keep only the upper end, where the next thread begins and struct csd_thread lies. */
 static void trim(const struct pe_threads *ts, CthThread t)
 {
 	size_t bytes = stack_bytes(ts, t);
@@ -203,7 +205,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 	unsigned cls = t->size_class;
 
 #if defined(__SANITIZE_ADDRESS__)
-	/* What the dead frames poisoned would frighten the next thread. */
+	/* The dead frames left poison behind, which the next thread would run into. */
 	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->guard, t->bytes - ts->guard);
 #endif
 	if (CSD_UNLIKELY(!ts->kept_most))
@@ -308,40 +310,40 @@ static void thread_run(struct pe *pe, CthThread t)
 	t->state = THREAD_RUNNING;
 	t->outer = ts->running;
 	ts->running = t;
-	if (pe->node->swap_running)
-		pe->node->swap_running(pe, t->running);
+	if (pe->node->up.swap_running)
+		pe->node->up.swap_running(pe, t->running);
 	before_in(t, &fake);
 	t->context = jump_fcontext(t->context, t).from;
 	after_out(fake);
-	if (pe->node->swap_running)
-		pe->node->swap_running(pe, t->running);
+	if (pe->node->up.swap_running)
+		pe->node->up.swap_running(pe, t->running);
 	ts->running = t->outer;
 	if (t->state == THREAD_ENDED)
 		thread_end(ts, t);
 }
 
-/* ---- what programs call ----------------------------------------------------------------------- */
-
-static struct pe *thread_pe(const char *what)
-{
-	struct pe *pe = csd_self();
-
-	if (CSD_UNLIKELY(!pe))
-		csd_abort(NULL, "%s was called on a thread that is no PE", what);
-	return pe;
-}
-
 /* ---- private variables -------------------------------------------------------------------------- */
 
-/* For the whole process: whoever registers a variable first gives it its place, which is how far below
- * the end of a block it begins. */
-static pthread_mutex_t private_lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t private_total;         /* under the lock */
-static _Atomic uint32_t private_bytes; /* the same, a multiple of PRIVATE_ALIGN */
+/* For the whole process, because the variables' places are variables of the program: the first PE to
+ * register a variable gives it its place, which is how far below the end of a block it begins. */
+static struct {
+	pthread_mutex_t lock;
+	_Atomic uint32_t end;        /* of the last variable; written under the lock */
+} private_places = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 enum { PRIVATE_ALIGN = 64 };
 
-/* Zeroed; their lower end, where the stack begins. */
+/* The bytes that a thread made now has for all variables. Relaxed: a PE that uses a variable has come
+ * through its CtvRegister, and so through the lock, after which it sees this size or a larger one; other
+ * variables do not matter to it. */
+static uint32_t private_bytes(void)
+{
+	uint32_t end = atomic_load_explicit(&private_places.end, memory_order_relaxed);
+
+	return (end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN;
+}
+
+/* Zero the thread's private variables. Returns their lower end, where the stack begins. */
 static __attribute__((noinline)) char *private_make(CthThread t)
 {
 	return memset((char *)t - t->n_private, 0, t->n_private);
@@ -358,22 +360,17 @@ void CtvRegister(int *place, const char *name, size_t bytes, size_t align)
 	if (align > PRIVATE_ALIGN)
 		csd_abort(csd_self(), "CtvInitialize(%s): its type is aligned to %zu bytes; %d is the "
 			  "most", name, align, PRIVATE_ALIGN);
-	pthread_mutex_lock(&private_lock);
-	size_t end = (private_total + (bytes ? bytes : 1) + align - 1) & ~(align - 1);
+	pthread_mutex_lock(&private_places.lock);
+	size_t total = atomic_load_explicit(&private_places.end, memory_order_relaxed);
+	size_t end = (total + (bytes ? bytes : 1) + align - 1) & ~(align - 1);
 	bool fits = bytes <= CTV_MOST && end <= CTV_MOST;
 
 	if (!*place && fits) {
 		*place = (int)end;
-		private_total = end;
-		/* Relaxed: whoever uses a variable has come through its CtvRegister, and so through
-		 * the lock, after which it sees this size or a larger one; other variables do not
-		 * matter to it. */
-		atomic_store_explicit(&private_bytes,
-				      (uint32_t)(end + PRIVATE_ALIGN - 1) & -(uint32_t)PRIVATE_ALIGN,
-				      memory_order_relaxed);
+		atomic_store_explicit(&private_places.end, (uint32_t)end, memory_order_relaxed);
 	}
 	fits = *place != 0;
-	pthread_mutex_unlock(&private_lock);
+	pthread_mutex_unlock(&private_places.lock);
 	if (!fits)
 		csd_abort(csd_self(), "CtvInitialize(%s): thread-private variables would have %zu "
 			  "bytes; %d is the most", name, end, CTV_MOST);
@@ -393,7 +390,7 @@ static void private_map(struct pe *pe)
 
 void *CtvAddress(int place, const char *name)
 {
-	struct pe *pe = thread_pe("CtvAccess");
+	struct pe *pe = pe_here("CtvAccess");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!place))
@@ -414,9 +411,9 @@ void *CtvAddress(int place, const char *name)
 
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 {
-	struct pe *pe = thread_pe("CthCreate");
+	struct pe *pe = pe_here("CthCreate");
 	struct pe_threads *ts = pe->threads;
-	uint32_t n_private = atomic_load_explicit(&private_bytes, memory_order_relaxed);
+	uint32_t n_private = private_bytes();
 
 	if (!stack_bytes)
 		stack_bytes = ts->stack_bytes;
@@ -450,12 +447,12 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 
 CthThread CthSelf(void)
 {
-	return thread_pe("CthSelf")->threads->running;
+	return pe_here("CthSelf")->threads->running;
 }
 
 static struct pe *check_waiting(const char *what, CthThread t)
 {
-	struct pe *pe = thread_pe(what);
+	struct pe *pe = pe_here(what);
 
 	if (CSD_UNLIKELY(t->pe != pe))
 		csd_abort(pe, "%s of a thread of PE %d; only its own PE may do that", what, t->pe->id);
@@ -496,7 +493,7 @@ void CthResume(CthThread t)
 
 void CthSuspend(void)
 {
-	struct pe *pe = thread_pe("CthSuspend");
+	struct pe *pe = pe_here("CthSuspend");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!t))
@@ -508,7 +505,7 @@ void CthSuspend(void)
 
 void CthYield(void)
 {
-	struct pe *pe = thread_pe("CthYield");
+	struct pe *pe = pe_here("CthYield");
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!t))
@@ -543,18 +540,16 @@ void thread_register(struct node *node)
 
 void threads_init(struct pe *pe)
 {
-	const char *kib = getenv("CK_STACK");
-	long n = kib ? atol(kib) : 0;
-
 	pe->threads = calloc(1, sizeof *pe->threads);
 	if (!pe->threads)
 		csd_abort(NULL, "no memory for the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
 	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
-	pe->threads->stack_bytes = n > 0 ? (size_t)n << 10 : CTH_STACK_DEFAULT;
+	pe->threads->stack_bytes = cmi_env_kib("CK_STACK", CTH_STACK_DEFAULT, CTH_STACK_MIN,
+					       STACK_MOST);
 }
 
-/* Of an address that faulted, in a signal handler: whether it is below the running thread's stack. */
+/* In a signal handler: say so if the address that faulted is just below the running thread's stack. */
 void thread_explain(const void *at, char *buf, size_t len)
 {
 	const struct pe *pe = csd_self();

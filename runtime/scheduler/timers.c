@@ -42,12 +42,12 @@ void timers_init(struct pe *pe)
 		csd_abort(pe, "no memory for timers");
 }
 
-static bool before(const struct timer *a, const struct timer *b)
+static bool timer_before(const struct timer *a, const struct timer *b)
 {
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->stamp < b->stamp;
 }
 
-static void heap_push(struct pe *pe, struct timer t)
+static void timer_push(struct pe *pe, struct timer t)
 {
 	struct csd_timers *ts = pe->timers;
 
@@ -62,23 +62,27 @@ static void heap_push(struct pe *pe, struct timer t)
 	}
 	size_t i = pe->n_timers++;
 
-	while (i > 0 && before(&t, &ts->heap[(i - 1) / 2])) {
+	while (i > 0 && timer_before(&t, &ts->heap[(i - 1) / 2])) {
 		ts->heap[i] = ts->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	ts->heap[i] = t;
 }
 
-static struct timer heap_pop(struct pe *pe)
+static struct timer timer_pop(struct pe *pe)
 {
 	struct csd_timers *ts = pe->timers;
 	size_t i = 0, child, n = --pe->n_timers;
-	struct timer top = ts->heap[0], last = ts->heap[n];
+	struct timer top = ts->heap[0];
+
+	if (!n)
+		return top;
+	struct timer last = ts->heap[n];
 
 	while ((child = 2 * i + 1) < n) {
-		if (child + 1 < n && before(&ts->heap[child + 1], &ts->heap[child]))
+		if (child + 1 < n && timer_before(&ts->heap[child + 1], &ts->heap[child]))
 			child++;
-		if (before(&last, &ts->heap[child]))
+		if (timer_before(&last, &ts->heap[child]))
 			break;
 		ts->heap[i] = ts->heap[child];
 		i = child;
@@ -89,10 +93,10 @@ static struct timer heap_pop(struct pe *pe)
 
 void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CcdCallFnAfter");
 	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
 
-	heap_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
+	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
 }
 
 uint64_t timers_next_ns(const struct pe *pe)
@@ -108,7 +112,7 @@ int timers_run_slow(struct pe *pe)
 	int n = 0;
 
 	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
-		struct timer t = heap_pop(pe);
+		struct timer t = timer_pop(pe);
 
 		t.fn(t.arg);
 		n++;
@@ -120,7 +124,7 @@ static const double period_ms[CCD_N_CONDITIONS] = {
 	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000,
 };
 
-/* A periodic condition is a timer that raises it and sets itself while anybody waits. */
+/* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
 struct period {
 	struct pe *pe;
 	int condition;
@@ -134,7 +138,7 @@ static void period_over(void *arg)
 	hooks_raise(p.pe, p.condition);
 }
 
-/* The periods that are still set are ours; what a user's timer points to is the user's. */
+/* The argument of a period that is still set is ours to free; that of a user's timer is the user's. */
 void timers_fini(struct pe *pe)
 {
 	for (size_t i = 0; i < pe->n_timers; i++)
@@ -159,7 +163,7 @@ static void period_start(struct pe *pe, int condition)
 
 static int hook_add(int condition, struct hook h)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = pe_here("CcdCallOnCondition");
 
 	if (condition < 0 || condition >= CCD_N_CONDITIONS)
 		csd_abort(pe, "CcdCallOnCondition: there is no condition %d", condition);
@@ -197,11 +201,12 @@ int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg)
 
 void CcdCancelCallOnCondition(int condition, int id)
 {
-	struct csd_hooks *hs = csd_self()->hooks;
+	struct pe *pe = pe_here("CcdCancelCallOnCondition");
+	struct csd_hooks *hs = pe->hooks;
 
 	if (condition < 0 || condition >= CCD_N_CONDITIONS || id < 0 ||
 	    id >= hs->on[condition].n || !hs->on[condition].v[id].fn)
-		csd_abort(csd_self(), "CcdCancelCallOnCondition: nothing waits there");
+		csd_abort(pe, "CcdCancelCallOnCondition: nothing waits there");
 	hs->on[condition].v[id].fn = NULL;
 	hs->on[condition].live--;
 }

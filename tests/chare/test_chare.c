@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chare layer on nets of several nodes in one process, with seeded random delays that no
- * real network would show so soon: walkers hop over an array, quiescence must not be declared
- * before the last has stopped, and a reduction must count every hop once. The tables are
- * written by hand, as ckci prints them.
+ * test_chare.c: the chare layer on nets of several nodes in one process. Seeded random delays bring about
+ * orders that a real network shows only rarely. Walkers hop over an array; the runtime must not declare
+ * quiescence before the last walker has stopped, and a reduction must count every hop once. The tables
+ * are written by hand as ckci would print them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

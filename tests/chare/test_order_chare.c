@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is promised about the order of calls, on nets of 1 to 4 nodes of 1 to 3 PEs in this
- * process, whose seeded delays let every order happen that is not promised: tests/programs/order.c
- * makes the calls and checks them. The same under the randomised queue, delays between PEs of
- * a node, and a tiny flow-control budget, which all come on top.
+ * test_order_chare.c: the promises about the order of calls, on nets of 1 to 4 nodes of 1 to 3 PEs in this
+ * process. Seeded delays let any order happen that is not promised. tests/programs/order.c makes the calls
+ * and checks them. Further runs add the randomised queue, delays between the PEs of a node, and a tiny
+ * flow-control budget.
  */
 #include <setjmp.h>
 #include <stdarg.h>

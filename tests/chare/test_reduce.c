@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions of one array, of all kinds in one sequence: by exchange and by the tree, to all
- * elements, to one of them and to the main chare, in shapes of 1 to 9 PEs, with PEs that have no
- * elements, on nets with seeded random delays. Elements contribute in bursts, without waiting
- * for results, so that many reductions are open at a time; each result must come once, in the
- * order of the reductions, and in the same bits to every element and in every run of a shape.
- * The tables are written by hand, as ckci prints them.
+ * test_reduce.c: reductions of all kinds over one array, in one sequence: by exchange and by the tree, to
+ * all elements, to one of them and to the main chare. They run in shapes of 1 to 9 PEs, some without
+ * elements, on nets with seeded random delays. Elements contribute in bursts, without waiting for results,
+ * so many reductions are open at a time. Each result must come once and in the order of the reductions. It
+ * must have the same bits at every element and in every run of a shape.
+ * The tables are written by hand as ckci would print them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "chare_layer.h"
 #include "check_run.h"
 #include "ckgen.h"
-#include "reduce_int.h"
+#include "../../runtime/chare/reduce/reduce_int.h"
 
 enum { ROUNDS = 60, ELEMENTS_MOST = 30 };
 /* What the k-th reduction is. */

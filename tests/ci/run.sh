@@ -8,9 +8,10 @@
 #                   A line `// ckci: --cpp -DX` in any of them gives options
 #   refuse/X.ci     refused with exit code 1 and just the text X.err; nothing is written
 #
-# CKCI=path tests that compiler; else one is built here, with sanitizers. CC and CXX choose
+# CKCI=path tests that compiler; otherwise the script builds one, with sanitizers. CC and CXX choose
 # compilers. UPDATE=1 writes the expected files anew: read the difference before believing it.
 
+[ -z "$CKCI" ] || CKCI=$(realpath "$CKCI")
 cd "$(dirname "$0")" || exit 1
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
@@ -30,10 +31,17 @@ fail() {
 	[ $# -eq 0 ] || printf '%s\n' "$@" | head -20
 }
 
-# expect FILE-WITH-RESULT EXPECTED-FILE: equal, or made so by UPDATE=1
+# check NAME COMMAND...: the command ends with 0; what it prints is shown if not
+check() {
+	name=$1
+	shift
+	if log=$("$@" 2>&1); then pass "$name"; else fail "$name" "$log"; fi
+}
+
+# expect RESULT EXPECTED-FILE: equal, or made so by UPDATE=1
 expect() {
 	[ -z "$UPDATE" ] || cp "$1" "$2"
-	cmp -s "$1" "$2"
+	diff "$2" "$1"
 }
 
 # ---- build ----------------------------------------------------------------------------------
@@ -43,11 +51,8 @@ warn="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes"
 if [ -z "$CKCI" ]; then
 	CKCI=$tmp/ckci
 	$CC -std=c11 -D_GNU_SOURCE $sanitize $src/*.c -o "$CKCI" || exit 1
-	if log=$($CC -std=c11 -D_GNU_SOURCE -O2 $warn -Werror $src/*.c -o "$tmp/plain" 2>&1); then
-		pass "build: ckci compiles without a warning"
-	else
-		fail "build: ckci compiles without a warning" "$log"
-	fi
+	check "build: ckci compiles without a warning" \
+		$CC -std=c11 -D_GNU_SOURCE -O2 $warn -Werror $src/*.c -o "$tmp/plain"
 fi
 
 # ---- accepted -------------------------------------------------------------------------------
@@ -69,60 +74,45 @@ driver() {
 # What a line `// ckci: ...` of the file asks for.
 options() { sed -n 's|^// ckci: ||p' "$1"; }
 
-for ci in accept/*.ci; do
-	name=$(basename "$ci" .ci)
-	if log=$("$CKCI" -o "$out" $(options "$ci") "$ci" 2>&1) && [ -z "$log" ] &&
-	   "$CKCI" --list $(options "$ci") "$ci" >"$tmp/$name.list" 2>&1 &&
-	   expect "$tmp/$name.list" "accept/$name.list"; then
-		pass "accept: $name"
-	else
-		fail "accept: $name" "$log" "$(diff "accept/$name.list" "$tmp/$name.list" 2>&1)"
-	fi
-done
+# accepted FILE LIST: ckci says nothing, and --list what is expected
+accepted() {
+	"$CKCI" -o "$out" $(options "$1") "$1" >"$tmp/said" 2>&1 && expect "$tmp/said" /dev/null &&
+		"$CKCI" --list $(options "$1") "$1" >"$tmp/$2" 2>&1 && expect "$tmp/$2" "accept/$2"
+}
 
 for ci in accept/*.ci; do
-	name=$(basename "$ci" .ci)
-	driver "$tmp/$name.list" "$ci" >"$tmp/$name.c"
-	if log=$($CC -std=c11 $strict -Wcast-qual $include -c "$tmp/$name.c" \
-		 -o "$tmp/x.o" 2>&1); then
-		pass "C: $name"
-	else
-		fail "C: $name" "$log"
-	fi
-	if log=$($CXX -std=c++17 -x c++ -Wall -Wextra -Werror $include -c "$tmp/$name.c" \
-		 -o "$tmp/x.o" 2>&1); then
-		pass "C++: $name"
-	else
-		fail "C++: $name" "$log"
-	fi
+	check "accept: $(basename "$ci" .ci)" accepted "$ci" "$(basename "$ci" .ci).list"
 done
 
-for dir in accept/*.expect; do
-	for file in "$dir"/*; do
-		base=$(basename "$file")
-		sed "s|$out/||" "$out/$base" >"$tmp/$base"
-		if expect "$tmp/$base" "$file"; then
-			pass "output: $base"
-		else
-			fail "output: $base" "$(diff "$file" "$tmp/$base")"
-		fi
-	done
+# Only now, as a module may include the output of another.
+for ci in accept/*.ci; do
+	module=$(basename "$ci" .ci)
+	driver "$tmp/$module.list" "$ci" >"$tmp/$module.c"
+	check "C: $module" $CC -std=c11 $strict -Wcast-qual $include -c "$tmp/$module.c" -o "$tmp/x.o"
+	check "C++: $module" $CXX -std=c++17 -x c++ -Wall -Wextra -Werror $include \
+		-c "$tmp/$module.c" -o "$tmp/x.o"
+done
+
+for file in accept/*.expect/*; do
+	base=$(basename "$file")
+	sed "s|$out/||" "$out/$base" >"$tmp/$base"
+	check "output: $base" expect "$tmp/$base" "$file"
 done
 
 # ---- refused --------------------------------------------------------------------------------
 
-mkdir "$tmp/none"
-for ci in refuse/*.ci; do
-	name=$(basename "$ci" .ci)
-	rm -f "$tmp/none"/*
-	"$CKCI" -o "$tmp/none" $(options "$ci") "$ci" >"$tmp/stdout" 2>"$tmp/stderr"
+refused() { # file, expected stderr
+	mkdir "$tmp/none"
+	"$CKCI" -o "$tmp/none" $(options "$1") "$1" >"$tmp/stdout" 2>"$tmp/stderr"
 	code=$?
-	if [ $code -eq 1 ] && [ ! -s "$tmp/stdout" ] && [ -z "$(ls "$tmp/none")" ] &&
-	   expect "$tmp/stderr" "refuse/$name.err"; then
-		pass "refuse: $name"
-	else
-		fail "refuse: $name (exit code $code)" "$(diff "refuse/$name.err" "$tmp/stderr")"
-	fi
+	written=$(ls "$tmp/none")
+	rm -r "$tmp/none"
+	echo "exit code $code; written: $written; stdout: $(cat "$tmp/stdout")"
+	expect "$tmp/stderr" "$2" && [ $code -eq 1 ] && [ ! -s "$tmp/stdout" ] && [ -z "$written" ]
+}
+
+for ci in refuse/*.ci; do
+	check "refuse: $(basename "$ci" .ci)" refused "$ci" "${ci%.ci}.err"
 done
 
 # ---- the command line -------------------------------------------------------------------------
@@ -171,34 +161,38 @@ CC=$real_cc
 run 1 "*1 error, nothing written" -M refuse/no_module.ci
 
 # What was there stays when the new file is refused, and no temporary file is left.
-mkdir "$tmp/keep"
-cp "$out/Hello.decl.h" "$tmp/keep/m.decl.h"
-"$CKCI" -o "$tmp/keep" refuse/hyphen_in_entry.ci 2>"$tmp/stderr"
-if cmp -s "$out/Hello.decl.h" "$tmp/keep/m.decl.h" && [ "$(ls "$tmp/keep")" = m.decl.h ]; then
-	pass "output: a refused file leaves old output alone"
-else
-	fail "output: a refused file leaves old output alone" "$(ls "$tmp/keep")"
-fi
-mkdir "$tmp/blocked" "$tmp/blocked/Hello.decl.h"
-"$CKCI" -o "$tmp/blocked" $one 2>"$tmp/stderr"
-if [ $? -eq 1 ] && grep -q 'cannot write .*Hello.decl.h: Is a directory' "$tmp/stderr" &&
-   [ "$(ls "$tmp/blocked")" = Hello.decl.h ]; then
-	pass "output: nothing is left when a file cannot be written"
-else
-	fail "output: nothing is left when a file cannot be written" "$(cat "$tmp/stderr")"
-fi
+kept() {
+	mkdir "$tmp/keep"
+	cp "$out/Hello.decl.h" "$tmp/keep/m.decl.h"
+	"$CKCI" -o "$tmp/keep" refuse/hyphen_in_entry.ci
+	ls "$tmp/keep"
+	cmp "$out/Hello.decl.h" "$tmp/keep/m.decl.h" && [ "$(ls "$tmp/keep")" = m.decl.h ]
+}
+check "output: a refused file leaves old output alone" kept
+blocked() {
+	mkdir -p "$tmp/blocked/Hello.decl.h"
+	"$CKCI" -o "$tmp/blocked" $one 2>"$tmp/stderr"
+	code=$?
+	cat "$tmp/stderr"
+	ls "$tmp/blocked"
+	[ $code -eq 1 ] && grep -q 'cannot write .*Hello.decl.h: Is a directory' "$tmp/stderr" &&
+		[ "$(ls "$tmp/blocked")" = Hello.decl.h ]
+}
+check "output: nothing is left when a file cannot be written" blocked
 
 # ---- #line ------------------------------------------------------------------------------------
 
-# line NAME PATTERN: compiling the program below reports PATTERN
+# line NAME PATTERN: the compiler reports PATTERN for the program NAME.c
 line() {
-	if $CC -std=c11 $include -I"$tmp" -c "$tmp/$1.c" -o "$tmp/x.o" 2>"$tmp/stderr"; then
-		fail "#line: $1" "it compiled"
-	elif grep -q "$2" "$tmp/stderr"; then
-		pass "#line: $1"
-	else
-		fail "#line: $1" "$(cat "$tmp/stderr")"
+	check "#line: $1" reported "$tmp/$1.c" "$2"
+}
+reported() {
+	if $CC -std=c11 $include -I"$tmp" -c "$1" -o "$tmp/x.o" 2>"$tmp/stderr"; then
+		echo "it compiled"
+		return 1
 	fi
+	cat "$tmp/stderr"
+	grep -q "$2" "$tmp/stderr"
 }
 
 printf 'typedef struct wide { long a, b; } wide;\n' >"$tmp/wide.h"
@@ -215,7 +209,8 @@ printf '#include "Hello.decl.h"\nstruct HelloMain { int x; };\n#include "Hello.d
 	>"$tmp/missing_struct.c"
 line missing_struct "accept/hello.ci:[0-9]*:.*error: invalid application of .sizeof.*HelloArray"
 
-# place NAME PATTERN MODULE-TEXT: a module `place` with a chare A, whose struct has no members
+# place NAME PATTERN TEXT: the same for a program with a module of that text, whose chare A has no member
+# that the text names
 place() {
 	printf 'module place {\n%s\n}\n' "$3" >"$tmp/place.ci"
 	printf '#include "place.decl.h"\nstruct A { int x; };\n#include "place.def.h"\n' \
@@ -237,7 +232,7 @@ place stack_size "place.ci:3:.*error: .MUCH. undeclared" \
 	'  group A { entry A();
     entry [threaded, stacksize=MUCH] void f(); };'
 
-# A body's text stands where the user wrote it, to the column.
+# The compiler finds a body's text where the user wrote it, to the column.
 place serial_code "place.ci:5:34: error: .*no member named .y" \
 	'  group A { entry A();
     entry void f() {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_damaged.c: the compiler survives damaged files: each one named on the command line cut
- * off at every byte, with every byte left out, and with every byte replaced by characters that
- * mean something. Built with sanitizers; an alarm catches a parser that does not move on. What
- * is still accepted goes through the generators too.
+ * test_damaged.c: the compiler survives damaged files. The test takes each file named on the command line
+ * and cuts it off at every byte, leaves out every byte, and replaces every byte by characters that mean
+ * something. If the parser still accepts the file, the generators run too. The test is built with
+ * sanitizers, and an alarm catches a parser that does not move on.
  */
 #include "check.h"
 #include "ci.h"

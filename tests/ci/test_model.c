@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_model.c: what ckci makes of the whole chare model (accept/model.ci) does what it says:
- * objects that pup functions pack, nocopy arrays, answers, conditions, direct calls, sections,
- * chare ids, messages that the program packs, indices of every kind, and the tables. The
- * runtime is stand_in.h. Compiles as C11 and as C++17.
+ * test_model.c: ckci's code for the whole chare model (accept/model.ci) does what the .ci file says: objects
+ * that pup functions pack, nocopy arrays, answers, conditions, direct calls, sections, chare ids, messages
+ * that the program packs, indices of every kind, and the tables. stand_in.h replaces the runtime. The test
+ * compiles as C11 and as C++17.
  */
 #include "model.decl.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_roundtrip.c: what a stub is given is what the handler gets, for every form of
- * parameter; and the tables say what the .ci file says. The runtime is replaced by the
- * functions in stand_in.h: a "wire" that copies the payload to another address, so that a pointer
- * into the old place would be seen, and fills fresh memory with a pattern, so that bytes
- * which nobody wrote would be seen. Compiles as C11 and as C++17.
+ * test_roundtrip.c: for every form of parameter the handler gets what the stub was given, and the tables
+ * say what the .ci file says. stand_in.h replaces the runtime by a "wire". The wire copies the payload to
+ * another address, which exposes pointers into the old place. It fills fresh memory with a pattern, which
+ * exposes bytes that nobody wrote. The test compiles as C11 and as C++17.
  */
 #include "roundtrip.decl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bell.c: what is said through a bell is heard once, in order, however full the ring is, and
- * with it all that was written before. */
+/* test_bell.c: the receiver hears everything said through a bell once and in order, however full the ring
+ * is, and then sees all that the sender wrote before. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct.c: what a correct program sees of a channel: whole data, each put once, on every
- * path and in every way of arming.
+ * test_direct.c: a correct program gets whole data from a channel and every put once, on every path and in
+ * every way of arming.
  */
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_random.c: many channels between all PEs, or from all to one, each with its own size,
- * mode and length of life, polled or told of, armed in one or in two, put, destroyed and created
- * again at random moments, over a net with random delays and a randomised queue. Every byte of
- * every put is compared.
+ * test_direct_random.c: many channels between all PEs, or from all to one, over a net with random delays and
+ * a randomised queue. Each channel has its own size, mode and lifetime; it is polled or announced, and
+ * armed in one step or in two. The test puts, destroys and creates channels at random moments. It compares
+ * every byte of every put.
  *
  *     SEED=n test_direct_random     the seed that a failing run has printed
  */
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "../../runtime/machine/cmi_random.h"
 #include "world.h"
 
 #include <cmocka.h>
@@ -52,17 +53,9 @@ static struct chaos *chaos(void)
 	return (struct chaos *)(uintptr_t)csd_self()->node->program;
 }
 
-static uint64_t draw(uint64_t *x, uint64_t n)
-{
-	*x ^= *x << 13;
-	*x ^= *x >> 7;
-	*x ^= *x << 17;
-	return (*x >> 11) % n;
-}
-
 static uint64_t chance(uint64_t n)
 {
-	return draw(&chaos()->random[csd_self()->id], n);
+	return cmi_random_below(&chaos()->random[csd_self()->id], n);
 }
 
 static unsigned char content(int channel, int put, size_t i)
@@ -242,17 +235,17 @@ static void set(const char *name, const char *value)
 static void draw_links(struct chaos *c, uint64_t *x)
 {
 	uint64_t n_pes = (uint64_t)(c->w.nodes * c->w.pes);
-	bool many = draw(x, 2), to_one = draw(x, 2);
+	bool many = cmi_random_below(x, 2), to_one = cmi_random_below(x, 2);
 
 	c->channels = many ? CHANNELS_MAX : 40;
 	c->lifetime = many ? 4 : 20;
 	for (int i = 0; i < c->channels; i++) {
 		struct link *l = &c->link[i];
 
-		l->src = (int)draw(x, n_pes);
-		l->dst = to_one ? 0 : (int)draw(x, n_pes);
-		l->seq = draw(x, 2);
-		l->bytes = draw(x, draw(x, 2) ? 64 : BYTES_MAX - 8) + (l->seq ? 1 : 8);
+		l->src = (int)cmi_random_below(x, n_pes);
+		l->dst = to_one ? 0 : (int)cmi_random_below(x, n_pes);
+		l->seq = cmi_random_below(x, 2);
+		l->bytes = cmi_random_below(x, cmi_random_below(x, 2) ? 64 : BYTES_MAX - 8) + (l->seq ? 1 : 8);
 	}
 }
 
@@ -261,9 +254,11 @@ static void run_chaos(uint64_t seed)
 	static const char *const paths[] = {NULL, NULL, "memory", "rma", "message"};
 	static const char *const polled[] = {NULL, "0", "2", "10", "1000"};
 	struct chaos *c = calloc(1, sizeof(*c));
-	uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
-	bool net = draw(&x, 3) > 0, check = draw(&x, 3) == 0, shuffle = draw(&x, 2);
-	const char *path = paths[draw(&x, 5)], *poll_max = polled[draw(&x, 5)];
+	uint64_t x = cmi_random_seed(seed);
+	bool net = cmi_random_below(&x, 3) > 0, check = cmi_random_below(&x, 3) == 0;
+	bool shuffle = cmi_random_below(&x, 2);
+	const char *path = paths[cmi_random_below(&x, 5)];
+	const char *poll_max = polled[cmi_random_below(&x, 5)];
 	char text[32];
 
 	c->w = (struct world){.start = chaos_start, .message = chaos_message, .stop = chaos_stop,
@@ -271,7 +266,7 @@ static void run_chaos(uint64_t seed)
 	draw_links(c, &x);
 	atomic_store(&c->left, c->channels * LIVES * c->lifetime);
 	for (int i = 0; i < PES_MAX; i++)
-		c->random[i] = draw(&x, UINT32_MAX) + 1;
+		c->random[i] = cmi_random_seed(cmi_random_next(&x));
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
 	print_message("SEED=%s: %d nodes, %d channels, path %s, %s polled%s%s\n", text,
 		      c->w.nodes, c->channels, path ? path : "any", poll_max ? poll_max : "few",

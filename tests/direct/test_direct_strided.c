@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_strided.c: puts that gather: whole data on every path, from shapes drawn at random,
- * out of a field that the program writes again as soon as put has returned.
+ * test_direct_strided.c: puts that gather deliver whole data on every path. The shapes are random, and the
+ * program overwrites the source field as soon as put has returned.
  *
  *     SEED=n test_direct_strided     the seed that a failing run has printed
  */
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "../../runtime/machine/cmi_random.h"
 #include "world.h"
 
 #include <cmocka.h>
@@ -47,10 +48,7 @@ static uint64_t random_state;
 
 static uint64_t draw(uint64_t n)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (random_state >> 11) % n;
+	return cmi_random_below(&random_state, n);
 }
 
 static struct gather *gather_of(void)
@@ -405,8 +403,9 @@ int main(void)
 		cmocka_unit_test(gathered_data_must_not_end_in_the_out_of_band_value),
 	};
 	const char *seed = getenv("SEED");
+	uint64_t first = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
 
-	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 2654435761u | 1;
-	printf("SEED=%llu\n", (unsigned long long)random_state);
+	printf("SEED=%llu\n", (unsigned long long)first);
+	random_state = cmi_random_seed(first);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pollset.c: the set of watched words finds every arrival once, and starves nobody. */
+/* test_pollset.c: the set of watched words finds every arrival once and never starves a word. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -20,7 +20,7 @@
 
 #include "../../runtime/direct/ckdirect.h"
 #include "../../runtime/direct/direct_layer.h"
-#include "../../runtime/scheduler/csd.h"
+#include "../../runtime/scheduler/pe.h"
 
 enum { WORLD_TIMEOUT_S = 60 };
 

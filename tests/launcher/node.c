@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.c: a node for the launcher's tests, on the bootstrap client alone. What it does is
- * its arguments, in order; "@R" before a word means on rank R only:
+ * node.c: a node for the launcher's tests, built on the bootstrap client alone. It does what its arguments
+ * say, in order; "@R" before a word means on rank R only:
  *
- *   join            boot_init; without it the program never speaks PMI
+ *   join            boot_init; without it the program never uses PMI
  *   fence           boot_fence, 10 s
  *   late N          boot_fence, N ms, to which not everybody comes
  *   exchange N      every rank puts N bytes, fences, gets and checks everybody's

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What ckrun and the bootstrap client promise, one line per fact. Needs no network and no
-# terminal. CKRUN and NODE name ready-made programs; otherwise both are built here with
+# What ckrun and the bootstrap client promise, one line per fact. It needs no network and no
+# terminal. CKRUN and NODE name programs that are built already; otherwise it builds both with
 # CC and CFLAGS. Exit code: 0 when every fact holds.
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,8 +19,8 @@ if [ -z "$CKRUN" ]; then
 fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
-	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c "$top"/runtime/machine/boot.c \
-		"$top"/runtime/machine/boot_pmi1.c -o "$NODE" || exit 1
+	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
+		"$top"/runtime/machine/{boot,boot_pmi1,boot_table,cmi_env,say}.c -o "$NODE" || exit 1
 fi
 
 failed=0
@@ -40,15 +40,19 @@ fact() { # what, condition as a command
 	fi
 }
 
-now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
-
-# Run ckrun; rc, $dir/out, $dir/err and took_ms tell what came of it. Never longer than 15 s.
-run() {
-	local start=$(now_ms)
-	timeout -k 1 15 "$CKRUN" "$@" </dev/null >"$dir/out" 2>"$dir/err"
-	rc=$?
-	took_ms=$(($(now_ms) - start))
+skip() { # what, why
+	echo "skip  $1: $2"
 }
+
+# Runs a command; rc, $dir/out, $dir/err and took_ms tell what came of it. The caller gives stdin.
+outcome() {
+	local start=${EPOCHREALTIME/./}
+	"$@" >"$dir/out" 2>"$dir/err"
+	rc=$?
+	took_ms=$(((${EPOCHREALTIME/./} - start) / 1000))
+}
+run() { outcome timeout -k 1 15 "$CKRUN" "$@" </dev/null; }
+alone() { outcome env "$@" </dev/null; }
 ended() { # code, pattern in the one line of stderr (empty: none at all)
 	[ "$rc" = "$1" ] || return 1
 	if [ -z "$2" ]; then
@@ -69,7 +73,7 @@ wait_for() { # files; at most 5 s
 		done
 	done
 }
-# A process counts as gone when it is a zombie: not every pid 1 reaps at once.
+# A zombie counts as gone: not every pid 1 reaps at once.
 alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 all_gone() { # files with a pid each; at most 2 s
 	local f n=0
@@ -97,7 +101,6 @@ run -n 2 "$NODE" join @0 late 200 @0 exit 5 sleep
 fact "a fence that not everybody comes to ends in time" \
 	eval '[ $rc = 5 ] && [ $took_ms -lt 1000 ]'
 
-alone() { env "$@" >"$dir/out" 2>"$dir/err" </dev/null; rc=$?; }
 alone "$NODE" join exchange 3000 rules finish
 fact "without a launcher: a job of one" ended 0 ""
 refused() {
@@ -176,8 +179,7 @@ fact "SIGKILL gives 137 and names node and PEs" \
 	soon 137 "node 1 \(PEs 2-3, pid [0-9]+\) was killed by signal 9 \(Killed\)"
 run -n 2 sh -c 'kill -SEGV $$'
 fact "SIGSEGV gives 139" soon 139 "signal 11 \(Segmentation fault"
-(ulimit -n 64; "$CKRUN" -n 100 "$NODE" sleep) >"$dir/out" 2>"$dir/err" </dev/null
-rc=$?
+outcome bash -c 'ulimit -n 64; exec "$0" -n 100 "$1" sleep' "$CKRUN" "$NODE" </dev/null
 fact "too few descriptors for so many nodes" ended 1 "cannot start node [0-9]+: Too many open"
 run -n 2 "$dir/nothing"
 fact "127 when there is no such program" soon 127 "cannot start '$dir/nothing': No such file"
@@ -203,12 +205,12 @@ kill $(cat "$dir"/d.*)
 "$CKRUN" -n 3 "$NODE" pid "$dir/k" join fence sleep </dev/null >"$dir/out" 2>"$dir/err" &
 pid=$!
 wait_for "$dir"/k.{0,1,2}
-{ kill -9 $pid; wait $pid; } 2>/dev/null # bash would print "Killed"
+{ kill -9 $pid; wait $pid; } 2>/dev/null # without bash's "Killed"
 rc=$?
 fact "kill -9 of ckrun leaves no nodes" all_gone "$dir"/k.*
 
 # ---- signals and time -------------------------------------------------------------------
-# Scripts start background jobs with INT ignored, which ckrun respects; env undoes it.
+# A script starts background jobs with INT ignored, which ckrun respects; env undoes it.
 start() {
 	rm -f "$dir"/s.*
 	env --default-signal=INT,QUIT "$CKRUN" "$@" </dev/null >"$dir/out" 2>"$dir/err" &
@@ -231,7 +233,7 @@ fact "a job that ignores TERM is killed after --grace" \
 	eval 'ended 143 "signal 15" && all_gone "$dir"/s.*'
 start -n 2 --grace 60 "$NODE" ignore 2 ready "$dir/s" sleep
 kill -INT $pid
-until [ -s "$dir/err" ]; do sleep 0.01; done # two at once would be one
+until [ -s "$dir/err" ]; do sleep 0.01; done # two INTs at once would count as one
 kill -INT $pid
 finish
 fact "a second INT kills at once" eval 'ended 130 "signal 2" && all_gone "$dir"/s.*'
@@ -253,17 +255,14 @@ run -n 2 --timeout 20 true
 fact "--timeout does not delay a job" soon 0 ""
 
 # ---- input and output -------------------------------------------------------------------
-echo hello | "$CKRUN" -n 3 cat >"$dir/out" 2>"$dir/err"
-rc=$?
+outcome "$CKRUN" -n 3 cat <<<hello
 fact "stdin goes to node 0 only, the others read the end" says hello
-"$CKRUN" -n 2 "$NODE" join exchange 9 env finish <&- >"$dir/out" 2>"$dir/err"
-rc=$?
+outcome "$CKRUN" -n 2 "$NODE" join exchange 9 env finish <&-
 fact "stdin closed" eval '[ $rc = 0 ] && [ $(wc -l <"$dir/out") = 2 ]'
 "$CKRUN" -n 2 "$NODE" join exchange 9 finish <&- >&- 2>&-
 rc=$?
 fact "stdin, stdout and stderr closed" [ $rc = 0 ]
-setsid -w "$CKRUN" -n 2 "$NODE" join exchange 9 finish </dev/null >"$dir/out" 2>"$dir/err"
-rc=$?
+outcome setsid -w "$CKRUN" -n 2 "$NODE" join exchange 9 finish </dev/null
 fact "no terminal" ended 0 ""
 run -n 1 printf 'no newline'
 fact "an unfinished last line stays as it is" \
@@ -284,31 +283,31 @@ fact "stdout and stderr on one file: each line whole" eval '[ $rc = 0 ] &&
 "$CKRUN" -n 2 "$NODE" lines 30000 </dev/null 2>"$dir/err" | (sleep 0.3; cat) >"$dir/out"
 rc=${PIPESTATUS[0]}
 fact "a slow reader gets everything" eval '[ $rc = 0 ] && [ $(wc -l <"$dir/out") = 60000 ]'
-start=$(now_ms)
-timeout -k 1 10 "$CKRUN" -n 3 yes </dev/null 2>"$dir/err" | head -2 >"$dir/out"
-rc=${PIPESTATUS[0]} took_ms=$(($(now_ms) - start))
+yes_head() { timeout -k 1 10 "$CKRUN" -n 3 yes | head -2; return "${PIPESTATUS[0]}"; }
+outcome yes_head </dev/null
 fact "a closed reader ends the job quietly with 141" soon 141 ""
 run -n 2 sh -c '[ $PMI_RANK = 1 ] || sleep 9; echo last words; exit 3'
 fact "last words come before ckrun's line" \
 	eval 'ended 3 "exit code 3" && grep -qx "last words" "$dir/out"'
-# Where the system gives pseudo-terminals (not in every container).
+# Not every container has pseudo-terminals.
+at_terminal() { outcome timeout -k 1 10 script -qec "$1" /dev/null; }
 if script -qc true /dev/null >/dev/null 2>&1 </dev/null; then
-	(wait_for "$dir"/tty.{0,1}; printf '\003'; sleep 2) | timeout -k 1 10 script -qec \
-		"$CKRUN -n 2 $NODE pid $dir/tty sleep" /dev/null >"$dir/out" 2>"$dir/err"
-	rc=$?
+	at_terminal "$CKRUN -n 2 $NODE pid $dir/tty sleep" \
+		< <(wait_for "$dir"/tty.{0,1}; printf '\003'; sleep 2)
 	fact "Ctrl-C at a terminal" eval '[ $rc = 130 ] && all_gone "$dir"/tty.*'
-	(printf 'typed\n\004'; sleep 1) | timeout -k 1 10 script -qec \
-		"$CKRUN -n 2 sh -c 'sed s/typed/read/'" /dev/null >"$dir/out" 2>"$dir/err"
-	rc=$?
+	at_terminal "$CKRUN -n 2 sh -c 'sed s/typed/read/'" < <(printf 'typed\n\004'; sleep 1)
 	fact "node 0 reads from a terminal" eval '[ $rc = 0 ] && grep -q "^read" "$dir/out"'
+else
+	skip "Ctrl-C at a terminal" "no pseudo-terminal"
+	skip "node 0 reads from a terminal" "no pseudo-terminal"
 fi
 run -n 2 "$CKRUN" -n 2 "$NODE" join exchange 100 finish
 fact "ckrun under ckrun: two jobs of two" ended 0 ""
 if command -v mpiexec.hydra >/dev/null; then
-	timeout -k 1 10 mpiexec.hydra -n 2 "$NODE" join exchange 5000 rules finish \
-		>"$dir/out" 2>"$dir/err"
-	rc=$?
+	outcome timeout -k 1 10 mpiexec.hydra -n 2 "$NODE" join exchange 5000 rules finish
 	fact "mpiexec.hydra starts our nodes" [ $rc = 0 ]
+else
+	skip "mpiexec.hydra starts our nodes" "MPICH is not installed"
 fi
 
 echo "$facts facts, $failed failed"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_loop.c: the machine layer without a network: one node, and nets of three nodes with
- * two PEs each inside this process, driven by one thread so that a seed replays. Also what
- * is common to both back ends: the memory allocator, sleeping, faults.
+ * test_loop.c: the machine layer without a network, on one node and on nets of three nodes of two PEs each
+ * inside this process. One thread drives a net, so a seed replays a run. The test also covers what both
+ * back ends share: the memory allocator, sleeping, faults.
  */
 #include "../../runtime/machine/cmi.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ring.c: the ring of one writer and one reader, in one thread and between two.
+ * test_ring.c: the ring of one writer and one reader, in one thread and between two threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>

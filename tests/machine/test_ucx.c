@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ucx.c: the machine layer over UCX, between processes. Started alone it runs itself
- * under ckrun in several variants (protocols, tcp, rendezvous, two PEs per node); under a
- * launcher it is one node, and two nodes or any even number of them make the job:
- * `ckrun -n 4 --ppn 2 test_ucx 2 1000`. PE i of a node plays with PE i of the neighbour node
- * (node ^ 1); the order test is all to all. Node 0 prints one line per fact.
+ * test_ucx.c: the machine layer over UCX, between processes. Started alone, the test runs itself under ckrun
+ * in several variants (protocols, tcp, rendezvous, two PEs per node). Under a launcher it is one node of a
+ * job with an even number of nodes: `ckrun -n 4 --ppn 2 test_ucx 2 1000`. PE i of a node exchanges messages
+ * with PE i of the neighbour node (node ^ 1); in the order test every PE sends to every PE. Node 0 prints
+ * one line per fact.
  */
 #include "../../runtime/machine/cmi.h"
 
@@ -668,15 +668,17 @@ static void lead(struct node *n, int n_meetings)
 /** One node of the job: argv is n_pes, messages of the order test, "v" for verbose. */
 static int node_main(int argc, char **argv)
 {
-	const char *share = getenv("CK_SHARE");
+	const char *share = getenv("TEST_SHARE");
 	struct node n = {.n = argc > 1 ? atoi(argv[1]) : 1,
 			 .shares = share && strcmp(share, "1") == 0,
 			 .n_storm = argc > 2 ? (size_t)atoi(argv[2]) : STORM_MESSAGES};
 	struct cmi_options o = {.n_pes = n.n, .verbose = argc > 3};
 	pthread_t thread[PES_MAX];
 
-	if (share && strcmp(share, "mixed") == 0 && atoi(getenv("PMI_RANK")) >= 2)
-		setenv("CK_SHARE", "0", 1);
+	if (share && strcmp(share, "mixed") == 0)
+		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
+	if (share)
+		setenv("CK_SHARE", share, 1);
 	/* meetings: start, sizes, order, put_am 2, holding, sending on 2, mapped, full ring 2,
 	 * puts 7, naive, foreign, sleep 3, measure 2, end */
 	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
@@ -708,7 +710,7 @@ static int node_main(int argc, char **argv)
 
 /** A way to run the job: what to set, nodes' arguments for the launcher, and our own. */
 struct variant {
-	const char *share; /* CK_SHARE: whether messages go past UCX, by reference */
+	const char *share; /* CK_SHARE, or "mixed": whether messages go past UCX, by reference */
 	const char *name, *value, *nodes, *ppn, *pes, *messages;
 };
 
@@ -749,7 +751,7 @@ static bool run_variant(const struct variant *v, char *self)
 	       v->share, v->name, v->value);
 	pid = fork();
 	if (pid == 0) {
-		setenv("CK_SHARE", v->share, 1);
+		setenv("TEST_SHARE", v->share, 1);
 		setenv(v->name, v->value, 1);
 		execl(ckrun, ckrun, "-n", v->nodes, "--ppn", v->ppn, self, v->pes, v->messages,
 		      (char *)NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aggregate: calls that travel together arrive each once, whole, and in the order of their pair,
- * whatever is between them and however little fits into a batch; quiescence neither overlooks one
- * that is held back nor waits for one for ever.
+ * aggregate: each aggregated call arrives once, whole, and in the order of its pair of PEs, whatever is
+ * sent between them and however little fits into a batch. Quiescence neither overlooks a call that is
+ * held back nor waits for one for ever.
  *
  *	aggregate          the whole test
  *	aggregate N        the same with limits drawn by seed N
@@ -49,7 +49,7 @@ static int limit(int round, int what)
 
 	if (round < LIMITS)
 		return limits[round][what];
-	/* Small ones as often as large ones. */
+	/* Small limits as often as large ones. */
 	return what ? 512 + (int)(r % ((1u << 20) - 511) >> r % 12) : 1 + (int)(r % 65535 >> r % 16);
 }
 
@@ -103,7 +103,7 @@ void Cell_on_bulk(Cell *self, int from, struct bulk b)
 	came(self, from, b.seq);
 }
 
-/* A plain call behind a flush: everything before it has come. */
+/* A plain call after a flush: everything before it has come. */
 void Cell_on_flushed(Cell *self, int from, int seq)
 {
 	CHECK_EQ(self->next[from], seq);
@@ -126,7 +126,7 @@ void Cell_on_vector(Cell *self, int from, int seq, int n, const double *v)
 	came(self, from, seq);
 }
 
-/* What is kept stays, although the batch is long gone. */
+/* Kept parameters stay, although the batch is long gone. */
 static void check_kept(Cell *self, int at)
 {
 	const struct { int from, seq, n, pad, v[]; } *k = self->kept[at];
@@ -457,7 +457,7 @@ static void calls_of_others(Main *self, int step)
 		for (int pe = 0; pe < CkNumPes(); pe++)
 			Counter_use_early(Counter_at(counters, pe), self->late);
 	} else if (step == 1) {
-		/* Not held back: of all, with options, by callbacks. */
+		/* Calls of all, calls with options and callbacks are not held back. */
 		Grid_mark_all(grid, 1);
 		Grid_mark_opt(&(CkEntryOptions){.prio = -1}, Grid_at(grid, 2, 2), 100);
 		CkCallbackSendTyped(Grid_cb_mark(Grid_at(grid, 1, 1)), CK_INT, (int[]){1000}, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrays: arrays of one to three dimensions under the default map and maps of the user's,
- * larger and smaller than the number of PEs; arrays created by elements; and calls that
- * reach a PE before the creation that they refer to, in order all the same.
+ * arrays: arrays of one to three dimensions, under the default map and maps of the program's own,
+ * larger and smaller than the number of PEs; arrays that elements create; and calls that reach a PE
+ * before the creation of the array that they refer to, and are handled in order all the same.
  */
 #include "check.h"
 
@@ -55,7 +55,7 @@ static void check_home(int map, CkIndex i, CkArrayDims d)
 		CHECK_EQ(CkMyPe(), (map == REVERSE ? reverse_map : one_map)(i, d, CkNumPes()));
 }
 
-/* Every element is constructed and called once; both count. */
+/* Every element is constructed once and called once; it counts both. */
 static void count(void *self)
 {
 	const long one = 1;
@@ -187,8 +187,8 @@ void Small_on_add(Small *self, int k)
 
 void Relay_on_new(Relay *self) { (void)self; }
 
-/* The proxy came by a call, which may have overtaken the creation on its way to this PE, or
- * not: one of two such calls may come before it and the other behind. */
+/* The proxy came by a call, which may have overtaken the creation on its way to this PE. One of two
+ * such calls may come before the creation and the other after it. */
 void Relay_on_late(Relay *self, CProxy_Late p, int n, int first)
 {
 	for (int k = first; k < first + CALLS; k++)

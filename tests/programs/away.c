@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * away: reductions over sections of elements that were inserted on any PE, mostly not on the one that
- * knows where they are. Some contribute before that PE has the section's list.
+ * knows where they are. Some elements contribute before that PE has the section's list.
  */
 #include "check.h"
 
@@ -30,7 +30,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	for (int i = 0; i < N / 3; i++)
 		third[i] = Item_index(21 * i);
 	s = Item_ckSection(items, third, N / 3);
-	/* Half of them are told before the multicast that the section begins with. */
+	/* Half of them hear of it before the multicast that the section begins with. */
 	for (int i = 0; i < N / 3; i += 2)
 		Item_give(Item_at(items, 21 * i), s.ck, ROUNDS);
 	for (int i = 1; i < N / 3; i += 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bigmsg: `bigmsg MB [array]`: a message of so many megabytes goes from PE 0 to the last PE and
- * back; with `array` then an array parameter as well. Some bytes in every megabyte are
- * written and looked at: the rest of a message that is handed over by reference costs nothing.
+ * back. With `array` an array parameter of that size does the same. The program writes and reads only
+ * some bytes of every megabyte, so a message that is handed over by reference costs little.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broadcast: an element on each PE broadcasts to one array, in bursts of different sizes.
- * What one source broadcasts arrives at each element once and in order.
+ * broadcast: an element on each PE broadcasts to one array, in bursts of different sizes. Each
+ * broadcast of a source arrives at each element once, and a source's broadcasts arrive in order.
  */
 #include "check.h"
 

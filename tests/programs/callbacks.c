@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callbacks: the main chare makes one callback of each kind and sends them all to every
- * element of an array, which fires them; hits are counted, in the end by quiescence. The last
+ * callbacks: the main chare makes one callback of each kind and sends them all to every element of an
+ * array, which fires them. The program counts the hits and checks the count at quiescence. The last
  * callback ends the job.
  */
 #include "check.h"
@@ -78,7 +78,7 @@ void Cell_on_fire(Cell *self, int n, const CkCallback *all)
 		CkCallbackSendTyped(all[TO_MAIN_1], CK_DOUBLE, &half, 1);
 	CkCallbackSendTyped(all[TO_MAIN_N], CK_FLOAT, three, 3);
 	CkCallbackSend(all[TO_MAIN_BYTES], "bytes", 6);
-	CkCallbackSendTyped(all[TO_CELL], CK_FLOAT, three, 3); /* which it ignores */
+	CkCallbackSendTyped(all[TO_CELL], CK_FLOAT, three, 3); /* the entry ignores them */
 	CkCallbackSendTyped(all[TO_CELL_2], CK_LONG, two, 2);
 	CkCallbackSend(all[TO_CELLS], NULL, 0);
 	CkCallbackFn((void *)(uintptr_t)&all[TO_MEMBER]);

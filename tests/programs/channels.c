@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channels: elements in a ring exchange data with both neighbours through channels of
- * several sizes, ready in one step or in two (mark at once, poll in the next phase), with a
- * pattern at the end or a sequence word, with a C function or a callback on arrival. All
- * data is checked in every iteration. A barrier between iterations tells the senders
- * that the receivers are ready.
+ * channels: elements in a ring exchange data with both neighbours through channels of several
+ * sizes. A receiver says that it is ready in one step or in two (mark at once, poll in the next
+ * phase); a channel has a pattern at its end or a sequence word, and a C function or a callback on
+ * arrival. Every iteration checks all data. A barrier between iterations tells the senders that the
+ * receivers are ready.
  *
  *	channels [iterations [elements [malloc]]]
  */
@@ -136,7 +136,7 @@ static void put_all(Ring *self)
 	}
 }
 
-/* The iteration is over here when all has come and the send buffers are free again. */
+/* The iteration is over here when all data has come and the send buffers are free again. */
 static void next(Ring *self)
 {
 	if (self->n_in < N_CHANNELS || self->n_put < N_CHANNELS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chares: a tree of chares on CK_PE_ANY whose parts answer and vanish; calls that come before the
- * creation, from its creator and others; chares that end in a handler, in a constructor, by
- * somebody else's hand; creations that overtake each other; callbacks and reductions to
- * a chare. `chares [n] [seed]`: how many each PE makes, and at random where.
+ * chares: a tree of chares on CK_PE_ANY that answer and vanish; calls from the creator and from others that
+ * arrive before the creation; chares that are destroyed in a handler, in a constructor, or by another chare;
+ * creations that overtake each other; callbacks and reductions to a chare. `chares [n] [seed]`: each PE makes
+ * n chares, on PEs that the seed decides.
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@
 #include "chares.decl.h"
 #include "cth.h"
 
-/* Its values lie elsewhere, as they do in a list or a tree. */
+/* Its values are not in it, as in a list or a tree. */
 struct Own {
 	int n;
 	double *values;
@@ -234,7 +234,7 @@ void Slow_on_run(Slow *self, int yields)
 	Main_over(mainProxy, 0);
 }
 
-/* Still waits when the job ends. */
+/* It still waits when the job ends. */
 void Slow_on_wait(Slow *self)
 {
 	CkDestroy(self);
@@ -325,7 +325,7 @@ void Main_on_next(Main *self)
 			Slow_run(Slow_ckNew(pe), 20);
 			Slow_wait(Slow_ckNew(pe));
 		}
-		Counter_ckNew(CK_PE_ANY, 1); /* stays when the job ends */
+		Counter_ckNew(CK_PE_ANY, 1); /* it exists until the job ends */
 		target = Target_ckNew(n - 1, start(3, 1));
 		Target_take(target, start(1, 0.5));
 		Target_take(target, start(2, 1));

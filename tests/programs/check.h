@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.h: what the test programs share. A program checks its own answer: a wrong one aborts
- * the job with the place; a right one is one line and exit code 0.
+ * the job with the place; a right one prints one line and ends with exit code 0.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -13,7 +13,7 @@
 
 #define CHECK(what) \
 	((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
-/* The same for whole numbers, showing both. */
+/* The same for whole numbers; shows both. */
 #define CHECK_EQ(is, should) \
 	check_eq((long long)(is), (long long)(should), #is, __FILE__, __LINE__)
 
@@ -24,7 +24,7 @@ static inline void check_eq(long long is, long long should, const char *what, co
 		CkAbort("%s:%d: %s is %lld, not %lld", file, line, what, is, should);
 }
 
-/* Replayable and equal everywhere: splitmix64. */
+/* Random numbers that are the same everywhere: splitmix64. */
 static inline uint64_t check_mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
@@ -33,7 +33,7 @@ static inline uint64_t check_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The seed of a run: its first argument, to repeat one; else drawn. Print it. */
+/* The seed of a run: its first argument, to repeat a run; otherwise drawn. The program prints it. */
 static inline uint64_t check_run_seed(const CkArgMsg *m)
 {
 	return m->argc > 1 ? strtoull(m->argv[1], NULL, 10)

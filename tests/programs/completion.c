@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * completion: cascades of calls with a fan-out that follows from a seed, so that their sizes are
- * known. When a detector reports the end of one, every call of it must have been counted:
+ * known. When a detector reports the end of a cascade, every call of it must have been counted:
  *	- while other calls go on without end, so that the job is never quiet,
- *	- several detections at a time, and one after the other on each detector,
+ *	- with several detections at a time, and one after the other on each detector,
  *	- also where producers begin before anybody has called CkCompletionStart.
- * At last a detection that lacks one producer: meanwhile the job gets quiet, so nothing is sent.
+ * The last detection lacks one producer. Meanwhile the job gets quiet, so the detector sends nothing.
  *
  * An argument names a wrong use, which must end the job.
  */
@@ -33,8 +33,8 @@ struct Node {
 
 /* ---- the cascades ----------------------------------------------------------------------- */
 
-/* The last process has two long walks: nearly always there is next to nothing under way, and the
- * sums of one wave alone look complete now and then. */
+/* The last process has two long walks: nearly always almost nothing is under way, and now and then
+ * the sums of one wave alone look complete. */
 enum { WALKS = DETECTORS - 1 };
 static int roots_of(int which) { return which == WALKS ? 2 : ROOTS; }
 static int depth_of(int which) { return which == WALKS ? WALK : DEPTH; }
@@ -60,7 +60,7 @@ static CProxyElement_Node node_of(uint64_t seed)
 	return Node_at(nodes, (int)(seed % (unsigned)CkNumPes()));
 }
 
-/* What produces while it consumes, produces first. */
+/* A handler that produces while it consumes produces first. */
 void Node_on_grow(Node *self, int which, CkCompletion c, uint64_t seed, int depth)
 {
 	int n = depth ? fan_out(which, seed) : 0;
@@ -85,7 +85,7 @@ void Node_on_roots(Node *self, int which, CkCompletion c, uint64_t seed, int fir
 	CkCompletionDone(c);
 }
 
-/* Calls that have nothing to do with it, for ever. */
+/* Calls that have nothing to do with the detection, for ever. */
 void Node_on_noise(Node *self, int id)
 {
 	if (!self->hushed)
@@ -101,7 +101,7 @@ void Node_on_make(Node *self, int which)
 	Main_made(mainProxy, which, CkCompletionCreate());
 }
 
-/* One result tells which, because one element says it. */
+/* The result tells which, because one element contributes it. */
 void Node_on_count(Node *self, int which)
 {
 	long v[2] = { Node_thisIndex(self) ? 0 : which, self->n_calls[which] };

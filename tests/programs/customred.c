@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * customred: reducers of the program's own, over arrays of several sizes and over a group, with
+ * customred: reducers that the program defines, over arrays of several sizes and over a group, with
  * results for the main chare and for all contributors:
  *
  *	largest   values of a struct: the largest number and who has it
- *	matrix    products of 2 x 2 matrices, which do not commute: what is exchanged between PEs of
- *	          neighbours (default map, groups) must be combined in index order
+ *	matrix    products of 2 x 2 matrices, which do not commute: PEs of neighbours (default
+ *	          map, groups) exchange them and must combine them in index order
  *	merge     sorted lists of numbers of any length, merged; n messages at a time
  *	count     streamable: two messages at a time, a sum in place
  *	longest   streamable, of values

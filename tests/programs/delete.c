@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * delete: in every round some elements destroy themselves or are destroyed from afar, some of the
- * missing are inserted again, and what is left is summed up or listed: to main, to one element, to
- * all elements, by each of the routes; some elements destroy themselves where the others contribute.
- * Arrays of a few elements, so that PEs have none, or lose all; with extents, with start and end,
- * with a map. `delete [seed [rounds]]`.
+ * missing ones are inserted again, and a reduction sums up or lists those that are left: to the main
+ * chare, to one element, to all elements, by each of the routes. Some elements destroy themselves
+ * where the others contribute. The arrays have few elements, so that some PEs have none or lose all;
+ * they have extents, start and end, or a map. `delete [seed [rounds]]`.
  */
 #include "check.h"
 
@@ -108,7 +108,7 @@ void Cell_on_add(Cell *self, int round, int way, bool some_die, int target)
 	}
 	self->way = way;
 	give(self, target);
-	/* What it contributed counts. */
+	/* Its contribution counts. */
 	if (some_die && dies(round, i, 3))
 		CkDestroy(self);
 }
@@ -159,7 +159,7 @@ static void new_array(Main *self)
 	for (int i = 0; i < self->n; i++)
 		self->alive[i] = true;
 	self->round = 0;
-	/* Nobody is called who is not there; but who was destroyed may be inserted. */
+	/* No call goes to an element that does not exist; but a destroyed one may be inserted. */
 }
 
 static void insert_some(Main *self)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demand: all PEs call elements that do not exist. [createhere] and [createhome] make them, once
- * each, and calls without these attributes wait until somebody has. Every PE finds all elements
- * that live there, and nothing else, by going from one to the next. Elements that are inserted
- * while broadcasts are under way get each broadcast at most once, in order, and none is missing
- * after the first that they got. `demand [seed]`.
+ * demand: all PEs call elements that do not exist. [createhere] and [createhome] make each of them
+ * once, and calls without these attributes wait until somebody has made it. Every PE finds all elements
+ * that live there, and nothing else, by going from one to the next. Elements that are inserted while
+ * broadcasts are under way get each broadcast at most once and in order, and none is missing after the
+ * first that they got. `demand [seed]`.
  */
 #include "check.h"
 
@@ -157,7 +157,7 @@ void Hand_on_grow(Hand *self, int n)
 void Main_on_next(Main *self)
 {
 	switch (self->step++) {
-	case 0: /* what waits for an element that nobody makes is no hindrance to quiescence */
+	case 0: /* a call that waits for an element that nobody makes does not hold up quiescence */
 		for (int k = 0; k < 4; k++)
 			Here_hit(Here_at(here, k % N - 2, k), 0, Hand_ckLocalBranch(hands)->here[
 					 (k % N) * N + k]++);

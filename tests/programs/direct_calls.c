@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * direct_calls: [inline] and [local] calls of elements here and elsewhere, inside each other, of the
- * element that calls, in threads and from constructors: what is here has been called when the call
- * returns, and the caller's message is still the caller's.
+ * calling element itself, in threads and from constructors. An element that is here has handled the
+ * call when the call returns, and the caller's message is still the caller's.
  */
 #include "check.h"
 
@@ -15,9 +15,9 @@ struct Main { int n_done; };
 struct Cell { int sum, n_add, depth, deepest, n_hit, n_local, n_waited; bool built; };
 struct Member { int sum; };
 
-/* ---- what is called ---------------------------------------------------------------------------------- */
+/* ---- called elements --------------------------------------------------------------------------------- */
 
-/* Elements behind this one are not built yet: they get messages. */
+/* Elements after this one are not built yet: they get messages. */
 void Cell_on_new(Cell *self)
 {
 	const double v[1] = { 1 };
@@ -65,7 +65,7 @@ void Member_on_new(Member *self) { (void)self; }
 void Member_on_add(Member *self, int x) { self->sum += x; }
 int Member_on_get(Member *self) { return self->sum; }
 
-/* ---- who calls ------------------------------------------------------------------------------------------ */
+/* ---- callers -------------------------------------------------------------------------------------------- */
 
 static void call_each(int me)
 {

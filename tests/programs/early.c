@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * early: in every round PE 0 makes a group, a nodegroup and a section of the group, and at once tells
- * every PE of them, which at once calls all of them. What arrives where they are not made yet must
- * wait, and be handled behind the constructor, in order.
+ * early: in every round PE 0 makes a group, a nodegroup and a section of the group, and tells every PE of
+ * them at once. Each PE then calls all of them. A call that arrives before its target exists must wait; it
+ * is handled after the constructor, in order.
  *
- * Counted are calls of a PE to its own branch while that is certainly not there. On PE 0 that is so
- * in every round; elsewhere when the proxies were faster than the creation, as with CK_RANDOM_DELAY.
+ * The program counts calls of a PE to its own branch while that branch certainly does not exist. On PE 0
+ * that happens in every round; elsewhere it happens when the proxies were faster than the creation, as
+ * with CK_RANDOM_DELAY.
  */
 #include "check.h"
 
@@ -22,7 +23,7 @@ struct Caller { int n[COUNTS]; };
 struct Young { int round, n_in, one[MOST], all[MOST], some[MOST]; };
 struct YoungNode { int round, n_in, one[MOST], all[MOST]; };
 
-/* ---- who is called ------------------------------------------------------------------------- */
+/* ---- called branches ----------------------------------------------------------------------- */
 
 void Young_on_new(Young *self, int round) { self->round = round; }
 void YoungNode_on_new(YoungNode *self, int round) { self->round = round; }
@@ -62,7 +63,7 @@ void YoungNode_on_all(YoungNode *self, int r, int from, int no)
 	node_in(self, r, &self->all[from], no);
 }
 
-/* ---- who calls ------------------------------------------------------------------------------- */
+/* ---- callers --------------------------------------------------------------------------------- */
 
 void Caller_on_new(Caller *self) { (void)self; }
 
@@ -90,7 +91,7 @@ void Caller_on_report(Caller *self)
 
 /* ---- main ------------------------------------------------------------------------------------- */
 
-/* In one handler, so on PE 0 nothing of it is there when its own calls are made. */
+/* In one handler, so on PE 0 none of them exists when PE 0 makes its own calls. */
 static void round_begins(Main *self)
 {
 	int round = self->round++;

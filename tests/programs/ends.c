@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends: the ways in which a job ends. `ends WHAT PE` makes one mistake, or ends the job
- * properly, on one PE; the others are kept busy meanwhile. What must come out stands in
- * run.sh. A mistake that is not caught ends in exit code 99.
+ * ends: the ways in which a job ends. `ends WHAT PE` makes one mistake, or ends the job properly, on one
+ * PE while the others are busy. ends.cases has the expected output. If the runtime misses the mistake, the
+ * exit code is 99.
  */
 #include "check.h"
 

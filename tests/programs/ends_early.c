@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends_early: a PE inserts an element in a place where it cannot be, into an array with extents that
- * it knows by its proxy only, perhaps. Ends with a line; with exit code 99 when that is not caught.
+ * ends_early: a PE inserts an element outside the extents of an array, of which it may know only the proxy.
+ * The job must end with a line that says so. If the runtime misses the mistake, the exit code is 99.
  */
 #include "check.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fence: in every round each cell starts chains of calls that multiply (the seeds tell how much),
- * puts through a channel to its neighbour, and comes to a fence; one of them comes late, by a
- * timer, and starts its chains only then. Behind the fence the calls are counted: one that is
- * missing had not been handled. Calls of the next round may be in already, those of the last
- * not.
+ * puts through a channel to its neighbour, and enters a fence. One cell comes late, by a timer, and
+ * starts its chains only then. After the fence the program counts the calls: a missing one was not
+ * handled in time. Calls of the next round may have arrived already, but all of the last round must
+ * have.
  *
  * Then the same with threads that wait in the fence.
  *
- * Meanwhile the elements of another array, but for one, wait in a fence of theirs: it holds
- * nobody up, neither these fences nor quiescence.
+ * Meanwhile all elements but one of another array wait in a fence of their own. That fence delays
+ * neither these fences nor quiescence.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * futures: threads wait for messages, data, results of reductions and quiescence; one or several
- * at a time, before the value is there and afterwards; slots are used again and again.
+ * futures: threads wait for messages, data, results of reductions and quiescence, one or several at a
+ * time, before the value is there and afterwards. Slots are used again and again.
  */
 #include "check.h"
 
@@ -16,7 +16,7 @@ struct Cell { int n_seen; };
 
 void Cell_on_new(Cell *self) { (void)self; }
 
-/* ---- who sends ------------------------------------------------------------------------------------ */
+/* ---- senders -------------------------------------------------------------------------------------- */
 
 void Cell_on_answerBlock(Cell *self, CkFuture f, int n)
 {
@@ -77,7 +77,7 @@ void Cell_on_fib(Cell *self, int n, CkFuture f)
 	CkSendToFutureTyped(f, CK_INT, &sum, 1);
 }
 
-/* ---- who waits -------------------------------------------------------------------------------------- */
+/* ---- waiters ---------------------------------------------------------------------------------------- */
 
 static void check_ints(CkReductionMsg *m, int n, int times)
 {

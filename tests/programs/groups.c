@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * groups: each PE has its member, found without a message; members call each other, broadcast
- * and reduce; each of them makes a group of its own.
+ * groups: each PE finds its member without a message. Members call each other, broadcast and reduce,
+ * and each of them makes a group of its own.
  */
 #include "check.h"
 

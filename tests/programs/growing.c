@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * growing: one reduction follows the other, while elements of the array are inserted on PEs picked at
- * random, destroy themselves and are inserted again. No sum is waited for in vain, and when the
- * changes are over, each sum has every element once. First, arrays made at once say so when all their
- * elements are there. `growing [seed]`.
+ * growing: one reduction follows the other, while elements of the array are inserted on random PEs,
+ * destroy themselves and are inserted again. Every sum arrives, and when the changes are over, each sum
+ * has every element once. Before that, arrays that are made at once say so when all their elements are
+ * there. `growing [seed]`.
  */
 #include "check.h"
 
@@ -63,7 +63,7 @@ void Free_on_next(Free *self)
 		give(self);
 		return;
 	}
-	/* What it contributed counts, or it is not waited for. */
+	/* Its contribution counts, or the reduction does not wait for it. */
 	if (late)
 		give(self);
 	CkDestroy(self);
@@ -99,7 +99,7 @@ void Fixed_on_next(Fixed *self)
 	CkDestroy(self);
 }
 
-/* A sum tells nobody to go on: who is new gets some in which it has no part. */
+/* A sum tells nobody to go on: a new element gets some sums that it has no part in. */
 void Fixed_on_sum(Fixed *self, double n, double same)
 {
 	CHECK_EQ(n, 2 * same);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guide: what docs/GUIDE.md shows, run. Each stage ends in quiescence, which calls Main::next.
+ * guide: runs the examples of docs/GUIDE.md. Each stage ends in quiescence, which calls Main::next.
  */
 #include "guide.h"
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guide2: what docs/GUIDE.md shows of chares, sections, priorities, completion, run. */
+/* guide2: runs the examples of docs/GUIDE.md for chares, sections, priorities and completion. */
 #include "guide2.h"
 #include "check.h"
 

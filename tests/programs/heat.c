@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heat: what one writes here for a loop in Structured Dagger, in two ways: calls that wait for their
- * iteration, and a thread in which the loop stays a loop. Both must give the serial answer, bit
- * for bit, although neighbours run an iteration ahead.
+ * heat: a loop of Structured Dagger, written in two other ways: as calls that wait for their iteration, and
+ * as a thread in which the loop stays a loop. Both must give the serial answer, bit for bit, although
+ * neighbours run an iteration ahead.
  */
 #include "check.h"
 

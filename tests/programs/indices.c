@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * indices: arrays of one to six dimensions and of an index type of the program's; made from
- * extents, or from start, end and step, with the default map and a map of the program's; the
- * ready callback; constructors that take a message; local elements.
+ * indices: arrays of one to six dimensions and of the program's own index type; made from extents, or
+ * from start, end and step; with the default map and a map of the program's own; the ready callback;
+ * constructors that take a message; local elements.
  */
 #include "check.h"
 
@@ -334,7 +334,7 @@ void Main_on_counted(Main *self, long n)
 	CHECK(self->expected >= 0);
 	if (self->expected)
 		return;
-	/* Where creation is over, one hears so; also where there is nothing. */
+	/* The ready callback comes when the creation is over, also for an empty array. */
 	CkCallback cb = Main_cb_ready(mainProxy);
 
 	One_ckNew_opt(&(CkArrayOptions){ .dims = CkDims(50), .ready = &cb }, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * insert: elements are inserted by all PEs on PEs picked at random, while calls of them are under
- * way; and they destroy themselves and are inserted again somewhere else, many times, taking their
- * state along. Every element gets every call once, and those of one sender and one priority in
- * order, in whichever life and wherever it lives. `insert [seed [turns]]`.
+ * insert: all PEs insert elements on random PEs while calls of them are under way. The elements destroy
+ * themselves and are inserted again somewhere else, many times, taking their state along. Every element
+ * gets every call once, and the calls of one sender and one priority in order, whichever life it is in
+ * and wherever it lives. `insert [seed [turns]]`.
  */
 #include "check.h"
 
@@ -36,7 +36,7 @@ void Walker_on_new(Walker *self, int life, int n, const int *next)
 	self->random = seed + (uint64_t)(1000 * life + 10 * i.x + i.y);
 }
 
-/* To another PE, or to where it was. What it holds goes along; calls of it are under way. */
+/* To another PE, or to the same. Its state goes along, while calls of it are under way. */
 static void move(Walker *self)
 {
 	CProxyElement_Walker me = Walker_thisElement(self);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lend: each PE calls entries of every PE, of Main and of a chare that ends, with nocopy arrays in
- * CkRdmaAlloc's memory, in a message, and in malloc's. What can be lent lies elsewhere than the
- * message that brings it; its sender writes over it when all callbacks have come, never before,
- * also while threads and calls that wait still hold it. The number
- * of arrays that were lent between processes is printed: run.sh knows where there must be some.
+ * CkRdmaAlloc's memory, in a message, and in malloc's. An array that can be lent stays outside the
+ * message that brings it. Its sender writes over it when all callbacks have come and never before, even
+ * while threads and waiting calls still hold it. The program prints the number of arrays that were lent
+ * between processes; lend.cases knows where there must be some.
  */
 #include "check.h"
 

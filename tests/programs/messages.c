@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * messages: messages with arrays in them. Each phase ends in a barrier of all walkers:
- *	0 a message goes round, forwarded by each handler, and comes back changed
+ *	0 a message goes round; each handler forwards it, and it comes back changed
  *	1 a message without arrays; one that its handler frees itself
- *	2 each walker broadcasts one; every copy is its receiver's, who writes into it
+ *	2 each walker broadcasts one; every receiver owns its copy and writes into it
  *	3 a copy is kept, changed, and broadcast again
  *	4 parameters are kept, and freed here or on another PE of the node
  */

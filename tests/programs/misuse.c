@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * misuse: `misuse WHAT PE` makes one mistake with a message or a parameter on one PE; the others are
- * kept busy meanwhile. What must come out stands in run.sh. A mistake that is not caught ends
- * in exit code 99.
+ * misuse: `misuse WHAT PE` makes one mistake with a message or a parameter on one PE while the others are
+ * busy. misuse.cases has the expected output. If the runtime misses the mistake, the exit code is 99.
  */
 #include "misuse.h"
 
@@ -29,7 +28,7 @@ Lost *Lost_unpack(void *buf) { return buf; }
 void *Own_pack(Own *m) { return m; }
 Own *Own_unpack(void *buf) { return buf; }
 
-/* Until nothing that was freed before can still be resting. */
+/* Until no block that was freed before can still be in quarantine. */
 static void free_many(void)
 {
 	for (int i = 0; i < 1000; i++)
@@ -76,7 +75,7 @@ static bool act_other(CProxyElement_Member me, const char *what)
 	return true;
 }
 
-/* With what a handler was given: a result, or parameters that it kept. */
+/* With a result that a handler was given, or with parameters that it kept. */
 static bool act_handler(CProxyElement_Member me, const char *what)
 {
 	static const double v[2];
@@ -127,7 +126,7 @@ void Member_on_later(Member *self)
 	CkExit(99);
 }
 
-/* With one message. Whether it was one of these. */
+/* With one message. Returns whether it was one of these. */
 static bool act_message(CProxyElement_Member me, const char *what)
 {
 	Note *m = Note_alloc(3);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mixed: sections over several arrays of one type: one with the default map, one with another, one
- * whose elements are inserted. Who is a member gets each multicast once, in the sender's order, also
- * when another array has a member of the same index; reductions have one contribution of each, in
- * the order of arrays and indices where that shows. `mixed WHAT`: mistakes, which must end the job.
+ * whose elements are inserted. Each member gets each multicast once, in the sender's order, also when
+ * another array has a member of the same index. Reductions have one contribution of each member, in the
+ * order of arrays and indices where the order shows. `mixed WHAT`: a mistake, which must end the job.
  */
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ struct Cell {
 struct Team { int which, cheers; };
 struct Late { char unused; };
 
-/* ---- who is a member ------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------- */
 
 /* Place (x, y) of array `which`. The last one has indices of its own kind. */
 static CkIndex index_at(int which, int x, int y)

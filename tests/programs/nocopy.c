@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nocopy: each element sends two arrays to each other element. In its own process the receiver reads
- * them where they lie; the callback comes when the receiver has returned, on the sender's PE. Then the
- * sender writes over its memory. The same in broadcasts, to a main chare, and to a group that
- * its receiver does not know yet.
+ * nocopy: each element sends two arrays to each other element. A receiver in the same process reads
+ * them where they lie; the callback comes, on the sender's PE, when the receiver has returned. Then the
+ * sender writes over its memory. The same in broadcasts, to a main chare, and to a group that the
+ * receiving PE does not know yet.
  */
 #include "check.h"
 

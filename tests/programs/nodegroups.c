@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nodegroups: every PE calls every branch; [exclusive] calls never meet and keep each sender's
- * order, plain ones may meet; a busy branch keeps no PE from its work; broadcasts reach each node
- * once; reductions take one contribution per node. `nodegroups [n]`: how many calls.
+ * nodegroups: every PE calls every branch. [exclusive] calls never run at the same time and keep each
+ * sender's order; plain ones may run together. A busy branch keeps no PE from its work. Broadcasts
+ * reach each node once; reductions take one contribution per node. `nodegroups [n]`: how many calls.
  */
 #include "check.h"
 
@@ -153,7 +153,7 @@ void Branch_on_lent(Branch *self, int n, const double *v)
 	atomic_fetch_add(&self->n_own, 1);
 }
 
-/* Behind this one stand others that may not run meanwhile; the branch's other calls do. */
+/* Other [exclusive] calls wait for this one; the branch's other calls run. */
 void Branch_on_waits(Branch *self)
 {
 	enter(self);
@@ -281,7 +281,8 @@ void Child_on_call(Child *self, int maker, int i)
 
 static atomic_bool looked; /* some PE of this node, or is about to */
 
-/* Whoever answers meets a constructor that has not returned. Bounded, since a message may also come late. */
+/* The PE that answers finds a constructor that has not returned. The wait is bounded, as a message may
+ * also come late. */
 void Unready_on_new(Unready *self)
 {
 	int node = CkMyNode(), n = CkNodeSize(node), first = CkNodeFirst(node);
@@ -356,7 +357,7 @@ void Main_on_next(Main *self)
 		return;
 	case 2:
 		CHECK_EQ(self->n_sums, 2);
-		/* Immediate calls are not waited for. */
+		/* Nothing waits for immediate calls. */
 		if (self->n_immediate == 2 * CkNumPes() * CkNumNodes()) {
 			Branch_shout(Branch_thisElement(b), 0); /* calls go on after reductions */
 			self->phase++;
@@ -379,7 +380,8 @@ void Main_on_next(Main *self)
 void Main_on_prios(Main *self, int node, int n, const int *order)
 {
 	for (int i = 1; i < n; i++)
-		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || order[i] == order[i - 1] + 1);
+		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || getenv("CK_RANDOM_DELAY") ||
+		      order[i] == order[i - 1] + 1);
 	if (++self->n_prios == CkNumNodes())
 		Branch_report_all(branches);
 }

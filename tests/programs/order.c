@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order: every promise about the order of calls, tried with numbered calls. In every round a new
- * array is made, and at once every PE is told of it by a call of its own, which may be there before
- * the array is. Every PE then makes calls at random: of all kinds of entries and sizes, to single
- * elements, to all, of several priorities. Each stream of calls whose order is promised has a
- * number that grows, and who is called checks that no number is missing.
+ * order: every promise about the order of calls, tried with numbered calls. In every round PE 0 makes a
+ * new array and at once tells every PE of it by a call, which may arrive before the array does. Every PE
+ * then makes random calls: of all kinds of entries and sizes, to single elements, to all, of several
+ * priorities. Each stream of calls whose order is promised has a number that grows, and the receiver
+ * checks that no number is missing.
  *
  *	streams from one PE to the elements of one array on another PE:
  *	   one per priority, one of expedited calls
@@ -13,8 +13,8 @@
  * At the end of a round the elements contribute to reductions that take different routes, and get
  * the results in the order of the reductions.
  *
- * What is not promised is counted: a call that came before a call of all that its sender had made
- * earlier, or after a later one. Randomised queues and delays must bring it about.
+ * The program counts what is not promised: a call that came before a call of all that its sender had
+ * made earlier, or after a later one. Randomised queues and delays must bring it about.
  *
  * order [seed [rounds]]: the seed of the first round; it is printed.
  */
@@ -50,8 +50,8 @@ struct Main {
 struct Agent { CProxy_Main home; };
 struct Cell { int last_result; unsigned next[N_CELL - ALL][MOST_PES]; };
 
-/* What each PE has sent to and got from others in this round. A row belongs to its PE, also
- * where PEs are threads. */
+/* What each PE has sent to and got from others in this round. Only its PE uses a row, also where PEs
+ * are threads. */
 static struct row {
 	int round;
 	long n_sent, n_got, n_overtaken;

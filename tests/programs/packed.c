@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed: a message that holds a list of nodes, each on the heap. It goes round, grows, is
- * broadcast, given to constructors, kept; it is packed only where it leaves its process or has to be
- * copied. Its nodes are freed by who takes it apart: under the address sanitizer nothing may
- * be left.
+ * packed: a message that holds a list of nodes, each on the heap. It goes round, grows, is broadcast,
+ * given to constructors, and kept. It is packed only where it leaves its process or has to be copied.
+ * Whoever takes the list apart frees its nodes; under the address sanitizer nothing may be left.
  */
 #include "check.h"
 
@@ -183,7 +182,7 @@ void Walker_on_again(Walker *self)
 
 void Member_on_new(Member *self) { (void)self; }
 
-/* It came with a priority for which there was no room in it. */
+/* It came with a priority that the message had no room for. */
 void Member_on_take(Member *self, List *l)
 {
 	(void)self;

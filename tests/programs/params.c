@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * params: every kind of parameter, between every pair of PEs. The values follow from a seed
- * that differs for each pair, and each handler derives them again.
+ * params: every pair of PEs sends every kind of parameter. The values follow from a seed that differs for
+ * each pair, and each handler derives them again to compare.
  */
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pi: the program with which docs/CHARM.md begins, beside what it is in Charm++. */
+/* pi: the first program of docs/CHARM.md, which shows it beside its Charm++ version. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * print: every PE writes short lines, lines in pieces, and lines longer than a pipe takes in
- * one write, on both streams. The reader (run.sh) checks that each is whole: a line is
+ * one write, on both streams. whole_lines.sh checks that each is whole: a line is
  * "<letter of its PE> <length> <the letter, that many times>."
  */
 #include "check.h"

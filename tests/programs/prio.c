@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prio: a handler queues a batch of calls to its own PE in random order; they are served
- * expedited first, then by priority, first or last in first out among equals.
+ * prio: a handler queues a batch of calls to its own PE in random order. The PE serves expedited calls
+ * first, then the others by priority, and equal ones first in first out or last in first out.
  */
 #include "check.h"
 

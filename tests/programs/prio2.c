@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * prio2: a handler queues calls to its own PE with random priorities: numbers of 32 and 64 bits and
- * vectors of bits, FIFO and LIFO. They must be served in the order of a reference, which
- * compares priorities bit by bit. Then the same of messages that came from another PE, whose
- * priority has travelled with them.
+ * vectors of bits, FIFO and LIFO. The PE must serve them in the order of a reference, which compares
+ * priorities bit by bit. Then the same with messages that came from another PE and brought their
+ * priority along.
  */
 #include "check.h"
 
@@ -16,7 +16,7 @@ enum { BATCH = 400, MOST_BITS = 200, WORDS = MOST_BITS / 32 + 1,
 
 struct Main { int phase, n_in; };
 
-/* Points to itself: must not be moved. */
+/* It points to itself, so it must not be moved. */
 struct Own {
 	int no;
 	int *there;
@@ -64,7 +64,7 @@ static int compare(const struct wish *a, const struct wish *b)
 	return strcmp(x, y);
 }
 
-/* Behind what is better, and before or behind its equals. */
+/* After all better ones, and before or after its equals. */
 static void insert(Member *self, int no)
 {
 	bool lifo = self->wish[no].o.queueing & 1;
@@ -123,7 +123,7 @@ static void note_check(const Note *m)
 		CHECK(m->ballast[i] == m->no + i);
 }
 
-/* Half of them in other memory, in both directions. */
+/* Half of them move to other memory, when packed and when unpacked. */
 void *Own_pack(Own *m)
 {
 	Own *f = m->no % 2 ? m : CkAllocBuffer(m, sizeof *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pups: vectors and trees as parameters, alone and in arrays, of calls, broadcasts and constructors;
- * objects packed into the program's own memory. Under the address sanitizer nothing is left.
+ * objects that are packed into the program's own memory. Under the address sanitizer nothing may be left.
  */
 #include "pups.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * qd: cascades of calls with a fan-out that follows from a seed, so that the total is known.
- * When quiescence is reported every call must have been counted. Rounds:
+ * qd: cascades of calls with a fan-out that follows from a seed, so that the total is known. When
+ * quiescence is reported every call must have been counted. Rounds:
  *	0 a cascade
  *	1 the same while several PEs ask at once
  *	2 a chain of calls that waits for timers in which other calls are made
- *	3 puts through channels, which nothing but quiescence waits for
+ *	3 puts through channels, which only quiescence waits for
  *	4 nothing at all
  */
 #include "check.h"

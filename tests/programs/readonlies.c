@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * readonlies: each kind of readonly variable is seen by every constructor as it was set.
- * `readonlies late PE` writes one afterwards on that PE, which checked mode reports.
+ * readonlies: every constructor sees each kind of readonly variable as it was set. `readonlies late PE`
+ * writes one afterwards on that PE, which checked mode reports.
  */
 #include "check.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reducers [SEED]: every built-in operation that works value by value, on every type, against a
- * serial answer computed another way: whole numbers in 64 bits, cut to their type after each
- * step. Values are random, over the whole range of the type, so that sums and products wrap. Each
- * operation goes over arrays, smaller and larger than the number of PEs and with a map that scatters
- * them, and over a group; once to the main chare, once to all contributors. The k-th operation
- * combines k values, which tells the results apart.
+ * serial answer computed in another way: whole numbers in 64 bits, cut to their type after each step.
+ * Values are random over the whole range of the type, so that sums and products wrap. Each operation
+ * goes over arrays smaller and larger than the number of PEs, over one with a map that scatters its
+ * elements, and over a group; once to the main chare, once to all contributors. The k-th operation
+ * combines k values, so that results cannot be confused.
  */
 #include "check.h"
 

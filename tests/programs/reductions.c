@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reductions: operations of four types against a serial answer (reducers has all types), on arrays
- * smaller and larger than the number of PEs. Each element contributes to all reductions of an array in one go, some
- * elements much later than others, so that many are open at a time. The k-th operation
- * reduces k values, which tells the results apart. Floating-point sums are printed in full
- * and must be equal in equal runs, and within one run.
+ * smaller and larger than the number of PEs. Each element contributes to all reductions of an array in
+ * one go, some elements much later than others, so that many reductions are open at a time. The k-th
+ * operation reduces k values, which tells the results apart. The program prints floating-point sums in
+ * full; they must be equal in equal runs, and within one run.
  */
 #include "check.h"
 

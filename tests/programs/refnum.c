@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refnum: every call carries the number that its caller gave it, all 32 bits of it, whatever the way
- * it goes: a plain call (0), options, a broadcast, a message that is sent on, a callback, the
- * result of a reduction.
+ * refnum: every call carries the reference number that its caller gave it, all 32 bits, in every
+ * kind of call: a plain call (0), options, a broadcast, a message that is sent on, a callback, the result of
+ * a reduction.
  */
 #include "check.h"
 

@@ -3,9 +3,9 @@
  * scan [SEED]: prefix scans against a serial answer, inclusive and exclusive, of sums of several
  * types, maxima and minima, logical values, statistics and a reducer of the program's own that does
  * not commute, over arrays smaller and larger than the number of PEs, of one and three dimensions,
- * with the default map and two others, and over a group. All scans of a collection are started
- * without waiting, some elements' much later than others'; results come in the order of the scans.
- * The bits of all results are printed, to be compared between equal runs.
+ * with the default map and two others, and over a group. The elements start all scans of a collection
+ * without waiting, some elements much later than others; results come in the order of the scans.
+ * The program prints the bits of all results, which must agree between equal runs.
  */
 #include "check.h"
 

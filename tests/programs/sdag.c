@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serial answer; each kind of parameter and each statement; several bodies of one element at a time.
- * The order of arrival is the matter of CK_RANDOM_QUEUE and CK_RANDOM_DELAY.
+ * sdag: structured bodies in a ring, whose answer is compared with a serial one; each kind of parameter
+ * and each statement; several bodies of one element at a time. CK_RANDOM_QUEUE and CK_RANDOM_DELAY vary
+ * the order of arrival.
  *
  *	sdag leave      end the job while bodies wait and calls are kept
  *	sdag step PE    a forall that never ends, there

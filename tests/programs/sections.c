@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sections: who is a member gets each multicast once, whoever sends it, in the sender's order; who
- * is none gets nothing. Reductions over several sections of the same elements run at a time. Sections
- * are used before anybody can know them, and end.
+ * sections: each member gets each multicast once, whoever sends it, in the sender's order; other
+ * elements get nothing. Several reductions over different sections of the same elements run at a time.
+ * Sections are used before their members can know them, and are destroyed.
  */
 #include <stdlib.h>
 

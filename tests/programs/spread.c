@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spread: the main chare makes 400 tasks per PE in one handler, all on CK_PE_ANY. Whatever the seed
- * balancer thinks of its neighbours, every PE gets some, and none gets most of them.
+ * balancer knows of its neighbours, every PE gets some of them, and none gets most of them.
  */
 #include "check.h"
 

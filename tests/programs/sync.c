@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync: every element asks others, from a thread: for values, structs, nothing, messages, its own
- * message back, NULL; elements, members of a group, the main chare. What is asked may itself wait,
- * for its turn or for answers. Many calls are under way at the same time.
+ * message back, NULL. It asks elements, members of a group, and the main chare. An entry that is asked
+ * may itself wait, for its turn or for answers. Many calls are under way at the same time.
  */
 #include "check.h"
 
@@ -17,7 +17,7 @@ struct Cell { int turn, n_marked; };
 struct Grid { int unused; };
 struct Member { int unused; };
 
-/* ---- what is asked ---------------------------------------------------------------------------------- */
+/* ---- asked entries ---------------------------------------------------------------------------------- */
 
 void Cell_on_new(Cell *self) { (void)self; }
 void Grid_on_new(Grid *self) { (void)self; }
@@ -97,7 +97,7 @@ int Member_on_pe(Member *self, int hops)
 			      hops - 1);
 }
 
-/* ---- who asks ------------------------------------------------------------------------------------------ */
+/* ---- askers ------------------------------------------------------------------------------------------- */
 
 static void ask_values(CProxyElement_Cell other, int i)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threaded: handlers that wait, of one element, of many, of the main chare: that what they were
- * given stays theirs while other messages are served, and that keeping, freeing and sending on work
- * as in any handler, also after a wait; that each has its own Ctv variables, and the PE its own.
- * Phases, each ended by a reduction.
+ * threaded: handlers that wait, of one element, of many, of the main chare. Their parameters stay theirs
+ * while the PE serves other messages. Keeping, freeing and sending on work as in any handler, also after
+ * a wait. Each thread has its own Ctv variables, and the PE has its own. Each phase ends in a reduction.
  */
 #include "check.h"
 

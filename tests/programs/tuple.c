@@ -3,9 +3,9 @@
  * tuple: set, concat, random, statistics, and all of them in one tuple with other reductions, over
  * arrays of one and two dimensions, with the default map and one that scatters, over a section, a
  * nodegroup and a group.
- * Each contributes a text of a length of its own, some of none, some elements much later than
- * others. The n-th element's text is 'a' + n % 26, written length_of(n) times, so that results
- * can be checked without the elements: index order is row-major order.
+ * Each contributor has a text of its own length, which may be 0; some contribute much later than others.
+ * The n-th element's text is 'a' + n % 26, written length_of(n) times, so that results can be checked
+ * without the elements: index order is row-major order.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * waits: mistakes with threads, futures and callbacks. `waits WHAT PE` makes one of them on one PE;
- * what must come out stands in run.sh. A mistake that is not caught ends in exit code 99.
+ * waits.cases has the expected output. If the runtime misses the mistake, the exit code is 99.
  */
 #include "check.h"
 
@@ -11,6 +11,7 @@
 #include "waits.decl.h"
 
 struct Main { int unused; };
+struct Lone { int unused; };
 struct Cell { int unused; };
 
 CtvStaticDeclare(int, unmade);
@@ -167,6 +168,19 @@ int Cell_on_here(Cell *self) { return Cell_thisIndex(self); }
 void Cell_on_never(Cell *self, int x) { (void)self, (void)x; CkExit(99); }
 void Main_on_oneInt(Main *self, int x) { (void)self, (void)x; CkExit(99); }
 
+/* A singleton chare at which a call still waits when the job ends. */
+void Lone_on_new(Lone *self) { (void)self; }
+void Lone_on_never(Lone *self, int x) { (void)self, (void)x; CkExit(99); }
+void Lone_on_leave(Lone *self) { (void)self; CkExit(0); }
+
+static void leave_lone(void)
+{
+	CProxy_Lone lone = Lone_ckNew(0);
+
+	Lone_never(lone, 1);
+	Lone_leave(lone);
+}
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	const char *what = m->argc > 1 ? m->argv[1] : "wait";
@@ -175,6 +189,10 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(CkNumPes()));
 	ofMain = CkCreateFuture();
+	if (strcmp(what, "never-chare") == 0) {
+		leave_lone();
+		return;
+	}
 	for (int i = 0; i < 3; i++)
 		Cell_never(Cell_at(cells, pe), i);
 	Cell_act(Cell_at(cells, pe), what);

@@ -2,8 +2,8 @@
 /*
  * when: calls that wait for their condition, sent in the wrong order from everywhere: to elements, to
  * all, to members of a group and the main chare, with arrays and messages, by threads, by reductions.
- * That each is called when its condition is true, that what is true at the same time keeps its
- * order, and that what waits does not hold up quiescence.
+ * Each is called when its condition is true; calls whose condition becomes true at the same time keep
+ * their order; and a waiting call does not hold up quiescence.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node's life on the scheduler layer alone: trees, timers, hooks, exit codes, memory that
- * travels, CsdScheduler. */
+/* test_node.c: a node's life on the scheduler layer alone: trees, timers, hooks, exit codes, memory that
+ * travels, what layers bring along. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -55,7 +55,9 @@ static int tree_node_start(struct node *node)
 	return 0;
 }
 
-static const struct csd_layer tree_layer = { "tree", tree_node_start, tree_pe_start, NULL, NULL };
+static const struct csd_layer tree_layer = {
+	.name = "tree", .node_start = tree_node_start, .pe_start = tree_pe_start,
+};
 
 static void a_tree_reaches_every_pe_once_from_every_root(void **state)
 {
@@ -112,7 +114,7 @@ static void timer_pe_start(struct pe *pe)
 	CcdCancelCallOnCondition(CcdPERIODIC_10ms, id);
 }
 
-static const struct csd_layer timer_layer = { "timer", NULL, timer_pe_start, NULL, NULL };
+static const struct csd_layer timer_layer = { .name = "timer", .pe_start = timer_pe_start };
 
 static void timers_run_in_order_and_the_exit_code_comes_back(void **state)
 {
@@ -169,7 +171,8 @@ static void token_pe_stop(struct pe *pe)
 }
 
 static const struct csd_layer token_layer = {
-	"token", token_node_start, token_pe_start, token_pe_stop, NULL
+	.name = "token", .node_start = token_node_start, .pe_start = token_pe_start,
+	.pe_stop = token_pe_stop,
 };
 
 static void memory_freed_elsewhere_goes_home_and_is_used_again(void **state)
@@ -179,12 +182,89 @@ static void memory_freed_elsewhere_goes_home_and_is_used_again(void **state)
 	assert_int_equal(check_run(&token_layer, NULL, 2, 1, 0), 0);
 }
 
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+static int n_polls, n_polls_outside;
+static bool layer_runs;
+
+static void poll_pe_start(struct pe *pe)
+{
+	(void)pe;
+	layer_runs = true;
+}
+
+static int poll_some(struct pe *pe)
+{
+	n_polls++;
+	n_polls_outside += !layer_runs || !pe->layer[3];
+	if (n_polls == 10)
+		csd_exit(pe, 0);
+	return 0;
+}
+
+static void poll_pe_stop(struct pe *pe)
+{
+	(void)pe;
+	layer_runs = false;
+}
+
+static const struct csd_layer poll_layer = {
+	.name = "poll", .pe_start = poll_pe_start, .pe_stop = poll_pe_stop,
+	.up = { .poll = poll_some }, .slot = 1,
+};
+
+/* A layer that is started before, and lets the loop run meanwhile. */
+static void state_pe_start(struct pe *pe)
+{
+	static int state;
+
+	CsdScheduler(5);
+	pe->layer[3] = &state;
+}
+
+static const struct csd_layer state_layer = { .name = "state", .pe_start = state_pe_start, .slot = 3 };
+
+static void a_layer_is_polled_while_it_runs(void **state)
+{
+	static const struct csd_layer *const layers[] = { &state_layer, &poll_layer };
+
+	(void)state;
+	assert_int_equal(check_run_layers(layers, 2, NULL, 1, 1, 0), 0);
+	assert_true(n_polls >= 10);
+	assert_int_equal(n_polls_outside, 0);
+}
+
+static void two_layers_with_one_slot_or_upcall_are_refused(void **state)
+{
+	static const struct csd_layer same_slot = { .name = "second", .slot = 1 };
+	static const struct csd_layer same_upcall = {
+		.name = "third", .up = { .poll = poll_some }, .slot = 2,
+	};
+	static const struct csd_layer no_slot = { .name = "fourth", .slot = CSD_SLOTS };
+	static const struct { const struct csd_layer *layer; const char *line; } all[] = {
+		{ &same_slot, "the layers \"poll\" and \"second\" have one slot" },
+		{ &same_upcall, "the layer \"third\" is the second to answer the upcall poll" },
+		{ &no_slot, "the layer \"fourth\" has slot 4 of 4" },
+	};
+	char said[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		const struct csd_layer *layers[] = { &poll_layer, all[i].layer };
+
+		assert_int_equal(check_run_apart(layers, 2, NULL, 1, said, sizeof said), 1);
+		assert_non_null(strstr(said, all[i].line));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_reaches_every_pe_once_from_every_root),
 		cmocka_unit_test(timers_run_in_order_and_the_exit_code_comes_back),
 		cmocka_unit_test(memory_freed_elsewhere_goes_home_and_is_used_again),
+		cmocka_unit_test(a_layer_is_polled_while_it_runs),
+		cmocka_unit_test(two_layers_with_one_slot_or_upcall_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

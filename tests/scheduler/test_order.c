@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The promise of delivery: between one pair of PEs, messages of one priority are handled in
- * the order in which they were sent, none is lost and none comes twice, whatever the node
- * shape, the random delays of the net, the randomised queue, or a tiny flow-control budget.
+ * test_order.c: the promise of delivery. Between one pair of PEs, the receiver handles messages of one
+ * priority in the order in which they were sent; none is lost and none comes twice. This holds for every
+ * node shape, with random delays of the net, a randomised queue, and a tiny flow-control budget.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,9 @@ static void pe_start(struct pe *pe)
 	}
 }
 
-static const struct csd_layer layer = { "test", node_start, pe_start, NULL, NULL };
+static const struct csd_layer layer = {
+	.name = "test", .node_start = node_start, .pe_start = pe_start,
+};
 
 static void run(int nodes, int pes, uint64_t seed)
 {

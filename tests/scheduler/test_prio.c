@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wide priorities in the run queue, against a reference that writes every priority down as a
+ * test_prio.c: compares wide priorities in the run queue with a reference, which writes every priority as a
  * text of '0' and '1' and keeps a sorted list.
  */
 #include <setjmp.h>

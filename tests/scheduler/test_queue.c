@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run queue's order, and its randomised policy. */
+/* test_queue.c: the run queue's order, and its randomised policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -129,14 +129,13 @@ static void the_heap_keeps_equals_in_order(void **state)
 /* Order of a run as a string of senders, to compare runs. */
 static void run_random(uint64_t seed, char *senders)
 {
-	static const struct node node;
-	static const struct pe pe = { .node = (struct node *)(uintptr_t)&node };
+	const struct node node = { .random = { .order = true, .seed = seed } };
 	struct msgq q;
 	int next[3] = { 0 };
 	int n = 0;
 
 	msgq_init(&q);
-	msgq_set_random(&q, msgq_random_create(&pe, seed, false));
+	msgq_set_random(&q, msgq_random_create(&node, 0, -1));
 	for (int i = 0; i < 300; i++)
 		msgq_push(&q, msg(i, i % 3, 0, 0));
 	for (struct cmi_msg *m; (m = msgq_pop(&q)); n++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads within a PE: order, priorities, values across switches, many at a time, the end of
- * a job in which some still wait. */
+/* test_thread.c: threads within a PE: their order and priorities, values across switches, many threads at a
+ * time, and the end of a job in which some still wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "check_run.h"
-#include "csd.h"
 #include "cth.h"
 
 static int h_start;
@@ -37,7 +36,9 @@ static void pe_start(struct pe *pe)
 	csd_send(pe, pe->id, m);
 }
 
-static const struct csd_layer layer = { "test", node_start, pe_start, NULL, NULL };
+static const struct csd_layer layer = {
+	.name = "test", .node_start = node_start, .pe_start = pe_start,
+};
 
 static int run(CthVoidFn fn)
 {

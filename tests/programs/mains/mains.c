@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mains: three main chares in two modules, which run one after the other on PE 0, each with the
- * arguments; initnode and initproc functions before them, those of the named module first.
+ * arguments. The initnode and initproc functions run before them, those of the named module first.
  */
 #include "part.h"
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.h: the room call/: one call, from the stub to the handler.
+ *
+ * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c),
+ *          calls that travel together (aggregate.c).
+ * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
+ * Calls    params/, core/; and through the tables of the parts, what handles attributes, kinds of
+ *          chares, and elements that are elsewhere. A plain call does not use these tables
+ *          (CkGen_openClass -> dispatch -> element_arrived).
+ */
+#ifndef CK_CALL_H
+#define CK_CALL_H
+
+#include "../core/core.h"
+#include "../params/params.h"
+
+enum { PART_CALL = 3, PART_AGGREGATE = 4 };
+enum { H_ELEMENT, H_BCAST };      /* handlers of PART_CALL */
+extern const struct ck_part call_part, aggregate_part;
+
+/* ---- send.c ------------------------------------------------------------------------------------ */
+
+/** Make a payload a call of an entry, without options. If a handler sends its own message on, the
+ * runtime does not free the message after the handler. (A message that goes to several elements is
+ * copied for each, so a handler can only give away its copy.) */
+static inline struct ck_env *call_take_plain(struct pe *pe, void *payload, int entry)
+{
+	struct ck_env *env = env_of(payload);
+
+	if (CSD_UNLIKELY(env == ck_of(pe)->now.env))
+		ck_of(pe)->now.env = NULL;
+	env->head.route = ck_of(pe)->route;
+	env->call = (uint32_t)entry;
+	return env;
+}
+
+/** The same with what the entry's attributes and the caller's options ask for. */
+struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
+			 const CkEntryOptions *o);
+
+static inline bool pe_is_here(const struct pe *pe, int other)
+{
+	return pe->node->job->node_of[other] == pe->node->job->node;
+}
+
+/* The following functions take the message. */
+
+/** Send a call to an element of any kind of collection. */
+void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
+/** Send a message about an element of an array or a group to its home. type may be NULL for arrays. */
+void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
+		int handler);
+void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
+void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
+
+/** Address a call in an array whose extents are known: by place, or by index in a sparse array. Returns
+ * the PE to send it to. */
+int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
+int address_by_index(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env);
+/** Let the call wait on this PE for the collection's creation. */
+void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
+
+/* ---- deliver.c ----------------------------------------------------------------------------------- */
+
+/** The handler of plain calls. */
+void element_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* The following functions take the message, unless it is `shared`: then the caller still owns it. */
+
+/** Deliver a call to this object, whatever attributes the entry has. */
+void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** Deliver a call to the element of this PE whose place the message names. */
+void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
+/** Deliver a call to all elements of this PE, or to the n elements of objs; NULL in objs is skipped. */
+void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
+void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
+		  struct ck_env *env);
+/** Construct the only object that gets this message. The message names the object's chare. */
+void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** Construct one of several objects; the caller still owns the payload. */
+void construct(struct pe *pe, struct ck_obj *obj, void *payload);
+
+/** Run the handler in the way that its attributes ask for. */
+void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** Run the handler now, on this stack. */
+void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** After a handler: take back what was lent to it, and free its own message unless it has taken that.
+ * The caller reads `special` before the handler, because the handler may free the message. */
+void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
+/** The function that the message calls; aborts if a callback's data do not fit the entry. */
+CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
+
+/** For the scheduler's error lines: the entry method that runs. */
+void ck_describe(const struct pe *pe, char *buf, size_t len);
+
+/* ---- aggregate.c ------------------------------------------------------------------------------------ */
+
+/** Send all calls that this PE holds back. */
+void aggregate_flush(struct pe *pe);
+/** Whether the running call came in a batch. */
+bool aggregate_runs(const struct pe *pe);
+/** Copy what the running handler was given into a new message; returns its payload. */
+void *aggregate_keep(struct pe *pe);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and frees
+ * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
+ */
+#include "call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void ck_describe(const struct pe *pe, char *buf, size_t len)
+{
+	if (ck_of(pe) && ck_of(pe)->now.obj)
+		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
+	else
+		buf[0] = 0;
+}
+
+/* The running handler's message; NULL if no handler runs or it has taken its message. */
+static struct ck_env *current(const struct ck_pe *ck)
+{
+	return ck->now.obj ? ck->now.env : NULL;
+}
+
+/* Call the handler on one element. The caller decides whether to free env. */
+static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
+		       struct ck_env *env)
+{
+	ck_of(pe)->now = (struct ck_running){ obj, env, entry };
+	call(self_of(obj), payload_of(env));
+	ck_of(pe)->now.obj = NULL;
+}
+
+static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage stage, uint32_t flags,
+						 struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
+
+	for (int i = 0; i < t->n; i++)
+		if ((flags & t->of[i]->flag) && t->of[i]->takes(pe, obj, env, shared))
+			return true;
+	return false;
+}
+
+/* Whether a part has taken over the call because of an attribute of its entry. This is asked for each
+ * element of a broadcast, so it costs one test where the entry has no such attribute. */
+static inline bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
+			 bool shared)
+{
+	uint32_t flags = obj->coll->entries[env->entry].flags;
+
+	return CSD_UNLIKELY(flags & CKGEN_SPECIAL) && taken_slow(pe, stage, flags, obj, env, shared);
+}
+
+void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	if (!taken(pe, CK_RUNS, obj, env, false))
+		run(pe, obj, env->entry, checked_call(pe, obj->coll, env), env);
+}
+
+/* Call the handler and free the message, which is the element's own. */
+static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entry,
+				CkGenCall call, struct ck_env *env)
+{
+	run(pe, obj, entry, call, env);
+	if (CSD_LIKELY(ck_of(pe)->now.env == env))
+		csd_msg_free(pe, &env->head);
+}
+
+void CkGen_mayAnswer(void)
+{
+	csd_may_answer(ck_self());
+}
+
+static void message_done(struct pe *pe, struct ck_env *env)
+{
+	if (pe->node->check)
+		owner_free(pe, env);
+	else
+		csd_msg_free(pe, &env->head);
+}
+
+/* After the handler of a call with CK_ENV_SPECIAL: take back what was lent to it. */
+static void params_end(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
+{
+	if (e->flags & CKGEN_NOCOPY)
+		ncpy_done(pe, e, env);
+	if (ck_of(pe)->unpacked)
+		pup_forget(pe);
+}
+
+void construct(struct pe *pe, struct ck_obj *obj, void *payload)
+{
+	const CkGenEntry *e = &obj->coll->entries[0];
+
+	if (e->flags & CKGEN_MESSAGE) {
+		struct ck_env *copy = own_copy(pe, env_of(payload));
+
+		copy->call = (copy->flags & (CK_ENV_SPECIAL | CK_ENV_PACKED)) * 0x10000u;
+		deliver_to(pe, obj, copy, false);
+		return;
+	}
+	ck_of(pe)->now = (struct ck_running){ obj, NULL, 0 };
+	e->call(self_of(obj), payload);
+	ck_of(pe)->now.obj = NULL;
+	if (ck_of(pe)->unpacked)
+		pup_forget(pe);
+}
+
+_Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entry,
+				 const CkReductionMsg *m)
+{
+	const CkGenEntry *e = &type->entries[entry];
+	char name[128];
+
+	describe_entry(type, entry, name, sizeof name);
+	if (e->want_array)
+		csd_abort(pe, "%s takes an array of %s; the callback brought %llu of %s", name,
+			  data_type_name(e->want), (unsigned long long)m->count,
+			  data_type_name((CkDataType)m->type));
+	csd_abort(pe, "%s takes %u of %s; the callback brought %llu of %s", name, e->want_count,
+		  data_type_name(e->want), (unsigned long long)m->count,
+		  data_type_name((CkDataType)m->type));
+}
+
+/* Abort unless a callback's data are what the entry method declares. */
+static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
+{
+	const CkGenEntry *e = &type->entries[entry];
+	char name[128];
+
+	if (!e->reduced)
+		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name));
+	if (e->want == CK_NOTYPE)
+		return;
+	if (!data_as(m, (CkDataType)e->want) || (!e->want_array && m->count != e->want_count))
+		wrong_data(pe, type, entry, m);
+}
+
+static void check_entry(struct pe *pe, const struct collection *c, const struct ck_env *env)
+{
+	if (env->entry >= c->type->n_entries)
+		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
+			  env->entry, c->type->name, c->type->n_entries);
+}
+
+CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
+{
+	check_entry(pe, c, env);
+	if (!(env->flags & CK_CALL_REDUCED))
+		return c->entries[env->entry].call;
+	check_reduced(pe, c->type, env->entry, payload_of(env));
+	return c->entries[env->entry].reduced;
+}
+
+_Noreturn static void not_here(struct pe *pe, const struct collection *c, const struct ck_env *env)
+{
+	char name[128];
+
+	describe_entry(c->type, env->entry, name, sizeof name);
+	csd_abort(pe, "PE %d called %s on an element that is not on this PE; a map must give the "
+		  "same PE everywhere and every time", env->head.src_pe, name);
+}
+
+/* ---- entries with attributes, and elements that have calls waiting ----------------------------- */
+
+void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared)
+{
+	if (special)
+		params_end(pe, e, env);
+	if (shared || ck_of(pe)->now.env != env)
+		return;
+	if (special)
+		message_done(pe, env);
+	else
+		csd_msg_free(pe, &env->head);
+}
+
+void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+	bool special = env_is_special(pe, env);
+
+	if (special)
+		env->head.mark = OWNER_HANDLER;
+	if (special && (env->flags & CK_CALL_LENT))
+		ncpy_arrived(pe, e, env);
+	if (taken(pe, CK_STARTS, obj, env, shared))
+		return;
+	ck_of(pe)->shared = shared;
+	run_entry(pe, obj, env);
+	ck_of(pe)->shared = false;
+	call_ended(pe, e, env, special, shared);
+}
+
+void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	check_entry(pe, obj->coll, env);
+	if (env->flags & CK_ENV_PACKED)
+		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
+	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
+		return;
+	execute(pe, obj, env, shared);
+	if (CSD_UNLIKELY(obj->extra))
+		ck_node_of(pe->node)->behind(pe, obj);
+}
+
+void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	env->entry = 0;
+	env->zero = 0;
+	if (obj->coll->entries[0].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE))
+		env->flags |= CK_ENV_SPECIAL;
+	deliver_to(pe, obj, env, false);
+}
+
+/* ---- to one, to all ----------------------------------------------------------------------------- */
+
+void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	struct ck_obj *obj = coll_find(c, env->place);
+
+	if (CSD_LIKELY(obj != NULL)) {
+		deliver_to(pe, obj, env, false);
+		return;
+	}
+	if (c->type->kind != CKGEN_ARRAY || coll_slot(c, env->place) == UINT64_MAX)
+		not_here(pe, c, env);
+	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
+	ck_node_of(pe->node)->seek(pe, c, env);
+}
+
+/* The calls for which element_arrived needs more than the place. */
+static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
+							   struct ck_env *env)
+{
+	if (!c->constructed)
+		coll_wait(c, &env->head);
+	else if (c->sparse)
+		ck_node_of(pe->node)->seek(pe, c, env);
+	else
+		deliver_one(pe, c, env);
+}
+
+/* Two comparisons replace all checks. n_here is 0 while the elements do not exist or must be looked
+ * up. A `call` with any flag is larger than every entry's number. Whatever else needs care (entries
+ * with attributes, elements that come and go) sets n_here or n_entries to 0. */
+void element_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+	uint64_t at = env->place - c->first;
+
+	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries))
+		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+	else
+		element_arrived_slow(pe, c, env);
+}
+
+/* All elements share one message; the last holder frees it. */
+static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (CSD_LIKELY(objs[i] != NULL))
+			deliver_to(pe, objs[i], env, true);
+}
+
+/* Each element gets a copy, because its handler may change the message or send it on. */
+static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (CSD_LIKELY(objs[i] != NULL))
+			deliver_to(pe, objs[i], own_copy(pe, env), false);
+}
+
+void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
+		  struct ck_env *env)
+{
+	check_entry(pe, c, env);
+	if (n == 1 && objs[0]) {
+		deliver_to(pe, objs[0], env, false);
+		return;
+	}
+	c->walks++;
+	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
+		deliver_copies(pe, objs, n, env);
+	else
+		deliver_shared(pe, objs, n, env);
+	c->walks--;
+	env_unref(pe, env);
+}
+
+/* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
+ * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some takes
+ * 225. */
+void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const uint32_t rare = CK_ENV_SPECIAL | CK_ENV_PACKED;
+
+	if (c->n_here == 1 && env->entry < c->n_entries && !(env->flags & rare) &&
+	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check))
+		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
+	else
+		deliver_some(pe, c, c->elems, c->n_slots, env);
+}
+
+static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+
+	bcast_forward(pe, env);
+	if (CSD_UNLIKELY(!c->constructed)) {
+		coll_wait(c, m);
+		return;
+	}
+	deliver_all(pe, c, env);
+}
+
+/* ---- what a handler may do with its message --------------------------------------------- */
+
+/* Abort if the parameters point to memory outside the message. */
+static void check_keep(struct pe *pe)
+{
+	const CkGenChare *type = ck_of(pe)->now.obj->coll->type;
+	uint32_t flags = type->entries[ck_of(pe)->now.entry].flags;
+
+	if (flags & CKGEN_NOCOPY)
+		csd_abort(pe, "CkKeepMsg: nocopy arrays are the caller's memory, valid until the "
+			  "handler returns; copy what is to be kept");
+	if (flags & CKGEN_PUP)
+		csd_abort(pe, "CkKeepMsg: objects that a pup function made are valid until the "
+			  "handler returns; copy what is to be kept");
+}
+
+void *CkKeepMsg(void)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = current(ck_of(pe));
+
+	if (!env)
+		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
+			  "sent already");
+	if (aggregate_runs(pe)) {
+		ck_of(pe)->now.env = NULL;
+		return aggregate_keep(pe);
+	}
+	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
+		check_keep(pe);
+	env->head.mark = OWNER_PROGRAM;
+	if (ck_of(pe)->shared)
+		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
+		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+	ck_of(pe)->now.env = NULL;
+	return payload_of(env);
+}
+
+void CkFreeMsg(void *msg)
+{
+	struct pe *pe = ck_self();
+
+	if (!msg)
+		return;
+	struct ck_env *env = env_of(msg);
+
+	if (env != current(ck_of(pe))) {
+		owner_let_go(env);
+		if (pe->node->check)
+			owner_check_free(pe, env);
+		else
+			env_unref(pe, env);
+	} else if (!ck_of(pe)->shared) {
+		/* Charm++'s habit: a handler frees its message itself. */
+		ck_of(pe)->now.env = NULL;
+		message_done(pe, env);
+	}
+}
+
+/* ---- the part --------------------------------------------------------------------------------- */
+
+static void send_to_element(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const CkGenChare *type = callback_call(pe, cb, env);
+
+	send_element(pe, type, &(CkElement){ cb->id, cb->index, 0 }, env);
+}
+
+static void send_to_all(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	callback_call(pe, cb, env);
+	send_all(pe, cb->id, env);
+}
+
+static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	callback_call(pe, cb, env);
+	send_main(pe, cb->id, env);
+}
+
+static void call_pe_start(struct pe *pe)
+{
+	ck_of(pe)->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
+					  .src_pe = pe->id }.route;
+}
+
+static const struct ck_handler handlers[] = {
+	[H_ELEMENT] = { "ck.element", element_arrived, false },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, true },
+};
+static const struct ck_callback_kind callbacks[] = {
+	{ CB_ELEMENT, send_to_element, NULL },
+	{ CB_ALL, send_to_all, NULL },
+	{ CB_MAIN, send_to_main, NULL },
+};
+
+const struct ck_part call_part = {
+	.name = "call",
+	.number = PART_CALL,
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.pe_start = call_pe_start,
+};

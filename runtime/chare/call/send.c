@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the message
+ * itself, so nothing is copied on the way to a queue of this node.
+ */
+#include "call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Flags of entries whose calls need more than their parameters. */
+enum { NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
+
+/* Whether neither the entry nor the caller asks for anything. */
+static inline bool is_plain(const CkGenChare *chare, int entry, const CkEntryOptions *o)
+{
+	return !o && !(chare->entries[entry].flags & NOT_PLAIN);
+}
+
+static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
+				  const CkEntryOptions *o)
+{
+	uint8_t flags;
+
+	if (CSD_LIKELY(is_plain(chare, entry, o)))
+		return call_take_plain(pe, payload, entry);
+	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
+		if (pe->node->check)
+			owner_check_send(pe, chare, entry, env_of(payload));
+		owner_let_go(env_of(payload));
+	}
+	flags = env_of(payload)->head.flags;
+	return options_apply(pe, chare, entry, call_take_plain(pe, payload, entry), flags, o);
+}
+
+struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
+			 const CkEntryOptions *o)
+{
+	return take(pe, chare, entry, payload, o);
+}
+
+_Noreturn static void bad_call(struct pe *pe, const struct collection *c, int entry, CkIndex at)
+{
+	char name[128], what[160];
+
+	snprintf(what, sizeof what, "call of %s",
+		 describe_entry(c->type, entry, name, sizeof name));
+	index_bad(pe, c, what, at);
+}
+
+/* The shape of a group is known before its creation arrives. */
+static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
+			  struct ck_env *env)
+{
+	if (CSD_UNLIKELY((uint32_t)index.v[0] >= (uint32_t)pe->node->job->n_pes)) {
+		struct collection shape = { .type = type };
+
+		shape.dims = CkDims1(pe->node->job->n_pes);
+		bad_call(pe, &shape, env->entry, index);
+	}
+	env->place = (uint64_t)index.v[0];
+	return index.v[0];
+}
+
+int address_by_index(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env)
+{
+	env->index = index;
+	env->flags |= CK_ENV_UNPLACED;
+	return index_home(pe, c, index);
+}
+
+int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+{
+	if (CSD_UNLIKELY(c->sparse))
+		return address_by_index(pe, c, index, env);
+	uint64_t place = index_place(c, index);
+
+	if (CSD_UNLIKELY(place == UINT64_MAX))
+		bad_call(pe, c, env->entry, index);
+	env->flags &= (uint8_t)~CK_ENV_UNPLACED;
+	env->place = place;
+	return coll_home(pe, c, place);
+}
+
+void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+{
+	env->head.src_pe = pe->id;
+	env->index = index;
+	env->flags |= CK_ENV_UNPLACED;
+	coll_wait(c, &env->head);
+}
+
+/* Address a call of an element. Returns its PE; -1: the call waits here for the creation. */
+static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+{
+	env->coll = e->id;
+	if (type && type->kind == CKGEN_GROUP)
+		return place_in_group(pe, type, e->index, env);
+	struct collection *c = coll_get(pe, e->id);
+
+	if (CSD_LIKELY(c->type != NULL))
+		return address_in_array(pe, c, e->index, env);
+	/* The proxy came before the creation did (route_early in create.c). */
+	address_later(pe, c, e->index, env);
+	return -1;
+}
+
+void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
+		int handler)
+{
+	env->head.handler = (uint16_t)handler;
+	int home = address(pe, type, e, env);
+
+	if (home >= 0)
+		csd_send(pe, home, &env->head);
+}
+
+void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+{
+	const struct ck_kind *kind = ck_kind(pe, type);
+
+	if (kind->send)
+		kind->send(pe, type, e, env);
+	else
+		send_about(pe, type, e, env, ck_handler(pe, PART_CALL, H_ELEMENT));
+}
+
+/* The children's copies leave now; this PE's message goes through the queue like any call. */
+void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
+{
+	env->coll = id;
+	env->root = pe->id;
+	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
+	bcast_forward(pe, env);
+	csd_send(pe, pe->id, &env->head);
+}
+
+void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
+{
+	if (!id)
+		coll_get_slow(pe, id); /* aborts and says why the id is not valid */
+	env->coll = id;
+	env->place = 0;
+	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
+	csd_send(pe, (int)(id >> 32), &env->head);
+}
+
+static __attribute__((noinline)) void send_any(const CkGenChare *chare, const CkElement *e, int entry,
+					       void *payload, const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take(pe, chare, entry, payload, o);
+	const struct collection *c = coll_get(pe, e->id);
+
+	/* While the collection is unknown here, code that sends the message on later would not know its
+	 * entries; so the message is packed now. */
+	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type) && !ck_kind(pe, chare)->send)
+		env = env_for_others(pe, &chare->entries[entry], env);
+	uint64_t place = coll_linear(c, e->index);
+
+	if (CSD_UNLIKELY(place == UINT64_MAX)) {
+		send_element(pe, chare, e, env);
+		return;
+	}
+	env->coll = e->id;
+	env->place = place;
+	csd_send(pe, coll_home(pe, c, place), &env->head);
+}
+
+/* Whether a message object needs nothing of options_apply but the note that it was given away: neither
+ * its entry, nor its program, nor its last journey asks for more. */
+static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e, const struct ck_env *env)
+{
+	return (e->flags & NOT_PLAIN) == CKGEN_MESSAGE && !e->message->pack && !pe->node->check &&
+	       !(env->head.flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO));
+}
+
+/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent on to
+ * another PE takes 58 of 204 instructions less than through send_any (bench/pingpong, handover, on
+ * 2 threads). */
+static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e, int entry,
+						   void *payload)
+{
+	struct pe *pe = ck_self();
+	const struct collection *c = ck_of(pe)->last;
+	struct ck_env *env = env_of(payload);
+	uint64_t place = c->id == e->id ? coll_linear(c, e->index) : UINT64_MAX;
+
+	if (CSD_UNLIKELY(place == UINT64_MAX || !is_plain_message(pe, &chare->entries[entry], env))) {
+		send_any(chare, e, entry, payload, NULL);
+		return;
+	}
+	owner_let_go(env);
+	call_take_plain(pe, payload, entry);
+	env->head.mark = OWNER_SENT;
+	env->coll = e->id;
+	env->place = place;
+	csd_send(pe, coll_home(pe, c, place), &env->head);
+}
+
+/* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
+ * PE: they take 19 instructions less than through send_any (bench/instructions.sh: array, 2d). The
+ * function tests for options first, before it keeps anything on the stack. */
+void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
+		const CkEntryOptions *o)
+{
+	if (o) {
+		send_any(chare, e, entry, payload, o);
+		return;
+	}
+	struct pe *pe = ck_self();
+	const struct collection *c = ck_of(pe)->last;
+	uint64_t place;
+
+	if (CSD_UNLIKELY(c->id != e->id || !is_plain(chare, entry, NULL) ||
+			 (place = coll_linear(c, e->index)) == UINT64_MAX)) {
+		send_message(chare, e, entry, payload);
+		return;
+	}
+	struct ck_env *env = call_take_plain(pe, payload, entry);
+
+	env->coll = e->id;
+	env->place = place;
+	if (CSD_LIKELY(place - c->first < c->n_here))
+		csd_send_here(pe, &env->head);
+	else
+		csd_send(pe, coll_home(pe, c, place), &env->head);
+}
+
+/* ---- a call of constant size ------------------------------------------------------------- */
+
+/* One function makes, addresses and queues the message; the stub fills it afterwards. That is safe for
+ * a message that stays on this PE, because no handler runs before the stub's caller has ended. One
+ * function instead of a chain of eight took a call from 165 instructions to 55, with the stub: it keeps
+ * nothing on the stack and calls no other function. */
+
+static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *chare, uint64_t id,
+							   int x, int entry, size_t size,
+							   size_t cls)
+{
+	struct pe *pe = ck_self();
+
+	csd_msg_free(pe, csd_msg_alloc_slow(pe, size, (unsigned)cls));
+	return CkGen_openClass(chare, id, x, entry, size, cls);
+}
+
+/* For a call to another PE, or in another collection than last time. If the call leaves this PE, the
+ * stub must say when the message is complete. While the extents are not known here, total is 0. */
+static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
+						     struct pe *pe, struct ck_env *env)
+{
+	const struct collection *c = coll_get(pe, id);
+	CkElement e = { id, { { x, 0, 0 } }, 0 };
+	int home;
+
+	if (CSD_LIKELY((uint32_t)x < c->total)) {
+		env->coll = id;
+		env->place = (uint32_t)x;
+		home = coll_home(pe, c, (uint32_t)x);
+	} else {
+		home = address(pe, chare, &e, env);
+	}
+	if (home >= 0 && home != pe->id)
+		return (CkGenOpen){ payload_of(env), home + 1 };
+	if (home >= 0)
+		csd_send(pe, home, &env->head);
+	return (CkGenOpen){ payload_of(env), 0 };
+}
+
+static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)
+{
+	struct ck_env *env = env_fresh(m, size);
+
+	env->head.route = ck_of(pe)->route;
+	env->call = (uint32_t)entry;
+	return env;
+}
+
+CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			  size_t cls)
+{
+	struct pe *pe = ck_self();
+	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
+
+	if (CSD_UNLIKELY(!m))
+		return open_empty_pool(chare, id, x, entry, size, cls);
+	*list = m->next;
+	struct ck_env *env = open_env(pe, m, entry, size);
+	const struct collection *c = ck_of(pe)->last;
+
+	/* In one dimension the place is the index. */
+	if (CSD_UNLIKELY(c->id != id || (uint32_t)x - c->first >= c->n_line))
+		return open_away(chare, id, x, pe, env);
+	env->coll = id;
+	env->place = (uint32_t)x;
+	csd_send_here(pe, m);
+	return (CkGenOpen){ payload_of(env), 0 };
+}
+
+void CkGen_close(CkGenOpen call)
+{
+	csd_send(ck_self(), (int)call.away - 1, &env_of(call.payload)->head);
+}
+
+void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
+		   const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take(pe, chare, entry, payload, o);
+
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
+		env = env_for_others(pe, &chare->entries[entry], env);
+	if (ck_kind(pe, chare)->send_all) {
+		ck_kind(pe, chare)->send_all(pe, chare, p.id, env);
+		return;
+	}
+	coll_get(pe, p.id);
+	send_all(pe, p.id, env);
+}
+
+void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
+		    const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = take(pe, chare, entry, payload, o);
+
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))
+		env = env_for_pe(pe, (int)(p.id >> 32), &chare->entries[entry], env);
+	send_main(pe, p.id, env);
+}
+
+void CkGen_badLength(const CkGenChare *chare, int entry, const char *param, long long n)
+{
+	char name[128];
+
+	describe_entry(chare, entry, name, sizeof name);
+	csd_abort(ck_self(), "call of %s: the length of %s is %lld", name, param, n);
+}

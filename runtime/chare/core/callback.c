@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * callback.c: CkCallback, "do this with the result", as a value. If the target is an entry method,
+ * it gets an ordinary call whose payload is a CkReductionMsg. A C function runs on the PE that made
+ * the callback; other processes carry its address but never call it.
+ */
+#include "callback.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "data.h"
+#include "message.h"
+#include "register.h"
+
+CkCallback callback_make(enum callback_kind kind)
+{
+	CkCallback cb;
+
+	memset(&cb, 0, sizeof cb); /* padding too: callbacks are compared as bytes */
+	cb.kind = (uint8_t)kind;
+	return cb;
+}
+
+CkCallback CkCallbackIgnore(void) { return callback_make(CB_IGNORE); }
+
+CkCallback CkCallbackExit(void) { return callback_make(CB_EXIT); }
+
+CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx)
+{
+	CkCallback cb = callback_make(CB_FUNCTION);
+
+	cb.pe = ck_self()->id;
+	cb.fn = fn;
+	cb.ctx = ctx;
+	return cb;
+}
+
+CkCallback CkCallbackExpect(CkCallback cb, CkDataType type)
+{
+	if (cb.kind != CB_FUNCTION && cb.kind != CB_FUTURE && cb.kind != CB_THREAD)
+		csd_abort(ck_self(), "CkCallbackExpect: for a C function, a future or a thread; an entry "
+			  "method says itself what it takes");
+	cb.want = (uint8_t)type;
+	return cb;
+}
+
+CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
+			     CkIndex index, int entry)
+{
+	CkCallback cb = callback_make(kind);
+
+	cb.id = id;
+	cb.index = index;
+	cb.entry = (uint16_t)entry;
+	cb.want = chare->entries[entry].want;
+	cb.pe = chare_number(ck_node_of(ck_self()->node), chare);
+	return cb;
+}
+
+CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry)
+{
+	return callback_of_entry(chare->kind == CKGEN_NODEGROUP ? CB_NODE : CB_ELEMENT, chare, e->id,
+			  e->index, entry);
+}
+
+CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry)
+{
+	return callback_of_entry(chare->kind == CKGEN_NODEGROUP ? CB_NODE_ALL : CB_ALL, chare, p.id,
+			  (CkIndex){ { 0, 0, 0 } }, entry);
+}
+
+CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry)
+{
+	return callback_of_entry(CB_MAIN, chare, p.id, (CkIndex){ { 0, 0, 0 } }, entry);
+}
+
+const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	if (cb->pe < 0 || cb->pe >= ck->n_chares ||
+	    cb->entry >= ck->chares[cb->pe]->n_entries)
+		csd_abort(pe, "a callback names entry %d of chare %d: unknown here", cb->entry,
+			  cb->pe);
+	return ck->chares[cb->pe];
+}
+
+static const struct ck_callback_kind *kind_of(const struct pe *pe, const CkCallback *cb)
+{
+	unsigned kind = cb->kind & CB_MARKED ? CB_FENCE : cb->kind;
+
+	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
+}
+
+void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	const struct ck_callback_kind *k = kind_of(pe, cb);
+
+	if (!k)
+		snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
+	else if (k->describe)
+		k->describe(pe, cb, buf, len);
+	else
+		describe_entry(callback_target(pe, cb), cb->entry, buf, len);
+}
+
+struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes)
+{
+	struct ck_env *env = env_new(pe, 0, sizeof(CkReductionMsg) + CkGen_align(bytes) +
+						    sizeof(CkCallback));
+	CkReductionMsg *m = payload_of(env);
+
+	*m = (CkReductionMsg){ .bytes = bytes, .count = count, .type = type };
+	return env;
+}
+
+/* For targets other than entry methods; deliver.c checks the data of entry methods. */
+void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m)
+{
+	char name[128];
+
+	if (cb->want == CK_NOTYPE || data_as(m, (CkDataType)cb->want))
+		return;
+	callback_describe(pe, cb, name, sizeof name);
+	csd_abort(pe, "%s takes %s; the callback brought %llu of %s", name,
+		  data_type_name((CkDataType)cb->want), (unsigned long long)m->count,
+		  data_type_name((CkDataType)m->type));
+}
+
+const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const CkGenChare *chare = callback_target(pe, cb);
+
+	env->entry = cb->entry;
+	env->flags = CK_CALL_REDUCED;
+	env->refnum = (int32_t)(uint32_t)cb->reserved[0];
+	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
+		env->head.flags |= CMI_F_EXPEDITED;
+	return chare;
+}
+
+void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const struct ck_callback_kind *k = kind_of(pe, cb);
+
+	if (!k)
+		csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+	k->send(pe, cb, env);
+}
+
+void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		   uint64_t count, uint64_t bytes)
+{
+	struct ck_env *env = callback_msg(pe, type, count, bytes);
+
+	if (bytes)
+		memcpy((CkReductionMsg *)payload_of(env) + 1, data, bytes);
+	callback_send(pe, cb, env);
+}
+
+void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)
+{
+	callback_fire(ck_self(), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
+}
+
+void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count)
+{
+	callback_fire(ck_self(), &cb, type, data, count, count * data_type_bytes(type));
+}
+
+void CkCallbackFn(void *cb)
+{
+	callback_fire(ck_self(), cb, CK_NOTYPE, NULL, 0, 0);
+}
+
+/* ---- the kinds that need no other room ------------------------------------------------------ */
+
+static void describe_none(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	(void)pe, (void)cb;
+	snprintf(buf, len, "a callback that was never set");
+}
+
+static void describe_ignore(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	(void)pe, (void)cb;
+	snprintf(buf, len, "CkCallbackIgnore");
+}
+
+static void describe_exit(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	(void)pe, (void)cb;
+	snprintf(buf, len, "CkCallbackExit");
+}
+
+static void describe_function(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	(void)pe;
+	snprintf(buf, len, "a C function on PE %d", cb->pe);
+}
+
+_Noreturn static void send_none(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	(void)env;
+	csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+}
+
+static void send_ignore(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	(void)cb;
+	csd_msg_free(pe, &env->head);
+}
+
+static void fire_exit(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	(void)cb;
+	csd_msg_free(pe, &env->head);
+	csd_exit(pe, 0);
+}
+
+enum { H_CALL };
+
+static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	callback_check_wanted(pe, cb, payload_of(env));
+	*callback_at(env) = *cb;
+	env->head.handler = ck_handler(pe, PART_CALLBACK, H_CALL);
+	csd_send(pe, cb->pe, &env->head);
+}
+
+static void call_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkCallback *cb = callback_at(env);
+
+	cb->fn(cb->ctx, payload_of(env));
+	env_unref(pe, env);
+}
+
+static const struct ck_handler handlers[] = { [H_CALL] = { "ck.call", call_arrived, true } };
+static const struct ck_callback_kind kinds[] = {
+	{ CB_NONE, send_none, describe_none },
+	{ CB_IGNORE, send_ignore, describe_ignore },
+	{ CB_EXIT, fire_exit, describe_exit },
+	{ CB_FUNCTION, send_function, describe_function },
+};
+
+const struct ck_part callback_part = {
+	.name = "callback",
+	.number = PART_CALLBACK,
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = kinds,
+	.n_callbacks = sizeof kinds / sizeof *kinds,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * callback.h: callbacks inside the layer. The part that knows a kind's target has a table that says
+ * what a callback of this kind does when it fires (ck_callback_kind).
+ */
+#ifndef CK_CALLBACK_H
+#define CK_CALLBACK_H
+
+#include "state.h"
+
+enum { PART_CALLBACK = 0 };
+extern const struct ck_part callback_part;
+
+/** Numbers on the wire, below CK_CALLBACK_KINDS. */
+enum callback_kind {
+	CB_NONE, CB_IGNORE, CB_EXIT, CB_FUNCTION,                      /* callback.c */
+	CB_ELEMENT, CB_ALL, CB_MAIN,                                   /* call/ */
+	CB_SECTION,                                                    /* kinds/ */
+	CB_FUTURE, CB_THREAD,                                          /* wait/ */
+	CB_CHARE, CB_NODE, CB_NODE_ALL,                                /* kinds/ */
+	CB_FENCE_WAIT,                                                 /* settle/: a fence's threads */
+	CB_FENCE,                 /* settle/: what CB_MARKED becomes */
+	CB_MARKED = 0x80,         /* added to another kind: fires when the fence is over */
+};
+
+/** Make a message for a callback, in one piece; the caller fills in the values:
+ *
+ *	| struct ck_env | CkReductionMsg | values, padded to 16 | CkCallback |
+ *
+ * Code that passes the message on before the callback fires stores the callback at the end. */
+struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes);
+static inline CkCallback *callback_at(struct ck_env *env)
+{
+	CkReductionMsg *m = payload_of(env);
+
+	return (CkCallback *)(void *)((char *)(m + 1) + CkGen_align(m->bytes));
+}
+
+CkCallback callback_make(enum callback_kind kind);
+/** Make a callback to an entry method. It holds the chare's number, which means the same on every node. */
+CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
+			     CkIndex index, int entry);
+/** Fire a callback with a message from callback_msg. Takes the message. */
+void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+/** Fire a callback with a copy of the data. */
+void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
+		   uint64_t count, uint64_t bytes);
+/** Make the message a call of the callback's entry: fill in all but the target. Returns the chare. */
+const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+/** The chare that the callback's entry belongs to. */
+const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb);
+/** Abort if the callback wants another type of data. For targets other than entry methods. */
+void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m);
+void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+
+static inline bool callback_is_all(const CkCallback *cb, uint64_t id) /* id: the collection's */
+{
+	return cb->kind == CB_ALL && cb->id == id;
+}
+static inline bool callback_is_element(const CkCallback *cb, uint64_t id)
+{
+	return cb->kind == CB_ELEMENT && cb->id == id;
+}
+static inline bool callback_same(const CkCallback *a, const CkCallback *b)
+{
+	/* Word by word, because memcmp of 64 bytes is a function call. */
+	uint64_t x[sizeof *a / 8], y[sizeof *a / 8], differ = 0;
+
+	__builtin_memcpy(x, a, sizeof x);
+	__builtin_memcpy(y, b, sizeof y);
+	for (unsigned i = 0; i < sizeof x / sizeof *x; i++)
+		differ |= x[i] ^ y[i];
+	return !differ;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collection.h: finds collections (arrays, groups, main chares) and their elements on one PE: by id,
+ * by place, by index. The room place/ creates and destroys elements.
+ */
+#ifndef CK_COLLECTION_H
+#define CK_COLLECTION_H
+
+#include "env.h"
+#include "idmap.h"
+#include "part.h"
+
+/** The runtime's head of an element, in front of every user struct. */
+struct ck_obj {
+	struct collection *coll;
+	CkIndex index;
+	uint32_t ordinal;         /* its number among this PE's elements, in index order */
+	uint32_t n_contributed;   /* reductions that this element took part in; reduce/ */
+	uint32_t extra;           /* number of its record in wait/; 0: it has no record */
+};
+_Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
+_Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
+	       offsetof(struct ck_obj, index) == offsetof(CkGenObj, index), "stubs look into it");
+
+static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
+static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
+
+/** One PE's part of a collection. The first message that mentions the id creates it; the creation
+ * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such
+ * struct per type, which is in no table. */
+struct collection {
+	uint64_t id;              /* first: CkGenObj points to it */
+	/* What a call needs. n_here: the number of this PE's elements that a call finds by place
+	 * alone. That is n_local once they exist, and 0 before that and with a user's map. n_line:
+	 * the number of elements whose index is their place: n_here in one dimension, else 0. */
+	uint64_t first;           /* block map: this PE's elements are first .. first + n_local - 1 */
+	uint64_t n_here, n_line;
+	struct ck_obj **elems;    /* [n_slots], by ordinal; if elements come and go, some are NULL */
+	const CkGenEntry *entries; /* the type's */
+	uint32_t n_entries;       /* the type's; 0 while calls wait for their condition (when.c) */
+	uint32_t n_waiting;       /* elements of this PE that have such calls */
+
+	const CkGenChare *type;   /* NULL: not known here yet */
+	bool constructed;         /* the elements of this PE exist */
+	bool sparse;              /* elements have indices and no places */
+	bool dynamic;             /* an element came or went here */
+	uint32_t walks;           /* running loops over elems, during which elements keep their slots */
+	struct msg_fifo waiting;  /* messages that came too early */
+
+	CkArrayDims dims;
+	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */
+	int32_t box[3];           /* dims, if an index of up to three numbers has a place; else 0 */
+	CkMapFn map;              /* NULL: block map */
+	uint64_t total;           /* places of an array */
+	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
+	uint64_t n_local;         /* elements that live here */
+	uint64_t n_slots;         /* of elems */
+	struct idmap slots;       /* user map: from the place to the slot + 1 */
+	void *state[CK_PARTS];    /* what the parts keep; see part.h */
+};
+
+static inline void *coll_state(const struct collection *c, int part) { return c->state[part]; }
+
+/* ---- by id; coll_get is in state.h ----------------------------------------------------------- */
+
+struct collection *coll_get_slow(struct pe *pe, uint64_t id);
+uint64_t coll_new_id(struct pe *pe);
+/** Set up a collection that is in no table. `c` is zeroed; `state` has room for the parts, coll_bytes
+ * (struct ck_node). The caller owns both. */
+void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
+/** Make the collection that all singleton chares of a type point to. The caller frees it. */
+struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
+void coll_set_type(struct collection *c, const CkGenChare *type);
+/** Memory of an element of the collection's type, zeroed, not constructed. The collection frees it. */
+struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index);
+/** Keep a message that came too early. Takes the message. */
+void coll_wait(struct collection *c, struct cmi_msg *m);
+/** Handle the messages that waited, at once. If they were queued again, later messages of the same
+ * sender could overtake them. */
+void coll_resume(struct pe *pe, struct collection *c);
+/** At the end of the job: first the watchers free their parts (colls_let_go), then colls_free frees the
+ * elements and the tables. */
+void colls_let_go(struct pe *pe);
+void colls_free(struct pe *pe);
+
+/* ---- by place ---------------------------------------------------------------------------------- */
+
+/** Set the type and the extents: from now on the collection can route messages. */
+void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
+	       CkMapFn map);
+/** The number of places of an array with these extents. */
+uint64_t coll_volume(const CkArrayDims *dims);
+/** Set how `total` elements are spread over the PEs. */
+void coll_spread(struct pe *pe, struct collection *c, uint64_t total);
+int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index);
+int coll_block_home(const struct collection *c, uint64_t place);
+int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place);
+/** The slot in elems of the element at a place; UINT64_MAX: the place is not on this PE. */
+uint64_t coll_slot(const struct collection *c, uint64_t place);
+struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
+/** Set has[p] for each PE p: whether it has elements of the collection. */
+void coll_who_has(struct pe *pe, struct collection *c, bool *has);
+
+/* On the path of every call, therefore inline. */
+
+/** The place of an index in row-major order. UINT64_MAX: the index is outside the extents, or has more
+ * than three numbers (index_place). */
+static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
+{
+	const int32_t *n = c->box;
+
+	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
+			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||
+			 (uint32_t)i.v[2] >= (uint32_t)n[2]))
+		return UINT64_MAX;
+	return ((uint64_t)i.v[0] * (uint64_t)n[1] + (uint64_t)i.v[1]) * (uint64_t)n[2] +
+	       (uint64_t)i.v[2];
+}
+
+/** The element of this PE at a place, or NULL. */
+static inline struct ck_obj *coll_find(const struct collection *c, uint64_t place)
+{
+	if (CSD_LIKELY(place - c->first < c->n_here))
+		return c->elems[place - c->first];
+	return c->constructed && !c->sparse ? coll_find_slow(c, place) : NULL;
+}
+
+#endif

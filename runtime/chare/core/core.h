@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * core.h: the room core/, the ground floor of the chare layer.
+ *
+ * Owns     the envelope of messages; the tables of the program, of collections and of parts; the names
+ *          in error lines; callbacks as values; output.
+ * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts' are
+ *          constant while the loops run, so any thread may read them.
+ * Calls    no other room, except through the tables of the parts (part.h).
+ *
+ *	part.h        the table that each part has
+ *	state.h       the layer on a node and on a PE; the parts' own state
+ *	env.h         the head of a message, with a view for each kind of message
+ *	message.h     making messages, copying them, passing them down a tree, freeing them
+ *	collection.h  finding collections and elements by id and by place
+ *	index.h       indices: what they are, where they belong, tables by index
+ *	callback.h    callbacks as values and messages; firing them
+ *	data.h        the types of values that callbacks bring
+ *	register.h    the program's tables by number and by name
+ *	idmap.h       the hash table      slots.h  records by number      wave.h  sums over all PEs
+ *	print.h       CkPrintf
+ */
+#ifndef CK_CORE_H
+#define CK_CORE_H
+
+#include "callback.h"
+#include "collection.h"
+#include "data.h"
+#include "env.h"
+#include "idmap.h"
+#include "index.h"
+#include "message.h"
+#include "part.h"
+#include "print.h"
+#include "register.h"
+#include "slots.h"
+#include "state.h"
+#include "wave.h"
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * env.h: the head of every chare message.
+ */
+#ifndef CK_ENV_H
+#define CK_ENV_H
+
+#include "../../scheduler/pe.h"
+#include "../ckgen.h"
+
+/** The machine's 32 bytes and ours, one cache line; the payload follows on the next.
+ *
+ *   0            32     40          52    54    55    56    60    64
+ *   +------------+------+-----------+-----+-----+-----+-----+-----+------------
+ *   | cmi_msg    | coll | index     |entry|flags| view| refs|refnum payload ...
+ *   +------------+------+-------+---+-----+-----+-----+-----+-----+------------
+ *                       | place |root      call       |
+ *                       +-------+---+-----------------+
+ *
+ * Bytes 40 to 56 say what the message is about; each kind of message has its own view of them.
+ * `flags` stands at the same place in all views, because the functions that copy, free and pass on a
+ * message do not know its kind.
+ *
+ * A call of an element carries the element's `place` in the array, because the sender has to compute
+ * it anyway. It carries the `index` instead while it waits at the sender for the array's extents, and
+ * if the array is sparse. `root` is the root of a broadcast's tree; a creation needs none, because the
+ * collection's id says which PE made it. `call` is entry, flags and the last byte as one word: a value
+ * below the number of entries means a plain call of an entry that exists (deliver.c).
+ */
+struct ck_env {
+	struct cmi_msg head;
+	union {
+		uint64_t coll;            /* id of the collection, chare or section; contains its creator */
+		uint64_t slot;            /* an answer, a future's value: the slot that waits for it */
+		void **holder;            /* OWNER_WHEN: the pointer to this message (owner_lend) */
+	};
+	union {
+		/* A call by index, and what all kinds have. */
+		struct {
+			CkIndex index;
+			uint16_t entry;
+			uint8_t flags;    /* CK_ENV_* */
+			uint8_t zero;     /* in a call; see `call` */
+		};
+		/* A call by place, a broadcast. */
+		struct {
+			uint64_t place;   /* in row-major order; of a group: the PE */
+			int32_t root;     /* of a broadcast's tree; see env_root */
+			uint32_t call;
+		};
+		/* A creation of an array or a group. */
+		struct {
+			int32_t extents[3];
+			uint16_t chare;   /* its number, as in all creations */
+			uint8_t flags;
+			uint8_t map;      /* its number; 0: the block map */
+		} create;
+		/* A creation of a singleton chare. */
+		struct {
+			CkIndex unused;
+			uint16_t chare;
+			uint8_t flags;
+			bool seed;        /* the creator lets the runtime choose the PE */
+		} single;
+		/* A part of a reduction or a scan. */
+		struct {
+			uint32_t no;      /* the reduction's number in its collection */
+			uint32_t count;   /* of values */
+			uint32_t op;
+			uint16_t entry;   /* exchange: the entry that gets the result; scan: inclusive? */
+			uint8_t flags;
+			uint8_t stage;    /* exchange, scan: its round */
+		} part;
+		/* A part that waits at a PE for its turn. */
+		struct {
+			uint64_t place;
+			int32_t child;    /* the child of this PE that sent it */
+			uint32_t call;
+		} kept;
+		/* A multicast, and a message about a section. */
+		struct {
+			uint64_t number;  /* the section's; in a message of its end: the multicasts before */
+			int32_t unused;
+			uint16_t entry;
+			uint8_t flags;
+			uint8_t kind;     /* enum section_kind; 0 in a multicast */
+		} section;
+		/* A future's value. */
+		struct {
+			uint64_t type;    /* see future.c */
+			int32_t unused;
+			uint32_t call;
+		} value;
+	};
+	union {
+		struct {
+			_Atomic uint32_t refs;   /* holders; 1 while the message has one owner */
+			union {
+				int32_t refnum;  /* the program's: CkGetRefNum */
+				int32_t to_pe;   /* an insertion: where the element is to live */
+			};
+		};
+		uint64_t refs_and_refnum;        /* both in one store: 1 means one holder, number 0 */
+	};
+};
+_Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "entry is the low end of call");
+_Static_assert(offsetof(struct ck_env, refs) % 8 == 0, "one holder is the low end of the word");
+_Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, flags) &&
+	       offsetof(struct ck_env, single.flags) == offsetof(struct ck_env, flags) &&
+	       offsetof(struct ck_env, part.flags) == offsetof(struct ck_env, flags) &&
+	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
+	       "flags are where those look who do not know the kind");
+
+/** Bits of `flags`. The first four may stand in any message; the others belong to one kind. */
+enum {
+	CK_ENV_FORWARDED = 0x02,  /* goes down a tree, and this PE's children have their copies */
+	CK_ENV_UNPLACED = 0x08,   /* has an index instead of a place, because the extents are not known
+				   * or the array is sparse */
+	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
+	CK_ENV_PACKED = 0x20,     /* a user's message in its packed form (pack.c) */
+	/* A call. */
+	CK_CALL_REDUCED = 0x01,   /* payload is a CkReductionMsg, for entry->reduced */
+	CK_CALL_LENT = 0x04,      /* nocopy arrays lie in another process's memory (ncpy.c) */
+	CK_CALL_BACK = 0x80,      /* came back to the home PE because its element was gone (insert.c) */
+	/* A creation. */
+	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
+	/* A part of a reduction, an answer. */
+	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
+};
+
+/** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads
+ * it (owner.c). */
+enum owner {
+	OWNER_UNKNOWN = 0,
+	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
+	OWNER_SENT,               /* the program has given it away */
+	OWNER_HANDLER,            /* the runtime owns it and lends it to a handler */
+	OWNER_NOBODY,             /* freed */
+	OWNER_WHEN,               /* a `when` has it while other code runs (sdag.c); also unchecked */
+};
+
+/* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any entry's
+ * number, so that element_arrived looks closer. */
+enum {
+	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
+			CKGEN_AWAITED
+};
+
+/** Whether there is something to do after the handler. In checked mode that includes results, because
+ * their owner is recorded like that of users' messages. */
+static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)
+{
+	return env->flags & CK_ENV_SPECIAL || (pe->node->check && (env->flags & CK_CALL_REDUCED));
+}
+
+static inline struct ck_env *env_of(void *payload) { return (struct ck_env *)payload - 1; }
+static inline void *payload_of(struct ck_env *env) { return env + 1; }
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* idmap.c: what idmap.h says. */
+#include "idmap.h"
+
+#include <stdlib.h>
+
+#include "../../scheduler/pe.h"
+
+enum { IDMAP_LEAST = 16 };        /* slots */
+
+static void idmap_put(struct idmap *m, struct idmap_slot what)
+{
+	size_t i = idmap_start(m, what.key);
+
+	while (m->slot[i].value)
+		i = (i + 1) & m->mask;
+	m->slot[i] = what;
+}
+
+static void idmap_grow(struct idmap *m)
+{
+	struct idmap old = *m;
+
+	m->mask = old.slot ? old.mask * 2 + 1 : IDMAP_LEAST - 1;
+	m->slot = calloc(m->mask + 1, sizeof *m->slot);
+	if (!m->slot)
+		csd_abort(csd_self(), "no memory for a table of %zu", m->mask + 1);
+	for (size_t i = 0; old.slot && i <= old.mask; i++)
+		if (old.slot[i].value)
+			idmap_put(m, old.slot[i]);
+	free(old.slot);
+}
+
+void idmap_add(struct idmap *m, uint64_t key, uintptr_t value)
+{
+	if (!m->slot || m->n >= m->mask / 4 * 3)
+		idmap_grow(m);
+	idmap_put(m, (struct idmap_slot){ key, value });
+	m->n++;
+}
+
+/* Slots after the hole move into it, unless that puts them before the start of their search. So no
+ * search ends too early. */
+void idmap_remove(struct idmap *m, struct idmap_slot *s)
+{
+	size_t hole = (size_t)(s - m->slot);
+
+	for (size_t i = hole; m->slot[i = (i + 1) & m->mask].value;) {
+		size_t start = idmap_start(m, m->slot[i].key);
+
+		if (((i - start) & m->mask) < ((i - hole) & m->mask))
+			continue;
+		m->slot[hole] = m->slot[i];
+		hole = i;
+	}
+	m->slot[hole].value = 0;
+	m->n--;
+}
+
+void idmap_free(struct idmap *m)
+{
+	free(m->slot);
+	*m = (struct idmap){ 0 };
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * index.h: what an index is, where it belongs, and tables by index.
+ */
+#ifndef CK_INDEX_H
+#define CK_INDEX_H
+
+#include "collection.h"
+
+uint64_t index_place_slow(const struct collection *c, CkIndex i);
+/** The index at a place; in a sparse array, at a number in its lattice. */
+CkIndex index_at(const struct collection *c, uint64_t place);
+CkIndex index_pack(int nd, const int32_t v[6]);
+/** Write the index to buf: "(3, 4)", or the bytes of a user's index type. */
+void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len);
+_Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at);
+
+/** The place of any index of an array that has places. */
+static inline uint64_t index_place(const struct collection *c, CkIndex i)
+{
+	uint64_t place = coll_linear(c, i);
+
+	return place == UINT64_MAX && c->type->nd > 3 && !c->sparse ? index_place_slow(c, i) : place;
+}
+
+/** The home PE of an element; calls of the element go there. All PEs compute the same. */
+int index_home(struct pe *pe, const struct collection *c, CkIndex i);
+
+/** The beginning of every struct that a table finds by index, such as struct ck_obj. */
+struct indexed {
+	void *any;
+	CkIndex index;
+};
+_Static_assert(offsetof(struct ck_obj, index) == offsetof(struct indexed, index),
+	       "an element is found by its index");
+
+/** A table by index is an idmap from the hash of the index to a pointer to a struct indexed. */
+void *index_find(const struct idmap *m, CkIndex i);
+void index_add(struct idmap *m, void *indexed);
+void index_remove(struct idmap *m, CkIndex i);
+
+#endif

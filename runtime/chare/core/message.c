@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.c: what message.h says. */
+#include "message.h"
+
+#include <stdio.h>
+
+struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
+{
+	struct ck_env *env =
+		(struct ck_env *)csd_msg_alloc(pe, sizeof(struct ck_env) + payload_bytes);
+
+	env->head.handler = (uint16_t)handler;
+	env->call = 0;
+	env->refs_and_refnum = 1; /* not atomic: no other thread knows the message */
+	return env;
+}
+
+/* ---- what stubs fill ------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, size_t cls)
+{
+	return payload_of(env_fresh(csd_msg_alloc_slow(pe, size, (unsigned)cls), size));
+}
+
+void *CkGen_allocClass(size_t size, size_t cls)
+{
+	struct pe *pe = ck_self();
+	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
+
+	if (CSD_UNLIKELY(!m))
+		return alloc_slow(pe, size, cls);
+	*list = m->next;
+	return payload_of(env_fresh(m, size));
+}
+_Static_assert((int)CKGEN_FINE == (int)MSG_FINE, "CkGen_class computes what csd_size_class does");
+
+size_t CkGen_classAbove(size_t size)
+{
+	return csd_size_class(size);
+}
+
+void CkGen_copyBulk(void *to, const void *from, size_t bytes)
+{
+	if (bytes < CMI_COPY_MIN)
+		cmi_copy_shared(to, from, bytes);
+	else
+		cmi_copy_bulk(to, from, bytes);
+}
+
+void *CkGen_allocMsg(size_t bytes)
+{
+	struct ck_pe *ck = ck_of(ck_self());
+	void *payload = CkGen_alloc(bytes + ck->prio_room);
+
+	env_of(payload)->head.size -= ck->prio_room;
+	ck->prio_room = 0;
+	env_of(payload)->head.route = 0;
+	env_of(payload)->head.mark = OWNER_PROGRAM;
+	return payload;
+}
+
+/* ---- copies and holders --------------------------------------------------------------------- */
+
+struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
+{
+	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+
+	atomic_store_explicit(&copy->refs, 1, memory_order_relaxed); /* only this thread has it */
+	return copy;
+}
+
+void env_unref(struct pe *pe, struct ck_env *env)
+{
+	/* The only holder needs no atomic decrement. The acquire pairs with the release by which the
+	 * other holders let go, so their reads of the message are over. */
+	if (atomic_load_explicit(&env->refs, memory_order_acquire) == 1 ||
+	    atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
+		csd_msg_free(pe, &env->head);
+}
+
+void bcast_forward_from(struct pe *pe, struct ck_env *env, int root)
+{
+	if (env->flags & CK_ENV_FORWARDED)
+		return;
+	int n = csd_tree_n_children(pe, root);
+
+	for (int i = 0; i < n; i++)
+		csd_send(pe, csd_tree_child(pe, root, i), csd_msg_copy(pe, &env->head));
+	env->flags |= CK_ENV_FORWARDED;
+}
+
+void bcast_forward(struct pe *pe, struct ck_env *env)
+{
+	bcast_forward_from(pe, env, env->root);
+}
+
+const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len)
+{
+	bool known = entry >= 0 && entry < type->n_entries;
+
+	snprintf(buf, len, "%s::%s", type->name, known ? type->entries[entry].name : "?");
+	return buf;
+}

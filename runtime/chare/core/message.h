@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * message.h: making chare messages, copying them, passing them down a tree, freeing them.
+ */
+#ifndef CK_MESSAGE_H
+#define CK_MESSAGE_H
+
+#include "state.h"
+
+/** Begin a message in new memory. The function that makes a call of it writes the other fields. */
+static inline struct ck_env *env_fresh(struct cmi_msg *m, size_t size)
+{
+	struct ck_env *env = (struct ck_env *)m;
+
+	csd_unpoison(m, size);
+	env->head.size = size;
+	env->refs_and_refnum = 1; /* not atomic: no other thread knows the message */
+	return env;
+}
+/** A message with no flags and one holder. The caller owns it. */
+struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
+/** A copy that the caller owns alone and may change. */
+struct ck_env *own_copy(struct pe *pe, const struct ck_env *env);
+/** Let go of a message; the last holder frees it. */
+void env_unref(struct pe *pe, struct ck_env *env);
+/** Send copies to this PE's children in the tree of env->root, once. The caller still owns `env`. */
+void bcast_forward(struct pe *pe, struct ck_env *env);
+/** The same in the tree of `root`, for messages that do not name it. */
+void bcast_forward_from(struct pe *pe, struct ck_env *env, int root);
+/** Write "Cell::ghost" to buf, and return buf. */
+const char *describe_entry(const CkGenChare *type, int entry, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * part.c: combines the parts' tables on a node: their state, their handlers, and their functions by
+ * kind, by attribute and by event.
+ */
+#include "parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Noreturn static void claimed_twice(const struct ck_part *p, const char *what, int number)
+{
+	csd_abort(NULL, "internal: part %s: %s %d is taken, or out of order", p->name, what, number);
+}
+
+static void add_handlers(struct node *node, const struct ck_part *p)
+{
+	struct ck_node *ck = ck_node_of(node);
+
+	for (int i = 0; i < p->n_handlers; i++) {
+		int h = csd_register(node, p->handlers[i].name, p->handlers[i].fn);
+
+		if (!i)
+			ck->first_handler[p->number] = (uint16_t)h;
+		if (p->handlers[i].apart)
+			csd_order_apart(node, h);
+	}
+}
+
+static void add_callbacks(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_callbacks; i++) {
+		const struct ck_callback_kind *k = &p->callbacks[i];
+
+		if (k->kind >= CK_CALLBACK_KINDS || ck->callbacks[k->kind])
+			claimed_twice(p, "callback", k->kind);
+		ck->callbacks[k->kind] = k;
+	}
+}
+
+static void add_attributes(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_attributes; i++) {
+		const struct ck_attribute *a = &p->attributes[i];
+		struct ck_takers *t = &ck->takers[a->stage];
+
+		if (t->n == CK_MAX_TAKERS || (t->flags & a->flag) || !(a->flag & CKGEN_SPECIAL))
+			claimed_twice(p, "attribute", (int)a->flag);
+		t->of[t->n++] = a;
+		t->flags |= a->flag;
+	}
+}
+
+static void add_kinds(struct ck_node *ck, const struct ck_part *p)
+{
+	for (int i = 0; i < p->n_kinds; i++) {
+		if (ck->kinds[p->kinds[i].kind])
+			claimed_twice(p, "kind of chare", (int)p->kinds[i].kind);
+		ck->kinds[p->kinds[i].kind] = &p->kinds[i];
+	}
+}
+
+typedef void (*watch_fn)(struct pe *pe, struct ck_obj *obj);
+
+/* `list` ends with NULL. */
+static void add_watcher(const struct ck_part *p, watch_fn *list, watch_fn fn)
+{
+	int n = 0;
+
+	if (!fn)
+		return;
+	while (list[n])
+		n++;
+	if (n == CK_MAX_WATCHERS)
+		claimed_twice(p, "watcher", n);
+	list[n] = fn;
+}
+
+static void add_roles(struct ck_node *ck, const struct ck_part *p)
+{
+	if ((p->seek && ck->seek) || (p->behind && ck->behind))
+		claimed_twice(p, "role", 0);
+	if (p->seek)
+		ck->seek = p->seek;
+	if (p->behind)
+		ck->behind = p->behind;
+}
+
+static int part_start(struct node *node, const struct ck_part *p)
+{
+	const int number = p->number;
+	struct ck_node *ck = ck_node_of(node);
+	int err = 0;
+
+	ck->state[number] = calloc(1, p->node_bytes ? p->node_bytes : 1);
+	if (!ck->state[number])
+		return -ENOMEM;
+	if (p->node_start)
+		err = p->node_start(node);
+	if (err == CK_PART_OFF)
+		return 0;
+	ck->parts[number] = p;
+	ck->coll_bytes += CkGen_align(p->coll_bytes);
+	add_handlers(node, p);
+	add_callbacks(ck, p);
+	add_attributes(ck, p);
+	add_kinds(ck, p);
+	add_watcher(p, ck->created, p->watch.created);
+	add_watcher(p, ck->destroyed, p->watch.destroyed);
+	add_roles(ck, p);
+	return err;
+}
+
+int parts_node_start(struct node *node, const struct ck_part *const list[], int n)
+{
+	int err = 0, last = -1;
+
+	for (int i = 0; i < n && !err; i++) {
+		if (list[i]->number <= last || list[i]->number >= CK_PARTS)
+			claimed_twice(list[i], "number", list[i]->number);
+		last = list[i]->number;
+		err = part_start(node, list[i]);
+	}
+	return err;
+}
+
+void parts_node_stop(struct node *node)
+{
+	struct ck_node *ck = ck_node_of(node);
+
+	for (int i = CK_PARTS; i-- > 0;) {
+		if (ck->parts[i] && ck->parts[i]->node_stop)
+			ck->parts[i]->node_stop(node);
+		free(ck->state[i]);
+	}
+}
+
+void parts_pe_start(struct pe *pe)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++) {
+		if (!ck->parts[i])
+			continue;
+		/* On cache lines of its own; otherwise other PEs' state would share its lines. */
+		size_t bytes = ck->parts[i]->pe_bytes + CSD_CACHE_LINE;
+
+		ck_of(pe)->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));
+		if (!ck_of(pe)->state[i])
+			csd_abort(pe, "no memory for the chare layer");
+		memset(ck_of(pe)->state[i], 0, ck->parts[i]->pe_bytes);
+		if (ck->parts[i]->pe_start)
+			ck->parts[i]->pe_start(pe);
+	}
+}
+
+void parts_pe_stop(struct pe *pe)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = CK_PARTS; i-- > 0;)
+		if (ck->parts[i] && ck->parts[i]->pe_stop)
+			ck->parts[i]->pe_stop(pe);
+	for (int i = CK_PARTS; i-- > 0;) {
+		if (ck->parts[i] && ck->parts[i]->pe_free)
+			ck->parts[i]->pe_free(pe);
+		free(ck_of(pe)->state[i]);
+		ck_of(pe)->state[i] = NULL;
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * part.h: the table that each part of the chare layer has.
+ *
+ * The layer is made of parts: modules that have state, or that others must call without knowing them.
+ * Each part has one constant table, `struct ck_part`, called x_part. Only layer.c lists all parts: a
+ * new part is a folder (or a file) with its table, and one line there. Rooms are folders with one or
+ * more parts. A room calls the rooms below it by name. Calls upward go through these tables, on slow
+ * paths only.
+ *
+ * Each part has a constant number of its own, by which it finds its state and its handlers without a
+ * search. Numbers rise in the order of the list. A number that is taken, or out of order, ends the
+ * job when it starts.
+ *
+ *	enum { PART_STATS = 24 };                   its number
+ *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
+ *	ck_node_state(node, PART_STATS)             its state on a node: node_bytes
+ *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
+ *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
+ *
+ * All members but `name` and `number` may be left out.
+ */
+#ifndef CK_PART_H
+#define CK_PART_H
+
+#include "../../scheduler/pe.h"
+#include "../ckgen.h"
+
+struct ck_env;
+struct ck_obj;
+struct collection;
+
+enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
+
+/** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart). */
+struct ck_handler {
+	const char *name;
+	CmiHandler fn;
+	bool apart;
+};
+
+/** One kind of callback (enum callback_kind). */
+struct ck_callback_kind {
+	uint8_t kind;
+	/** Fire such a callback with the message, which it takes. On any PE; may be inside a handler. */
+	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+	/** Write the callback's name, for error lines. NULL: the name is its entry method's. */
+	void (*describe)(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+};
+
+/** The stage of delivery (deliver.c) at which a part takes over a call. */
+enum ck_stage {
+	CK_TAKES_CALL,            /* keeps the message, instead of running the handler now */
+	CK_STARTS,                /* starts the handler elsewhere than on this stack; parameters are ready */
+	CK_RUNS,                  /* calls the handler otherwise than as a function that returns nothing */
+	CK_STAGES
+};
+
+/** An attribute of entries (a CKGEN_* flag), and the function that takes their calls. */
+struct ck_attribute {
+	uint32_t flag;
+	enum ck_stage stage;
+	/** Returns whether it took the call. With `shared` the caller still owns the message. In stage
+	 * CK_RUNS it always takes the call. */
+	bool (*takes)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+};
+
+/** What a kind of chare does in its own way. NULL: it does it like an element of an array, or cannot. */
+struct ck_kind {
+	CkGenKind kind;
+	/** Create a collection; takes the message, which has the constructor's parameters. */
+	CkProxy (*create)(struct pe *pe, struct ck_env *env);
+	/** Send a call to one element; takes the message. */
+	void (*send)(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
+	/** Send a call to all elements of a collection; takes the message. */
+	void (*send_all)(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
+	/** The object on this PE, or NULL. */
+	struct ck_obj *(*local)(struct pe *pe, const CkGenChare *type, const CkElement *e);
+	/** Keep a call that waits for its condition; takes the message. */
+	void (*keep)(struct ck_obj *obj, struct ck_env *env);
+	/** `obj` contributes. Returns the collection that keeps this PE's part of the reduction;
+	 * NULL: the contribution went elsewhere. */
+	struct collection *(*contribute)(struct pe *pe, struct ck_obj *obj, const void *data,
+					 uint64_t count, CkReduction op, const CkCallback *cb);
+	/** CkDestroy. When it returns, no call finds the object any more. */
+	void (*destroy)(struct pe *pe, struct ck_obj *obj);
+};
+
+/** Events of elements and collections that a part wants to hear of. The layer calls these functions
+ * for all kinds of chares, on the PE where the event happens. */
+struct ck_watch {
+	/** An element is in its tables and is constructed next. */
+	void (*created)(struct pe *pe, struct ck_obj *obj);
+	/** An element has come from another PE. / An element is about to go to another PE. */
+	void (*arrived)(struct pe *pe, struct ck_obj *obj);
+	void (*leaving)(struct pe *pe, struct ck_obj *obj);
+	/** No call finds the element any more; its memory is still there. */
+	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
+	/** This PE's elements of a new collection exist; none is constructed yet. */
+	void (*constructed)(struct pe *pe, struct collection *c);
+	/** From now on elements of the collection come and go: c->dynamic is set. */
+	void (*dynamic)(struct pe *pe, struct collection *c);
+	/** The job ends: free what coll_state(c) points to. */
+	void (*fini)(struct pe *pe, struct collection *c);
+};
+
+/** A place that bytes go to and come from: a checkpoint, another PE, another node. */
+struct ck_pup;
+
+/** node_start returns this if the part has nothing to do in this job; then the layer does not call the
+ * part again. */
+enum { CK_PART_OFF = 1 };
+
+/** A part's table. */
+struct ck_part {
+	const char *name;
+	int number;
+	size_t node_bytes, pe_bytes, coll_bytes;
+
+	const struct ck_handler *handlers;
+	int n_handlers;
+	const struct ck_callback_kind *callbacks;
+	int n_callbacks;
+	const struct ck_attribute *attributes;
+	int n_attributes;
+	const struct ck_kind *kinds;
+	int n_kinds;
+	struct ck_watch watch;
+
+	/** Once per node, on the main thread, before any PE runs and before the program's
+	 * tables are known. 0, CK_PART_OFF, or a negative errno after printing why. */
+	int (*node_start)(struct node *node);
+	/** On each PE's thread before its loop; the parts below have started. */
+	void (*pe_start)(struct pe *pe);
+	/** On each PE's thread after its loop; the parts above have stopped. Drop what waits. All elements
+	 * and collections are still there. */
+	void (*pe_stop)(struct pe *pe);
+	/** When all parts have stopped: free objects that others may have looked at until now. */
+	void (*pe_free)(struct pe *pe);
+	void (*node_stop)(struct node *node);
+
+	/** Find the element of a call that arrived where the element is not: the array is sparse, or
+	 * the element is gone. Takes the message. Only one part has this function. */
+	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
+	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
+	 * this function. */
+	void (*behind)(struct pe *pe, struct ck_obj *obj);
+
+	/* For later features: nothing calls these yet. */
+
+	/** Write, or read back, what the part keeps of an element (obj), of a collection (obj NULL),
+	 * or of the PE (both NULL): for moves, checkpoints, restarts. */
+	void (*save)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *to);
+	void (*restore)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *from);
+	/** Say what waits on this PE and for what, one line each: for the watchdog, and for the dump at
+	 * the end of a job. */
+	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
+	/** The amount of work under way here that the scheduler's counts do not show: for quiescence. */
+	uint64_t (*count)(struct pe *pe);
+};
+
+#endif

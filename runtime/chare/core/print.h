@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print.h: how the layer ends CkPrintf and CkError. */
+#ifndef CK_PRINT_H
+#define CK_PRINT_H
+
+#include "part.h"
+
+enum { PART_PRINT = 1 };
+extern const struct ck_part print_part;
+
+/** Write out the PE's incomplete lines. */
+void print_flush(struct pe *pe);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.h: the state of the chare layer on one node and on one PE: what all rooms need, and, by its
+ * number, what each part keeps for itself.
+ */
+#ifndef CK_STATE_H
+#define CK_STATE_H
+
+#include "env.h"
+#include "part.h"
+#include "collection.h"
+
+/* The chare layer's index in `layer` of struct node and struct pe. */
+enum { CK_SLOT = 2 };
+
+struct ck_map {
+	const char *name;
+	CkMapFn fn;
+};
+
+enum { CK_MAX_MAPS = 255, CK_MAX_WATCHERS = 8, CK_MAX_TAKERS = 4, CK_CALLBACK_KINDS = 32 };
+
+/** The parts that take calls at one stage, and all their flags together. */
+struct ck_takers {
+	uint32_t flags;
+	int n;
+	const struct ck_attribute *of[CK_MAX_TAKERS];
+};
+
+/** The layer on one node. Constant once the loops run. */
+struct ck_node {
+	const CkGenModule **modules;
+	int n_modules;
+	const CkGenChare **chares;
+	int n_chares;
+	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
+	int n_maps;
+
+	/* From the parts' tables. By number; NULL where there is no such part or it is off. */
+	const struct ck_part *parts[CK_PARTS];
+	void *state[CK_PARTS];
+	uint16_t first_handler[CK_PARTS];
+	const struct ck_callback_kind *callbacks[CK_CALLBACK_KINDS];
+	struct ck_takers takers[CK_STAGES];
+	const struct ck_kind *kinds[CKGEN_NODEGROUP + 1]; /* by CkGenKind; never NULL */
+	void (*created[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj); /* then NULL */
+	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
+	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
+	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	size_t coll_bytes;        /* for one collection, all parts together */
+};
+
+/** What runs on a PE. Code that lets one handler run inside another saves this and restores it. */
+struct ck_running {
+	struct ck_obj *obj;       /* NULL: no handler; then the other members mean nothing */
+	struct ck_env *env;       /* the handler's message; NULL: none, or kept, freed or sent by now */
+	uint32_t entry;
+};
+
+/** The layer on one PE. Only the PE's thread uses it. */
+struct ck_pe {
+	struct ck_running now;
+	bool shared;              /* now.env goes to several elements */
+	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
+	size_t prio_room;         /* bytes for a wide priority behind the next message */
+	struct collection *last;  /* the one found most recently; at first `none` */
+	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
+	struct idmap colls;       /* by id */
+	uint32_t n_created;       /* collections made by this PE */
+	void *state[CK_PARTS];    /* by part */
+	struct collection none;   /* its id is no collection's */
+};
+
+static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
+static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
+
+static inline struct pe *ck_self(void)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		csd_abort(NULL, "a Ck function was called on a thread that is no PE");
+	return pe;
+}
+
+/* A part's own state and handlers; see part.h. */
+static inline void *ck_state(const struct pe *pe, int part) { return ck_of(pe)->state[part]; }
+static inline void *ck_node_state(const struct node *node, int part)
+{
+	return ck_node_of(node)->state[part];
+}
+static inline uint16_t ck_handler(const struct pe *pe, int part, int handler)
+{
+	return (uint16_t)(ck_node_of(pe->node)->first_handler[part] + handler);
+}
+
+/** The table that says how chares of this kind differ from elements of an array. */
+static inline const struct ck_kind *ck_kind(const struct pe *pe, const CkGenChare *type)
+{
+	return ck_node_of(pe->node)->kinds[type->kind];
+}
+
+/** The object on this PE that `e` names, or NULL. */
+static inline struct ck_obj *ck_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
+{
+	const struct ck_kind *kind = ck_kind(pe, type);
+
+	return kind->local ? kind->local(pe, type, e) : NULL;
+}
+
+/** Tell the parts that watch elements. */
+static inline void ck_created(struct pe *pe, struct ck_obj *obj)
+{
+	for (int i = 0; ck_node_of(pe->node)->created[i]; i++)
+		ck_node_of(pe->node)->created[i](pe, obj);
+}
+static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
+{
+	for (int i = 0; ck_node_of(pe->node)->destroyed[i]; i++)
+		ck_node_of(pe->node)->destroyed[i](pe, obj);
+}
+
+/* On the path of every call, therefore inline. */
+static inline struct collection *coll_get(struct pe *pe, uint64_t id)
+{
+	struct collection *c = ck_of(pe)->last;
+
+	return CSD_LIKELY(c->id == id) ? c : coll_get_slow(pe, id);
+}
+
+static inline int coll_home(struct pe *pe, const struct collection *c, uint64_t place)
+{
+	/* With a user's map, first and n_local say nothing about places. */
+	if (CSD_LIKELY(!c->map && place - c->first < c->n_local))
+		return pe->id;
+	return coll_home_away(pe, c, place);
+}
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nodegroup.c: one branch per node (process), which all PEs of the node share. A call goes into the
+ * node's queue, and the first PE that is free runs it. So calls of one branch may run at the same
+ * time, and the entry methods must be written for that. Two gates (node_queue.c) stand before a
+ * branch: `birth` holds everything back until the constructor has run; `exclusive` lets [exclusive]
+ * calls through one at a time.
+ *
+ * [immediate] calls bypass the node's queue and its gates: they go before everything else in the
+ * queue of the PE that receives them.
+ */
+#include "kinds.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** All PEs of the node find it. It is never freed while they run. */
+struct nodegroup {
+	struct collection coll;     /* first; the branch uses its id and type; constant once the branch
+				     * is born */
+	struct csd_gate birth, exclusive;
+	/* NULL until the constructor has run. The release store that sets it pairs with the
+	 * acquire loads of the PEs that use it, so they see the whole branch. */
+	_Atomic(struct ck_obj *) obj;
+	atomic_bool begun;          /* the constructor has begun; see grown */
+	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
+				     * touches it */
+	struct nodegroup *chain;
+};
+
+enum { NODEGROUP_BUCKETS = 64 };
+
+/** On a node. Not an idmap, because PEs search it while one of them adds to it. */
+struct nodegroups {
+	_Atomic(struct nodegroup *) bucket[NODEGROUP_BUCKETS];
+	pthread_mutex_t lock;       /* held while adding one */
+};
+
+enum { H_CREATE, H_CALL, H_NODE_BCAST, H_IMMEDIATE, H_CONTRIBUTE };
+
+static struct nodegroups *nodegroups_of(const struct pe *pe)
+{
+	return ck_node_state(pe->node, PART_NODEGROUP);
+}
+
+/* Whether this PE is running a branch's constructor; see grown. */
+static bool *builds(const struct pe *pe) { return ck_state(pe, PART_NODEGROUP); }
+
+/* ---- the node's table --------------------------------------------------------------------------- */
+
+/* A bucket is a list that grows only at its head, so walking it needs no lock. The acquire pairs
+ * with the release in add. */
+static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
+{
+	struct nodegroup *g = atomic_load_explicit(&all->bucket[id % NODEGROUP_BUCKETS],
+						   memory_order_acquire);
+
+	while (g && g->coll.id != id)
+		g = g->chain;
+	return g;
+}
+
+static struct nodegroup *add(struct pe *pe, uint64_t id)
+{
+	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
+	struct nodegroup *g = calloc(1, sizeof *g + ck_node_of(pe->node)->coll_bytes);
+
+	if (!g)
+		csd_abort(pe, "no memory for a nodegroup");
+	coll_init(pe, &g->coll, id, g + 1);
+	g->waiting.tail = &g->waiting.head;
+	csd_gate_init(pe->node, &g->birth, false);
+	csd_gate_init(pe->node, &g->exclusive, true);
+	g->chain = atomic_load_explicit(bucket, memory_order_relaxed);
+	atomic_store_explicit(bucket, g, memory_order_release);
+	return g;
+}
+
+/* Find a nodegroup. The first PE that mentions it adds it. */
+static struct nodegroup *get(struct pe *pe, uint64_t id)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+	struct nodegroup *g = nodegroup_find(all, id);
+
+	if (CSD_LIKELY(g != NULL))
+		return g;
+	if (!id)
+		coll_get_slow(pe, id); /* aborts, and says why */
+	pthread_mutex_lock(&all->lock);
+	g = nodegroup_find(all, id);
+	if (!g)
+		g = add(pe, id);
+	pthread_mutex_unlock(&all->lock);
+	return g;
+}
+
+static int nodegroup_node_start(struct node *node)
+{
+	struct nodegroups *all = ck_node_state(node, PART_NODEGROUP);
+
+	return -pthread_mutex_init(&all->lock, NULL);
+}
+
+static void nodegroup_node_stop(struct node *node)
+{
+	struct nodegroups *all = ck_node_state(node, PART_NODEGROUP);
+
+	pthread_mutex_destroy(&all->lock);
+	for (size_t i = 0; i < NODEGROUP_BUCKETS; i++) {
+		struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_relaxed);
+
+		for (struct nodegroup *next; g; g = next) {
+			next = g->chain;
+			free(atomic_load_explicit(&g->obj, memory_order_relaxed));
+			free(g);
+		}
+	}
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------- */
+
+static uint32_t entry_flags(const struct nodegroup *g, const struct ck_env *env)
+{
+	return env->entry < g->coll.n_entries ? g->coll.entries[env->entry].flags : 0;
+}
+
+struct csd_gate *nodegroup_gate(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(pe, PART_NODEGROUP, H_CALL))
+		return NULL;
+	struct nodegroup *g = get(pe, env->coll);
+
+	if (g->birth.closed)
+		return &g->birth;
+	return entry_flags(g, env) & CKGEN_EXCLUSIVE ? &g->exclusive : NULL;
+}
+
+/* Keep an [exclusive, when] call whose condition is false. */
+static void nodegroup_keep(struct ck_obj *obj, struct ck_env *env)
+{
+	struct nodegroup *g = (struct nodegroup *)obj->coll;
+
+	msg_fifo_push(&g->waiting, &env->head);
+}
+_Static_assert(offsetof(struct nodegroup, coll) == 0, "a branch's collection is its nodegroup");
+
+/* The loops have ended, so no other PE is behind the gates. */
+static void nodegroup_pe_stop(struct pe *pe)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+
+	for (size_t i = 0; pe->local == 0 && i < NODEGROUP_BUCKETS; i++) {
+		struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire);
+
+		for (; g; g = g->chain)
+			when_leave(pe, atomic_load_explicit(&g->obj, memory_order_acquire),
+				   &g->waiting);
+	}
+}
+
+/* A call that has passed the gates. */
+static void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct nodegroup *g = get(pe, env->coll);
+	bool exclusive = entry_flags(g, env) & CKGEN_EXCLUSIVE;
+
+	struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+
+	deliver_to(pe, obj, env, false);
+	if (!exclusive)
+		return;
+	while ((env = when_take_true(obj, &g->waiting)))
+		execute(pe, obj, env, false);
+	csd_gate_open(pe, &g->exclusive);
+}
+
+static void call_here(struct pe *pe, struct ck_env *env)
+{
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CALL);
+	csd_send_node(pe, pe->node->job->node, &env->head);
+}
+
+static void nodegroup_immediate_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct ck_obj *obj = atomic_load_explicit(&get(pe, env->coll)->obj, memory_order_acquire);
+
+	if (obj)
+		deliver_to(pe, obj, env, false);
+	else
+		call_here(pe, env);
+}
+
+/* [immediate] calls do not count for quiescence, as in Charm++. */
+static bool set_immediate(const CkGenChare *type, struct ck_env *env)
+{
+	if (!(type->entries[env->entry].flags & CKGEN_IMMEDIATE))
+		return false;
+	env->head.flags |= CMI_F_EXPEDITED | CMI_F_SYSTEM;
+	return true;
+}
+
+static void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+{
+	const struct cmi_job *job = pe->node->job;
+	int node = e->index.v[0];
+	char name[128];
+
+	if (!e->id)
+		coll_get_slow(pe, e->id);
+	if ((uint32_t)node >= (uint32_t)job->n_nodes)
+		csd_abort(pe, "call of %s on node %d: the job has nodes 0-%d",
+			  describe_entry(type, env->entry, name, sizeof name), node,
+			  job->n_nodes - 1);
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && node != job->node)
+		env = env_for_others(pe, &type->entries[env->entry], env);
+	env->coll = e->id;
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CALL);
+	if (!set_immediate(type, env)) {
+		csd_send_node(pe, node, &env->head);
+		return;
+	}
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_IMMEDIATE);
+	int n = job->first_pe[node + 1] - job->first_pe[node];
+
+	csd_send(pe, node == job->node ? pe->id : job->first_pe[node] + pe->id % n, &env->head);
+}
+
+/* ---- to all nodes ----------------------------------------------------------------------------------- */
+
+/* Copies to one PE of each child node: each node is reached once. */
+static void forward_to_nodes(struct pe *pe, struct ck_env *env)
+{
+	int n = csd_tree_n_nodes(pe, env->root);
+
+	for (int i = 0; i < n; i++)
+		csd_send(pe, csd_tree_child(pe, env->root, i), csd_msg_copy(pe, &env->head));
+}
+
+static void nodegroup_bcast_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+
+	forward_to_nodes(pe, env);
+	if (m->flags & CMI_F_SYSTEM)
+		nodegroup_immediate_arrived(pe, m);
+	else
+		call_here(pe, env);
+}
+
+static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env)
+{
+	if (!id)
+		coll_get_slow(pe, id);
+	env->coll = id;
+	env->root = pe->id;
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_NODE_BCAST);
+	if (!set_immediate(type, env)) {
+		forward_to_nodes(pe, env);
+		call_here(pe, env);
+		return;
+	}
+	/* Not delivered from here, because a handler is running. */
+	csd_send(pe, pe->id, &env->head);
+}
+
+/* ---- creation ----------------------------------------------------------------------------------------- */
+
+static CkProxy nodegroup_create(struct pe *pe, struct ck_env *env)
+{
+	uint64_t id = env->coll = coll_new_id(pe);
+
+	env->root = pe->id;
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CREATE);
+	forward_to_nodes(pe, env);
+	csd_send(pe, pe->id, &env->head);
+	return (CkProxy){ id };
+}
+
+static void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkGenChare *type = chare_by_number(pe, env->create.chare, CKGEN_NODEGROUP, m->src_pe);
+	struct nodegroup *g = get(pe, env->coll);
+
+	if (env->root != pe->id)
+		forward_to_nodes(pe, env);
+	coll_set_type(&g->coll, type);
+	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
+
+	ck_created(pe, obj);
+	/* Relaxed is enough: a PE that looks because of a message from the constructor is
+	 * ordered by that message. */
+	atomic_store_explicit(&g->begun, true, memory_order_relaxed);
+	*builds(pe) = true;
+	deliver_new(pe, obj, env);
+	*builds(pe) = false;
+	atomic_store_explicit(&g->obj, obj, memory_order_release);
+	csd_gate_open(pe, &g->birth);
+}
+
+/* An answer to what a constructor sends may reach another PE of the node before the constructor
+ * has returned. That PE must find a branch, and a whole one. So it waits; a constructor is a
+ * handler, so it ends. A PE that is running a branch's constructor itself does not wait, or two
+ * could wait for each other. */
+static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
+{
+	struct ck_obj *obj;
+
+	while (!(obj = atomic_load_explicit(&g->obj, memory_order_acquire)) &&
+	       atomic_load_explicit(&g->begun, memory_order_relaxed) && !*builds(pe))
+		sched_yield();
+	return obj;
+}
+
+static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
+{
+	bool here = e->index.v[0] == pe->node->job->node;
+	struct nodegroup *g = here ? nodegroup_find(nodegroups_of(pe), e->id) : NULL;
+	struct ck_obj *obj = g ? grown(pe, g) : NULL;
+
+	return obj && g->coll.type == type ? obj : NULL;
+}
+
+/* ---- reductions: one contribution per node -------------------------------------------------------------- */
+
+/** A contribution on its way to the node's first PE, which keeps the node's part of the
+ * reductions. */
+struct contribution {
+	struct cmi_msg head;
+	struct ck_obj *obj;         /* an address may travel, because the receiver is in the same process */
+	CkCallback cb;
+	uint64_t count;
+	CkReduction op;
+	_Alignas(16) char data[];
+};
+
+static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data, uint64_t count,
+			     CkReduction op, const CkCallback *cb)
+{
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	size_t bytes = contribution_bytes(pe, how, data, count);
+	struct contribution *c = (struct contribution *)csd_msg_alloc(pe, sizeof *c + bytes);
+
+	c->head.handler = ck_handler(pe, PART_NODEGROUP, H_CONTRIBUTE);
+	c->obj = obj;
+	c->cb = *cb;
+	c->count = count;
+	c->op = op;
+	contribution_copy(pe, how, c->data, data, count);
+	csd_send(pe, pe->node->job->my_first_pe, &c->head);
+}
+
+static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct contribution *c = (struct contribution *)m;
+
+	CkContribute(self_of(c->obj), c->data, c->count, c->op, c->cb);
+	csd_msg_free(pe, m);
+}
+
+/* For reductions, the first PE of each node has a collection with one element in its own table.
+ * Calls do not use it, so it has no extents. Parts from other nodes wait in it until this node's
+ * branch contributes. */
+static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
+{
+	struct collection *c = coll_get(pe, obj->coll->id);
+
+	if (c->constructed)
+		return c;
+	coll_set_type(c, obj->coll->type);
+	c->elems = calloc(1, sizeof(*c->elems));
+	if (!c->elems)
+		csd_abort(pe, "no memory for a nodegroup");
+	c->elems[0] = obj;
+	c->n_slots = c->n_local = 1;
+	c->constructed = true;
+	/* None of these messages completes a reduction, because our own part is missing. */
+	coll_resume(pe, c);
+	return c;
+}
+
+static struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *obj,
+							const void *data, uint64_t count,
+							CkReduction op, const CkCallback *cb)
+{
+	if (pe->local == 0)
+		return collection_of(pe, obj);
+	contribute_there(pe, obj, data, count, op, cb);
+	return NULL;
+}
+
+/* ---- the part -------------------------------------------------------------------------------------- */
+
+static void send_to_branch(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const CkGenChare *type = callback_call(pe, cb, env);
+
+	nodegroup_send(pe, type, &(CkElement){ cb->id, cb->index, 0 }, env);
+}
+
+static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const CkGenChare *type = callback_call(pe, cb, env);
+
+	nodegroup_send_all(pe, type, cb->id, env);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_CREATE] = { "ck.node.create", nodegroup_create_arrived, false },
+	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, false },
+	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived, false },
+	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived, false },
+	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
+};
+static const struct ck_callback_kind callbacks[] = {
+	{ CB_NODE, send_to_branch, NULL },
+	{ CB_NODE_ALL, send_to_branches, NULL },
+};
+static const struct ck_kind kinds[] = {
+	{
+		.kind = CKGEN_NODEGROUP,
+		.create = nodegroup_create,
+		.send = nodegroup_send,
+		.send_all = nodegroup_send_all,
+		.local = nodegroup_local,
+		.keep = nodegroup_keep,
+		.contribute = nodegroup_contributes,
+	},
+};
+
+const struct ck_part nodegroup_part = {
+	.name = "nodegroup",
+	.number = PART_NODEGROUP,
+	.node_bytes = sizeof(struct nodegroups),
+	.pe_bytes = sizeof(bool),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.kinds = kinds,
+	.n_kinds = sizeof kinds / sizeof *kinds,
+	.node_start = nodegroup_node_start,
+	.node_stop = nodegroup_node_stop,
+	.pe_stop = nodegroup_pe_stop,
+};

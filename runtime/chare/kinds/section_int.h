@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section_int.h: what the files of sections share.
+ *
+ *	section.c         who belongs to it: creation, its tree, multicast, the end
+ *	section_reduce.c  reductions over its members
+ */
+#ifndef CK_SECTION_INT_H
+#define CK_SECTION_INT_H
+
+#include "kinds.h"
+
+/* Handlers of PART_SECTION. */
+enum { H_MULTICAST, H_CONTROL };
+
+struct section_member {
+	CkIndex index;
+	uint32_t n_contributed;
+};
+
+/* The members of one array (or group) on one PE: first .. first + n - 1. Most sections have one
+ * array. */
+struct section_array {
+	struct collection *coll;
+	uint32_t first, n;
+};
+
+/** One PE's part of a section. The tree is fixed when the section is made: the PE that made it is
+ * the root, and the PEs that have members are below it. A record without a type holds messages
+ * that came before the section's list did. */
+struct section {
+	uint64_t id;              /* contains the root's PE, as a collection's id does */
+	const CkGenChare *type;   /* of all members */
+	struct section_array *arrays; /* arrays of this PE's members, by id */
+	uint32_t n_arrays;
+	struct section_member *members; /* of this PE, by array, in index order */
+	struct ck_obj **objs;     /* room for n_members: the elements that a message goes to */
+	uint32_t n_members, next; /* next: the member whose contribution is expected */
+	int parent;               /* -1: this is the root */
+	int n_children, *children;
+	int n_pes, *pes;          /* at the root: the PEs that have members */
+	uint64_t n_sent;          /* multicasts that went to the children */
+	uint64_t n_delivered;     /* multicasts that have been handled here */
+	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: lives */
+	bool asked;               /* this PE has asked the root whether it has members */
+	struct reduction *reductions;
+	uint32_t n_fired;         /* root: reductions whose callbacks have been fired */
+	struct msg_fifo waiting;  /* messages that came too early */
+};
+
+/* Messages besides multicasts. The kind is in `section.kind` of a struct ck_env whose `coll` is
+ * the section. */
+enum section_kind {
+	SECTION_START,            /* waits at the root for an array's extents */
+	SECTION_CREATE,           /* down: struct section_list of a part of the tree */
+	SECTION_CONTRIBUTE,       /* waits at a PE for the creation */
+	SECTION_PART,             /* up: what a part of the tree contributes */
+	SECTION_ASK,              /* to the root: has this PE members? */
+	SECTION_DESTROY,          /* to the root, then down */
+};
+
+/* A section's id: the root's PE, the section's number there, and whether its members may be of
+ * several arrays. */
+#define SECTION_MIXED (UINT32_C(1) << 31)
+
+static inline int section_root(uint64_t id) { return (int)(id >> 32); }
+static inline unsigned section_no(uint64_t id) { return (uint32_t)id & ~SECTION_MIXED; }
+static inline bool section_mixed(uint64_t id) { return (uint32_t)id & SECTION_MIXED; }
+static inline bool section_known(const struct section *s) { return s && s->type; }
+
+/* section.c */
+struct section *section_find(const struct pe *pe, uint64_t id);
+struct section *section_get(struct pe *pe, uint64_t id);
+void section_check(struct pe *pe, uint64_t id);
+_Noreturn void section_gone(struct pe *pe, uint64_t id);
+void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
+		  struct ck_env *env);
+
+/* section_reduce.c */
+void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
+void section_ask(struct pe *pe, struct section *s, CkIndex index);
+void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
+void section_close_reductions(struct pe *pe, struct section *s);
+
+#endif

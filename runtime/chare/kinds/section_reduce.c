@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * section_reduce.c: reductions over the members of a section. The k-th contribution of each member
+ * belongs to the k-th reduction, as for a whole collection; reduce.c combines them. Partial results
+ * go up the section's own tree; the root fires the callbacks in order.
+ */
+#include "section_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void section_close_reductions(struct pe *pe, struct section *s)
+{
+	while (s->reductions) {
+		struct reduction *r = s->reductions;
+
+		s->reductions = r->next;
+		reduction_free(pe, r);
+	}
+}
+
+static void close_one(struct pe *pe, struct section *s, struct reduction *r)
+{
+	*reduction_place(&s->reductions, r->no) = r->next;
+	reduction_free(pe, r);
+}
+
+/* ---- up the tree ---------------------------------------------------------------------------- */
+
+static void section_pass_up(struct pe *pe, struct section *s, struct reduction *r)
+{
+	struct ck_env *env = r->acc;
+
+	r->acc = NULL;
+	wire_set(env, s->arrays->coll, r); /* every PE below the root has members, so arrays is not empty */
+	*callback_at(env) = r->cb;
+	close_one(pe, s, r);
+	section_post(pe, s->parent, s->id, SECTION_PART, env);
+}
+
+/* Fire callbacks in the order of the reductions, whichever was complete first. */
+static void section_fire(struct pe *pe, struct section *s)
+{
+	struct reduction *r;
+
+	while ((r = s->reductions) && r->no == s->n_fired && r->done) {
+		struct ck_env *env = r->acc;
+		CkCallback cb = r->cb;
+
+		r->acc = NULL;
+		s->n_fired++;
+		close_one(pe, s, r);
+		callback_send(pe, &cb, env);
+	}
+}
+
+static void advance(struct pe *pe, struct section *s, struct reduction *r)
+{
+	if (r->n_local_in < s->n_members || r->n_children_in < s->n_children)
+		return;
+	reduction_absorb_kept(pe, r);
+	if (s->parent >= 0) {
+		section_pass_up(pe, s, r);
+		return;
+	}
+	reduction_finish(pe, r, s->type);
+	r->done = true;
+	section_fire(pe, s);
+}
+
+_Noreturn static void section_disagree(struct pe *pe, const struct section *s, const struct reduction *r,
+			       CkReduction op, uint64_t count, const CkCallback *cb)
+{
+	char was[96], is[96];
+
+	callback_describe(pe, &r->cb, was, sizeof was);
+	callback_describe(pe, cb, is, sizeof is);
+	csd_abort(pe, "members of a section of %s disagree in reduction %u: %llu x %s to %s, and "
+		  "%llu x %s to %s", s->type->name, r->no, (unsigned long long)r->count,
+		  r->how->name, was, (unsigned long long)count, reducer_name(pe, op), is);
+}
+
+/* Find or open reduction `no`; abort if the caller's terms differ from those of the record. */
+static struct reduction *section_join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
+			      uint64_t count, const CkCallback *cb)
+{
+	struct reduction **p = reduction_place(&s->reductions, no), *r = *p;
+
+	if (!r || r->no != no) {
+		r = reduction_open(pe, p, no, op, count, cb);
+		result_check(pe, cb, r->how, count, s->type);
+		if (!r->how->merge)
+			reduction_make_acc(pe, r);
+	}
+	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
+		section_disagree(pe, s, r, op, count, cb);
+	return r;
+}
+
+static int child_of(const struct section *s, int pe)
+{
+	int i = s->n_children;
+
+	while (i-- && s->children[i] != pe)
+		;
+	return i;
+}
+
+void section_part_came(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	const CkReductionMsg *head = payload_of(env);
+	int child = child_of(s, env->head.src_pe);
+
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
+
+	if (!how || child < 0)
+		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
+	struct reduction *r = section_join(pe, s, env->part.no, (CkReduction)env->part.op,
+				   how->merge ? 0 : head->count, callback_at(env));
+
+	reduction_take_child(pe, r, env, child);
+	advance(pe, s, r);
+}
+
+/* ---- contributions -------------------------------------------------------------------------- */
+
+static int compare_member(const void *key, const void *member)
+{
+	const CkIndex *a = key, *b = &((const struct section_member *)member)->index;
+
+	for (int d = 0; d < 3; d++)
+		if (a->v[d] != b->v[d])
+			return a->v[d] < b->v[d] ? -1 : 1;
+	return 0;
+}
+
+static int compare_array(const void *key, const void *array)
+{
+	uint64_t a = ((const struct collection *)key)->id;
+	uint64_t b = ((const struct section_array *)array)->coll->id;
+
+	return (a > b) - (a < b);
+}
+
+/* The number of c among the section's arrays on this PE; n_arrays: it is none of them. */
+static uint32_t array_of(const struct section *s, const struct collection *c)
+{
+	const struct section_array *a = s->arrays;
+
+	if (!s->n_arrays || a->coll != c)
+		a = bsearch(c, s->arrays, s->n_arrays, sizeof *a, compare_array);
+	return a ? (uint32_t)(a - s->arrays) : s->n_arrays;
+}
+
+/* Elements mostly contribute in index order; then no search is needed. */
+static struct section_member *member_of(struct pe *pe, struct section *s, uint32_t array,
+					CkIndex index)
+{
+	const struct section_array none = { NULL, 0, 0 };
+	const struct section_array *a = array < s->n_arrays ? &s->arrays[array] : &none;
+	struct section_member *m = &s->members[s->next];
+
+	if (s->next - a->first >= a->n || compare_member(&index, m))
+		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, compare_member);
+	if (!m)
+		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
+			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,
+			  section_no(s->id), section_root(s->id));
+	s->next = (uint32_t)(m - s->members + 1) % s->n_members;
+	return m;
+}
+
+static void section_contribute_message(struct pe *pe, struct section *s, int on, uint32_t array,
+			       struct section_member *m, const struct reducer *how,
+			       const void *data, uint64_t count, CkReduction op,
+			       const CkCallback *cb)
+{
+	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, on,
+				    s->id ^ (uint64_t)m->n_contributed << 44 };
+	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, op, 0, cb);
+
+	/* The number puts our members before the children, and the first array's members first. */
+	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
+			       index_key(s->type, m->index), env);
+	advance(pe, s, r);
+}
+
+/* on: the PE where the element lives. */
+static void contribute(struct pe *pe, struct section *s, int on, const struct collection *c,
+		       CkIndex index, const void *data, uint64_t count, CkReduction op,
+		       const CkCallback *cb)
+{
+	uint32_t array = array_of(s, c);
+	struct section_member *m = member_of(pe, s, array, index);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+
+	if (how->merge) {
+		section_contribute_message(pe, s, on, array, m, how, data, count, op, cb);
+		return;
+	}
+	struct reduction *r = section_join(pe, s, m->n_contributed++, op, count, cb);
+
+	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
+	advance(pe, s, r);
+}
+
+/* A contribution that came before the section did, or from another PE on which the element lives. */
+void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	CkReductionMsg *head = payload_of(env);
+
+	contribution_repoint(pe, reducer_find(ck_node_of(pe->node), head->no), head + 1, head->count);
+	contribute(pe, s, env->head.src_pe, coll_get(pe, head->reserved), env->index, head + 1,
+		   head->count, (CkReduction)head->no, callback_at(env));
+}
+
+/* Copy a contribution into a message that holds everything it points to. */
+static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
+				       uint64_t count, CkReduction op, const CkCallback *cb)
+{
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	struct ck_env *env = callback_msg(pe, how->type, count,
+					  contribution_bytes(pe, how, data, count));
+	CkReductionMsg *head = payload_of(env);
+
+	head->no = (uint32_t)op;
+	head->reserved = obj->coll->id;
+	contribution_copy(pe, how, head + 1, data, count);
+	*callback_at(env) = *cb;
+	env->index = obj->index;
+	return env;
+}
+
+/* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
+ * that a contribution by an element that is no member aborts the job and does not hang it. */
+void section_ask(struct pe *pe, struct section *s, CkIndex index)
+{
+	struct ck_env *env;
+
+	if (s->asked || section_root(s->id) == pe->id)
+		return;
+	s->asked = true;
+	env = env_new(pe, 0, 0);
+	env->index = index;
+	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
+}
+
+static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
+			     const void *data, uint64_t count, CkReduction op, const CkCallback *cb)
+{
+	struct ck_env *env = contribution_msg(pe, obj, data, count, op, cb);
+
+	env->head.handler = ck_handler(pe, PART_SECTION, H_CONTROL);
+	env->head.src_pe = pe->id;
+	env->coll = s->id;
+	env->section.kind = SECTION_CONTRIBUTE;
+	msg_fifo_push(&s->waiting, &env->head);
+	section_ask(pe, s, obj->index);
+}
+
+/* The section's list has the homes of elements, but an inserted element may live elsewhere.
+ * Returns the element's home if that is another PE, else -1. */
+static int away_from_home(struct pe *pe, const struct ck_obj *obj)
+{
+	int home = obj->coll->sparse ? index_home(pe, obj->coll, obj->index) : pe->id;
+
+	return home == pe->id ? -1 : home;
+}
+
+void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
+			 CkReduction op, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	const struct ck_obj *obj = obj_of(self);
+
+	if (CSD_UNLIKELY(!reducer_find(ck_node_of(pe->node), op)))
+		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
+	section_check(pe, section.id);
+	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))
+		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
+			  "%s", obj->coll->type->name);
+	if (op == CkReduction_nop)
+		count = 0;
+	int home = away_from_home(pe, obj);
+
+	if (CSD_UNLIKELY(home >= 0)) {
+		section_post(pe, home, section.id, SECTION_CONTRIBUTE,
+			     contribution_msg(pe, obj, data, count, op, &cb));
+		return;
+	}
+	bool root = section_root(section.id) == pe->id;
+	struct section *s = root ? section_find(pe, section.id) : section_get(pe, section.id);
+
+	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
+		section_gone(pe, section.id);
+	if (CSD_LIKELY(section_known(s)))
+		contribute(pe, s, pe->id, obj->coll, obj->index, data, count, op, &cb);
+	else
+		contribute_later(pe, s, obj, data, count, op, &cb);
+}

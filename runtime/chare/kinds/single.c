@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * single.c: singleton chares. The PE of a chare is chosen when the chare is created (by seed.c, if
+ * the program leaves it open). The proxy contains that PE, so a call goes straight there.
+ *
+ * The name of a chare is the creating PE and a number: how many chares the creator has made on the
+ * chare's PE so far. A name is never used again. The chare's PE keeps a table from names to chares,
+ * and notes for each creator which of its creations have come. So if a called chare is not in the
+ * table, the PE knows why: its creation has not come yet, and the call waits; or the chare was
+ * destroyed, and the call is an error.
+ */
+#include "seed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A name is creator << NUMBER_BITS | number, and numbers begin at 1. There is room for 10^13
+ * chares per pair of PEs and for 10^6 PEs. */
+enum { NUMBER_BITS = 44 };
+
+/** The creations of one creator: 1 .. upto have come, and of the later ones those whose bit is
+ * set. Without priorities creations come in order, and there are no bits. */
+struct born {
+	uint64_t upto;
+	uint64_t *bits;           /* a ring of n_bits, for the numbers from upto + 1 on */
+	uint64_t n_bits;
+};
+
+/** Calls that came before the creation. */
+struct early {
+	struct msg_fifo calls;
+};
+
+/** On a PE. */
+struct single {
+	/* By name: the chare, or a struct early if the lowest bit is set. */
+	struct idmap names;
+	struct collection **types; /* [n_chares]: the collection that all chares of a type point to */
+	uint64_t *n_made;          /* [n_pes]: chares that this PE has made on each PE */
+	struct born *born;         /* [n_pes] */
+};
+
+enum { H_NEW, H_CALL };
+
+static bool is_early(const struct idmap_slot *at)
+{
+	return at->value & 1;
+}
+
+static struct ck_obj *chare_in(const struct idmap_slot *at)
+{
+	return (struct ck_obj *)at->value;
+}
+
+static struct early *early_in(const struct idmap_slot *at)
+{
+	return (struct early *)(at->value - 1);
+}
+
+/* Allocate the tables, when the first chare is created or called. */
+static __attribute__((noinline)) void single_begin(struct pe *pe, struct single *s)
+{
+	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)ck_node_of(pe->node)->n_chares;
+
+	s->types = calloc(n_types, sizeof *s->types);
+	s->n_made = calloc(n_pes, sizeof *s->n_made);
+	s->born = calloc(n_pes, sizeof *s->born);
+	if (!s->types || !s->n_made || !s->born)
+		csd_abort(pe, "no memory for singleton chares");
+	if (n_pes >> (64 - NUMBER_BITS))
+		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - NUMBER_BITS));
+}
+
+static struct single *single_of(struct pe *pe)
+{
+	struct single *s = ck_state(pe, PART_SINGLE);
+
+	if (CSD_UNLIKELY(!s->types))
+		single_begin(pe, s);
+	return s;
+}
+
+/* ---- which creations have come ------------------------------------------------------------------ */
+
+static bool bit_of(const struct born *b, uint64_t number)
+{
+	uint64_t i = number & (b->n_bits - 1);
+
+	return b->bits[i / 64] >> i % 64 & 1;
+}
+
+static void set_bit(struct born *b, uint64_t number, bool on)
+{
+	uint64_t i = number & (b->n_bits - 1);
+
+	b->bits[i / 64] = (b->bits[i / 64] & ~(1ull << i % 64)) | (uint64_t)on << i % 64;
+}
+
+static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
+{
+	struct born wide = { b->upto, NULL, b->n_bits ? b->n_bits : 64 };
+
+	while (number - b->upto > wide.n_bits)
+		wide.n_bits *= 2;
+	if (wide.n_bits == b->n_bits)
+		return;
+	wide.bits = calloc(wide.n_bits / 64, sizeof *wide.bits);
+	if (!wide.bits)
+		csd_abort(pe, "no memory for singleton chares");
+	for (uint64_t n = b->upto + 1; n <= b->upto + b->n_bits; n++)
+		set_bit(&wide, n, bit_of(b, n));
+	free(b->bits);
+	*b = wide;
+}
+
+/* Creations nearly always come in order; a priority lets later ones overtake. */
+static void note_born(struct pe *pe, struct born *b, uint64_t number)
+{
+	if (CSD_UNLIKELY(number != b->upto + 1)) {
+		born_make_room(pe, b, number);
+		set_bit(b, number, true);
+		return;
+	}
+	b->upto++;
+	if (!b->bits)
+		return;
+	set_bit(b, b->upto, false);
+	while (bit_of(b, b->upto + 1))
+		set_bit(b, ++b->upto, false);
+}
+
+static struct born *born_by(struct pe *pe, uint64_t id, int src_pe)
+{
+	uint64_t creator = id >> NUMBER_BITS;
+
+	if (creator >= (uint64_t)pe->node->job->n_pes)
+		csd_abort(pe, "message from PE %d names a chare that PE %llu made; the job has PEs "
+			  "0-%d", src_pe, (unsigned long long)creator, pe->node->job->n_pes - 1);
+	return &single_of(pe)->born[creator];
+}
+
+static bool was_born(struct pe *pe, uint64_t id, int src_pe)
+{
+	const struct born *b = born_by(pe, id, src_pe);
+	uint64_t number = id & ((1ull << NUMBER_BITS) - 1);
+
+	return number <= b->upto || (number - b->upto <= b->n_bits && bit_of(b, number));
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------ */
+
+static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, struct ck_env *env)
+{
+	if (CSD_UNLIKELY(!id.id))
+		coll_get_slow(pe, id.id); /* aborts, and says why */
+	env->coll = id.id;
+	env->place = (uint64_t)chare_number(ck_node_of(pe->node), type);
+	env->head.handler = ck_handler(pe, PART_SINGLE, H_CALL);
+	csd_send(pe, id.pe, &env->head);
+}
+
+static void too_early(struct pe *pe, struct ck_env *env)
+{
+	struct early *early = calloc(1, sizeof *early);
+
+	if (!early)
+		csd_abort(pe, "no memory for a call of a chare");
+	early->calls.tail = &early->calls.head;
+	msg_fifo_push(&early->calls, &env->head);
+	idmap_add(&single_of(pe)->names, env->coll, (uintptr_t)early | 1);
+}
+
+static __attribute__((noinline)) void not_there(struct pe *pe, struct idmap_slot *at,
+						struct ck_env *env)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+	char name[128] = "an entry";
+
+	if (at) {
+		msg_fifo_push(&early_in(at)->calls, &env->head);
+		return;
+	}
+	if (!was_born(pe, env->coll, env->head.src_pe)) {
+		too_early(pe, env);
+		return;
+	}
+	if (env->place < (uint64_t)ck->n_chares)
+		describe_entry(ck->chares[env->place], env->entry, name, sizeof name);
+	csd_abort(pe, "PE %d called %s of a chare that was destroyed (CkDestroy); whoever has its "
+		  "proxy must know that it is over", env->head.src_pe, name);
+}
+
+static void single_call_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct idmap_slot *at = idmap_find(&single_of(pe)->names, env->coll);
+
+	if (CSD_LIKELY(at && !is_early(at)))
+		deliver_to(pe, chare_in(at), env, false);
+	else
+		not_there(pe, at, env);
+}
+
+/* ---- creation ------------------------------------------------------------------------------------- */
+
+static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
+{
+	struct single *s = single_of(pe);
+	const CkGenChare *type = ck_node_of(pe->node)->chares[env->single.chare];
+
+	env->single.seed = where == CK_PE_ANY;
+	if (where == CK_PE_ANY)
+		where = seed_place(pe);
+	else if ((uint32_t)where >= (uint32_t)pe->node->job->n_pes)
+		csd_abort(pe, "%s_ckNew: PE %d; the job has PEs 0-%d, or CK_PE_ANY", type->name,
+			  where, pe->node->job->n_pes - 1);
+	env->coll = (uint64_t)pe->id << NUMBER_BITS | ++s->n_made[where];
+	env->head.handler = ck_handler(pe, PART_SINGLE, H_NEW);
+	CkChareID id = { env->coll, where, 0 };
+
+	csd_send(pe, where, &env->head);
+	return id;
+}
+
+/* The collection that a chare's ck_obj points to. It stands for the chare's type. */
+static struct collection *coll_of_chares(struct pe *pe, struct single *s, int number)
+{
+	const CkGenChare *type = ck_node_of(pe->node)->chares[number];
+	struct collection *c = s->types[number];
+
+	return CSD_LIKELY(c != NULL) ? c : (s->types[number] = coll_of_type(pe, type));
+}
+
+static struct ck_obj *chare_new(struct pe *pe, struct single *s, int number, uint64_t id)
+{
+	CkIndex name = { { 0, 0, 0 } };
+
+	memcpy(&name, &id, sizeof id);
+	return obj_new(pe, coll_of_chares(pe, s, number), name);
+}
+
+static uint64_t id_of(const struct ck_obj *obj)
+{
+	uint64_t id;
+
+	memcpy(&id, &obj->index, sizeof id);
+	return id;
+}
+
+static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct single *s = single_of(pe);
+	uint64_t id = env->coll;
+	bool seed = env->single.seed;
+	int src_pe = m->src_pe;
+
+	chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
+	note_born(pe, born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
+	struct ck_obj *obj = chare_new(pe, s, env->single.chare, id);
+	struct idmap_slot *at = idmap_find(&s->names, id);
+	struct early *early = at ? early_in(at) : NULL;
+
+	if (at)
+		at->value = (uintptr_t)obj;
+	else
+		idmap_add(&s->names, id, (uintptr_t)obj);
+	ck_created(pe, obj);
+	deliver_new(pe, obj, env);
+	while (early && early->calls.head)
+		single_call_arrived(pe, msg_fifo_pop(&early->calls));
+	free(early);
+	if (seed)
+		seed_started(pe, src_pe);
+}
+
+CkChareID CkGen_thisChare(const void *self)
+{
+	return (CkChareID){ id_of(obj_of(self)), ck_self()->id, 0 };
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+static void single_destroy(struct pe *pe, struct ck_obj *obj)
+{
+	struct idmap *names = &single_of(pe)->names;
+	struct idmap_slot *at = idmap_find(names, id_of(obj));
+
+	if (!at || at->value != (uintptr_t)obj)
+		csd_abort(pe, "CkDestroy: this chare %s is destroyed already, or lives on another PE",
+			  obj->coll->type->name);
+	idmap_remove(names, at);
+	destroy_later(pe, obj);
+	ck_destroyed(pe, obj);
+}
+
+static void drop_name(struct pe *pe, const struct idmap_slot *at)
+{
+	if (is_early(at)) {
+		struct early *early = early_in(at);
+
+		while (early->calls.head)
+			csd_msg_free(pe, msg_fifo_pop(&early->calls));
+		free(early);
+	} else {
+		free(chare_in(at));
+	}
+}
+
+static void single_pe_free(struct pe *pe)
+{
+	struct single *s = ck_state(pe, PART_SINGLE);
+	const struct idmap_slot *at;
+
+	if (!s->types)
+		return;
+	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
+		drop_name(pe, at);
+	for (int i = 0; i < ck_node_of(pe->node)->n_chares; i++)
+		free(s->types[i]);
+	for (int i = 0; i < pe->node->job->n_pes; i++)
+		free(s->born[i].bits);
+	idmap_free(&s->names);
+	free(s->types);
+	free(s->n_made);
+	free(s->born);
+}
+
+/* ---- stubs ---------------------------------------------------------------------------------------- */
+
+CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = create_take(pe, chare, payload);
+	uint16_t number = env->single.chare;
+
+	if (o)
+		env = options_apply(pe, chare, 0, env, 0, o);
+	env->head.flags &= (uint8_t)~CMI_F_HERE; /* create_take has converted it for other nodes already */
+	env->single.chare = number;
+	return single_create(pe, where, env);
+}
+
+void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *payload,
+		     const CkEntryOptions *o)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = call_take(pe, chare, entry, payload, o);
+
+	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, id.pe))
+		env = env_for_pe(pe, id.pe, &chare->entries[entry], env);
+	single_send(pe, chare, id, env);
+}
+
+void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply)
+{
+	struct pe *pe = ck_self();
+	uint32_t slot = sync_ask(pe, chare, entry, payload);
+
+	CkGen_sendChare(chare, id, entry, payload, NULL);
+	sync_take_answer(pe, &chare->entries[entry], slot, reply);
+}
+
+CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
+{
+	return callback_of_entry(CB_CHARE, chare, id.id, (CkIndex){ { id.pe, 0, 0 } }, entry);
+}
+
+/* ---- the part -------------------------------------------------------------------------------------- */
+
+static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	const CkGenChare *type = callback_call(pe, cb, env);
+
+	single_send(pe, type, (CkChareID){ cb->id, cb->index.v[0], 0 }, env);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_NEW] = { "ck.chare.new", single_new_arrived, false },
+	[H_CALL] = { "ck.chare.call", single_call_arrived, false },
+};
+static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };
+static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };
+
+const struct ck_part single_part = {
+	.name = "single",
+	.number = PART_SINGLE,
+	.pe_bytes = sizeof(struct single),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.kinds = kinds,
+	.n_kinds = sizeof kinds / sizeof *kinds,
+	.pe_free = single_pe_free,
+};

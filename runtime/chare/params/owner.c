@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and every
+ * Ck function that is given a message checks it. A freed message rests for a while, filled with a
+ * pattern, before its memory is used again. So the runtime finds a second free, and a send or a write
+ * after the free. Without CK_CHECK=1 nothing calls this file.
+ */
+#include "params.h"
+
+#include <string.h>
+
+enum {
+	REST = 256,               /* freed messages that rest on a PE, at most */
+	REST_BYTES = 1 << 16,     /* larger messages do not rest: they would cost too much memory */
+	PATTERN = 0xd5,
+};
+
+/** Messages that rest before their memory is used again. */
+struct rest {
+	struct msg_fifo freed;
+	int n;
+};
+
+static struct rest *rest_of(const struct pe *pe) { return ck_state(pe, PART_OWNER); }
+
+static const char *state_of(const struct ck_env *env)
+{
+	switch (env->head.mark) {
+	case OWNER_SENT:
+		return "has been sent; a message is given away by sending it: send a new one, or a "
+		       "copy";
+	case OWNER_NOBODY:
+		return "has been freed, by CkFreeMsg or behind its handler; free it once, and call "
+		       "CkKeepMsg to use it behind its handler";
+	case OWNER_HANDLER:
+		return "belongs to a handler that has returned; call CkKeepMsg there to keep it";
+	default:
+		return NULL;
+	}
+}
+
+/* What is wrong with using the message; NULL: nothing. A handler may use its own message. */
+static const char *fault(const struct pe *pe, const struct ck_env *env)
+{
+	if (env->head.mark == OWNER_HANDLER && ck_of(pe)->now.obj && env == ck_of(pe)->now.env)
+		return NULL;
+	return state_of(env);
+}
+
+void owner_check_use(struct pe *pe, struct ck_env *env, const char *who)
+{
+	const char *why = fault(pe, env);
+
+	if (why)
+		csd_abort(pe, "%s: the message %p %s", who, payload_of(env), why);
+}
+
+void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env)
+{
+	const char *why = fault(pe, env);
+	char name[128];
+
+	if (why)
+		csd_abort(pe, "call of %s: the message %p %s",
+			  describe_entry(chare, entry, name, sizeof name), payload_of(env), why);
+}
+
+/* Let go of a message; the last holder frees it, as in env_unref. */
+void owner_check_free(struct pe *pe, struct ck_env *env)
+{
+	owner_check_use(pe, env, "CkFreeMsg");
+	if (atomic_load_explicit(&env->refs, memory_order_acquire) == 1 ||
+	    atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
+		owner_free(pe, env);
+}
+
+/* ---- rest ------------------------------------------------------------------------------------ */
+
+static size_t filled(const struct ck_env *env)
+{
+	return env->head.size - sizeof *env;
+}
+
+static void release_oldest(struct pe *pe)
+{
+	struct ck_env *env = (struct ck_env *)msg_fifo_pop(&rest_of(pe)->freed);
+	const unsigned char *p = payload_of(env);
+
+	rest_of(pe)->n--;
+	for (size_t i = 0; i < filled(env); i++)
+		if (p[i] != PATTERN)
+			csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
+				  (const void *)p, i);
+	csd_msg_free(pe, &env->head);
+}
+
+/* Only memory of this PE rests here. Other memory goes back at once, because its PE waits for it. */
+static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
+{
+	env->head.mark = (uint8_t)owner;
+	if (env->head.origin != CMI_ORIGIN_POOL || env->head.home != pe->local ||
+	    env->head.size > REST_BYTES) {
+		csd_msg_free(pe, &env->head);
+		return;
+	}
+	memset(payload_of(env), PATTERN, filled(env));
+	msg_fifo_push(&rest_of(pe)->freed, &env->head);
+	if (++rest_of(pe)->n > REST)
+		release_oldest(pe);
+}
+
+void owner_free(struct pe *pe, struct ck_env *env)
+{
+	rest(pe, env, OWNER_NOBODY);
+}
+
+/* A copy leaves for the other node, and the message itself rests. Otherwise the machine would write its
+ * own mark into the message, and other processes would read what a second owner writes to it. */
+struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
+{
+	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+
+	copy->head.flags &= (uint8_t)~CMI_F_HERE;
+	copy->head.mark = OWNER_UNKNOWN;
+	rest(pe, env, OWNER_SENT);
+	return copy;
+}
+
+static void owner_pe_start(struct pe *pe)
+{
+	rest_of(pe)->freed.tail = &rest_of(pe)->freed.head;
+}
+
+static void owner_pe_stop(struct pe *pe)
+{
+	while (rest_of(pe)->n)
+		release_oldest(pe);
+}
+
+const struct ck_part owner_part = {
+	.name = "owner",
+	.number = PART_OWNER,
+	.pe_bytes = sizeof(struct rest),
+	.pe_start = owner_pe_start,
+	.pe_stop = owner_pe_stop,
+};

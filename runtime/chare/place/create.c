@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create.c: new collections. The creator checks the options and sends one message to all PEs; each
+ * PE creates its own elements from it.
+ */
+#include "place_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+/* coll_type for an array that extents alone do not describe. */
+static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
+		const struct ck_shape *shape)
+{
+	CkMapFn map = map_by_number(ck_node_of(pe->node), shape->map);
+
+	if (c->type)
+		return;
+	if (!shape->sparse) {
+		coll_type(pe, c, type, shape->dims, map);
+		return;
+	}
+	coll_set_type(c, type);
+	c->dims = shape->dims;
+	c->map = map;
+	c->sparse = true;
+	dynamic_create(pe, c, shape);
+	coll_spread(pe, c, coll_volume(&c->dims));
+	if (shape->empty)
+		c->n_slots = c->n_local = 0;
+}
+
+/* An element of this PE, not constructed yet. */
+struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot)
+{
+	struct ck_obj *obj = obj_new(pe, c, index);
+
+	obj->ordinal = (uint32_t)slot;
+	return c->elems[slot] = obj;
+}
+
+static void objs_create(struct pe *pe, struct collection *c)
+{
+	uint64_t total = coll_volume(&c->dims);
+
+	c->elems = calloc(c->n_slots ? c->n_slots : 1, sizeof(*c->elems));
+	if (!c->elems)
+		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_slots);
+	if (c->type->kind != CKGEN_ARRAY) {
+		obj_add(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
+		return;
+	}
+	if (!c->map) {
+		for (uint64_t i = 0; i < c->n_slots; i++)
+			obj_add(pe, c, index_at(c, c->first + i), i);
+		return;
+	}
+	for (uint64_t i = 0, n = 0; i < total && n < c->n_slots; i++) {
+		CkIndex index = index_at(c, i);
+
+		if (coll_mapped_home(pe, c, index) != pe->id)
+			continue;
+		obj_add(pe, c, index, n++);
+		if (!c->sparse)
+			idmap_add(&c->slots, i, n); /* its slot + 1 */
+	}
+}
+
+/* Tell the watchers. */
+static void tell_created(struct pe *pe, struct collection *c)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.constructed)
+			ck->parts[i]->watch.constructed(pe, c);
+	for (uint64_t i = 0; i < c->n_slots; i++)
+		ck_created(pe, c->elems[i]);
+}
+
+void coll_construct(struct pe *pe, struct collection *c, void *payload)
+{
+	uint64_t n;
+
+	objs_create(pe, c);
+	n = c->n_slots;
+	c->n_here = c->map || c->sparse ? 0 : n;
+	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
+	if (c->sparse)
+		dynamic_constructed(pe, c);
+	tell_created(pe, c);
+	c->constructed = true;
+	/* A constructor may destroy its own element. */
+	for (uint64_t i = 0; i < n; i++)
+		if (c->elems[i])
+			construct(pe, c->elems[i], payload);
+	ready_constructed(pe, c);
+	coll_resume(pe, c);
+}
+
+/* ---- what arrives --------------------------------------------------------------------------- */
+
+/* Calls that this PE made before the collection's creation arrived, because the proxy was
+ * faster. Their homes are known now. They leave before the constructors run, so that no later
+ * call overtakes them. */
+static void route_early(struct pe *pe, struct collection *c)
+{
+	struct cmi_msg *m = c->waiting.head, *next;
+
+	c->waiting.head = NULL;
+	c->waiting.tail = &c->waiting.head;
+	for (; m; m = next) {
+		struct ck_env *env = (struct ck_env *)m;
+		int home = pe->id;
+
+		next = m->next;
+		if (m->handler == ck_handler(pe, PART_PLACE, H_INSERT))
+			home = address_by_index(pe, c, env->index, env);
+		else if (env->flags & CK_ENV_UNPLACED)
+			home = address_in_array(pe, c, env->index, env);
+		if (home == pe->id)
+			coll_wait(c, m);
+		else
+			csd_send(pe, home, m);
+	}
+}
+
+void create_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const struct ck_node *ck = ck_node_of(pe->node);
+	struct collection *c = coll_get(pe, env->coll);
+
+	bcast_forward_from(pe, env, (int)(env->coll >> 32));
+	if (env->create.chare >= ck->n_chares || env->create.map > ck->n_maps)
+		csd_abort(pe, "message from PE %d creates chare %d with map %d: unknown here",
+			  m->src_pe, env->create.chare, env->create.map);
+	const CkGenChare *type = ck->chares[env->create.chare];
+
+	if (env->flags & CK_CREATE_SHAPED) {
+		struct ck_shape shape;
+
+		memcpy(&shape, (char *)env + env->head.size - sizeof shape, sizeof shape);
+		coll_shape(pe, c, type, &shape);
+		if (shape.ready)
+			ready_want(pe, c, NULL);
+	} else {
+		coll_type(pe, c, type, CkDimsN(type->nd ? type->nd : 1, env->create.extents[0],
+					       env->create.extents[1], env->create.extents[2], 1, 1, 1),
+			  map_by_number(ck, env->create.map));
+	}
+	route_early(pe, c);
+	coll_construct(pe, c, payload_of(env));
+	env_unref(pe, env);
+}
+
+/* ---- what leaves ----------------------------------------------------------------------------- */
+
+struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
+{
+	const CkGenEntry *e = &type->entries[0];
+	struct ck_env *env;
+
+	if (e->flags & CKGEN_MESSAGE) {
+		if (pe->node->check)
+			owner_check_send(pe, type, 0, env_of(payload));
+		owner_let_go(env_of(payload));
+	}
+	env = call_take_plain(pe, payload, 0);
+	env->refnum = 0;
+	env->head.mark = OWNER_SENT;
+	env = env_for_others(pe, e, env);
+	env->create.chare = (uint16_t)chare_number(ck_node_of(pe->node), type);
+	return env;
+}
+
+static CkProxy create_send(struct pe *pe, uint64_t id, struct ck_env *env)
+{
+	env->coll = id;
+	env->head.handler = ck_handler(pe, PART_PLACE, H_CREATE);
+	bcast_forward_from(pe, env, pe->id);
+	csd_send(pe, pe->id, &env->head);
+	return (CkProxy){ id };
+}
+
+/* This PE learns the shape at once, so that it can make calls. Its elements are created when the
+ * creation message arrives, as on every other PE. */
+static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, int map,
+		      void *payload)
+{
+	struct ck_env *env = create_take(pe, type, payload);
+	uint64_t id = coll_new_id(pe);
+
+	coll_type(pe, coll_get(pe, id), type, dims, map_by_number(ck_node_of(pe->node), map));
+	env->create.map = (uint8_t)map;
+	for (int d = 0; d < 3; d++)
+		env->create.extents[d] = dims.n[d];
+	return create_send(pe, id, env);
+}
+
+/* The same, with a struct ck_shape behind the parameters. */
+static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct ck_shape *shape,
+			     const CkCallback *ready, void *payload)
+{
+	struct ck_env *params = payload ? create_take(pe, type, payload) : NULL;
+	size_t bytes = params ? params->head.size - sizeof *params : 0;
+	struct ck_env *env = env_new(pe, 0, CkGen_align(bytes) + sizeof *shape);
+	uint64_t id = coll_new_id(pe);
+	struct collection *c = coll_get(pe, id);
+
+	if (bytes)
+		memcpy(payload_of(env), payload_of(params), bytes);
+	memcpy((char *)payload_of(env) + CkGen_align(bytes), shape, sizeof *shape);
+	env->call = (uint32_t)chare_number(ck_node_of(pe->node), type);
+	env->flags = (uint8_t)((params ? params->flags : 0) | CK_CREATE_SHAPED);
+	if (params)
+		csd_msg_free(pe, &params->head);
+	coll_shape(pe, c, type, shape);
+	if (shape->empty)
+		closing_count(pe, c, PHASES_BEGUN);
+	if (ready)
+		ready_want(pe, c, ready);
+	return create_send(pe, id, env);
+}
+
+/* ---- what the options mean ------------------------------------------------------------------- */
+
+_Noreturn static void bad_extent(struct pe *pe, const CkGenChare *type, int d, int n)
+{
+	csd_abort(pe, "%s_ckNew: extent %d is %d; it must be at least 1", type->name, d, n);
+}
+
+static void check_short(struct pe *pe, const CkGenChare *type, int d, int64_t last)
+{
+	if (type->nd > 3 && last > INT16_MAX)
+		csd_abort(pe, "%s_ckNew: dimension %d goes up to %lld; with %d dimensions an index "
+			  "has 16 bits", type->name, d, (long long)last, type->nd);
+}
+
+static void plain_extents(struct pe *pe, const CkGenChare *type, const CkArrayDims *dims)
+{
+	if (dims->nd != type->nd)
+		csd_abort(pe, "%s_ckNew: %d extents given, the array has %d dimensions", type->name,
+			  dims->nd, type->nd);
+	for (int d = 0; d < dims->nd; d++) {
+		if (dims->n[d] < 1)
+			bad_extent(pe, type, d, dims->n[d]);
+		check_short(pe, type, d, (int64_t)dims->n[d] - 1);
+	}
+}
+
+/* Indices start, start + step, ... below end. */
+static void lattice(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o,
+		    struct ck_shape *shape)
+{
+	shape->sparse = true;
+	shape->dims.nd = type->nd;
+	for (int d = 0; d < type->nd; d++) {
+		int64_t step = o->step[d] ? o->step[d] : 1, span = (int64_t)o->end[d] - o->start[d];
+
+		if (step < 0 || span <= 0)
+			csd_abort(pe, "%s_ckNew: dimension %d has start %d, end %d, step %d; it needs "
+				  "start < end and a step above 0", type->name, d, o->start[d],
+				  o->end[d], o->step[d]);
+		shape->start[d] = o->start[d];
+		shape->step[d] = (int32_t)step;
+		shape->dims.n[d] = (int32_t)((span + step - 1) / step);
+		check_short(pe, type, d, o->end[d] - 1);
+		check_short(pe, type, d, -(int64_t)o->start[d] - 1);
+	}
+}
+
+static bool has_lattice(const CkArrayOptions *o)
+{
+	for (int d = 0; d < 6; d++)
+		if (o->start[d] || o->end[d] || o->step[d])
+			return true;
+	return false;
+}
+
+static int map_of(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o)
+{
+	int map = o->map ? map_by_name(ck_node_of(pe->node), o->map) : 0;
+
+	if (map < 0)
+		csd_abort(pe, "%s_ckNew: no map is called \"%s\"; register it with CkRegisterMap "
+			  "in an initnode function", type->name, o->map);
+	return map;
+}
+
+CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload)
+{
+	struct pe *pe = ck_self();
+	struct ck_shape shape;
+
+	memset(&shape, 0, sizeof shape); /* its padding travels, too */
+	shape.map = map_of(pe, chare, o);
+	shape.ready = o->ready != NULL;
+	shape.empty = !payload;
+	if (chare->nd && has_lattice(o)) {
+		lattice(pe, chare, o, &shape);
+	} else if (payload || (chare->nd && o->dims.nd)) {
+		plain_extents(pe, chare, &o->dims);
+		shape.dims = o->dims;
+		for (int d = 0; d < 6; d++)
+			shape.step[d] = 1;
+	}
+	shape.sparse |= shape.empty;
+	if (shape.sparse || shape.ready || chare->nd > 3)
+		return create_shaped(pe, chare, &shape, o->ready, payload);
+	return create(pe, chare, shape.dims, shape.map, payload);
+}
+
+CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
+{
+	struct pe *pe = ck_self();
+
+	if (ck_kind(pe, chare)->create)
+		return ck_kind(pe, chare)->create(pe, create_take(pe, chare, payload));
+	return create(pe, chare, CkDims1(pe->node->job->n_pes), 0, payload);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place_int.h: what the files of this room share.
+ *
+ *	create.c   collections and the elements that they begin with
+ *	insert.c   inserting and destroying elements; messages that wait for them
+ *	closing.c  whether inserting is over: from then on a call of a missing element is an error
+ *	ready.c    whether all PEs have constructed the elements of a new array
+ *	destroy.c  the end of an object
+ *	local.c    elements of this PE
+ */
+#ifndef CK_PLACE_INT_H
+#define CK_PLACE_INT_H
+
+#include "place.h"
+
+/* Handlers of PART_PLACE. */
+enum { H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING };
+
+/** A creation that three extents do not describe. It follows the constructor's parameters. */
+struct ck_shape {
+	CkArrayDims dims;         /* elements per dimension; all 0: none are known in advance */
+	int32_t start[6], step[6];
+	int32_t map;
+	bool sparse;              /* elements have indices and no places */
+	bool empty;               /* made without elements */
+	bool ready;               /* the creator wants to know when all are constructed */
+};
+
+/** Of a collection on a PE. */
+struct place_coll {
+	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
+	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
+	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
+};
+
+static inline struct place_coll *place_of(const struct collection *c)
+{
+	return coll_state(c, PART_PLACE);
+}
+
+/** Kept by the home PE of an index: an element that does not live on this PE. */
+struct absent {
+	struct collection *coll;
+	CkIndex index;
+	int32_t pe;               /* where it lives, or will; -1: nowhere */
+	bool born;                /* that PE has said that the element exists */
+	bool asked;               /* home asked that PE whether it exists, because of a second insertion */
+	uint32_t n_sent;          /* calls that home passed on to it */
+	uint32_t n_back;          /* once it is gone: how many of those calls come back */
+	uint32_t n_came;          /* how many have come back */
+	uint32_t since;           /* wave of closing.c before which the first message began to wait */
+	struct msg_fifo back;     /* calls that came back; handled before those in `waiting` */
+	struct msg_fifo waiting;
+};
+
+/** A collection on one PE where elements come and go. */
+struct dynamic {
+	/* Of a sparse array: what lives here. */
+	struct idmap here;        /* struct ck_obj by index */
+	uint32_t *n_got;          /* [cap], parallel to elems: calls that reached each element */
+	uint64_t cap;             /* of elems */
+	uint64_t n_holes;
+	/* Of any: */
+	struct idmap away;        /* struct absent by index: elements whose home is this PE */
+};
+
+/** A message about an element, or about the whole collection. */
+enum where_kind {
+	WHERE_BORN,               /* made; to its home */
+	WHERE_GONE,               /* destroyed, after `count` calls from its home had reached it */
+	WHERE_ASK,                /* does it exist? from its home */
+	WHERE_EXISTS,             /* yes */
+	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
+};
+
+struct where_msg {
+	struct cmi_msg head;
+	uint64_t coll;
+	CkIndex index;
+	uint32_t kind;
+	uint64_t count[WAVE_SUMS];
+};
+
+/** Send a copy of `what`; `flags` are the machine's (CMI_F_*). */
+void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what);
+
+/* insert.c */
+struct dynamic *dynamic_get(struct pe *pe, struct collection *c);
+void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
+void dynamic_constructed(struct pe *pe, struct collection *c);
+
+/* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
+ * its calls of X_beginInserting and X_doneInserting. */
+enum closing_what { INSERTS_SENT, INSERTS_DONE, PHASES_BEGUN, PHASES_DONE };
+void closing_count(struct pe *pe, struct collection *c, enum closing_what what);
+void closing_open(struct pe *pe, struct collection *c);
+uint32_t closing_wave(const struct collection *c);
+void closing_missed(struct pe *pe, struct collection *c);
+void closing_arrived(struct pe *pe, struct cmi_msg *m);
+/* Inserting is over: a call that was already waiting before that wave waits in vain. */
+void absent_overdue(struct pe *pe, struct collection *c, uint32_t wave);
+
+/* ready.c; cb is NULL on all PEs but the creator's */
+void ready_want(struct pe *pe, struct collection *c, const CkCallback *cb);
+void ready_constructed(struct pe *pe, struct collection *c);
+void ready_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* create.c */
+void create_arrived(struct pe *pe, struct cmi_msg *m);
+struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
+
+/* insert.c, local.c: functions of the tables of kinds (part.h) */
+void element_destroy(struct pe *pe, struct ck_obj *obj);
+struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reduce_exchange.c: barriers and allreduces, whose result all elements of the collection get. PEs
+ * swap partial results: in round r each with the PE whose rank differs in bit r - 1. After
+ * log2(PEs) crossings every PE has the result and gives it to its own elements. A tree and a
+ * broadcast would take twice as many crossings. (Recursive doubling: Thakur, Rabenseifner, Gropp,
+ * "Optimization of Collective Communication Operations in MPICH", 2005.)
+ *
+ * If the number of PEs is no power of two, the first few PEs form pairs: the odd one folds its part
+ * into the even one's before the rounds, and gets the result back after them. So the part that a PE
+ * holds always covers a range of neighbouring PEs, and the lower range always comes first when two
+ * are combined. All PEs get the same bits, each time the program runs.
+ *
+ *	PEs      0  1  2  3  4  5        stage 0 (fold):    1 -> 0   3 -> 2
+ *	ranks    0     1     2  3        stages 1, 2:       0 - 1  2 - 3,   0 - 2  1 - 3
+ *	                                 stage 3 (back):    0 -> 1   2 -> 3
+ *
+ * A PE without elements learns of the reduction from the first message that it gets, and swaps an
+ * empty part. The odd PE of a pair stays out if it has no elements, because nobody would tell it.
+ */
+#include "reduce_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who is where --------------------------------------------------------------------------- */
+
+void exchange_init(struct pe *pe)
+{
+	int n = pe->node->job->n_pes;
+	struct exchange_place *at = &reduce_of(pe)->place;
+
+	at->rounds = 31 - __builtin_clz((unsigned)n);
+	at->pairs = n - (1 << at->rounds);
+	at->paired = pe->id < 2 * at->pairs;
+	at->odd = at->paired && pe->id % 2;
+	at->rank = at->paired ? pe->id / 2 : pe->id - at->pairs;
+}
+
+static int pe_of_rank(const struct exchange_place *at, int rank)
+{
+	return rank < at->pairs ? 2 * rank : rank + at->pairs;
+}
+
+static void count_folded(struct pe *pe, struct collection *c)
+{
+	bool *has = calloc((size_t)pe->node->job->n_pes, sizeof *has);
+
+	if (!has)
+		csd_abort(pe, "no memory for a reduction over %d PEs", pe->node->job->n_pes);
+	coll_who_has(pe, c, has);
+	reductions_of(c)->n_folded = has[pe->id + 1];
+	reductions_of(c)->folded = true;
+	free(has);
+}
+
+/* Whether this is the even PE of a pair whose odd PE has elements. */
+static bool folds(struct pe *pe, struct collection *c)
+{
+	if (CSD_LIKELY(!reduce_of(pe)->place.paired) || reduce_of(pe)->place.odd)
+		return false;
+	if (!reductions_of(c)->folded)
+		count_folded(pe, c);
+	return reductions_of(c)->n_folded > 0;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* A part does not need `refs` and `refnum`, so a single value goes there and the message is one
+ * cache line (an allreduce of one double between processes: 0.24 instead of 0.29 us). */
+static void *part_values(struct ck_env *env, const struct reduction *r)
+{
+	return r->bytes <= sizeof(uint64_t) ? (void *)&env->refs_and_refnum : payload_of(env);
+}
+_Static_assert(offsetof(struct ck_env, refs_and_refnum) + sizeof(uint64_t) == sizeof(struct ck_env),
+	       "room for one value");
+
+static size_t exchange_part_bytes(const struct reduction *r)
+{
+	return r->bytes <= sizeof(uint64_t) ? 0 : r->bytes;
+}
+
+/* The next part that leaves reuses the memory of the last one that came. Its lines are in this
+ * core's cache, and the memory need not go back to the PE that it came from: a barrier of two
+ * processes takes 0.20 instead of 0.27 us. */
+static struct ck_env *exchange_part_new(struct pe *pe, size_t bytes)
+{
+	struct ck_env *env = reduce_of(pe)->spare_part;
+	size_t size = sizeof *env + bytes;
+
+	if (!env || env->head.size_class != csd_size_class(size))
+		env = env_new(pe, ck_handler(pe, PART_REDUCE, H_EXCHANGE), bytes);
+	else
+		reduce_of(pe)->spare_part = NULL;
+	/* Unpoison the whole block: another process may fill more of it before its owner sees it
+	 * again. */
+	csd_unpoison_block(&env->head);
+	env->head.size = size;
+	env->head.flags = 0;
+	env->flags = 0;
+	return env;
+}
+
+/* Do not keep a buffer that belongs to the network. */
+static void part_free(struct pe *pe, struct ck_env *env)
+{
+	if (reduce_of(pe)->spare_part || env->head.origin == CMI_ORIGIN_WIRE)
+		csd_msg_free(pe, &env->head);
+	else
+		reduce_of(pe)->spare_part = env;
+}
+
+static void send_part(struct pe *pe, struct collection *c, struct reduction *r, int stage, int to)
+{
+	struct ck_env *env = exchange_part_new(pe, r->any ? exchange_part_bytes(r) : 0);
+
+	wire_set(env, c, r);
+	env->entry = r->cb.entry;
+	env->part.stage = (uint8_t)stage;
+	if (r->any)
+		CkGen_copy(part_values(env, r), values_of(r->acc), r->bytes);
+	else if (r->bytes)
+		env->flags = CK_PART_EMPTY;
+	csd_send(pe, to, &env->head);
+}
+
+/* Combine the part that came in the current stage. */
+static void exchange_absorb(struct pe *pe, struct reduction *r, struct ck_env *env)
+{
+	if (reduce_of(pe)->place.odd)
+		r->any = false; /* what came is the result, with our part in it */
+	if (!(env->flags & CK_PART_EMPTY))
+		reduction_absorb(r, part_values(env, r), env->head.src_pe < pe->id);
+	/* Elements that get the result mostly contribute again at once. */
+	csd_may_answer(pe);
+	part_free(pe, env);
+}
+
+/* Begin a stage. True: it was the last, so there is nothing to wait for. */
+static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int stage)
+{
+	const struct exchange_place *at = &reduce_of(pe)->place;
+
+	r->stage = (uint8_t)stage;
+	if (stage > at->rounds) {
+		if (folds(pe, c))
+			send_part(pe, c, r, stage, pe->id + 1);
+		return true;
+	}
+	if (stage)
+		send_part(pe, c, r, stage, pe_of_rank(at, at->rank ^ 1 << (stage - 1)));
+	return false;
+}
+
+/* Take the early message for the current stage, if there is one. */
+static struct ck_env *take_early(struct reduction *r)
+{
+	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
+		struct ck_env *env = (struct ck_env *)*p;
+
+		if (env->part.stage != r->stage)
+			continue;
+		*p = env->head.next;
+		return env;
+	}
+	return NULL;
+}
+
+/* Go through the stages for which messages have come. */
+static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction *r, struct ck_env *env,
+		  bool in_handler)
+{
+	for (; env; env = take_early(r)) {
+		exchange_absorb(pe, r, env);
+		if (reduce_of(pe)->place.odd || enter(pe, c, r, r->stage + 1)) {
+			result_known(pe, c, r, in_handler);
+			return;
+		}
+	}
+}
+
+void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	const struct exchange_place *at = &reduce_of(pe)->place;
+	bool over = false;
+
+	if (at->odd) {
+		send_part(pe, c, r, 0, pe->id - 1);
+		r->stage = (uint8_t)(at->rounds + 1);
+	} else {
+		over = enter(pe, c, r, folds(pe, c) ? 0 : 1);
+	}
+	/* Only now, because the PE that waits for our part goes first. */
+	if (!r->acc)
+		reduction_make_acc(pe, r);
+	if (over)
+		result_known(pe, c, r, in_handler);
+	else
+		exchange_go_on(pe, c, r, take_early(r), in_handler);
+}
+
+static CkCallback exchange_callback(const struct collection *c, const struct ck_env *env)
+{
+	if (env->entry >= c->type->n_entries)
+		csd_abort(ck_self(), "message from PE %d calls entry %d of %s; it has %d",
+			  env->head.src_pe, env->entry, c->type->name, c->type->n_entries);
+	return CkGen_cbAll(c->type, (CkProxy){ c->id }, env->entry);
+}
+
+/* This is the first message of the reduction, or the PEs disagree. */
+static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
+								 struct collection *c,
+								 struct ck_env *env)
+{
+	if (!reducer_find(ck_node_of(pe->node), env->part.op))
+		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
+	CkReduction op = (CkReduction)env->part.op;
+	CkCallback cb = exchange_callback(c, env);
+	struct reduction *r = reduction_join(pe, c, env->part.no, op, env->part.count, &cb,
+					     env->head.src_pe, NULL);
+
+	if (!r->exchanged)
+		reduction_disagree(pe, c, r, op, env->part.count, &cb, env->head.src_pe, NULL);
+	return r;
+}
+
+/* Our part in that reduction is over, so it went up the tree: this PE's elements disagree with
+ * the sender's. PE 0, or a PE on the way to it, still waits for the part that the sender should
+ * have sent there, and can name both sides. */
+static void pass_stranger(struct pe *pe, struct ck_env *env)
+{
+	if (pe->id == 0)
+		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
+	csd_send(pe, csd_tree_parent(pe, 0), csd_msg_copy(pe, &env->head));
+	csd_msg_free(pe, &env->head);
+}
+
+/* Keep the message until its stage begins. */
+static void arrived_early(struct pe *pe, struct collection *c, struct reduction *r,
+			  struct ck_env *env)
+{
+	if (!r && reduction_passed(c, env->part.no)) {
+		pass_stranger(pe, env);
+		return;
+	}
+	if (!r)
+		r = open_or_abort(pe, c, env);
+	env->head.next = r->early;
+	r->early = &env->head;
+	if (r->local_done && r->stage == REDUCTION_WAITS)
+		exchange_start(pe, c, r, false);
+}
+
+void exchange_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+
+	if (CSD_UNLIKELY(!c->constructed)) {
+		coll_wait(c, m);
+		return;
+	}
+	struct reduction *r = reduction_find(c, env->part.no);
+
+	/* Compare field by field; a whole callback is built only for an error message. */
+	if (CSD_UNLIKELY(r && !(r->exchanged && r->op == env->part.op &&
+				r->count == env->part.count && r->cb.entry == env->entry)))
+		r = open_or_abort(pe, c, env);
+	if (CSD_LIKELY(r && r->stage == env->part.stage))
+		exchange_go_on(pe, c, r, env, false);
+	else
+		arrived_early(pe, c, r, env);
+}

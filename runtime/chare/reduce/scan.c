@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scan.c: prefix scans: each element gets the combination of what all elements before it
+ * contributed. A PE needs one thing from the others: the combination of what comes before its own
+ * elements. There are two ways to get it.
+ *
+ * Blocks (default map, groups): each PE has a run of neighbouring elements, in the order of the
+ * PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r, and
+ * puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms, CACM
+ * 1986.) PEs without elements are the last ones, and take no part.
+ *
+ *	PE            0     1     2      3      4
+ *	round 0       0 ->  1 ->  2 ->   3 ->   4
+ *	knows         0    0-1   1-2    2-3    3-4
+ *	round 1       0 --------> 2 -----------> 4     1 -------> 3
+ *	knows         0    0-1   0-2    0-3    1-4     and so on
+ *
+ * Runs (any other map): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
+ * PE 0 goes through the runs in index order and sends back what comes before each.
+ *
+ * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
+ * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
+ */
+#include "reduce_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCAN_WAITS = 0xff, SCAN_UP = 0xfe, SCAN_DOWN = 0xfd,
+       SCAN_GONE = 0xfc };        /* above all rounds */
+
+/* A spare record keeps its memory up to this size, as in reduce.c. */
+enum { SCAN_KEEP_BYTES = 64 * 1024 };
+
+/** One scan of one collection on one PE. */
+struct scan {
+	struct scan *next;        /* in the collection's list, by number, or in the PE's list of spare
+				   * records */
+	uint32_t no;
+	CkReduction op;
+	const struct reducer *how;
+	uint64_t count;
+	size_t bytes;             /* of one contribution */
+	bool exclusive;
+	uint8_t stage;            /* the round whose part comes next; SCAN_WAITS: elements are missing */
+	bool any_before;
+	bool sent_up;             /* runs: PE 0 has our part */
+	int from_pe;              /* the PE that opened it */
+	uint64_t n_in;
+	int n_parts;              /* runs, on PE 0: PEs whose sums have arrived */
+	char *values;             /* [n_local], by ordinal; ours */
+	CkCallback *cbs;          /* the same */
+	char *before, *known;     /* one contribution each, in the memory of `values` */
+	size_t cap_bytes, cap_cbs;
+	struct cmi_msg *parts;    /* ours: parts that arrived before their turn */
+};
+
+/** The scans of one collection on one PE. */
+struct scans {
+	struct scan *open;
+	int n_givers;             /* runs: PEs with elements; -1: not counted */
+	uint32_t n_scanned[];     /* by ordinal: scans that the element took part in */
+};
+
+/* ---- records -------------------------------------------------------------------------------------- */
+
+enum { H_SCAN };
+
+/** Records of a PE to use again. */
+struct spare_scans {
+	struct scan *first;
+};
+
+static struct spare_scans *spare_of(const struct pe *pe) { return ck_state(pe, PART_SCAN); }
+
+static struct scans **scans_at(const struct collection *c) { return coll_state(c, PART_SCAN); }
+
+static struct scans *scans_of(struct pe *pe, struct collection *c)
+{
+	struct scans *all = *scans_at(c);
+
+	if (CSD_LIKELY(all != NULL))
+		return all;
+	*scans_at(c) = all = calloc(1, sizeof *all + c->n_local * sizeof *all->n_scanned);
+	if (!all)
+		csd_abort(pe, "no memory for a scan over %llu elements",
+			  (unsigned long long)c->n_local);
+	all->n_givers = -1;
+	return all;
+}
+
+static void scan_free(struct pe *pe, struct scan *s)
+{
+	while (CSD_UNLIKELY(s->parts != NULL)) {
+		struct cmi_msg *m = s->parts;
+
+		s->parts = m->next;
+		csd_msg_free(pe, m);
+	}
+	if (s->cap_bytes > SCAN_KEEP_BYTES) {
+		free(s->values);
+		s->values = NULL;
+		s->cap_bytes = 0;
+	}
+	s->next = spare_of(pe)->first;
+	spare_of(pe)->first = s;
+}
+
+static void scan_close(struct pe *pe, struct collection *c, struct scan *s)
+{
+	struct scan **p = &(*scans_at(c))->open;
+
+	while (*p != s)
+		p = &(*p)->next;
+	*p = s->next;
+	scan_free(pe, s);
+}
+
+static void scan_coll_fini(struct pe *pe, struct collection *c)
+{
+	struct scans *all = *scans_at(c);
+
+	while (all && all->open)
+		scan_close(pe, c, all->open);
+	free(all);
+}
+
+static void scan_pe_stop(struct pe *pe)
+{
+	while (spare_of(pe)->first) {
+		struct scan *s = spare_of(pe)->first;
+
+		spare_of(pe)->first = s->next;
+		free(s->values);
+		free(s->cbs);
+		free(s);
+	}
+}
+
+static struct scan *scan_new(struct pe *pe)
+{
+	struct scan *s = spare_of(pe)->first;
+
+	if (CSD_UNLIKELY(!s)) {
+		s = calloc(1, sizeof *s);
+		if (!s)
+			csd_abort(pe, "no memory for a scan");
+		return s;
+	}
+	spare_of(pe)->first = s->next;
+	return s;
+}
+
+/* Room for the elements' values and two more. */
+static void scan_make_room(struct pe *pe, struct scan *s, uint64_t n_local)
+{
+	size_t bytes = (n_local + 2) * s->bytes, cbs = n_local * sizeof *s->cbs;
+
+	if (s->cap_bytes < bytes) {
+		free(s->values);
+		s->values = malloc(bytes);
+		s->cap_bytes = bytes;
+	}
+	if (s->cap_cbs < cbs) {
+		free(s->cbs);
+		s->cbs = malloc(cbs);
+		s->cap_cbs = cbs;
+	}
+	if ((bytes && !s->values) || (cbs && !s->cbs))
+		csd_abort(pe, "no memory for a scan of %llu x %zu bytes",
+			  (unsigned long long)n_local, s->bytes);
+	s->before = s->values ? s->values + n_local * s->bytes : NULL;
+	s->known = s->values ? s->before + s->bytes : NULL;
+}
+
+/* The terms of a scan, on which all elements must agree. */
+struct terms {
+	CkReduction op;
+	uint64_t count;
+	bool exclusive;
+	int from_pe;
+};
+
+static struct scan *scan_open(struct pe *pe, struct collection *c, struct scan **at, uint32_t no,
+			     struct terms t)
+{
+	struct scan *s = scan_new(pe), *next = *at;
+
+	s->no = no;
+	s->op = t.op;
+	s->how = reducer_find(ck_node_of(pe->node), t.op);
+	s->count = t.count;
+	s->bytes = t.count * s->how->value_bytes;
+	s->exclusive = t.exclusive;
+	s->from_pe = t.from_pe;
+	s->stage = SCAN_WAITS;
+	s->any_before = s->sent_up = false;
+	s->n_in = 0;
+	s->n_parts = 0;
+	s->parts = NULL;
+	scan_make_room(pe, s, c->n_local);
+	s->next = next;
+	return *at = s;
+}
+
+_Noreturn static void scan_disagree(struct pe *pe, const struct collection *c, const struct scan *s,
+			       struct terms t)
+{
+	csd_abort(pe, "elements of %s disagree in scan %u: %s of %llu x %s on PE %d, and %s of "
+		  "%llu x %s on PE %d", c->type->name, s->no,
+		  s->exclusive ? "exclusive" : "inclusive", (unsigned long long)s->count,
+		  s->how->name, s->from_pe, t.exclusive ? "exclusive" : "inclusive",
+		  (unsigned long long)t.count, reducer_name(pe, t.op), t.from_pe);
+}
+
+/* Find or open scan `no`; abort if the caller's terms differ from those of the record. */
+static struct scan *scan_join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
+{
+	struct scan **p = &scans_of(pe, c)->open, *s;
+
+	/* Compare by difference, because numbers may wrap. */
+	while (*p && (int32_t)((*p)->no - no) < 0)
+		p = &(*p)->next;
+	s = *p;
+	if (!s || s->no != no)
+		return scan_open(pe, c, p, no, t);
+	if (CSD_UNLIKELY(s->op != t.op || s->count != t.count || s->exclusive != t.exclusive))
+		scan_disagree(pe, c, s, t);
+	return s;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
+static void put_in_front(struct scan *s, char *acc, const void *in)
+{
+	if (s->bytes)
+		reducer_combine(s->how, acc, in, s->count, true);
+}
+
+static void append(struct scan *s, char *acc, const void *in)
+{
+	if (s->bytes)
+		reducer_combine(s->how, acc, in, s->count, false);
+}
+
+static void scan_copy(const struct scan *s, char *to, const void *from)
+{
+	if (s->bytes)
+		memcpy(to, from, s->bytes);
+}
+
+static void set_identity(const struct scan *s, char *to)
+{
+	if (!s->how->identity && s->bytes)
+		memset(to, 0, s->bytes);
+	for (uint64_t i = 0; s->how->identity && i < s->count; i++)
+		memcpy(to + i * s->how->value_bytes, s->how->identity, s->how->value_bytes);
+}
+
+static char *value_of(const struct scan *s, uint64_t ordinal)
+{
+	return s->values + ordinal * s->bytes;
+}
+
+/* Deliver the results of n neighbouring elements from `ordinal` on. before: the combination of
+ * what comes before them, valid if `any` is set; it is changed. */
+static void scan_deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n, char *before,
+		    bool any)
+{
+	for (uint64_t i = ordinal; i < ordinal + n; i++, any = true) {
+		struct ck_env *env = callback_msg(pe, s->how->type, s->count, s->bytes);
+
+		if (s->exclusive && !any)
+			set_identity(s, values_of(env));
+		else if (s->exclusive)
+			scan_copy(s, values_of(env), before);
+		if (any)
+			append(s, before, value_of(s, i));
+		else
+			scan_copy(s, before, value_of(s, i));
+		if (!s->exclusive)
+			scan_copy(s, values_of(env), before);
+		callback_send(pe, &s->cbs[i], env);
+	}
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------- */
+
+/* Envelopes use the view `part`; its `entry` says whether the scan is exclusive. */
+static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c, const struct scan *s,
+			       int stage, size_t bytes)
+{
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_SCAN, H_SCAN), bytes);
+
+	env->coll = c->id;
+	env->part.no = s->no;
+	env->part.count = (uint32_t)s->count;
+	env->part.op = s->op;
+	env->part.entry = s->exclusive;
+	env->part.stage = (uint8_t)stage;
+	return env;
+}
+
+static void keep_part(struct scan *s, struct ck_env *env)
+{
+	env->head.next = s->parts;
+	s->parts = &env->head;
+}
+
+static struct ck_env *take_part(struct scan *s, int stage)
+{
+	for (struct cmi_msg **p = &s->parts; *p; p = &(*p)->next) {
+		struct ck_env *env = (struct ck_env *)*p;
+
+		if (env->part.stage != stage)
+			continue;
+		*p = env->head.next;
+		return env;
+	}
+	return NULL;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+static int n_with_elements(struct pe *pe, const struct collection *c)
+{
+	uint64_t n = (uint64_t)pe->node->job->n_pes;
+
+	return (int)(c->total < n ? c->total : n);
+}
+
+/* Send on what is known, and return the PE that sends to this one in the round; below 0: none
+ * does. */
+static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int round)
+{
+	int to = pe->id + (1 << round);
+
+	s->stage = (uint8_t)round;
+	if (to < n_with_elements(pe, c)) {
+		struct ck_env *env = scan_part_new(pe, c, s, round, s->bytes);
+
+		scan_copy(s, payload_of(env), s->known);
+		csd_send(pe, to, &env->head);
+	}
+	return pe->id - (1 << round);
+}
+
+static void scan_absorb(struct pe *pe, struct scan *s, struct ck_env *env)
+{
+	const void *in = payload_of(env);
+
+	put_in_front(s, s->known, in);
+	if (s->any_before)
+		put_in_front(s, s->before, in);
+	else
+		scan_copy(s, s->before, in);
+	s->any_before = true;
+	csd_msg_free(pe, &env->head);
+}
+
+/* Go through the rounds for which parts have come. */
+static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
+{
+	int n = n_with_elements(pe, c);
+	struct ck_env *env;
+
+	for (; 1 << round < n; round++) {
+		if (s->stage != round && enter_round(pe, c, s, round) < 0)
+			continue;
+		env = take_part(s, round);
+		if (!env)
+			return;
+		scan_absorb(pe, s, env);
+	}
+	scan_deliver(pe, s, 0, c->n_local, s->before, s->any_before);
+	scan_close(pe, c, s);
+}
+
+static void start_block(struct pe *pe, struct collection *c, struct scan *s)
+{
+	scan_copy(s, s->known, value_of(s, 0));
+	for (uint64_t i = 1; i < c->n_local; i++)
+		append(s, s->known, value_of(s, i));
+	scan_go_on(pe, c, s, 0);
+}
+
+static void block_part(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+{
+	int stage = env->part.stage;
+
+	keep_part(s, env);
+	if (s->stage == stage)
+		scan_go_on(pe, c, s, stage);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------- */
+
+/* The sums of a PE's runs go up, and what comes before each comes down in the same order:
+ *
+ *	| n | first place of each, padded to 16 | values of each |
+ */
+static size_t runs_head(uint64_t n) { return CkGen_align((1 + n) * sizeof(uint64_t)); }
+
+static uint64_t n_runs(struct ck_env *env) { return *(uint64_t *)payload_of(env); }
+
+static uint64_t *run_places(struct ck_env *env) { return (uint64_t *)payload_of(env) + 1; }
+
+static char *run_value(const struct scan *s, struct ck_env *env, uint64_t k)
+{
+	return (char *)payload_of(env) + runs_head(n_runs(env)) + k * s->bytes;
+}
+
+static uint64_t place_of(const struct collection *c, uint64_t ordinal)
+{
+	return coll_linear(c, c->elems[ordinal]->index);
+}
+
+/* The end of the run that begins with this element. Ordinals are in index order. */
+static uint64_t run_end(const struct collection *c, uint64_t ordinal)
+{
+	uint64_t place = place_of(c, ordinal);
+
+	for (uint64_t i = ordinal + 1; i < c->n_local; i++)
+		if (place_of(c, i) != place + (i - ordinal))
+			return i;
+	return c->n_local;
+}
+
+static uint64_t count_runs(const struct collection *c)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < c->n_local; i = run_end(c, i))
+		n++;
+	return n;
+}
+
+static void send_up(struct pe *pe, struct collection *c, struct scan *s)
+{
+	uint64_t n = count_runs(c), end, k = 0;
+	struct ck_env *env = scan_part_new(pe, c, s, SCAN_UP, runs_head(n) + n * s->bytes);
+
+	*(uint64_t *)payload_of(env) = n;
+	for (uint64_t i = 0; i < c->n_local; i = end, k++) {
+		char *sum = run_value(s, env, k);
+
+		end = run_end(c, i);
+		run_places(env)[k] = place_of(c, i);
+		scan_copy(s, sum, value_of(s, i));
+		for (uint64_t j = i + 1; j < end; j++)
+			append(s, sum, value_of(s, j));
+	}
+	s->sent_up = true;
+	csd_send(pe, 0, &env->head);
+}
+
+struct run {
+	uint64_t place;
+	char *sum;
+};
+
+static int compare_runs(const void *a_, const void *b_)
+{
+	uint64_t a = ((const struct run *)a_)->place, b = ((const struct run *)b_)->place;
+
+	return (a > b) - (a < b);
+}
+
+static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
+{
+	struct run *runs = NULL;
+	uint64_t n = 0;
+
+	for (struct cmi_msg *m = s->parts; m; m = m->next) {
+		struct ck_env *env = (struct ck_env *)m;
+		uint64_t more = n_runs(env);
+
+		runs = realloc(runs, (n + more) * sizeof *runs);
+		if (!runs)
+			csd_abort(pe, "no memory for a scan over %llu pieces",
+				  (unsigned long long)(n + more));
+		for (uint64_t i = 0; i < more; i++)
+			runs[n++] = (struct run){ run_places(env)[i], run_value(s, env, i) };
+	}
+	qsort(runs, n, sizeof *runs, compare_runs);
+	*n_p = n;
+	return runs;
+}
+
+/* PE 0 has all sums: replace each sum by what comes before it, and send its message back. */
+static void scan_answer(struct pe *pe, struct scan *s)
+{
+	uint64_t n;
+	struct run *runs = list_runs(pe, s, &n);
+	char *sum = malloc(s->bytes + 1), *before = malloc(s->bytes + 1);
+
+	if (!sum || !before)
+		csd_abort(pe, "no memory for a scan of %zu bytes", s->bytes);
+	for (uint64_t i = 0; i < n; i++) {
+		scan_copy(s, sum, runs[i].sum);
+		if (i)
+			scan_copy(s, runs[i].sum, before);
+		if (i)
+			append(s, before, sum);
+		else
+			scan_copy(s, before, sum);
+	}
+	free(before);
+	free(sum);
+	free(runs);
+	while (s->parts) {
+		struct cmi_msg *m = s->parts;
+		int to = m->src_pe;
+
+		s->parts = m->next;
+		m->route = ck_of(pe)->route;
+		m->handler = ck_handler(pe, PART_SCAN, H_SCAN);
+		((struct ck_env *)m)->part.stage = SCAN_DOWN;
+		csd_send(pe, to, m);
+	}
+}
+
+static int count_givers(struct pe *pe, struct collection *c)
+{
+	int n_pes = pe->node->job->n_pes, n = 0;
+	bool *has = calloc((size_t)n_pes, sizeof *has);
+
+	if (!has)
+		csd_abort(pe, "no memory for a scan over %d PEs", n_pes);
+	coll_who_has(pe, c, has);
+	for (int i = 0; i < n_pes; i++)
+		n += has[i];
+	free(has);
+	return n;
+}
+
+static void sums_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+{
+	keep_part(s, env);
+	struct scans *all = *scans_at(c);
+
+	if (all->n_givers < 0)
+		all->n_givers = count_givers(pe, c);
+	if (++s->n_parts < all->n_givers)
+		return;
+	scan_answer(pe, s);
+	if (!c->n_local)
+		scan_close(pe, c, s);
+}
+
+static void befores_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+{
+	uint64_t end, k = 0;
+
+	for (uint64_t i = 0; i < c->n_local && k < n_runs(env); i = end, k++) {
+		end = run_end(c, i);
+		scan_deliver(pe, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
+	}
+	csd_msg_free(pe, &env->head);
+	scan_close(pe, c, s);
+}
+
+/* ---- what comes in --------------------------------------------------------------------------------------- */
+
+static void part_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+{
+	bool up = env->part.stage == SCAN_UP && pe->id == 0 && c->map;
+	bool down = env->part.stage == SCAN_DOWN && s->sent_up;
+
+	if (up)
+		sums_came(pe, c, s, env);
+	else if (down)
+		befores_came(pe, c, s, env);
+	else if (env->part.stage < 32 && c->n_local && !c->map)
+		block_part(pe, c, s, env);
+	else
+		csd_abort(pe, "message from PE %d belongs to no scan here", env->head.src_pe);
+}
+
+/* What comes before an element is known only while all elements exist. */
+_Noreturn static void elements_change(struct pe *pe, const struct collection *c)
+{
+	csd_abort(pe, "CkScan: elements of %s are inserted or were destroyed; only an array that has all "
+		  "its elements from the beginning to the end can be scanned", c->type->name);
+}
+
+/* An element of this PE is about to go, or one has gone elsewhere. With a map this PE tells PE
+ * 0, which would otherwise wait for a PE that has lost all its elements. Blocks find out by
+ * themselves. */
+static void scans_dynamic(struct pe *pe, struct collection *c)
+{
+	if (*scans_at(c) && (*scans_at(c))->open)
+		elements_change(pe, c);
+	if (!c->map || !c->constructed || pe->id == 0)
+		return;
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_SCAN, H_SCAN), 0);
+
+	env->coll = c->id;
+	env->part.stage = SCAN_GONE;
+	csd_send(pe, 0, &env->head);
+}
+
+static void scan_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+
+	if (CSD_UNLIKELY(!c->constructed)) {
+		coll_wait(c, m);
+		return;
+	}
+	if (CSD_UNLIKELY(env->part.stage == SCAN_GONE)) {
+		coll_become_dynamic(pe, c);
+		csd_msg_free(pe, m);
+		return;
+	}
+	struct terms t = { (CkReduction)env->part.op, env->part.count, env->part.entry, m->src_pe };
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), t.op);
+
+	if (!how || how->merge)
+		csd_abort(pe, "message from PE %d belongs to no scan here", m->src_pe);
+	if (c->dynamic)
+		elements_change(pe, c);
+	part_came(pe, c, scan_join(pe, c, env->part.no, t), env);
+}
+
+static void scan_check(struct pe *pe, const struct collection *c, const struct reducer *how,
+		  CkReduction op)
+{
+	if (!how)
+		csd_abort(pe, "CkScan: there is no reduction %d", (int)op);
+	if (how->merge)
+		csd_abort(pe, "CkScan: %s does not work value by value", how->name);
+	if (c->type->kind != CKGEN_ARRAY && c->type->kind != CKGEN_GROUP)
+		csd_abort(pe, "CkScan: %s is neither an array nor a group", c->type->name);
+	if (c->dynamic)
+		elements_change(pe, c);
+}
+
+void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = obj_of(self);
+	struct collection *c = obj->coll;
+	struct terms t = { op, op == CkReduction_nop ? 0 : count, kind == CK_SCAN_EXCLUSIVE,
+			   pe->id };
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+
+	scan_check(pe, c, how, op);
+	result_check(pe, &cb, how, t.count, c->type);
+	struct scan *s = scan_join(pe, c, scans_of(pe, c)->n_scanned[obj->ordinal]++, t);
+
+	scan_copy(s, value_of(s, obj->ordinal), data);
+	s->cbs[obj->ordinal] = cb;
+	if (++s->n_in < c->n_local)
+		return;
+	if (c->map)
+		send_up(pe, c, s);
+	else
+		start_block(pe, c, s);
+}
+
+/* ---- the part ------------------------------------------------------------------------------------------- */
+
+static const struct ck_handler handlers[] = { [H_SCAN] = { "ck.scan", scan_arrived, false } };
+
+const struct ck_part scan_part = {
+	.name = "scan",
+	.number = PART_SCAN,
+	.pe_bytes = sizeof(struct spare_scans),
+	.coll_bytes = sizeof(struct scans *),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.watch = { .dynamic = scans_dynamic, .fini = scan_coll_fini },
+	.pe_stop = scan_pe_stop,
+};

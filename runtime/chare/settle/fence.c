@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fence.c: a collective over a collection (ARMI's rmi_fence). It ends when all elements have come
+ * and all communication has settled; meanwhile the PEs go on serving calls. It has two steps. A
+ * reduction without values tells PE 0 that all elements have come. Then a new quiescence detection
+ * finds a moment at which nothing is under way.
+ *
+ * Why this keeps the promise in ck.h. Let A be the moment at which PE 0 learns that all elements
+ * have come. The detection compares two waves that both begin after A, or whose first ends after
+ * it. It finds a moment t between them, after A, at which every message and put sent so far has
+ * been handled (quiesce.c). An element's calls before its arrival were sent before A, so they have
+ * been handled at t. A message sent by one of their handlers was sent before t, because that
+ * handler had ended by t; so it has been handled, too, and so on to any depth. And t lies before
+ * the callback is fired, so nothing that an element does after the fence delays it. A fence that
+ * lacks arrivals delays neither quiescence nor other fences: an arrival is a contribution, and once
+ * handled it does not count as work under way.
+ *
+ * The reduction's callback is the program's callback with a mark, so that reductions know nothing
+ * of fences. A marked callback is never one for elements, so the result goes to PE 0, where
+ * callback_send sees the mark.
+ */
+#include "settle.h"
+
+#include <stdio.h>
+
+#include "../../scheduler/cth.h"
+
+/** A thread of this PE that waits in a fence. */
+struct fence_waiter {
+	uint64_t coll;
+	CthThread thread;
+	struct fence_waiter *next; /* on that thread's stack, as this one is */
+};
+
+/** On a PE. */
+struct fence {
+	struct fence_waiter *waiters;
+};
+
+enum { H_FENCE };
+
+static struct fence *fence_of(const struct pe *pe) { return ck_state(pe, PART_FENCE); }
+
+void CkFence(void *self, CkCallback cb)
+{
+	if (cb.kind == CB_NONE)
+		csd_abort(ck_self(), "CkFence: the callback was never set");
+	cb.kind |= CB_MARKED;
+	CkContributeBarrier(self, cb);
+}
+
+static CkCallback unmarked(const CkCallback *cb)
+{
+	CkCallback then = *cb;
+
+	then.kind &= (uint8_t)~CB_MARKED;
+	return then;
+}
+
+/* Describe a fence's callback for the error message when elements disagree. */
+static void fence_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	CkCallback then = unmarked(cb);
+	char name[96];
+
+	if (then.kind == CB_FENCE_WAIT) {
+		snprintf(buf, len, "CkFenceWait");
+		return;
+	}
+	callback_describe(pe, &then, name, sizeof name);
+	snprintf(buf, len, "a fence before %s", name);
+}
+
+/* PE 0: all elements have contributed. */
+static void fence_all_there(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	CkCallback then = unmarked(cb);
+
+	csd_msg_free(pe, &env->head);
+	qd_start(pe, &then);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+void CkFenceWait(void *self)
+{
+	struct pe *pe = ck_self();
+	CkCallback cb = CkCallbackIgnore();
+	struct fence_waiter w = { obj_of(self)->coll->id, CthSelf(), fence_of(pe)->waiters };
+
+	if (!w.thread)
+		csd_abort(pe, "CkFenceWait: only a thread can wait: declare the entry method "
+			  "[threaded], or use CkFence");
+	fence_of(pe)->waiters = &w;
+	cb.kind = CB_FENCE_WAIT;
+	cb.id = w.coll;
+	CkFence(self, cb);
+	CthSuspend();
+}
+
+/* The fence is over: every PE awakens its own threads. */
+static void fence_awaken(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	env->coll = cb->id;
+	env->root = pe->id;
+	env->head.handler = ck_handler(pe, PART_FENCE, H_FENCE);
+	env->flags = 0;
+	csd_send(pe, pe->id, &env->head);
+}
+
+/* A collection's next fence needs all its elements, so all its threads that wait here wait for
+ * this fence. */
+static void fence_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct fence_waiter **p = &fence_of(pe)->waiters, *w;
+
+	bcast_forward(pe, env);
+	while ((w = *p)) {
+		if (w->coll != env->coll) {
+			p = &w->next;
+			continue;
+		}
+		*p = w->next;
+		CthAwaken(w->thread);
+	}
+	csd_msg_free(pe, m);
+}
+
+/* ---- the part -------------------------------------------------------------------------------- */
+
+static const struct ck_handler handlers[] = { [H_FENCE] = { "ck.fence", fence_arrived, true } };
+static const struct ck_callback_kind callbacks[] = {
+	{ CB_FENCE, fence_all_there, fence_describe },
+	{ CB_FENCE_WAIT, fence_awaken, fence_describe },
+};
+
+const struct ck_part fence_part = {
+	.name = "fence",
+	.number = PART_FENCE,
+	.pe_bytes = sizeof(struct fence),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+};

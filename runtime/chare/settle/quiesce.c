@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quiesce.c: quiescence detection. Every PE counts what it has sent and what it has handled,
+ * messages and puts alike. PE 0 collects both sums in waves. If a wave counts as many sent as the
+ * wave before it counted handled, nothing was under way at a moment between the two (wave.h).
+ *
+ * Once all elements have come to a fence (fence.c), it makes a request like any other.
+ *
+ * The waves' own messages are not counted. A wave's question waits in the run queue behind the work
+ * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
+ */
+#include "settle.h"
+
+#include <stdlib.h>
+
+enum qd_kind { QD_START, QD_ASK, QD_SUM };
+
+struct qd_msg {
+	struct cmi_msg head;
+	uint32_t kind, wave;
+	uint64_t sums[WAVE_SUMS];
+};
+
+/** QD_START. */
+struct qd_request {
+	struct cmi_msg head;
+	uint32_t kind;            /* first, as in struct qd_msg */
+	CkCallback cb;
+};
+
+struct qd_waiter {
+	CkCallback cb;
+	struct qd_waiter *next;
+};
+
+struct qd {
+	struct wave wave;
+	/* PE 0 only. */
+	bool running;
+	uint64_t before;               /* handled, as counted by the wave before */
+	bool have_before;
+	struct wave_pause pause;
+	struct qd_waiter *waiters;
+};
+
+enum { QD_CREATED, QD_PROCESSED };  /* indices of `sums` */
+enum { H_QD };
+
+static struct qd *qd_of(const struct pe *pe) { return ck_state(pe, PART_QUIESCE); }
+
+static void send_qd(struct pe *pe, int dst_pe, struct qd_msg what)
+{
+	struct qd_msg *q = (struct qd_msg *)csd_msg_alloc(pe, sizeof *q);
+
+	what.head = q->head;
+	*q = what;
+	q->head.handler = ck_handler(pe, PART_QUIESCE, H_QD);
+	q->head.flags = CMI_F_SYSTEM;
+	csd_send(pe, dst_pe, &q->head);
+}
+
+static void qd_start_wave(void *arg)
+{
+	struct pe *pe = arg;
+
+	send_qd(pe, pe->id, (struct qd_msg){ .kind = QD_ASK, .wave = qd_of(pe)->wave.no + 1 });
+}
+
+static void quiescent(struct pe *pe)
+{
+	struct qd *qd = qd_of(pe);
+	struct qd_waiter *w = qd->waiters;
+
+	qd->running = false;
+	qd->waiters = NULL;
+	while (w) {
+		struct qd_waiter *next = w->next;
+
+		callback_fire(pe, &w->cb, CK_NOTYPE, NULL, 0, 0);
+		free(w);
+		w = next;
+	}
+}
+
+/* PE 0 has the sums of a whole wave. */
+static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
+{
+	struct qd *qd = qd_of(pe);
+
+	if (qd->have_before && created == qd->before) {
+		quiescent(pe);
+		return;
+	}
+	qd->before = processed;
+	qd->have_before = true;
+	if (created == processed) {
+		/* The job is most likely quiet: confirm it at once (an idle job: 1 us instead of
+		 * 11). */
+		qd_start_wave(pe);
+		return;
+	}
+	wave_after(&qd->pause, qd_start_wave, pe);
+}
+
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
+static void qd_maybe_answer(struct pe *pe)
+{
+	struct qd *qd = qd_of(pe);
+
+	if (!wave_is_in(pe, &qd->wave, 0))
+		return;
+	/* Calls held back for aggregation become messages, which are counted, so nothing is
+	 * hidden now. */
+	aggregate_flush(pe);
+	uint64_t sums[WAVE_SUMS] = { [QD_CREATED] = pe->n_created, [QD_PROCESSED] = pe->n_processed };
+
+	wave_add(&qd->wave, sums);
+	if (pe->id == 0)
+		qd_wave_over(pe, sums[QD_CREATED], sums[QD_PROCESSED]);
+	else
+		send_qd(pe, csd_tree_parent(pe, 0),
+			(struct qd_msg){ .kind = QD_SUM, .wave = qd->wave.no,
+					 .sums = { sums[QD_CREATED], sums[QD_PROCESSED] } });
+}
+
+static void qd_ask(struct pe *pe, uint32_t wave)
+{
+	wave_open(&qd_of(pe)->wave, wave);
+	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
+		send_qd(pe, csd_tree_child(pe, 0, i), (struct qd_msg){ .kind = QD_ASK, .wave = wave });
+	qd_maybe_answer(pe);
+}
+
+/* A request that comes during a detection restarts the detection: messages sent before the
+ * request may not have been counted yet. */
+static void qd_begin(struct pe *pe, const CkCallback *cb)
+{
+	struct qd *qd = qd_of(pe);
+	struct qd_waiter *w = malloc(sizeof *w);
+
+	if (!w)
+		csd_abort(pe, "no memory for quiescence detection");
+	*w = (struct qd_waiter){ *cb, qd->waiters };
+	qd->waiters = w;
+	qd->have_before = false;
+	wave_soon(&qd->pause);
+	if (!qd->running) {
+		qd->running = true;
+		qd_start_wave(pe);
+	}
+}
+
+static void qd_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	const struct qd_msg *q = (const struct qd_msg *)m;
+
+	switch ((enum qd_kind)q->kind) {
+	case QD_START:
+		qd_begin(pe, &((const struct qd_request *)m)->cb);
+		break;
+	case QD_ASK:
+		qd_ask(pe, q->wave);
+		break;
+	case QD_SUM:
+		wave_take(&qd_of(pe)->wave, q->sums);
+		qd_maybe_answer(pe);
+		break;
+	}
+	csd_msg_free(pe, m);
+}
+
+void qd_start(struct pe *pe, const CkCallback *cb)
+{
+	struct qd_request *q = (struct qd_request *)csd_msg_alloc(pe, sizeof *q);
+
+	q->head.handler = ck_handler(pe, PART_QUIESCE, H_QD);
+	q->head.flags = CMI_F_SYSTEM;
+	q->kind = QD_START;
+	q->cb = *cb;
+	csd_send(pe, 0, &q->head);
+}
+
+void CkStartQD(CkCallback cb)
+{
+	qd_start(ck_self(), &cb);
+}
+
+void CkWaitQD(void)
+{
+	CkCallback cb = CkCallbackResumeThread();
+
+	CkStartQD(cb);
+	CkFreeMsg(CkCallbackThreadDelay(cb));
+}
+
+/* ---- the part ---------------------------------------------------------------------------------- */
+
+static void qd_pe_stop(struct pe *pe)
+{
+	struct qd_waiter *w;
+
+	while ((w = qd_of(pe)->waiters)) {
+		qd_of(pe)->waiters = w->next;
+		free(w);
+	}
+}
+
+static const struct ck_handler handlers[] = { [H_QD] = { "ck.qd", qd_arrived, true } };
+
+const struct ck_part quiesce_part = {
+	.name = "quiesce",
+	.number = PART_QUIESCE,
+	.pe_bytes = sizeof(struct qd),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.pe_stop = qd_pe_stop,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settle.h: the room settle/: detects that work has ended.
+ *
+ * Owns     quiescence (quiesce.c), completion of one activity among others (completion.c), and
+ *          fences (fence.c): a reduction followed by a quiescence detection.
+ * Called   by programs only, on any PE.
+ * Calls    reduce/, wait/, call/, core/. (core/wave.h makes the sums over all PEs, because place/
+ *          needs them, too.)
+ */
+#ifndef CK_SETTLE_H
+#define CK_SETTLE_H
+
+#include "../reduce/reduce.h"
+
+enum { PART_QUIESCE = 12, PART_COMPLETION = 13, PART_FENCE = 14 };
+extern const struct ck_part quiesce_part, completion_part, fence_part;
+
+/** Fire the callback when nothing is under way in the job. May be called on any PE. */
+void qd_start(struct pe *pe, const CkCallback *cb);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * extra.c: records of elements with threads that have not ended, or with calls that wait. Few elements
+ * have these, and not for long. An element names its record by a number of 32 bits, so other elements
+ * pay nothing for it.
+ */
+#include "wait_int.h"
+
+#include <stdlib.h>
+
+static void extras_grow(struct pe *pe, struct wait_pe *w)
+{
+	uint32_t cap = w->cap ? w->cap * 2 : 64;
+	struct ck_extra **extras = realloc(w->extras, cap * sizeof(*extras));
+
+	if (!extras)
+		csd_abort(pe, "no memory for the calls that wait on %u elements", cap);
+	if (!w->n)
+		extras[w->n++] = NULL;
+	w->extras = extras;
+	w->cap = cap;
+}
+
+static struct ck_extra *extra_new(struct pe *pe)
+{
+	struct wait_pe *w = wait_of(pe);
+	struct ck_extra *x = w->spare;
+
+	if (x) {
+		w->spare = x->next;
+		return x;
+	}
+	if (w->n == w->cap)
+		extras_grow(pe, w);
+	x = calloc(1, sizeof *x);
+	if (!x)
+		csd_abort(pe, "no memory for the calls that wait on an element");
+	x->no = w->n++;
+	x->waiting.tail = &x->waiting.head;
+	return w->extras[x->no] = x;
+}
+
+struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj)
+{
+	if (obj->extra)
+		return extra_of(pe, obj);
+	struct ck_extra *x = extra_new(pe);
+
+	x->obj = obj;
+	obj->extra = x->no;
+	return x;
+}
+
+void extra_free(struct pe *pe, struct ck_extra *x)
+{
+	if (x->obj)
+		x->obj->extra = 0;
+	x->obj = NULL;
+	x->end = NULL;
+	x->next = wait_of(pe)->spare;
+	wait_of(pe)->spare = x;
+}
+
+void extra_trim(struct pe *pe, struct ck_extra *x)
+{
+	if (!x->n_threads && !x->waiting.head && !x->sdag && !x->asked && !x->end)
+		extra_free(pe, x);
+}
+
+bool obj_end_later(struct pe *pe, struct ck_obj *obj,
+		   void (*end)(struct pe *pe, struct ck_obj *obj))
+{
+	if (!obj->extra || !extra_of(pe, obj)->n_threads)
+		return false;
+	extra_of(pe, obj)->end = end;
+	return true;
+}
+
+void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
+{
+	if (!obj->extra)
+		return;
+	when_drop(pe, extra_of(pe, obj));
+	sdag_drop_calls(pe, extra_of(pe, obj));
+}
+
+void obj_forget(struct pe *pe, struct ck_obj *obj)
+{
+	if (!obj->extra)
+		return;
+	struct ck_extra *x = extra_of(pe, obj);
+
+	when_drop(pe, x);
+	sdag_drop(pe, x);
+	obj->extra = 0;
+	x->obj = NULL;
+	x->end = NULL;
+	if (!x->asked)
+		extra_free(pe, x);
+}
+
+static void wait_pe_stop(struct pe *pe)
+{
+	struct wait_pe *w = wait_of(pe);
+
+	threads_drop(pe);
+	for (uint32_t i = 1; i < w->n; i++) {
+		struct ck_extra *x = w->extras[i];
+
+		when_leave(pe, x->obj, &x->waiting);
+		sdag_leave(pe, x);
+		free(x);
+	}
+	free(w->extras);
+}
+
+static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, false } };
+static const struct ck_attribute attributes[] = {
+	{ CKGEN_AWAITED, CK_TAKES_CALL, sdag_takes },
+	{ CKGEN_WHEN, CK_TAKES_CALL, when_keeps },
+	{ CKGEN_THREADED, CK_STARTS, thread_start },
+};
+
+const struct ck_part wait_part = {
+	.name = "wait",
+	.number = PART_WAIT,
+	.pe_bytes = sizeof(struct wait_pe),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.attributes = attributes,
+	.n_attributes = sizeof attributes / sizeof *attributes,
+	.behind = when_test,
+	.pe_stop = wait_pe_stop,
+};

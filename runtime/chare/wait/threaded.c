@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * threaded.c: [threaded] entry methods: handlers on stacks of their own, which may wait. Such a
+ * handler starts as soon as its call is delivered. While it waits, the PE goes on with other messages,
+ * also with those of the same element. Its message lives until it has ended. Each switch of stacks
+ * exchanges what runs on the PE (struct ck_running), so each thread has its own.
+ */
+#include "../../scheduler/cth.h"
+#include "wait_int.h"
+
+#include <string.h>
+
+struct kept_running {
+	struct ck_running now;
+	bool shared;
+	struct pup_block *unpacked;
+};
+_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
+	       "a thread has room for it");
+
+/* Called between two stacks. The thread that stops may have changed its element, so calls that wait for
+ * a condition are tested again. */
+void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct kept_running theirs, ours;
+
+	memset(&ours, 0, sizeof ours);
+	ours.now = ck_of(pe)->now;
+	ours.shared = ck_of(pe)->shared;
+	ours.unpacked = ck_of(pe)->unpacked;
+	memcpy(&theirs, state, sizeof theirs);
+	memcpy(state, &ours, sizeof ours);
+	ck_of(pe)->now = theirs.now;
+	ck_of(pe)->shared = theirs.shared;
+	ck_of(pe)->unpacked = theirs.unpacked;
+	if (ours.now.obj && ours.now.obj->extra)
+		when_test_soon(pe, ours.now.obj);
+}
+
+/* ---- a thread's life ----------------------------------------------------------------------------- */
+
+/* Lies on the stack of the code that starts the thread; it is gone when the thread waits. */
+struct start {
+	struct pe *pe;
+	struct ck_obj *obj;
+	struct ck_env *env;
+	bool shared;
+};
+
+/* Threads of a nodegroup's branch are not counted: the branch belongs to no PE and lives as long as the
+ * job. */
+bool thread_is_counted(const struct ck_obj *obj)
+{
+	return obj->coll->type->kind != CKGEN_NODEGROUP;
+}
+
+void thread_ended(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = extra_of(pe, obj);
+
+	if (--x->n_threads == 0 && x->end) {
+		x->end(pe, obj);
+		return;
+	}
+	when_test_soon(pe, obj);
+	extra_trim(pe, x);
+}
+
+static void thread_body(void *arg)
+{
+	const struct start s = *(const struct start *)arg;
+
+	const CkGenEntry *e = &s.obj->coll->entries[s.env->entry];
+	const bool special = env_is_special(s.pe, s.env);
+
+	ck_of(s.pe)->shared = s.shared;
+	run_entry(s.pe, s.obj, s.env);
+	ck_of(s.pe)->shared = false;
+	call_ended(s.pe, e, s.env, special, s.shared);
+	if (s.shared)
+		env_unref(s.pe, s.env);
+	if (thread_is_counted(s.obj))
+		thread_ended(s.pe, s.obj);
+}
+
+/* The thread is one more holder of a shared message. */
+bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+	struct start s = { pe, obj, env, shared };
+
+	if (shared)
+		/* Relaxed: the caller holds a reference already, so the count cannot reach 0 meanwhile. */
+		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+	if (thread_is_counted(obj))
+		extra_make(pe, obj)->n_threads++;
+	CthResume(CthCreate(thread_body, &s, e->stack_bytes));
+	return true;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct kept_running r;
+
+	memcpy(&r, state, sizeof r);
+	if (r.now.obj && r.now.env)
+		env_unref(pe, r.now.env);
+	ck_of(pe)->unpacked = r.unpacked;
+	pup_forget(pe);
+}
+
+void threads_drop(struct pe *pe)
+{
+	csd_each_thread(pe, drop_thread);
+}

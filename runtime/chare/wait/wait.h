@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wait.h: the room wait/: handlers that wait, and calls that wait.
+ *
+ * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions (when.c),
+ *          [threaded] entries (threaded.c), Structured Dagger (sdag.c), answers (sync.c), futures
+ *          (future.c), calls inside their caller (inline.c).
+ * Called   on the element's PE, by the rooms above, and by call/ through attributes and `behind`
+ *          (part.h).
+ * Calls    call/, params/, core/, and the scheduler's threads (cth.h).
+ */
+#ifndef CK_WAIT_H
+#define CK_WAIT_H
+
+#include "../call/call.h"
+
+enum { PART_WAIT = 5, PART_SYNC = 6, PART_FUTURE = 7 };
+extern const struct ck_part wait_part, sync_part, future_part;
+
+/* ---- elements that end -------------------------------------------------------------------------- */
+
+/** Whether handlers of the element run on stacks of their own. If so, end(pe, obj) is called when the
+ * last of them has ended, on whatever stack, and none of the element's waiting calls begins any more.
+ * Code that destroys an element calls this first. */
+bool obj_end_later(struct pe *pe, struct ck_obj *obj,
+		   void (*end)(struct pe *pe, struct ck_obj *obj));
+/** Drop the calls that wait at the element. Called when no call finds the element any more. */
+void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
+/** Drop these calls and the element's record. Called just before the element is freed. */
+void obj_forget(struct pe *pe, struct ck_obj *obj);
+
+/* ---- calls with a condition, kept elsewhere (a nodegroup's) -------------------------------------- */
+
+/** Take out the oldest call whose condition is true now; NULL: there is none. */
+struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
+/** At the end of the job: drop the waiting calls; checked mode reports them. */
+void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
+
+/* ---- [sync] calls ---------------------------------------------------------------------------------- */
+
+/** Before a [sync] call is sent: take a slot for its answer. After it is sent: wait for the answer and
+ * copy it to `reply`. */
+uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *payload);
+void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *reply);
+
+/** The scheduler calls this between two stacks, to exchange what runs (struct ck_running). */
+void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * when.c: [when(condition)]: a call whose condition is false waits at its element. The PE tests the
+ * waiting calls again after everything that may have changed the element: a handler of the element, a
+ * part of a threaded handler up to where it waits or ends, an inline or local call. Then it makes the
+ * oldest call whose condition is true, and tests again, until there is none. So calls of one entry
+ * keep their order, except that a call whose condition is true does not wait for an earlier one whose
+ * condition is false.
+ *
+ * In a nodegroup only [exclusive] entries may have conditions. The thread that runs such a handler
+ * tests the waiting calls after it (nodegroup.c).
+ *
+ * While an element of a collection has waiting calls, n_entries is 0, so that all calls of that
+ * collection on this PE take the longer way through deliver_to, which tests them. Other collections
+ * pay nothing.
+ */
+#include "wait_int.h"
+
+#include <stdio.h>
+
+/* ---- what waits -------------------------------------------------------------------------------- */
+
+static bool is_true(struct ck_obj *obj, struct ck_env *env)
+{
+	return obj->coll->entries[env->entry].when(self_of(obj), payload_of(env));
+}
+
+static void count_waiting(struct collection *c, int more)
+{
+	c->n_waiting += (uint32_t)more;
+	c->n_entries = c->n_waiting ? 0 : (uint32_t)c->type->n_entries;
+}
+
+static void keep_call(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	struct ck_extra *x = extra_make(pe, obj);
+
+	if (!x->waiting.head)
+		count_waiting(obj->coll, 1);
+	msg_fifo_push(&x->waiting, &env->head);
+}
+
+struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting)
+{
+	for (struct cmi_msg **p = &waiting->head; *p; p = &(*p)->next) {
+		struct cmi_msg *m = *p;
+
+		if (!is_true(obj, (struct ck_env *)m))
+			continue;
+		*p = m->next;
+		if (waiting->tail == &m->next)
+			waiting->tail = p;
+		return (struct ck_env *)m;
+	}
+	return NULL;
+}
+
+static struct ck_env *take_true(struct ck_extra *x)
+{
+	struct ck_env *env = when_take_true(x->obj, &x->waiting);
+
+	if (env && !x->waiting.head)
+		count_waiting(x->obj->coll, -1);
+	return env;
+}
+
+/* Drop a call that will never run. Its caller gets its memory back. */
+static void drop_call(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+
+	if (e->flags & CKGEN_NOCOPY)
+		ncpy_done(pe, e, env);
+	csd_msg_free(pe, &env->head);
+}
+
+void when_drop(struct pe *pe, struct ck_extra *x)
+{
+	if (x->waiting.head)
+		count_waiting(x->obj->coll, -1);
+	while (x->waiting.head)
+		drop_call(pe, x->obj, (struct ck_env *)msg_fifo_pop(&x->waiting));
+}
+
+static void report_waiting(struct pe *pe, const struct ck_obj *obj, const struct msg_fifo *waiting)
+{
+	const struct ck_env *first = (const struct ck_env *)waiting->head;
+	const int32_t *i = obj->index.v;
+	char name[128];
+	size_t n = 0;
+
+	for (const struct cmi_msg *m = waiting->head; m; m = m->next)
+		n++;
+	describe_entry(obj->coll->type, first->entry, name, sizeof name);
+	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for their "
+		"condition, the first is %s\n", pe->id, n, i[0], i[1], i[2], name);
+}
+
+void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting)
+{
+	if (waiting->head && pe->node->check)
+		report_waiting(pe, obj, waiting);
+	while (waiting->head)
+		csd_msg_free(pe, msg_fifo_pop(waiting));
+}
+
+/* ---- when it is looked at ----------------------------------------------------------------------- */
+
+/* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */
+void when_test(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = extra_of(pe, obj);
+	struct ck_env *env;
+
+	while (x->obj == obj && !x->end && (env = take_true(x)))
+		execute(pe, obj, env, false);
+	if (x->obj == obj)
+		extra_trim(pe, x);
+}
+
+/** A message of the PE to itself: test the calls of a record. */
+struct when_msg {
+	struct cmi_msg head;
+	uint32_t no;
+};
+
+/* The element has changed while a handler runs: test its calls when no handler runs. */
+void when_test_soon(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = extra_of(pe, obj);
+
+	if (!x->waiting.head || x->asked)
+		return;
+	struct when_msg *m = (struct when_msg *)csd_msg_alloc(pe, sizeof *m);
+
+	x->asked = true;
+	m->head.handler = ck_handler(pe, PART_WAIT, H_WHEN);
+	m->no = x->no;
+	csd_send(pe, pe->id, &m->head);
+}
+
+void when_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_extra *x = wait_of(pe)->extras[((struct when_msg *)m)->no];
+
+	csd_msg_free(pe, m);
+	x->asked = false;
+	if (x->obj)
+		when_test(pe, x->obj);
+	else
+		extra_free(pe, x);
+}
+
+/* Whether the call has to wait. If so, the element keeps the message, or a copy of a shared one. */
+bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	/* Earlier calls that may run after the change go first. */
+	if (obj->extra && extra_of(pe, obj)->asked)
+		when_test(pe, obj);
+	if (is_true(obj, env))
+		return false;
+	const struct ck_kind *kind = ck_kind(pe, obj->coll->type);
+
+	if (kind->keep)
+		kind->keep(obj, env);
+	else
+		keep_call(pe, obj, shared ? own_copy(pe, env) : env);
+	return true;
+}

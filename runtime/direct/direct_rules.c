@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct_rules.c: see direct_rules.h. */
+#include "direct_rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct direct_id direct_id_of_handle(const struct direct_handle *h)
+{
+	return (struct direct_id){
+		.channel = h->channel,
+		.receiver = h->receiver,
+		.sender = h->sender_pe,
+	};
+}
+
+void direct_broken(struct pe *pe, const char *call, struct direct_id id, const char *fix,
+		   const char *fmt, ...)
+{
+	char rule[256], sender[16] = "unknown";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rule, sizeof(rule), fmt, ap);
+	va_end(ap);
+	if (id.sender >= 0)
+		snprintf(sender, sizeof(sender), "%d", id.sender);
+	csd_abort(pe, "%s: channel %u (receiver PE %d, sender PE %s, iteration %llu): %s; %s",
+		  call, id.channel, id.receiver, sender, (unsigned long long)id.iteration, rule,
+		  fix);
+}
+
+void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, int binder)
+{
+	uint64_t first = 0;
+
+	if (atomic_compare_exchange_strong_explicit(&line->binder, &first, (uint64_t)binder + 1,
+						    memory_order_relaxed, memory_order_relaxed))
+		return;
+	id.sender = (int32_t)first - 1;
+	direct_broken(pe, "CkDirect_assocLocal", id,
+		      "bind each channel once, then use copies of that handle",
+		      "the channel is bound already, and PE %d binds it again", binder);
+}
+
+void direct_no_pe(const char *call)
+{
+	csd_abort(NULL, "%s: called on a thread that runs no PE; "
+		  "call it from an entry method or a callback", call);
+}
+
+void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	struct direct_id id = direct_id_of_handle(h);
+
+	if (h->magic == DIRECT_DEAD)
+		direct_broken(pe, call, id, "create a new one",
+			      "the channel was destroyed through this handle");
+	if (h->magic != DIRECT_MAGIC)
+		csd_abort(pe, "%s: the handle names no channel; "
+			  "it must come from CkDirect_createHandle", call);
+	if (h->receiver != pe->id)
+		direct_broken(pe, call, id, "call it on the receiving PE", "called on PE %d",
+			      pe->id);
+	direct_broken(pe, call, id, "create a new one", "the channel was destroyed");
+}
+
+void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	struct direct_id id = direct_id_of_handle(h);
+
+	if (h->magic == DIRECT_DEAD)
+		direct_broken(pe, call, id, "create and bind a new channel",
+			      "the sending end was destroyed through this handle");
+	if (h->magic != DIRECT_MAGIC)
+		csd_abort(pe, "%s: the handle names no channel; "
+			  "it must come from CkDirect_createHandle", call);
+	if (!direct_is_bound(h))
+		direct_broken(pe, call, id, "call CkDirect_assocLocal on this handle first",
+			      "this handle has no send buffer");
+	if (h->sender_pe != pe->id)
+		direct_broken(pe, call, id, "call it on the PE that bound the send buffer",
+			      "called on PE %d", pe->id);
+	direct_broken(pe, call, id, "create and bind a new channel",
+		      "the sending end was destroyed");
+}
+
+uint64_t direct_checksum(const unsigned char *p, size_t n)
+{
+	uint64_t sum = n, w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		sum = (sum ^ w) * 0x9e3779b97f4a7c15u;
+		sum ^= sum >> 32;
+	}
+	for (; n; p++, n--)
+		sum = (sum ^ *p) * 0x9e3779b97f4a7c15u;
+	return sum;
+}
+
+void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
+		      const struct direct_line *line, uint32_t generation,
+		      const unsigned char *buf, size_t bytes)
+{
+	/* acquire: pairs with the release store in readyMark, so that the checksum and the
+	 * buffer read below are those of that mark. In a correct program the program's own
+	 * messages have ordered all this already. */
+	uint64_t marks = atomic_load_explicit(&line->marks, memory_order_acquire);
+	uint64_t consumed = atomic_load_explicit(&line->consumed, memory_order_relaxed);
+
+	if (atomic_load_explicit(&line->generation, memory_order_relaxed) != generation)
+		direct_broken(pe, call, id, "let the receiver tell the sender before it destroys",
+			      "the receiver has destroyed this channel");
+	if (marks < id.iteration && consumed + 1 < id.iteration)
+		direct_broken(pe, call, id, "wait until the receiver has had the last one",
+			      "a put before the last one was consumed");
+	if (marks < id.iteration)
+		direct_broken(pe, call, id, "order CkDirect_ready before the sender's next put",
+			      "a put before the receiver said ready");
+	/* relaxed: ordered by the load of marks. */
+	if (atomic_load_explicit(&line->checksum, memory_order_relaxed) !=
+	    direct_checksum(buf, bytes))
+		direct_broken(pe, call, id, "write to it only between the arrival and ready",
+			      "the receive buffer changed while it was the sender's");
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sender.h: the sending end of a channel: its record, puts and their local completion.
+ *
+ * Only the PE that bound the channel touches its record. binding.c fills it in.
+ */
+#ifndef DIRECT_SENDER_H
+#define DIRECT_SENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "direct_control.h"
+#include "direct_handle.h"
+#include "direct_line.h"
+#include "direct_rules.h"
+#include "direct_state.h"
+
+/* ---- the record -------------------------------------------------------------------- */
+
+/** Why a put is not just a copy and a store. */
+enum direct_not_plain {
+	DIRECT_BUSY = 1,  /* the last put is not yet locally complete */
+	DIRECT_FAR = 2,   /* not the memory path */
+	DIRECT_CHECK = 4, /* checked mode */
+};
+
+/** What every put touches, besides the handle. */
+struct direct_sender_hot {
+	uint64_t iteration;           /* puts so far */
+	uint32_t generation;
+	uint32_t not_plain;           /* enum direct_not_plain, or-ed */
+	const _Atomic uint8_t *tell;  /* in direct_shared, as mapped here: memory path */
+	struct direct_bell *bell;     /* the same, to another PE */
+};
+_Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
+
+struct direct_sender {
+	uint32_t number;
+	uint8_t path, mode;
+	const unsigned char *src;     /* the user's, or staging */
+	void *staging;                /* strided, not on the memory path: ours, else NULL */
+	size_t body;                  /* bytes that are copied: all, or all but the last word */
+	unsigned char *dst;           /* receive buffer as mapped here: memory path */
+	_Atomic uint64_t *word;       /* arrival word as mapped here: memory path */
+	struct direct_line *line;     /* as mapped here, NULL: it is not; memory path: it is */
+
+	/* The channel at the other end. */
+	int32_t receiver;
+	uint32_t channel, channel_generation;
+	uint64_t recv_addr, word_addr;
+	size_t bytes;
+
+	/* One put in flight, on the other paths. */
+	struct pe *pe;
+	struct cmi_remote *recv_mem, *line_mem;
+	struct cmi_put_head head;
+	struct cmi_op op;
+
+	/* What to call at local completion; fn is NULL after a plain put. */
+	CkDirectFn fn;
+	struct direct_sender *next;   /* in the list of completions, or of free records */
+	_Alignas(16) unsigned char copy[DIRECT_DATA_MAX];
+};
+
+static inline struct direct_sender *direct_sender_at(const struct direct_pe *d, uint32_t number)
+{
+	return &d->sender_blocks[number / DIRECT_BLOCK][number % DIRECT_BLOCK];
+}
+
+static inline struct direct_sender_hot *direct_hot(const struct direct_sender *s)
+{
+	return &direct_of(s->pe)->senders[s->number];
+}
+
+struct direct_id direct_id_of_sender(const struct direct_sender *s);
+
+/** A record for a new sending end; no put has gone through it. */
+struct direct_sender *direct_sender_new(struct pe *pe);
+
+/* ---- puts -------------------------------------------------------------------------- */
+
+/** Run the functions of puts that are locally complete; returns how many. */
+int direct_run_completions(struct pe *pe);
+
+/** Send the receiver a control message about this end: BOUND or ASK. */
+void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind);
+
+/** GO has come: the put that was asked for may be written, if it is still under way. */
+void direct_go_arrived(const struct direct_control_msg *c);
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+void direct_sender_destroy(struct pe *pe, const struct direct_handle *h);
+
+/** The loop has ended: let go of other nodes' memory. */
+void direct_senders_stop(struct pe *pe);
+
+/** The node has stopped: give the records back. */
+void direct_senders_free(struct direct_pe *d);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault.h: ending a job that cannot go on; with cmi_abort and cmi_catch_faults of cmi.h. */
+#ifndef FAULT_H
+#define FAULT_H
+
+struct cmi;
+
+/** cmi_abort with a formatted reason and exit code 1. */
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Give the calling thread a stack for fault handlers. NULL when it has one already, or there is no
+ * memory. */
+void *fault_stack_open(void);
+void fault_stack_close(void *stack);
+
+#endif

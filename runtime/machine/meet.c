@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meet.c: see meet.h. */
+#include "meet.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "boot.h"
+#include "cmi_env.h"
+#include "loop_net.h"
+#include "machine_int.h"
+#include "say.h"
+
+/* The default is generous: a batch system may start the last node of a large job long after the
+ * first. */
+void meet_open(struct cmi *m)
+{
+	enum { DEFAULT_S = 60, MOST_S = 1000000 };
+
+	m->boot_timeout_ms = (int)cmi_env_number("CK_BOOT_TIMEOUT", DEFAULT_S, 1, MOST_S) * 1000;
+}
+
+int meet_rank(const struct cmi *m)
+{
+	return m->o.net ? m->o.loop_rank : boot_rank(m->boot);
+}
+
+int meet_size(const struct cmi *m)
+{
+	return m->o.net ? loop_net_size(m->o.net) : boot_size(m->boot);
+}
+
+int meet_put(struct cmi *m, const char *key, const void *value, size_t len)
+{
+	int rc = m->o.net ? loop_net_put(m->o.net, m->job.node, key, value, len)
+			  : boot_put(m->boot, key, value, len);
+
+	if (rc)
+		machine_say("node %d cannot publish its %s: %s", m->job.node, key, strerror(-rc));
+	return rc;
+}
+
+int meet_get(struct cmi *m, int node, const char *key, void *value, size_t cap, size_t *len_p)
+{
+	int rc = m->o.net ? loop_net_get(m->o.net, node, key, value, cap, len_p)
+			  : boot_get(m->boot, node, key, value, cap, len_p);
+
+	if (rc)
+		machine_say("node %d cannot read the %s of node %d: %s", m->job.node, key, node,
+			    strerror(-rc));
+	return rc;
+}
+
+int meet_fence(struct cmi *m)
+{
+	int rc = m->o.net ? loop_net_fence(m->o.net, m->boot_timeout_ms)
+			  : boot_fence(m->boot, m->boot_timeout_ms);
+
+	if (rc == -ETIMEDOUT)
+		machine_say("node %d waited %d s for the other nodes; one has died or never "
+			    "started (CK_BOOT_TIMEOUT=seconds waits longer)",
+			    m->job.node, m->boot_timeout_ms / 1000);
+	else if (rc)
+		machine_say("node %d cannot meet the other nodes: %s", m->job.node,
+			    strerror(-rc));
+	return rc;
+}
+
+void meet_forget(struct cmi *m)
+{
+	if (m->boot)
+		boot_forget(m->boot);
+}

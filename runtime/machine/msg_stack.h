@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * msg_stack.h: a lock-free stack of messages, linked through their `next`. Any number of threads
+ * push, each with one compare-and-swap; one takes all there is with one exchange. Nothing is popped
+ * singly, so there is no ABA problem. A thread or process that dies leaves the stack whole.
+ *
+ * A stack does not care what its links mean: it holds the *names* of messages, words that are
+ * never 0. Within a process a name is the message's address (the functions called msg_stack_local_*);
+ * between processes it is a reference that each of them can translate (share.c).
+ *
+ * The newest message comes first. Readers that want the order in which one sender pushed turn
+ * the list round: msg_stack_in_order.
+ */
+#ifndef MSG_STACK_H
+#define MSG_STACK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmi_msg.h"
+
+struct msg_stack {
+	_Atomic uint64_t top;      /* name of the newest message; 0: empty */
+};
+
+/* The thread sanitizer sees no synchronisation that goes through another process, where a message
+ * may pass on its way between two threads of ours. So it is told: what happened before a push
+ * happens before what follows the taking of the same message. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_release(void *addr);
+void __tsan_acquire(void *addr);
+static inline void msg_tell_pushed(struct cmi_msg *m) { __tsan_release(m); }
+static inline void msg_tell_taken(struct cmi_msg *m) { __tsan_acquire(m); }
+#else
+static inline void msg_tell_pushed(struct cmi_msg *m) { (void)m; }
+static inline void msg_tell_taken(struct cmi_msg *m) { (void)m; }
+#endif
+
+/** Any thread. Push `m`, which the reader knows as `name`. */
+static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name)
+{
+	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
+
+	do {
+		m->next = (struct cmi_msg *)(uintptr_t)top;
+		msg_tell_pushed(m);
+		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst for
+		 * pushers that then look whether the reader sleeps, while the reader first says that it
+		 * sleeps and then looks at the stack: one of the two sees the other. On x86 and ARM the
+		 * instruction is the same. */
+	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, name, memory_order_seq_cst,
+							memory_order_relaxed));
+}
+
+/** Any thread. Whether there is something; only a look, so relaxed: msg_stack_take acquires. */
+static inline bool msg_stack_any(const struct msg_stack *s)
+{
+	return atomic_load_explicit(&s->top, memory_order_relaxed) != 0;
+}
+
+/** The reader's look before it sleeps: seq_cst, see msg_stack_push. */
+static inline bool msg_stack_any_for_sleep(const struct msg_stack *s)
+{
+	return atomic_load_explicit(&s->top, memory_order_seq_cst) != 0;
+}
+
+/** The reader. Take all: the name of the newest message, whose link names the next one; 0: none. */
+static inline uint64_t msg_stack_take(struct msg_stack *s)
+{
+	/* Acquire: pairs with msg_stack_push. */
+	return atomic_exchange_explicit(&s->top, 0, memory_order_acquire);
+}
+
+/** What the link of a message that was on a stack says: the name of the one pushed before it. */
+static inline uint64_t msg_stack_link(const struct cmi_msg *m)
+{
+	return (uint64_t)(uintptr_t)m->next;
+}
+
+/** The list that begins with `name`, oldest first, linked by pointers. `message` gives the message
+ * of a name; inlined, it costs no call. */
+static inline __attribute__((always_inline)) struct cmi_msg *msg_stack_in_order(
+	uint64_t name, struct cmi_msg *(*message)(const void *arg, uint64_t name), const void *arg)
+{
+	struct cmi_msg *in_order = NULL;
+
+	while (name) {
+		struct cmi_msg *m = message(arg, name);
+
+		msg_tell_taken(m);
+		name = msg_stack_link(m);
+		m->next = in_order;
+		in_order = m;
+	}
+	return in_order;
+}
+
+/* ---- within a process: a name is an address -------------------------------------------------- */
+
+static inline void msg_stack_local_push(struct msg_stack *s, struct cmi_msg *m)
+{
+	msg_stack_push(s, m, (uint64_t)(uintptr_t)m);
+}
+
+/** Take all, newest first, linked by pointers. */
+static inline struct cmi_msg *msg_stack_local_take(struct msg_stack *s)
+{
+	return (struct cmi_msg *)(uintptr_t)msg_stack_take(s);
+}
+
+/** The newest message, to fetch its line or to see that there is one; relaxed, so its contents are not to be
+ * read. NULL: none. */
+static inline const struct cmi_msg *msg_stack_local_top(const struct msg_stack *s)
+{
+	return (const struct cmi_msg *)(uintptr_t)atomic_load_explicit(&s->top,
+								       memory_order_relaxed);
+}
+
+static inline struct cmi_msg *msg_stack_local_message(const void *arg, uint64_t name)
+{
+	(void)arg;
+	return (struct cmi_msg *)(uintptr_t)name;
+}
+
+/** Take all, oldest first. */
+static inline struct cmi_msg *msg_stack_local_take_in_order(struct msg_stack *s)
+{
+	return msg_stack_in_order(msg_stack_take(s), msg_stack_local_message, NULL);
+}
+
+#endif

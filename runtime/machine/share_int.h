@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * share_int.h: the message memory of the host as one process sees it; for share_mem.c, which makes and
+ * maps it, and share.c, which sends through it.
+ *
+ *   base + 0 * SEGMENT    segment of the host's first node
+ *   base + 1 * SEGMENT    ...of its second
+ *
+ *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: handed out in order -> |
+ *
+ * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits); 0,
+ * which is a share_head, is none. References are the names of messages on a stack (msg_stack.h).
+ */
+#ifndef SHARE_INT_H
+#define SHARE_INT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "msg_stack.h"
+#include "share.h"
+
+enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
+
+struct share_head {
+	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
+	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
+};
+
+/** What other processes write for one PE. Words that different senders write lie on different lines. */
+struct share_line {
+	_Alignas(SHARE_LINE) struct msg_stack inbox;    /* of references */
+	_Alignas(SHARE_LINE) struct msg_stack returns;  /* our blocks, given back */
+	_Alignas(SHARE_LINE) atomic_bool sleeping;
+	atomic_int n_rings;                       /* that this PE reads, or soon will */
+};
+
+struct share {
+	char *base;
+	uint64_t segment;           /* bytes of address space per node */
+	int n_local, me;            /* nodes of this host; this node's number among them */
+	int *number;                /* [n_nodes]: number on the host, -1: not reached */
+	struct share_name name;
+	struct share_name *names;   /* [n_nodes] */
+	size_t lines_at;            /* offset of the lines in each segment */
+	char *own;                  /* base + me * segment, or the private segment */
+	bool any;                   /* some other node is reached */
+};
+
+static inline struct share_head *share_head_of(const struct share *s, int number)
+{
+	return (struct share_head *)(void *)(s->base + (uint64_t)number * s->segment);
+}
+
+static inline struct share_line *share_line_of(const struct share *s, int number, int local)
+{
+	char *lines = s->base + (uint64_t)number * s->segment + s->lines_at;
+
+	return (struct share_line *)(void *)lines + local;
+}
+
+static inline uint64_t share_ref_of(const struct share *s, const void *p)
+{
+	uint64_t at = (uint64_t)((const char *)p - s->base);
+
+	return at / s->segment << SHARE_OFFSET_BITS | at % s->segment;
+}
+
+static inline struct cmi_msg *share_msg_of(const struct share *s, uint64_t ref)
+{
+	uint64_t offset = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+
+	return (struct cmi_msg *)(void *)(s->base + (ref >> SHARE_OFFSET_BITS) * s->segment + offset);
+}
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * share_mem.c: the nodes' segments of message memory: made, mapped by the others, handed out in pieces.
+ *
+ * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that could
+ * be left behind. Others open it through /proc/PID/fd/FD.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "machine_int.h"
+#include "say.h"
+#include "share_int.h"
+
+enum { PAGE = 4096 };
+
+/* Address space per segment: as much as the machine has memory, so that memory ends first. All segments
+ * of a host together must fit into the 47 bits of a process. */
+static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
+static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
+
+static uint64_t segment_bytes(void)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t bytes = (uint64_t)1 << 30;
+
+	while (bytes < memory && bytes < SEGMENT_MOST)
+		bytes *= 2;
+	return bytes;
+}
+
+/* A sparse file without a name; -1 when the system does not give us one. */
+static int make_file(uint64_t bytes)
+{
+	int fd = memfd_create("chard", MFD_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)bytes)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int share_open(struct cmi *m, bool offer)
+{
+	struct share *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return -ENOMEM;
+	m->share = s;
+	s->segment = segment_bytes();
+	s->name.fd = offer ? make_file(s->segment) : -1;
+	if (s->name.fd >= 0) {
+		s->name.pid = getpid();
+		s->name.bytes = s->segment;
+	}
+	return 0;
+}
+
+const struct share_name *share_name(const struct share *s)
+{
+	return &s->name;
+}
+
+/* Number the nodes of this host that offer a segment of our size, and this node in any case. */
+static int number_nodes(struct cmi *m)
+{
+	struct share *s = m->share;
+	const struct cmi_job *j = &m->job;
+
+	s->number = calloc((size_t)j->n_nodes, sizeof *s->number);
+	if (!s->number)
+		return -ENOMEM;
+	for (int node = 0; node < j->n_nodes; node++) {
+		const struct share_name *n = &s->names[node];
+		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
+			     n->bytes == s->segment;
+
+		s->number[node] = there || node == j->node ? s->n_local++ : -1;
+	}
+	s->me = s->number[j->node];
+	return 0;
+}
+
+/* Reserve room for all segments, and map ours in its place. */
+static int map_own(struct cmi *m)
+{
+	struct share *s = m->share;
+	int flags = s->name.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	size_t all;
+
+	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
+		return -E2BIG;
+	all = (size_t)((uint64_t)s->n_local * s->segment);
+	s->base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->base == MAP_FAILED)
+		return -errno;
+	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
+		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
+	return s->own == MAP_FAILED ? -errno : 0;
+}
+
+/* Where address space is short (a limit, valgrind): a small private segment, and the network for all. */
+static int map_alone(struct cmi *m)
+{
+	struct share *s = m->share;
+
+	if (s->base && s->base != MAP_FAILED)
+		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	if (s->name.fd >= 0)
+		close(s->name.fd);
+	s->name = (struct share_name){ .fd = -1 };
+	for (int node = 0; node < m->job.n_nodes; node++)
+		s->number[node] = node == m->job.node ? 0 : -1;
+	s->n_local = 1;
+	s->me = 0;
+	s->segment = SEGMENT_LEAST;
+	return map_own(m);
+}
+
+/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair uses
+ * the network. */
+static bool map_other(struct share *s, int number, const struct share_name *n)
+{
+	char path[64];
+	void *p;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	p = mmap(s->base + (uint64_t)number * s->segment, s->segment, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+	close(fd);
+	return p != MAP_FAILED;
+}
+
+int share_map(struct cmi *m, const struct share_name *names)
+{
+	struct share *s = m->share;
+	const struct cmi_job *j = &m->job;
+	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
+	int rc;
+
+	s->names = calloc((size_t)j->n_nodes, sizeof *s->names);
+	if (!s->names)
+		return -ENOMEM;
+	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
+	rc = number_nodes(m);
+	if (!rc && map_own(m))
+		rc = map_alone(m);
+	if (rc) {
+		machine_say("node %d has no address space for its messages: %s", j->node,
+			    strerror(-rc));
+		return rc;
+	}
+	/* The same on all nodes of the host, because n_local is. */
+	head = sizeof(struct share_head) + (size_t)s->n_local;
+	s->lines_at = (head + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+	atomic_store_explicit(&share_head_of(s, s->me)->used, (s->lines_at + lines + PAGE) / PAGE * PAGE,
+			      memory_order_relaxed);
+	for (int node = 0; s->name.pid && node < j->n_nodes; node++)
+		if (node != j->node && s->number[node] >= 0 &&
+		    map_other(s, s->number[node], &s->names[node]))
+			/* Relaxed: others read it only after the fence of the second meeting. */
+			atomic_store_explicit(&share_head_of(s, s->me)->mapped[s->number[node]], 1,
+					      memory_order_relaxed);
+	return 0;
+}
+
+void share_agree(struct cmi *m)
+{
+	struct share *s = m->share;
+
+	for (int node = 0; node < m->job.n_nodes; node++) {
+		int k = s->number[node];
+
+		if (k < 0 || node == m->job.node)
+			continue;
+		if (!share_head_of(s, s->me)->mapped[k] || !share_head_of(s, k)->mapped[s->me])
+			s->number[node] = -1;
+		else
+			s->any = true;
+	}
+	if (m->o.verbose && s->any && m->job.node == 0)
+		machine_say("messages between nodes of one host pass through their memory");
+}
+
+bool share_reaches(const struct share *s, int node)
+{
+	return s->number[node] >= 0;
+}
+
+/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
+ * addresses may become anybody's. */
+#ifdef __SANITIZE_ADDRESS__
+void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
+static void in_bounds_again(const struct share *s)
+{
+	if (s->own && s->own != MAP_FAILED)
+		__asan_unpoison_memory_region(s->own, share_head_of(s, s->me)->used);
+}
+#else
+static inline void in_bounds_again(const struct share *s) { (void)s; }
+#endif
+
+void share_close(struct cmi *m)
+{
+	struct share *s = m->share;
+
+	if (!s)
+		return;
+	in_bounds_again(s);
+	if (s->base && s->base != MAP_FAILED)
+		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	if (s->name.fd >= 0)
+		close(s->name.fd);
+	free(s->number);
+	free(s->names);
+	free(s);
+	m->share = NULL;
+}
+
+void *share_alloc(struct share *s, size_t bytes)
+{
+	size_t align = bytes >= PAGE ? PAGE : SHARE_LINE;
+	_Atomic uint64_t *used = &share_head_of(s, s->me)->used;
+	uint64_t at = atomic_load_explicit(used, memory_order_relaxed), start;
+
+	do {
+		start = (at + align - 1) / align * align;
+		if (bytes > s->segment - start)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(used, &at, start + bytes,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return s->own + start;
+}
+
+/* Only for memory in our own segment, which every node that we reach has mapped. */
+uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)p - (uintptr_t)s->own;
+
+	if (!s->any || !share_reaches(s, node) || at >= s->segment || bytes > s->segment - at)
+		return 0;
+	return share_ref_of(s, p);
+}
+
+const void *share_ptr(const struct share *s, uint64_t ref)
+{
+	return share_msg_of(s, ref);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* abort.c: the end of a job by force, and where a PE was when it came to that. */
+#include "csd_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* snprintf of numbers and short strings is as good as async-signal-safe. */
+void pe_describe(const struct pe *pe, char *buf, size_t len)
+{
+	const struct node *node = pe->node;
+	char at[160] = "";
+
+	if (node->up.describe)
+		node->up.describe(pe, at, sizeof at);
+	snprintf(buf, len, "PE %d (node %d)%s%s", pe->id, node->job ? node->job->node : 0,
+		 at[0] ? " in " : "", at);
+}
+
+_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
+{
+	char why[1024], what[512], where[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	if (pe) {
+		pe_describe(pe, where, sizeof where);
+		snprintf(why, sizeof why, "chard: %s: %s", where, what);
+	} else {
+		snprintf(why, sizeof why, "chard: %s", what);
+	}
+	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
+}
+
+_Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m)
+{
+	csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe, m->handler,
+		  pe->node->n_handlers);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hint.h: what the scheduler tells the compiler and the caches about its fast paths. */
+#ifndef CSD_HINT_H
+#define CSD_HINT_H
+
+#define CSD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CSD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/** Data that different threads write lies on different lines. */
+enum { CSD_CACHE_LINE = 64 };
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node.h: one process (struct node), the layers that run on it, and its start and end.
+ *
+ * Nothing in this folder knows what the layers above are. Each layer is a constant table
+ * (struct csd_layer), and the program's start-up code lists the tables in struct csd_config.
+ */
+#ifndef CSD_NODE_H
+#define CSD_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csd.h"
+#include "../machine/clock.h"
+#include "../machine/cmi.h"
+#include "node_queue.h"
+
+/* ---- layers and start-up -------------------------------------------------------------- */
+
+enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
+
+/** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
+ * each; two that do end the job when it starts. */
+struct csd_upcalls {
+	/** In every pass of the loop: find what has arrived without a message and run it. Returns
+	 * how many. Bounded work; between the layer's pe_start and its pe_stop. */
+	int (*poll)(struct pe *pe);
+	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
+	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
+			    const void *body, size_t bytes);
+	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
+	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	/** A thread takes or leaves the PE: exchange what runs there now with `state`, which is all
+	 * zero while nothing does. */
+	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may. */
+	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
+	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
+	 * whichever PE looks, which may not wait meanwhile. */
+	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+};
+
+/** What a layer above brings along, all of it. The starts are called in the order of the
+ * configuration's table, the stops in reverse. Members that a layer has no use for are NULL. */
+struct csd_layer {
+	const char *name;
+	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
+	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
+	int (*node_start)(struct node *node);
+	/** On each PE's thread, job known, before its loop; may send. */
+	void (*pe_start)(struct pe *pe);
+	void (*pe_stop)(struct pe *pe);
+	/** Main thread, after every PE's thread has ended. */
+	void (*node_stop)(struct node *node);
+	struct csd_upcalls up;
+	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
+	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
+	 * layer keeps none. */
+	int slot;
+};
+
+struct csd_config {
+	int argc;
+	char **argv;                        /* the runtime's own flags are removed in place */
+	const struct csd_layer *const *layers;
+	int n_layers;
+	const void *program;                /* for the layers: node->program */
+	struct cmi_loop_net *net;           /* tests: several nodes in one process */
+	int loop_rank;
+};
+
+/** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
+int csd_run(struct csd_config *cfg);
+
+/** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
+void csd_exit(struct pe *pe, int code);
+
+/** Abort the job with one line "chard: node N PE P in X: ..."; code 1. pe may be NULL. */
+_Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Make `fn` callable from every PE under a number, which is the same on all nodes because the order
+ * of registration is. `name` is part of the fingerprint and must stay valid. Only in a layer's
+ * node_start, and in what that calls. */
+int csd_register(struct node *node, const char *name, CmiHandler fn);
+
+/** Messages for this handler keep their order among themselves only, not with messages for other
+ * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
+void csd_order_apart(struct node *node, int handler);
+
+/** Mix bytes into the node's fingerprint. */
+void csd_fingerprint(struct node *node, const void *data, size_t bytes);
+
+/** Monotonic. */
+static inline uint64_t csd_now_ns(void)
+{
+	return machine_now_ns();
+}
+
+/* ---- the node -------------------------------------------------------------------------- */
+
+enum { CSD_MAX_HANDLERS = 64 };
+
+struct csd_handler {
+	const char *name;
+	CmiHandler fn;
+	bool apart;                        /* csd_order_apart */
+};
+
+/** One process. Constant while the loops run, except where a comment says so. */
+struct node {
+	struct cmi *machine;
+	const struct cmi_job *job;
+	struct pe **pes;                   /* [job->my_n_pes] */
+	struct csd_handler handlers[CSD_MAX_HANDLERS];
+	int n_handlers;
+	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_handled;                     /* flow.c's: handled by another PE */
+	bool complete;                     /* all handlers are registered; no more are taken */
+	uint64_t fingerprint;              /* of all registration tables */
+	bool check;                        /* CK_CHECK=1: checked mode */
+	bool verbose;
+	uint64_t start_ns;
+	int cores;                         /* this process may run on, before any binding */
+	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
+		bool order, delays;
+		uint64_t seed;
+	} random;
+	const struct csd_config *cfg;
+	const void *program;
+	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
+	struct csd_upcalls up;             /* of all layers together */
+	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	struct csd_start *start;           /* private to node.c */
+	struct csd_node_queue queue;
+};
+
+#endif

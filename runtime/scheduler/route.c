@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * route.c: which way a message to another PE takes: into that PE's inbox on this node, else through
+ * flow control to the machine.
+ */
+#include "csd_int.h"
+
+void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	struct pe *to = pe_of_node(pe, dst_pe);
+
+	if (to)
+		inbox_push(to, m);
+	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
+		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
+	else
+		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
+			  pe->node->job->n_pes - 1);
+}

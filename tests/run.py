@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests: every case of the tables (tests/*.cases, tests/*/*.cases), and every unit test.
+
+    tests/run.py [-b build folder] [-s address|thread] [pattern]
+
+`make check` builds the tests and calls this. The name of a case is "group: command shape"; a pattern
+chooses the cases whose name contains it. Each case runs in a session of its own, without a terminal or
+input, with a time limit. It prints one line per group. For a failure it prints the reason, the commands
+that repeat it, and the end of its output. The last line is "N passed, N failed". tests/ways.cases explains
+the tables.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import signal
+import sys
+
+sys.dont_write_bytecode = True  # no files beside the sources
+
+from runner import left, report, running, tables
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description='Runs the tests.', allow_abbrev=False)
+    parser.add_argument('pattern', nargs='?', default='', help='only cases whose name contains it')
+    parser.add_argument('-b', '--build', help='the build folder')
+    parser.add_argument('-s', '--sanitizer', choices=['address', 'thread'], default='',
+                        help='which one it was built with')
+    parser.add_argument('-j', '--jobs', type=int, help='cases at a time (as many as there are cores)')
+    parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
+    parser.add_argument('--case', help='only the case of just this name')
+    parser.add_argument('--list', action='store_true', help='print the names; run nothing')
+    parser.add_argument('--seed', type=int, help='of random orders and delays (or CHECK_SEED)')
+    parser.add_argument('--junit', metavar='FILE', help='write the results as JUnit XML, too')
+    parser.add_argument('--settle', type=float, default=5, metavar='SECONDS',
+                        help='how long processes and files may take to go (5)')
+    options = parser.parse_args()
+    options.build = options.build or 'build' + (options.sanitizer and f'-{options.sanitizer}')
+    # A case takes two to four PEs; many more than the cores have would only wait for each other.
+    options.jobs = options.jobs or max(2, min(len(os.sched_getaffinity(0)), 16))
+    if options.seed is None:
+        options.seed = int(os.environ.get('CHECK_SEED') or random.randrange(1, 32768))
+    return options
+
+
+def chosen_cases(options):
+    """Cases that run under this sanitizer and have such a name."""
+    cases = [case for case in tables.all_cases(options.build)
+             if case.runs_under(options.sanitizer) and options.pattern in case.title and
+             options.case in (None, case.title)]
+    if not cases:
+        sys.exit('tests/run.py: no case has such a name; --list prints them')
+    return cases
+
+
+def run_cases(runner, cases, told, jobs):
+    """First what can run side by side, then one by one what depends on time."""
+    for alone in False, True:
+        pool = concurrent.futures.ThreadPoolExecutor(1 if alone else jobs)
+        try:
+            ends = [pool.submit(runner.run, case) for case in cases if case.alone == alone]
+            for end in concurrent.futures.as_completed(ends):
+                told.add(end.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run_all(cases, options):
+    runner, told, before = running.Runner(options), report.Report(cases, options), left.litter()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Under nohup, or in a shell's background, these are ignored, and what is tested would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run_cases(runner, cases, told, options.jobs)
+        told.add(running.nothing_left(before, options.settle))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        runner.finish()
+        if options.junit:
+            told.junit(options.junit)
+    return told.last_line()
+
+
+def main():
+    os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    options = parse_options()
+    cases = chosen_cases(options)
+    if options.list:
+        print('\n'.join(case.title for case in cases))
+        return True
+    print(f'{len(cases)} cases, {options.jobs} at a time, --seed {options.seed}', flush=True)
+    return run_all(cases, options)
+
+
+if __name__ == '__main__':
+    sys.exit(0 if main() else 1)

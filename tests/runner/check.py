@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the runner: what must fail is reported as failed, and its commands repeat it.
+
+Each fact is checked with a copy of the runner in a folder of its own, with tables that are written here.
+One line per fact; the exit code is 1 if one does not hold.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+failed = False
+
+# NAME | COMMAND | RULE ...: each must fail, for the reason after "=>".
+BAD = r'''
+- | bash -c "exit 3"                          => not so: exit 0
+- | bash -c "exit 3" two | exit 2             => not so: exit 2
+- | true | exit 3                             => not so: exit 3
+- | echo 41 | out ^42$                        => not so: out ^42$
+- | echo 42 | no-out ^42                      => not so: no-out ^42
+- | bash -c "echo 42" | err ^42$              => not so: err ^42$
+- | bash -c "echo a >&2; echo a >&2" | one ^a => not so: one ^a
+- | bash -c "echo a; echo a" | count 3 ^a     => not so: count 3 ^a
+- | bash -c "echo a >&2" | quiet              => not so: quiet
+- | bash -c "echo chard: PE 1 .node 0. no >&2; exit 1" | says 3 no   => not so: err ^chard: PE 3 .*no
+- | bash -c "echo chard: PE 3 .node 0. no >&2" | says 3 no           => not so: exit 1
+- | bash -c "echo chard: PE 3 .node 0. no >&2; exit 1" | somebody yes => not so: err .*yes
+- | sleep 60 | limit 1                        => it took more than 1 s
+- | bash -c "trap '' TERM; sleep 60 & wait; wait" | limit 1 => it took more than 1 s
+- | bash -c "kill -SEGV $$" | exit 1          => not so: exit 1
+- | bash -c "sleep 61 &"                      => process left: .* sleep 61
+- | setsid -f sleep 62                        => process left: .* sleep 62
+- | bash -c "echo >$TMPDIR/litter"            => file left in TMPDIR: litter
+- | tests/not-built                           => not so: exit 0
+- | bash -c "echo ok one; echo ok two; exit 1" => not so: exit 0
+'''
+# Each must pass. One makes two cases, one consists of three tests.
+GOOD = r'''
+- | true
+- | bash -c "exit 3" | exit 3
+- | bash -c "kill -SEGV $$" | exit 139
+- | bash -c "! read -r line" | quiet
+- | bash -c "! test -t 0 && ! test -t 1 && ! test -t 2 && ! : </dev/tty" | err tty
+- | bash -c "test -z \"$CK_CHECK$UCX_TLS$PMI_RANK\""
+- | CK_CHECK=1 bash -c "test $CK_CHECK = 1"
+- | bash -c "echo chard: PE 3 .node 1. no >&2; exit 1" | says 3 no | somebody no
+- | bash -c "echo {a,b}" | out ^[ab]$
+- | bash -c "echo ok one; echo ok two; echo okay; echo ok three"
+- | bash -c "echo '[       OK ] one'"
+'''
+
+
+def fact(what, holds, seen=''):
+    global failed
+    failed |= not holds
+    print(f'{"ok   " if holds else "FAIL "} {what}')
+    if not holds:
+        print('\n'.join(f'      {line}' for line in str(seen).splitlines()[-40:]))
+
+
+def alive(pid):
+    """A zombie is not: not every pid 1 reaps at once."""
+    try:
+        with open(f'/proc/{pid}/status', encoding='utf-8') as file:
+            return not re.search(r'^State:\s*[ZX]', file.read(), re.M)
+    except OSError:
+        return False
+
+
+class Place:
+    """A folder with the runner, one table, and the programs that are built."""
+
+    def __init__(self, table='', programs=(), sources=()):
+        self.top = tempfile.mkdtemp()
+        os.makedirs(f'{self.top}/tests/programs')
+        os.makedirs(f'{self.top}/examples')
+        shutil.copy(f'{HERE}/../run.py', f'{self.top}/tests')
+        shutil.copytree(HERE, f'{self.top}/tests/runner', ignore=shutil.ignore_patterns('check.py'))
+        self.write('tests/ways.cases', 'way more | ways, {shape} | 1x2 | CK_A=1 CK_B=2\n')
+        self.write('tests/planted.cases', 'group planted\n' + table)
+        for name in sources:
+            self.write(f'tests/programs/{name}.ci', '')
+        for name in programs:
+            self.write(f'build/{name}', '#!/bin/sh\nenv | grep ^CK_ | sort\necho $0 "$@"\n')
+
+    def write(self, name, text):
+        path = f'{self.top}/{name}'
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    def shell(self, command):
+        """Exit code and output, as a user at the top folder sees them."""
+        done = subprocess.run(command, shell=True, cwd=self.top, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
+        return done.returncode, done.stdout
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.top)
+
+
+def blocks(text):
+    """{title: lines} of the failures that a run reported, without that of the litter of others."""
+    found, title = {}, None
+    for line in text.splitlines():
+        if line.startswith('FAIL  '):
+            title = re.sub(r' \(exit code \d+, [\d.]+ s\)$', '', line[6:])
+            found[title] = []
+        elif line.startswith('      ') and title:
+            found[title].append(line.strip())
+    return {title: lines for title, lines in found.items() if not title.startswith('nothing is left')}
+
+
+def check_failures():
+    planted = [line.rsplit('=>', 1) for line in BAD.strip().splitlines()]
+    with Place('\n'.join(case for case, _ in planted)) as place:
+        code, text = place.shell('UCX_TLS=tcp tests/run.py -j 4 --settle 1 --junit result.xml')
+        found = blocks(text)
+        for case, reason in planted:
+            name = case.split(' | ')[1].strip()
+            lines = found.get(f'planted: {name}', [])
+            pattern = re.escape(reason.strip()).replace(r'\.\*', '.*')
+            fact(f'fails: {case.strip()}', any(re.match(pattern, line) for line in lines), text)
+        # Other programs of this machine may have left something, which is one failure more.
+        n = len(planted)
+        fact('the exit code is 1 and nothing passed', code == 1 and
+             text.endswith((f'\n1 passed, {n} failed\n', f'\n0 passed, {n + 1} failed\n')), text)
+        slow = float(re.search(r'^FAIL  planted: bash -c "trap.*, ([\d.]+) s\)', text, re.M)[1])
+        fact('a command that ignores TERM is killed', slow < 30, slow)
+        left = re.findall(r'process left: (\d+)', text)
+        fact('a process that is left is killed', len(left) == 2 and not any(map(alive, left)), left)
+        suite = xml.parse(f'{place.top}/result.xml').getroot()
+        fact('JUnit: each failure is there', len(suite.findall('testcase/failure')) in (n, n + 1),
+             xml.tostring(suite))
+
+
+def check_successes():
+    with Place(GOOD) as place:
+        code, text = place.shell('CK_CHECK=0 UCX_TLS=tcp PMI_RANK=1 tests/run.py -v --settle 20')
+        # One more for the alternatives, two for the parts, and the last case.
+        n = len(GOOD.strip().splitlines()) + 1 + 2 + 1
+        fact('what is right passes, and parts count', code == 0 and text.endswith(f'\n{n} passed, 0 failed\n'),
+             text)
+        fact('--verbose names what passed', text.count('\npass  planted: ') == n - 3 and
+             '\n      ok three\n' in text, text)
+
+
+def check_shared_memory():
+    name = f'/dev/shm/chard-runner-check-{os.getpid()}'
+    with Place(f'- | touch {name}') as place:
+        code, text = place.shell('tests/run.py --settle 0.2')
+        os.unlink(name)
+        fact('shared memory that is left is a failure', code == 1 and f'left: {name}' in text, text)
+
+
+def check_repetition():
+    """The commands that a failure prints, pasted into a shell, do the same again."""
+    table = '- | CK_X="a b" bash -c "echo it is $CK_X, $0, $1; exit 3" @ --seed=@ | if sanitized\n- | true'
+    with Place(table) as place:
+        code, text = place.shell('tests/run.py -s address -b build --seed 7')
+        (title, lines), = blocks(text).items()
+        said = next(line for line in lines if line.startswith('stdout: it is a b, '))
+        fact('a drawn number is one', re.search(r'a b, \d+, --seed=\d+$', said), said)
+        commands = {kind: line.split(':', 1)[1] for line in lines for kind in ('again', 'by hand')
+                    if line.startswith(f'{kind}:')}
+        code, text = place.shell(commands['again'])
+        fact('"again" fails in the same way, and runs only this case', code == 1 and
+             said in blocks(text)[title] and text.startswith('1 cases'), text)
+        code, text = place.shell(commands['by hand'])
+        fact('"by hand" does the same', code == 3 and f'stdout: {text}' == f'{said}\n', text)
+        code, text = place.shell('CHECK_SEED=7 tests/run.py -s address -b build "it is"')
+        fact('CHECK_SEED repeats the numbers', said in blocks(text)[title], text)
+        code, text = place.shell('tests/run.py -s address -b build --seed 8')
+        fact('another seed draws others', said not in blocks(text)[title], text)
+
+
+def check_places():
+    """Shapes and ways: ckrun and a program that print how they were called."""
+    table = '2x3 +p4 more more:3x1 | echoes "a b" | count 1 .'
+    with Place(table, ['bin/ckrun', 'tests/programs/echoes'], ['echoes']) as place:
+        _, text = place.shell('tests/run.py --list')
+        fact('--list', text.splitlines() == ['planted: echoes "a b" 2x3', 'planted: echoes "a b" +p4',
+                                             'ways, 1x2: echoes "a b" 1x2', 'ways, 3x1: echoes "a b" 3x1'], text)
+        _, text = place.shell('tests/run.py ways')
+        fact('a pattern chooses, and a way has its environment',
+             text.count('not so: count 1 .') == 2 and text.count('stdout: CK_B=2') == 2, text)
+        fact('1x2 is one process of two PEs',
+             'stdout: build/bin/ckrun -n 2 --ppn 2 build/tests/programs/echoes a b' in text, text)
+        _, text = place.shell("tests/run.py -v planted")
+        fact('2x3 and +p4', 'pass  planted: echoes "a b" 2x3' in text and
+             'pass  planted: echoes "a b" +p4' in text, text)
+
+
+def check_conditions():
+    table = '\n'.join(f'- | true {rule} | if {rule}' for rule in
+                      ('plain', 'sanitized', 'thread', 'not thread'))
+    with Place(table) as place:
+        for option, rules in (('', ['plain', 'not thread']), ('-s address', ['sanitized', 'not thread']),
+                              ('-s thread', ['sanitized', 'thread'])):
+            _, text = place.shell(f'tests/run.py {option} --list')
+            fact(f'conditions with "{option}"',
+                 text.splitlines() == [f'planted: true {rule}' for rule in rules], text)
+
+
+def check_skips():
+    with Place('- | true | needs 1000000 GiB\n- | bash -c "echo ok a; echo skip b"') as place:
+        code, text = place.shell('tests/run.py --settle 20')
+        fact('what is skipped is named and counted', code == 0 and 'skip  planted: true: it needs' in text and
+             '\nskip b\n' in text and text.endswith('\n2 passed, 0 failed, 2 skipped\n'), text)
+
+
+def check_refusals():
+    """A table that says nothing sensible, and a program without a case, end the run at once."""
+    for table, says in (('- | true | perhaps', 'planted.cases:2: there is no rule "perhaps"'),
+                        ('- | true | if cold', 'planted.cases:2: there is no rule "if cold"'),
+                        ('# c\n\n4x | true', 'planted.cases:4: 4x is neither a shape nor a way'),
+                        ('- | $name', 'planted.cases:2: no "let name = ..."'),
+                        ('- | A=1', 'planted.cases:2: no command'), ('true', 'not a line of a table'),
+                        ('- | true | out (', 'planted.cases:2: '), ('- | false', 'no case has such a name')):
+        with Place(table) as place:
+            code, text = place.shell('tests/run.py right')
+            fact(f'refused: {table!r}', code == 1 and says in text and 'passed' not in text, text)
+    with Place('- | true', sources=['lonely']) as place:
+        code, text = place.shell('tests/run.py')
+        fact('refused: a program without a case', code == 1 and 'build/tests/programs/lonely' in text and
+             'passed' not in text, text)
+        place.write('tests/lonely.sh', '#!/bin/sh\n')
+        code, text = place.shell('tests/run.py')
+        fact('refused: a script without a case', code == 1 and 'tests/lonely.sh' in text, text)
+    with Place('1x1 | lonely', sources=['lonely']) as place:
+        code, text = place.shell('tests/run.py')
+        fact('fails: a program that was not built', code == 1 and '1 failed' in text, text)
+
+
+def check_interrupts():
+    for number in signal.SIGINT, signal.SIGTERM:
+        with Place('- | bash -c "echo $$ >pid; sleep 63"') as place:
+            run = subprocess.Popen([f'{place.top}/tests/run.py'], stdin=subprocess.DEVNULL, cwd=place.top,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+            pid = f'{place.top}/pid'
+            until = time.monotonic() + 20
+            while not (os.path.exists(pid) and os.path.getsize(pid)) and time.monotonic() < until:
+                time.sleep(0.02)
+            run.send_signal(number)
+            code = run.wait(20)
+            with open(pid, encoding='utf-8') as file:
+                gone = not alive(file.read().strip())
+            fact(f'{number.name} ends the cases, too', code == 128 + number and gone, f'exit code {code}')
+
+
+def main():
+    for check in (check_failures, check_successes, check_shared_memory, check_repetition, check_places,
+                  check_conditions, check_skips, check_refusals, check_interrupts):
+        check()
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what happened, and counts. A case that consists of many tests counts as so many."""
+
+import collections
+import re
+import shlex
+import xml.etree.ElementTree as xml
+
+LAST_LINES = 25
+
+
+class Report:
+    def __init__(self, cases, options):
+        self.options = options
+        self.ends = []
+        self.missing = collections.Counter(case.group for case in cases)
+
+    def add(self, end):
+        self.ends.append(end)
+        if end.wrong:
+            self.print_failure(end)
+        elif end.skipped:
+            print(f'skip  {end.case.title}: {end.skipped}')
+        elif self.options.verbose:
+            print('\n      '.join([f'pass  {end.case.title} ({end.seconds:.1f} s)', *end.parts()]))
+        for line in end.skipped_parts():
+            print(line)
+        self.missing[end.case.group] -= 1
+        if self.missing[end.case.group] <= 0:
+            self.print_group(end.case.group)
+
+    def print_failure(self, end):
+        print(f'FAIL  {end.case.title} (exit code {end.code}, {end.seconds:.1f} s)')
+        for line in end.wrong:
+            print(f'      {line[:300]}')
+        if end.by_hand:
+            print(f'      again:   {self.again(end.case)}\n      by hand: {end.by_hand}')
+        passed = set(end.parts())
+        for name, text in ('stdout', end.out), ('stderr', end.err):
+            lines = [line for line in text.splitlines() if line not in passed]
+            for line in lines[-LAST_LINES:]:
+                print(f'      {name}: {line[:250]}')
+
+    def again(self, case):
+        options = self.options
+        sanitizer = ['-s', options.sanitizer] if options.sanitizer else []
+        return shlex.join(['tests/run.py', '-b', options.build, *sanitizer,
+                           '--seed', str(options.seed), '--case', case.title])
+
+    def print_group(self, group):
+        ends = [end for end in self.ends if end.case.group == group]
+        if not any(end.wrong for end in ends):
+            seconds = sum(end.seconds for end in ends)
+            print(f'ok    {group:50} {len(ends):4} cases {seconds:5.0f} s', flush=True)
+
+    def last_line(self):
+        good = [end for end in self.ends if not end.wrong and not end.skipped]
+        passed = sum(max(1, len(end.parts())) for end in good)
+        failed = sum(1 for end in self.ends if end.wrong)
+        skipped = sum(bool(end.skipped) + len(end.skipped_parts()) for end in self.ends)
+        print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
+        return failed == 0
+
+    def junit(self, path):
+        suite = xml.Element('testsuite', name='chard', tests=str(len(self.ends)),
+                            failures=str(sum(1 for end in self.ends if end.wrong)),
+                            skipped=str(sum(1 for end in self.ends if end.skipped)))
+        for end in self.ends:
+            test = xml.SubElement(suite, 'testcase', classname=end.case.group, name=end.case.name,
+                                  time=f'{end.seconds:.3f}')
+            if end.wrong:
+                failure = xml.SubElement(test, 'failure', message=printable('; '.join(end.wrong)))
+                failure.text = printable(f'{end.by_hand}\n{end.out[-4000:]}\n{end.err[-4000:]}')
+            elif end.skipped:
+                xml.SubElement(test, 'skipped', message=end.skipped)
+        xml.ElementTree(suite).write(path, encoding='utf-8', xml_declaration=True)
+
+
+def printable(text):
+    """XML has no control characters."""
+    return re.sub(r'[^\t\n\x20-\ud7ff]', '?', text)

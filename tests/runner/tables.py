@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the tables of tests. tests/ways.cases explains how they are written."""
+
+import dataclasses
+import glob
+import os
+import re
+import shlex
+import sys
+
+# What must come out: from a rule's argument and an ending, to whether it is so.
+CHECKS = {
+    'exit': lambda arg, end: end.code == int(arg),
+    'out': lambda arg, end: end.lines('out', arg) > 0,
+    'no-out': lambda arg, end: end.lines('out', arg) == 0,
+    'err': lambda arg, end: end.lines('err', arg) > 0,
+    'one': lambda arg, end: end.lines('err', arg) == 1,
+    'count': lambda arg, end: end.lines('out', arg.split(None, 1)[1]) == int(arg.split()[0]),
+    'quiet': lambda arg, end: not end.err,
+}
+# What `if` may say: from the sanitizer, or '', to whether a case runs.
+CONDITIONS = {
+    'plain': lambda sanitizer: not sanitizer,
+    'sanitized': lambda sanitizer: bool(sanitizer),
+    'thread': lambda sanitizer: sanitizer == 'thread',
+    'not thread': lambda sanitizer: sanitizer != 'thread',
+}
+
+# $name or ${name}, which a `let` of a table defines. Names with a capital letter are the shell's.
+TEXT = re.compile(r'\$(?:([a-z]\w*|B\b)|{([a-z]\w*)})')
+
+
+@dataclasses.dataclass(eq=False)
+class Case:
+    """A command, and what must come out of it."""
+    group: str
+    name: str
+    command: list
+    env: dict = dataclasses.field(default_factory=dict)
+    checks: list = dataclasses.field(default_factory=list)  # (key of CHECKS, argument)
+    conditions: list = dataclasses.field(default_factory=list)  # keys of CONDITIONS
+    limit: int = 0  # seconds; 0: the usual limit
+    memory: int = 0  # GiB that must be free
+    alone: bool = False
+
+    @property
+    def title(self):
+        return f'{self.group}: {self.name}'
+
+    def runs_under(self, sanitizer):
+        return all(CONDITIONS[condition](sanitizer) for condition in self.conditions)
+
+    def add_rule(self, rule):
+        verb, _, text = rule.partition(' ')
+        text = text.strip()
+        if verb == 'says':
+            pe, _, text = text.partition(' ')
+            self.checks += [('exit', '1'), ('one', f'^chard: .*{text}'), ('err', f'^chard: PE {pe} .*{text}')]
+        elif verb == 'somebody':
+            self.checks += [('exit', '1'), ('err', '^chard: PE [0-9]+ .node [0-9]+..*' + text)]
+        elif verb == 'if' and text in CONDITIONS:
+            self.conditions.append(text)
+        elif verb == 'limit':
+            self.limit = int(text)
+        elif verb == 'needs':
+            self.memory = int(text.removesuffix('GiB'))
+        elif rule == 'alone':
+            self.alone = True
+        elif verb in CHECKS:
+            re.compile(text)
+            self.checks.append((verb, text))
+        else:
+            raise ValueError(f'there is no rule "{rule}"')
+
+
+@dataclasses.dataclass
+class Way:
+    """Shapes, an environment and rules that many cases share."""
+    group: str
+    shapes: list
+    env: str = ''
+    rules: tuple = ()
+
+
+class Tables:
+    """What the tables say. `cases` has all of them, whatever the sanitizer."""
+
+    def __init__(self, build, programs):
+        self.build, self.programs = build, programs
+        self.texts, self.ways = {'B': build}, {}
+        self.cases, self.used, self.group = [], set(), ''
+
+    def read(self, path, for_all=False):
+        """for_all: the texts that it defines hold in the tables that are read later, too."""
+        texts, self.texts, self.group = self.texts, dict(self.texts), ''
+        for number, line in logical_lines(path):
+            try:
+                self.read_line(line)
+            except (ValueError, re.error) as wrong:
+                sys.exit(f'{path}:{number}: {wrong}')
+        if not for_all:
+            self.texts = texts
+
+    def read_line(self, line):
+        kind, _, rest = line.partition(' ')
+        if kind == 'let':
+            name, text = rest.split('=', 1)
+            self.texts[name.strip()] = self.filled(text.strip())
+        elif kind == 'group':
+            self.group = rest.strip()
+        elif kind == 'way':
+            name, group, shapes, env, *rules = fields(self.filled(rest)) + [''] * 2
+            way = Way(group, shapes.split(), env, tuple(rule for rule in rules if rule))
+            self.ways.setdefault(name, []).append(way)
+        else:
+            self.read_case(line)
+
+    def read_case(self, line):
+        where, commands, *rules = fields(self.filled(line))
+        # The case is called as the command is written, not as it is run.
+        names = re.sub(r'\$(?=[a-z])', '', fields(line)[1])
+        for command, name in zip(alternatives(commands), alternatives(names), strict=True):
+            for way, shape in self.places(where):
+                self.add(way, shape, command, name, rules)
+
+    def filled(self, line):
+        """The line with what $name and ${name} stand for."""
+        def text(match):
+            name = match[1] or match[2]
+            if name not in self.texts:
+                raise ValueError(f'no "let {name} = ..." before this')
+            return self.texts[name]
+        return TEXT.sub(text, line)
+
+    def places(self, where):
+        """What the first column says: pairs of a way and a shape."""
+        for word in where.split():
+            name, _, shapes = word.partition(':')
+            if is_shape(word):
+                yield Way(self.group, [word]), word
+            elif name not in self.ways:
+                raise ValueError(f'{name} is neither a shape nor a way')
+            elif shapes:
+                yield from ((self.ways[name][0], shape) for shape in shapes.split(','))
+            else:
+                yield from ((way, shape) for way in self.ways[name] for shape in way.shapes)
+
+    def add(self, way, shape, command, name, rules):
+        if not way.group:
+            raise ValueError('no group')
+        env, words = split_env(shlex.split(way.env) + shlex.split(command))
+        words[0] = self.programs.get(words[0], words[0])
+        self.used.update(words)
+        case = Case(way.group.format(shape=shape), name if shape == '-' else f'{name} {shape}',
+                    launched(shape, words, self.build), env)
+        for rule in way.rules + tuple(rules):
+            case.add_rule(rule)
+        if not any(verb == 'exit' for verb, _ in case.checks):
+            case.checks.append(('exit', '0'))
+        self.cases.append(case)
+
+
+def logical_lines(path):
+    """(number, text): without comments; a line that begins with a blank continues the one before."""
+    lines = []
+    with open(path, encoding='utf-8') as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip() or line[0] == '#':
+                continue
+            if line[0].isspace() and lines:
+                lines[-1][1] += ' ' + line.strip()
+            else:
+                lines.append([number, line.strip()])
+    return lines
+
+
+def fields(line):
+    """The columns of a line. A bar without a blank on both sides belongs to a pattern."""
+    columns = [column.strip() for column in re.split(r'\s\|(?=\s|$)', line)]
+    if len(columns) < 2:
+        raise ValueError('not a line of a table')
+    return columns
+
+
+def alternatives(text):
+    """As in a shell, "a {b,c}" is "a b" and "a c"."""
+    found = re.search(r'(.*?){([^{}\s]*,[^{}\s]*)}(.*)', text)
+    if not found:
+        return [text]
+    return [found[1] + word + rest for word in found[2].split(',') for rest in alternatives(found[3])]
+
+
+def is_shape(word):
+    return re.fullmatch(r'-|\d+x\d+|\+p\d+', word)
+
+
+def launched(shape, words, build):
+    """The command that starts a program in a shape."""
+    if shape == '-':
+        return words
+    if shape[0] == '+':
+        return words + ['+p', shape[2:]]
+    nodes, ppn = map(int, shape.split('x'))
+    return [f'{build}/bin/ckrun', '-n', str(nodes * ppn), '--ppn', str(ppn)] + words
+
+
+def split_env(words):
+    """NAME=value before the command, and the command."""
+    n = next((i for i, word in enumerate(words) if not re.match(r'\w+=', word)), len(words))
+    if n == len(words):
+        raise ValueError('no command')
+    return dict(word.split('=', 1) for word in words[:n]), words[n:]
+
+
+# ---- what there is to test -------------------------------------------------------------------
+
+
+def find_programs(build):
+    """Where each test program and each example is, by its name, which is the name of its .ci file."""
+    sources = [path[:-3] for path in glob.glob('tests/programs/*.ci')]
+    sources += [path[:-3] for path in glob.glob('tests/programs/*/*.ci') + glob.glob('examples/*/*.ci')
+                if path.split('/')[-2] == os.path.basename(path)[:-3]]
+    return {os.path.basename(path): f'{build}/{path}' for path in sources}
+
+
+def find_scripts():
+    paths = [path for form in ('tests/*.sh', 'tests/*/*.sh', 'tests/*.py', 'tests/*/*.py')
+             for path in glob.glob(form)]
+    return [path for path in paths if os.access(path, os.X_OK) and path != 'tests/run.py']
+
+
+# Up to 12 PEs that poll: beside other tests on two cores their start-up once took more than its 60 s.
+ALONE = ['machine/test_ucx']
+
+
+def unit_tests(build):
+    """Each tests/*/test_*.c is a program; ckci's tests compile theirs themselves."""
+    return [Case('unit tests', path[len('tests/'):-2], [f'{build}/{path[:-2]}'],
+                 checks=[('exit', '0')], alone=path[len('tests/'):-2] in ALONE)
+            for path in sorted(glob.glob('tests/*/test_*.c')) if not path.startswith('tests/ci/')]
+
+
+def all_cases(build):
+    """Every case there is, each with a name of its own. Ends if something would stay untested."""
+    tables = Tables(build, find_programs(build))
+    tables.read('tests/ways.cases', for_all=True)
+    for path in sorted(glob.glob('tests/*.cases')) + sorted(glob.glob('tests/*/*.cases')):
+        if path != 'tests/ways.cases':
+            tables.read(path)
+    untested = set(list(tables.programs.values()) + find_scripts()) - tables.used
+    if untested:
+        sys.exit(f'tests/run.py: no case for {", ".join(sorted(untested))}\nFor a program that checks '
+                 'its own answer, "$every | NAME" in tests/programs/every.cases is enough.')
+    cases, seen = unit_tests(build) + tables.cases, {}
+    for case in cases:
+        n = seen[case.title] = seen.get(case.title, 0) + 1
+        if n > 1:
+            case.name += f' #{n}'
+    return cases
