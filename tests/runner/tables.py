@@ -229,7 +229,8 @@ def find_scripts():
     return [path for path in paths if os.access(path, os.X_OK) and path != 'tests/run.py']
 
 
-# Up to 12 PEs that poll: beside other tests on two cores their start-up once took more than its 60 s.
+# Its 12 PEs poll without sleeping. With three busy programs beside it on two cores it takes over seven times as
+# long as alone, and what waits for all nodes gives up after 60 s.
 ALONE = ['machine/test_ucx']
 
 
