@@ -208,8 +208,11 @@ typedef struct CkArrayOptions {
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler sends it on without
  *          options.
- * Errors   an unknown strategy or an invalid bit vector aborts and names the call.
- * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum. */
+ * Groups   group_dep is for programs that come from Charm++, and promises nothing that does not hold
+ *          anyway: a call finds the local branches of all groups that its caller knows.
+ * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned aborts
+ *          and names the call.
+ * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum, setGroupDepID. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; calls without a priority have 0 */
 	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
@@ -217,6 +220,7 @@ typedef struct CkEntryOptions {
 	const unsigned *prio_bits; /**< used with CK_QUEUEING_BFIFO, BLIFO; the top bit of [0] is first */
 	int n_prio_bits;   /**< length of prio_bits, in bits */
 	int32_t refnum;    /**< what CkGetRefNum returns in the handler */
+	CkProxy group_dep; /**< handle the call only where this group or nodegroup exists; 0: none */
 } CkEntryOptions;
 /** Values of `queueing`: FIFO serves the first in among equal priorities, LIFO the last in. */
 enum {

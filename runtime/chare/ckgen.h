@@ -389,6 +389,10 @@ CkChareID CkGen_thisChare(const void *self);
 /** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
+/** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a proxy
+ * that no group's creation returned, and on a thread that is no PE. */
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
+
 /** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
