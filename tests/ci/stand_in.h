@@ -31,6 +31,7 @@ static struct mock {
 	bool remote;             /* across a border of processes */
 	const char *last;        /* "send", "all", "section", "chare", "main", "array", ... */
 	CkIndex index;
+	uint64_t branch;         /* of CkGen_ckLocalBranch */
 	uint64_t id;             /* of the section, chare or collection */
 	int pe;                  /* creation */
 	CkEntryOptions options;
@@ -310,6 +311,13 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 {
 	(void)chare;
 	mock.index = e->index;
+	return mock.self;
+}
+
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
+{
+	note(chare->name, NULL);
+	mock.branch = p.id;
 	return mock.self;
 }
 
