@@ -231,8 +231,8 @@ static void pack_value(struct ci_out *o, const struct ci_param *q)
 	const char *n = q->name;
 
 	if (q->kind == CI_PARAM_NOCOPY)
-		ci_put(o, "\tck_a->%s.ptr = %s.ptr;\n\tck_a->%s.bytes = ck_bytes_%s;\n"
-		       "\tck_a->%s.done = %s.done;\n", n, n, n, n, n, n);
+		ci_put(o, "\tck_a->%s.ptr = ck_a->%s.own = %s.ptr;\n\tck_a->%s.bytes = ck_bytes_%s;\n"
+		       "\tck_a->%s.done = %s.done;\n", n, n, n, n, n, n, n);
 	else if (has_count(q))
 		ci_put(o, "\tck_a->ck_n_%s = (uint64_t)ck_n_%s;\n", n, n);
 	else if (!is_block(q))

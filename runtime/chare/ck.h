@@ -408,11 +408,13 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
  *          hosts) the message gets a copy, and `done` fires at once.
  * Posted   a nocopypost array is copied to where the receiver says. `done` fires after that copy, and
  *          in the cases of "Copied" before it.
+ * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer with
+ *          the caller's `ptr`.
  * Source   Charm++'s CkNcpyBuffer, CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
-	size_t bytes;          /* of CkNcpyBufferInit; CkSendBuffer leaves it 0 */
+	size_t bytes;          /* of CkNcpyBufferInit; CkSendBuffer leaves it 0, `done` of a call has it */
 	const void *ref;       /* the program's own: set it after CkNcpyBufferInit, and read it in the
 				* callback. Charm++'s setRef, getRef */
 	/* private */

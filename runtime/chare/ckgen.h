@@ -61,7 +61,7 @@ typedef struct CkGenMessage {
 					  * it for readonly messages */
 } CkGenMessage;
 
-/** A `nocopy` array in a payload. The stub sets ptr, bytes and done. When the message leaves the
+/** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves the
  * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
 typedef struct CkGenNcpy {
@@ -69,6 +69,7 @@ typedef struct CkGenNcpy {
 	uint64_t bytes;
 	uint64_t at;               /* offset of the copy from the payload; 0: there is no copy, use ptr */
 	uint64_t ref;              /* not 0: lent to another process; do not use ptr */
+	const void *own;           /* what ptr was at first, for `done` */
 	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
 

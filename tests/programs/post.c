@@ -130,8 +130,14 @@ void Cell_on_take(Cell *self, int from, int round, double *x, int n, const char 
 }
 
 /* When all have come, the memory is free. */
-void Cell_on_sent(Cell *self)
+void Cell_on_sent(Cell *self, const CkReductionMsg *m)
 {
+	const CkNcpyBuffer *b = CkReductionMsg_data(m);
+
+	CHECK(m->bytes == sizeof *b && (b->ptr == self->x || b->ptr == self->own ?
+					b->bytes == N * sizeof *self->x :
+					(b->ptr == self->y || b->ptr == self->z) &&
+					b->bytes == K * sizeof *self->y));
 	if (++self->n_sent == 3 * CELLS)
 		fill(self, -1);
 	all_taken(self);

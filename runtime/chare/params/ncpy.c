@@ -43,12 +43,14 @@ static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 /* Tell the caller that it has its memory back. A message that several PEs share has no callback left. */
 static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
-	const CkCallback done = d->done;
+	CkNcpyBuffer b;
 
-	if (done.kind == CB_NONE || done.kind == CB_IGNORE)
+	if (d->done.kind == CB_NONE || d->done.kind == CB_IGNORE)
 		return;
+	b = CkSendBufferCb(d->own, d->done);
+	b.bytes = d->bytes;
 	d->done = CkCallbackIgnore();
-	callback_fire(pe, &done, CK_NOTYPE, NULL, 0, 0);
+	callback_fire(pe, &b.done, CK_BYTE, &b, sizeof b, sizeof b);
 }
 
 /* Where an array that has no copy lies. */
