@@ -18,7 +18,7 @@ enum phase { TAKE, TAGS, LATER, ALL, ALL_TAGS, PART, WAITS, SUM, ROWS, NODES, BR
 
 struct Main { enum phase phase; int n_in, n_freed, v[K]; double *big; };
 struct Cell {
-	double *x, *own;                 /* sent: CkRdmaAlloc's memory, malloc's */
+	double *x, own[N];               /* sent: CkRdmaAlloc's memory, and private memory */
 	int y[K], z[K];
 	double in_x[CELLS][N];           /* where arrays go */
 	int in_z[CELLS][K];
@@ -53,7 +53,6 @@ static void next(Cell *self)
 void Cell_on_new(Cell *self)
 {
 	self->x = CkRdmaAlloc(N * sizeof *self->x);
-	self->own = malloc(N * sizeof *self->own);
 }
 
 static void fill(Cell *self, int round)
