@@ -450,9 +450,9 @@ void CkNcpyBufferDeregister(CkNcpyBuffer *b);
  *
  * Called   on a PE of dst's process, from a handler. Both buffers are read before it returns.
  * Returns  true: the data are there. Both callbacks fire in either case.
- * Path     one copy within a process, and within a host where the other side's memory is from
- *          CkRdmaAlloc or in a message (and CK_SHARE is not 0). Otherwise the data travel in messages:
- *          two copies, in pieces, so that large buffers need little memory.
+ * Path     one copy within a process, and within a host if one of the two memories is from CkRdmaAlloc
+ *          or in a message (and CK_SHARE is not 0). Otherwise the data travel in messages: two copies,
+ *          in pieces, so that large buffers need little memory.
  * Errors   a source that is larger than the destination, a buffer that was never made or has ended, or a
  *          destination of another process aborts and names both ends. Checked mode also finds copies of
  *          ended buffers, and memory that was given to CkRdmaFree.

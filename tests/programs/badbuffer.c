@@ -9,11 +9,13 @@
 
 enum what {
 	SMALL, NEVER, ARGUMENT, ENDED, WRONG_SIDE, EMPTY, ENDED_THERE, FREED_THERE, TRANSFERS,
-	NOTHING = TRANSFERS, MORE, SMALL_POST, POST_TWICE, MATCH_TWICE, MATCH_OUT, EXCLUSIVE, SYNC, LEFT, WHATS
+	NOTHING = TRANSFERS, MORE, SMALL_POST, POST_TWICE, MATCH_TWICE, MATCH_OUT, EXCLUSIVE, SYNC, LEFT, LEFT_THREAD,
+	WHATS
 };
 static const char *const names[WHATS] = {
 	"small", "never", "argument", "ended", "wrong-side", "empty", "ended-there", "freed-there",
-	"nothing", "more", "small-post", "post-twice", "match-twice", "match-out", "exclusive", "sync", "left"
+	"nothing", "more", "small-post", "post-twice", "match-twice", "match-out", "exclusive", "sync", "left",
+	"left-thread"
 };
 
 enum { N = 400 };
@@ -134,6 +136,19 @@ int Side_on_answer(Side *self, int n, int *v)
 	return 99;
 }
 
+void Side_on_waits_post(Side *self, int n, int **v, CkNcpyBufferPost *post)
+{
+	(void)self, (void)n, (void)v;
+	CkMatchBuffer(post, 0, 8);
+	CkExit(0);
+}
+
+void Side_on_waits(Side *self, int n, int *v)
+{
+	(void)self, (void)n, (void)v;
+	CkExit(99);
+}
+
 void Shared_on_new(Shared *self) { (void)self; }
 
 void Shared_on_call_post(Shared *self, int n, int **v, CkNcpyBufferPost *post)
@@ -163,6 +178,9 @@ static void call(Main *self)
 		break;
 	case SYNC:
 		Side_ask(last());
+		break;
+	case LEFT_THREAD:
+		Side_waits(last(), N, v);
 		break;
 	case MATCH_TWICE:
 		Side_call(last(), (int)self->what, N, v);
