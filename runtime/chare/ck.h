@@ -431,9 +431,9 @@ CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
  *
  * Called   on any PE; *b belongs to that PE's process. One buffer serves any number of transfers, one
  *          after the other, as their source or as their destination.
- * Done     each transfer fires `done` of both buffers once, with a copy of that buffer as its data
- *          (CkReductionMsg_data; CkNcpyBuffer of one transfer's end). The source's: its memory may
- *          change. The destination's: the data are there.
+ * Done     each transfer fires `done` of both buffers once. The source's says that its memory may change,
+ *          the destination's that the data are there. The data of `done` is a copy of its own buffer:
+ *          CkReductionMsg_data(m) points to a CkNcpyBuffer.
  * Owner    the program keeps the memory, and leaves it alone from CkNcpyGet or CkNcpyPut to `done`.
  * Source   Charm++'s CkNcpyBuffer b(ptr, bytes, cb) and b.init. There is no mode: memory of CkRdmaAlloc
  *          is always registered (PREREG), and other memory needs no registration. */
