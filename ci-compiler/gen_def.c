@@ -128,7 +128,8 @@ static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, ");\n\t\tCkGen_leave(&ck_frame);\n");
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_NOCOPY)
-			ci_put(o, "\t\tCkCallbackSend(%s.done, NULL, 0);\n", q->name);
+			ci_put(o, "\t\tCkCallbackSend(%s.done, &%s, sizeof %s);\n", q->name, q->name,
+			       q->name);
 	}
 	ci_put(o, "\t\treturn;\n\t}\n");
 }
