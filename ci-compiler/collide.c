@@ -68,6 +68,12 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		    ci_fmt(l->ci, "%s%s%s%s", c->name, forms[i].infix, e->name,
 			   forms[i].suffix));
 	}
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (!q->posted)
+			continue;
+		add(l, e->tok, owner, false, ci_fmt(l->ci, "%s_on_%s_post", c->name, e->name));
+		break;
+	}
 }
 
 static void add_chare(struct made_list *l, const struct ci_chare *c)
