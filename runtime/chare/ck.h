@@ -204,7 +204,8 @@ typedef struct CkArrayOptions {
  *          vector comes before longer ones that begin with it. A vector that begins with 0 comes
  *          before calls without a priority, one that begins with 1 after them. A number counts as
  *          the vector of its 64 bits with the highest bit inverted.
- * Scope    one PE's queue. A message that has not arrived yet is not reordered.
+ * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better call
+ *          that has not arrived yet. The order among equals is promised for calls of one PE.
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler sends it on without
  *          options.
