@@ -38,12 +38,29 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
 /** End the whole job with exit code `code` once every PE has finished its current entry method.
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
- * messages that are still queued. */
+ * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. */
+#ifdef __cplusplus
+void CkExit(int code = 0);
+#else
 void CkExit(int code);
+#define CkExit(...) CkExit(__VA_ARGS__ + 0) /* adds 0 to the code, or is it */
+#endif
 
 /** End the whole job at once, with exit code 1. Prints the message, with the PE and the entry
  * method, in one line, and then a back-trace. Takes its arguments like printf. */
 __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides the
+ * PE and the entry method.
+ *
+ * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is not
+ *          evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
+#if defined(NDEBUG) || (defined(CMK_OPTIMIZE) && CMK_OPTIMIZE + 0)
+#define CkAssert(expr) ((void)0)
+#else
+#define CkAssert(expr) \
+	((expr) ? (void)0 : CkAbort("%s:%d: CkAssert(%s) failed", __FILE__, __LINE__, #expr))
+#endif
 
 /** printf to the job's standard output (CkError: to its standard error). The runtime writes whole
  * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline yet,
@@ -194,6 +211,18 @@ typedef struct CkArrayOptions {
 	int32_t start[6], end[6], step[6];
 	const struct CkCallback *ready;
 } CkArrayOptions;
+
+/** The extents of an array, from its proxy (the `ck` of a CProxy_X). With start, end and step they are
+ * the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index type of
+ * the program's.
+ *
+ * Called   on any PE that knows the array: the one that made it; any in a handler of one of its elements,
+ *          or in what such a handler causes by calls or messages to the same PE; all PEs once `ready`
+ *          (CkArrayOptions) has fired. A proxy may reach a PE before the array's creation does. CkKnowsArray
+ *          says whether the creation has come; calls by such a proxy wait for it, this function does not.
+ * Errors   aborts on a PE that does not know the array yet, and for groups and nodegroups. */
+CkArrayDims CkGetArrayDims(CkArrayID array);
+bool CkKnowsArray(CkArrayID array);
 
 /** Options of one call. Zeroed, they mean default priority (0), first in first out, reference
  * number 0.
@@ -731,6 +760,17 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
  * Errors   an element that is not a member aborts. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
+
+/** The section whose multicast the running handler was called by; `id` is 0 if it was called otherwise.
+ * So a member can contribute to a section that it was never handed:
+ * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
+ *
+ * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
+ *          running handler, whatever its parameters are. After the handler has kept, sent or freed its
+ *          message NULL gives 0; a message that it has kept still tells its section. Constructors and
+ *          [inline] or [local] calls come from no multicast.
+ * Source   Charm++'s CkGetSectionInfo(cookie, msg). */
+CkSection CkGetSectionInfo(const void *msg);
 
 /** Forget the section on all PEs.
  *

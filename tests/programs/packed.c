@@ -10,7 +10,7 @@
 
 #include "packed.decl.h"
 
-enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 4 };
+enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 5 };
 
 struct node { struct node *next; int value; };
 
@@ -24,6 +24,7 @@ struct List {
 struct Main { int phase; };
 struct Walker { int n_in; List *kept; };
 struct Member { int unused; };
+struct Away { int unused; };
 
 static CProxy_Member members;  /* PE 0's */
 
@@ -193,7 +194,34 @@ void Member_on_take(Member *self, List *l)
 	CkCallbackSend(Main_cb_phase(mainProxy), NULL, 0);
 }
 
+void Away_on_new(Away *self) { (void)self; }
+
+/* A multicast of a section: whose it is survives the change of form, beside the wide priority. */
+void Away_on_take(Away *self, List *l)
+{
+	CkSection s = CkGetSectionInfo(l);
+
+	check(l, LENGTH);
+	CHECK_EQ(CkGetRefNum(l), 5);
+	CHECK_EQ(s.coll, Away_thisProxy(self).ck.id);
+	take_apart(l);
+	CkContributeSection(self, s, NULL, 0, CkReduction_nop, Main_cb_phase(mainProxy));
+}
+
 /* ---- main ----------------------------------------------------------------------------------- */
+
+static void to_aways(const CkEntryOptions *o)
+{
+	CProxy_Away aways = Away_ckNewEmpty();
+	CkIndex list[ELEMENTS];
+
+	for (int i = 0; i < ELEMENTS; i++) {
+		list[i] = Away_index(i);
+		Away_insert(Away_at(aways, i), i % CkNumPes());
+	}
+	Away_doneInserting(aways);
+	Away_take_section_opt(o, Away_ckSection(aways, list, ELEMENTS), make(LENGTH));
+}
 
 static void phase(Main *self)
 {
@@ -218,6 +246,9 @@ static void phase(Main *self)
 		break;
 	case 3:
 		Member_take_opt(&o, Member_at(members, 0), make(LENGTH));
+		break;
+	case 4:
+		to_aways(&o);
 		break;
 	default:
 		CkPrintf("packed: %d phases on %d PEs\n", PHASES, CkNumPes());

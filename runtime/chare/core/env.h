@@ -122,6 +122,7 @@ enum {
 	/* A call. */
 	CK_CALL_REDUCED = 0x01,   /* payload is a CkReductionMsg, for entry->reduced */
 	CK_CALL_LENT = 0x04,      /* nocopy arrays lie in another process's memory (ncpy.c) */
+	CK_CALL_SECTION = 0x40,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 	CK_CALL_BACK = 0x80,      /* came back to the home PE because its element was gone (insert.c) */
 	/* A creation. */
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */

@@ -105,26 +105,64 @@ static void section_pe_stop(struct pe *pe)
 
 /* ---- what a program can do wrong ------------------------------------------------------------ */
 
-void section_check(struct pe *pe, uint64_t id)
+bool section_is_set(const struct pe *pe, uint64_t id)
 {
-	if (CSD_UNLIKELY(!id || section_root(id) >= pe->node->job->n_pes))
-		csd_abort(pe, "a section was used before it was made (by X_ckSection)");
+	return id && (uint32_t)section_root(id) < (uint32_t)pe->node->job->n_pes;
 }
 
-_Noreturn void section_gone(struct pe *pe, uint64_t id)
+_Noreturn void section_unset(struct pe *pe, const char *what)
 {
-	csd_abort(pe, "section %u of PE %d was destroyed, or never made", section_no(id),
-		  section_root(id));
+	csd_abort(pe, "%s: the section was used before it was made (by X_ckSection) or handed over "
+		  "here; take it as a parameter, or, where a multicast of it runs, from "
+		  "CkGetSectionInfo", what);
 }
 
-/* At the root: find the section; abort unless it lives. */
-static struct section *living(struct pe *pe, uint64_t id)
+_Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who)
 {
-	struct section *s = section_find(pe, id);
+	csd_abort(pe, "section %u of PE %d was destroyed, or never made; %s", section_no(id),
+		  section_root(id), who);
+}
+
+/* A stub's use of a section that was never made. */
+_Noreturn static void unset_call(struct pe *pe, const CkGenChare *chare, int entry, const char *what)
+{
+	char name[128], text[160];
+
+	snprintf(text, sizeof text, "%s %s", what, describe_entry(chare, entry, name, sizeof name));
+	section_unset(pe, text);
+}
+
+_Noreturn static void gone_call(struct pe *pe, const struct ck_env *env, int from)
+{
+	const CkGenChare *type = coll_get(pe, env->coll)->type;
+	char name[128], who[192];
+
+	snprintf(who, sizeof who, "PE %d called %s on it", from,
+		 type ? describe_entry(type, env->entry, name, sizeof name) : "an entry");
+	section_gone(pe, env->section.number, who);
+}
+
+/* At the root, for a multicast of PE `from`: find the section; abort unless it lives. */
+static struct section *living(struct pe *pe, const struct ck_env *env, int from)
+{
+	struct section *s = section_find(pe, env->section.number);
 
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
-		section_gone(pe, id);
+		gone_call(pe, env, from);
 	return s;
+}
+
+_Noreturn static void gone_ctl(struct pe *pe, const struct ck_env *env)
+{
+	bool contributed = env->section.kind == SECTION_CONTRIBUTE || env->section.kind == SECTION_ASK;
+	char who[96];
+
+	if (contributed)
+		snprintf(who, sizeof who, "on PE %d, element (%d, %d, %d) contributed to it",
+			 env->head.src_pe, env->index.v[0], env->index.v[1], env->index.v[2]);
+	else
+		snprintf(who, sizeof who, "PE %d called CkSectionDestroy on it", env->head.src_pe);
+	section_gone(pe, env->coll, who);
 }
 
 _Noreturn static void outside(struct pe *pe, const struct collection *c, const CkGenChare *type,
@@ -468,6 +506,23 @@ static void section_forward(struct pe *pe, struct section *s, struct ck_env *env
 
 static void maybe_end(struct pe *pe, struct section *s);
 
+/* A copy of a multicast, to become the call of one element. */
+static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env)
+{
+	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
+	size_t bytes = env->head.size - sizeof *env - (wide ? wide->bytes : 0);
+	struct ck_env *copy = env_new(pe, 0, bytes + sizeof(CkSection));
+
+	copy->head.flags = env->head.flags & (uint8_t)~(CMI_F_REMOTE | CMI_F_WIDE);
+	copy->head.prio = env->head.prio;
+	copy->call = env->call;
+	copy->refnum = env->refnum;
+	memcpy(payload_of(copy), env + 1, bytes);
+	copy->head.size -= sizeof(CkSection); /* the room was for this */
+	env_add_section(copy, (CkSection){ env->coll, env->section.number });
+	return wide ? (struct ck_env *)csd_restore_prio(pe, &copy->head, wide) : copy;
+}
+
 /* Deliver to our members of one array that live here; send copies on to those that do not. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     struct ck_env *env)
@@ -483,7 +538,7 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 		if (CSD_LIKELY(obj != NULL))
 			s->objs[n++] = obj;
 		else
-			send_element(pe, c->type, &e, (struct ck_env *)csd_msg_copy(pe, &env->head));
+			send_element(pe, c->type, &e, call_of_section(pe, env));
 	}
 	deliver_some(pe, c, s->objs, n, env);
 }
@@ -525,12 +580,11 @@ static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
 
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 {
-	section_check(pe, to->id);
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;
 	env->section.number = to->id;
 	if (section_root(to->id) == pe->id)
-		send_down(pe, living(pe, to->id), env);
+		send_down(pe, living(pe, env, pe->id), env);
 	else
 		csd_send(pe, section_root(to->id), &env->head);
 }
@@ -540,7 +594,7 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	bool passed_on = env->flags & CK_ENV_FORWARDED;
 	struct section *s = section_root(env->section.number) == pe->id && !passed_on ?
-				    living(pe, env->section.number) : section_get(pe, env->section.number);
+				    living(pe, env, m->src_pe) : section_get(pe, env->section.number);
 
 	if (CSD_UNLIKELY(!section_known(s))) {
 		msg_fifo_push(&s->waiting, m);
@@ -554,6 +608,21 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 			return;
 		}
 	section_deliver(pe, s, env);
+}
+
+CkSection CkGetSectionInfo(const void *msg)
+{
+	struct pe *pe = ck_self();
+	const struct ck_running *now = &ck_of(pe)->now;
+	const struct ck_env *env = msg ? (const struct ck_env *)msg - 1 : now->obj ? now->env : NULL;
+
+	if (!env)
+		return (CkSection){ 0, 0 };
+	if (env->head.handler == ck_handler(pe, PART_SECTION, H_MULTICAST))
+		return (CkSection){ env->coll, env->section.number };
+	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT) && (env->flags & CK_CALL_SECTION))
+		return env_section(env);
+	return (CkSection){ 0, 0 };
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -588,7 +657,8 @@ void CkSectionDestroy(CkSection section)
 {
 	struct pe *pe = ck_self();
 
-	section_check(pe, section.id);
+	if (CSD_UNLIKELY(!section_is_set(pe, section.id)))
+		section_unset(pe, "CkSectionDestroy");
 	section_post(pe, section_root(section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
 }
 
@@ -640,7 +710,7 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 	struct section *s = root ? section_find(pe, env->coll) : section_get(pe, env->coll);
 
 	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->section.kind != SECTION_PART)))
-		section_gone(pe, env->coll);
+		gone_ctl(pe, env);
 	if (section_known(s) || makes_it) {
 		section_handle(pe, s, env);
 		return;
@@ -656,6 +726,9 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 		       const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
+
+	if (CSD_UNLIKELY(!section_is_set(pe, s->id)))
+		unset_call(pe, chare, entry, "call of");
 	struct ck_env *env = call_take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
@@ -666,6 +739,8 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 /* The section's number goes into a field that other callbacks do not use. */
 CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry)
 {
+	if (CSD_UNLIKELY(!section_is_set(ck_self(), s->id)))
+		unset_call(ck_self(), chare, entry, "callback to");
 	CkCallback cb = callback_of_entry(CB_SECTION, chare, s->coll, (CkIndex){ { 0, 0, 0 } }, entry);
 
 	cb.reserved[0] = s->id;

@@ -71,8 +71,10 @@ static inline bool section_known(const struct section *s) { return s && s->type;
 /* section.c */
 struct section *section_find(const struct pe *pe, uint64_t id);
 struct section *section_get(struct pe *pe, uint64_t id);
-void section_check(struct pe *pe, uint64_t id);
-_Noreturn void section_gone(struct pe *pe, uint64_t id);
+bool section_is_set(const struct pe *pe, uint64_t id);
+_Noreturn void section_unset(struct pe *pe, const char *what);
+/** who: what the section was used for, "PE 2 called Cell::note on it". */
+_Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who);
 void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
 		  struct ck_env *env);
 

@@ -30,6 +30,24 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return obj ? self_of(obj) : NULL;
 }
 
+bool CkKnowsArray(CkArrayID array)
+{
+	return coll_get(ck_self(), array.id)->type != NULL;
+}
+
+CkArrayDims CkGetArrayDims(CkArrayID array)
+{
+	struct pe *pe = ck_self();
+	const struct collection *c = coll_get(pe, array.id);
+
+	if (!c->type)
+		csd_abort(pe, "CkGetArrayDims: the array's creation has not come to this PE yet; ask on the PE "
+			  "that made it, in a handler of its elements, or after CkKnowsArray");
+	if (c->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
+	return c->dims;
+}
+
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 {
 	struct pe *pe = ck_self();
