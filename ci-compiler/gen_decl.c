@@ -383,6 +383,17 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "\n");
 }
 
+/* A handler has `self` whether it needs it or not. Neither gcc nor clang takes over `unused` from a
+ * prototype's parameter to the definition, so only a pragma spares the program a "(void)self;" in such
+ * handlers. It holds for what follows in the same file; other files of the program keep the warning. */
+static void unused_self(struct ci_out *o)
+{
+	ci_put(o, "/* Handlers need not use their parameters. To be warned of unused ones all the same, define\n"
+	       " * CK_WARN_UNUSED_PARAMETERS before this header. */\n"
+	       "#ifndef CK_WARN_UNUSED_PARAMETERS\n"
+	       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n#endif\n");
+}
+
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 {
 	head(o, m);
@@ -404,5 +415,6 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
 	gen_shadow_end(o);
+	unused_self(o);
 	ci_put(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

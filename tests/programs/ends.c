@@ -50,6 +50,12 @@ static void act_bad_call(const char *what)
 		CkCallbackSendTyped(Main_cb_twoInts(mainProxy), CK_INT, three, 3);
 	else if (is(what, "callback-bytes"))
 		CkCallbackSend(Main_cb_ints(mainProxy), three, 7);
+	else if (is(what, "dims-group"))
+		CkGetArrayDims(members.ck);
+	else if (is(what, "dims-unknown"))
+		CkGetArrayDims((CkArrayID){ cells.ck.id + 1000 });
+	else if (is(what, "assert"))
+		CkAssert(three[0] == 1 && three[1] % 2 == 1);
 	else if (is(what, "callback-unset"))
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
 }
