@@ -142,6 +142,8 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 
 	ci_put(o, "static inline void %s_sendToFuture(CkFuture ck_f, %s *ck_m)\n{\n"
 	       "\tCkGen_sendToFuture(ck_f, ck_m, &ck_type_%s);\n}\n", n, n, n);
+	ci_put(o, "static inline void %s_sendToCallback(CkCallback ck_cb, %s *ck_m)\n{\n"
+	       "\tCkGen_sendToCallback(ck_cb, ck_m, &ck_type_%s);\n}\n", n, n, n);
 	ci_put(o, "static inline %s *%s_waitFuture(CkFuture ck_f)\n{\n"
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
 }
@@ -362,7 +364,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		else
 			stub(o, c, e, f);
 	}
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
 		       f->proxy, c->name);
 }

@@ -473,6 +473,19 @@ CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 /** The same with `count` values of a known type, which the runtime checks. */
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
+/** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each message M.
+ *
+ * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section; a future
+ *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
+ *          CkCallbackExit free the message.
+ * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces the
+ *          message's.
+ * Errors   a target that takes another message, or values, aborts and names both; so do C functions, and
+ *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a
+ *          message abort, too.
+ * Source   Charm++'s CkCallback::send(msg). */
+struct CkGenMessage;
+void CkGen_sendToCallback(CkCallback cb, void *msg, const struct CkGenMessage *type);
 /** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
  * channel can call it. */
 void CkCallbackFn(void *cb);
@@ -522,7 +535,6 @@ void CkSendToFuture(CkFuture f, void *msg);
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
 
 /** For ckci's code only: M_sendToFuture and M_waitFuture call these. */
-struct CkGenMessage;
 void CkGen_sendToFuture(CkFuture f, void *msg, const struct CkGenMessage *type);
 void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
 

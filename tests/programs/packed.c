@@ -10,7 +10,7 @@
 
 #include "packed.decl.h"
 
-enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 5 };
+enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 6 };
 
 struct node { struct node *next; int value; };
 
@@ -228,6 +228,7 @@ static void phase(Main *self)
 	static const unsigned bits[] = { 0x40000000, 0, 0, 1 };
 	const CkEntryOptions o = { .queueing = CK_QUEUEING_BFIFO, .prio_bits = bits,
 				   .n_prio_bits = 128, .refnum = 5 };
+	CkCallback cb = Member_cb_take(Member_at(members, CkNumPes() - 1));
 	List *l;
 
 	switch (self->phase) {
@@ -249,6 +250,10 @@ static void phase(Main *self)
 		break;
 	case 4:
 		to_aways(&o);
+		break;
+	case 5: /* by callback: it is packed only if it leaves */
+		CkCallbackSetRefNum(&cb, 5);
+		List_sendToCallback(cb, make(LENGTH));
 		break;
 	default:
 		CkPrintf("packed: %d phases on %d PEs\n", PHASES, CkNumPes());

@@ -91,6 +91,7 @@ void Grid_on_urgent(Grid *self, int tag) { told(self, tag, CkGetSectionInfo(NULL
 void Grid_on_result(Grid *self, int tag, int n)
 {
 	CHECK_EQ(n, 1);
+	CHECK_EQ(CkGetRefNum(NULL), 99);
 	told(self, tag, CkGetSectionInfo(NULL));
 }
 
@@ -185,7 +186,10 @@ static void to_grid(void)
 	Grid_thread_section(s, THREAD);
 	Grid_later_section(s, LATER);
 	Grid_urgent_section_opt(&soon, s, URGENT);
-	CkCallbackSendTyped(Grid_cb_result_section(s), CK_INT, (int[]){RESULT, 1}, 2);
+	CkCallback result = Grid_cb_result_section(s);
+
+	CkCallbackSetRefNum(&result, 99);
+	CkCallbackSendTyped(result, CK_INT, (int[]){RESULT, 1}, 2);
 	Grid_open_all(grid);
 }
 

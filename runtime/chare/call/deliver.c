@@ -129,6 +129,11 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 	const CkGenEntry *e = &type->entries[entry];
 	char name[128];
 
+	if (!e->reduced && e->message)
+		csd_abort(pe, "%s takes a message %s: %s_sendToCallback fires its callback; values, and "
+			  "results of reductions, need a [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name), e->message->name,
+			  e->message->name);
 	if (!e->reduced)
 		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
 			  describe_entry(type, entry, name, sizeof name));

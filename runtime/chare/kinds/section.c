@@ -743,7 +743,7 @@ CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entr
 		unset_call(ck_self(), chare, entry, "callback to");
 	CkCallback cb = callback_of_entry(CB_SECTION, chare, s->coll, (CkIndex){ { 0, 0, 0 } }, entry);
 
-	cb.reserved[0] = s->id;
+	cb.reserved[1] = s->id;
 	return cb;
 }
 
@@ -752,7 +752,7 @@ CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entr
 static void send_to_section(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	callback_call(pe, cb, env);
-	section_send(pe, &(CkSection){ cb->id, cb->reserved[0] }, env);
+	section_send(pe, &(CkSection){ cb->id, cb->reserved[1] }, env);
 }
 
 static const struct ck_handler handlers[] = {
