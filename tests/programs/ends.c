@@ -19,6 +19,19 @@ struct Member { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
+/* ENDS_INITPROC=WHAT: no chare exists yet, and no readonly variable is set. */
+void starts(void)
+{
+	const char *what = getenv("ENDS_INITPROC");
+
+	if (!what)
+		return;
+	if (is(what, "branch"))
+		Member_spin(Member_at(members, Member_ckLocalBranch(members) != NULL));
+	else if (is(what, "call"))
+		Member_spin_all(members);
+}
+
 /* ---- mistakes with collections and callbacks -------------------------------------------- */
 
 static void act_bad_call(const char *what)

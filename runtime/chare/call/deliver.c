@@ -12,6 +12,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
 	if (ck_of(pe) && ck_of(pe)->now.obj)
 		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
+	else if (ck_of(pe) && ck_of(pe)->starting)
+		snprintf(buf, len, "an initproc function");
 	else
 		buf[0] = 0;
 }
