@@ -216,10 +216,10 @@ typedef struct CkArrayOptions {
  * the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index type of
  * the program's.
  *
- * Called   on any PE that knows the array: the one that made it; any in a handler of one of its elements,
- *          or in what such a handler causes by calls or messages to the same PE; all PEs once `ready`
- *          (CkArrayOptions) has fired. A proxy may reach a PE before the array's creation does. CkKnowsArray
- *          says whether the creation has come; calls by such a proxy wait for it, this function does not.
+ * Called   on any PE that knows the array: the one that made it, one on which an element's handler has
+ *          run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE before the
+ *          array's creation does; CkKnowsArray says whether the creation has come. Calls wait for it, this
+ *          function does not.
  * Errors   aborts on a PE that does not know the array yet, and for groups and nodegroups. */
 CkArrayDims CkGetArrayDims(CkArrayID array);
 bool CkKnowsArray(CkArrayID array);
