@@ -11,7 +11,7 @@
 #include "section_info.decl.h"
 
 enum { NX = 4, NY = 9, ITEMS = 40 };
-enum { PLAIN = 1, NOTE, THREAD, LATER, URGENT, RESULT, ITEM_PLAIN, ITEM_NOTE, ITEM_THREAD, ITEM_LONG, TAGS };
+enum { PLAIN = 1, NOTE, THREAD, LATER, URGENT, RESULT, DAGGER, ITEM_PLAIN, ITEM_NOTE, ITEM_THREAD, ITEM_LONG, TAGS };
 
 struct Main { int total[TAGS], n_in; };
 struct Grid { bool ready; CkSection section; Note *kept; };
@@ -93,6 +93,12 @@ void Grid_on_result(Grid *self, int tag, int n)
 	CHECK_EQ(n, 1);
 	CHECK_EQ(CkGetRefNum(NULL), 99);
 	told(self, tag, CkGetSectionInfo(NULL));
+}
+
+static void took(Grid *self, const Note *m)
+{
+	CHECK_EQ(m->v[0], DAGGER);
+	told(self, DAGGER, CkGetSectionInfo(m));
 }
 
 void Grid_on_inside(Grid *self)
@@ -184,6 +190,9 @@ static void to_grid(void)
 	Grid_plain_section(s, PLAIN);
 	Grid_note_section(s, note(NOTE));
 	Grid_thread_section(s, THREAD);
+	Grid_dagger_section(s, note(DAGGER));
+	Grid_run_section(s);
+	Grid_turn_section(s);
 	Grid_later_section(s, LATER);
 	Grid_urgent_section_opt(&soon, s, URGENT);
 	CkCallback result = Grid_cb_result_section(s);
