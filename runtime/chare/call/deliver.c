@@ -216,7 +216,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	env->entry = 0;
-	env->zero = 0;
+	env->more = 0;
 	if (obj->coll->entries[0].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE))
 		env->flags |= CK_ENV_SPECIAL;
 	deliver_to(pe, obj, env, false);

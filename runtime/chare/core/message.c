@@ -71,7 +71,7 @@ bool env_add_section(struct ck_env *env, CkSection section)
 	csd_unpoison(&env->head, size);
 	memcpy((char *)env + env->head.size, &section, sizeof section);
 	env->head.size = size;
-	env->flags |= CK_CALL_SECTION;
+	env->more |= CK_MORE_SECTION;
 	return true;
 }
 
@@ -80,7 +80,7 @@ CkSection env_drop_section(struct ck_env *env)
 	CkSection section = env_section(env);
 
 	env->head.size -= sizeof section;
-	env->flags &= (uint8_t)~CK_CALL_SECTION;
+	env->more &= (uint8_t)~CK_MORE_SECTION;
 	return section;
 }
 

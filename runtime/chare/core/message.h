@@ -27,7 +27,7 @@ struct ck_env *own_copy(struct pe *pe, const struct ck_env *env);
  * reverse. Neither may be called while there is a wide priority. */
 bool env_add_section(struct ck_env *env, CkSection section);
 CkSection env_drop_section(struct ck_env *env);
-/** The section behind the payload, in a message with CK_CALL_SECTION. */
+/** The section behind the payload, in a message with CK_MORE_SECTION. */
 CkSection env_section(const struct ck_env *env);
 /** Let go of a message; the last holder frees it. */
 void env_unref(struct pe *pe, struct ck_env *env);

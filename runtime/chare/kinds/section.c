@@ -283,7 +283,7 @@ CkSection CkGetSectionInfo(const void *msg)
 		return (CkSection){ 0, 0 };
 	if (env->head.handler == ck_handler(pe, PART_SECTION, H_MULTICAST))
 		return (CkSection){ env->coll, env->section.number };
-	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT) && (env->flags & CK_CALL_SECTION))
+	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT) && (env->more & CK_MORE_SECTION))
 		return env_section(env);
 	return (CkSection){ 0, 0 };
 }

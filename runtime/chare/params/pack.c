@@ -27,7 +27,7 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 {
 	const struct ck_env was = *env;
 	struct msg_prio *wide = was.head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
-	const bool of_section = was.flags & CK_CALL_SECTION;
+	const bool of_section = was.more & CK_MORE_SECTION;
 	const CkSection section = of_section ? env_section(env) : (CkSection){ 0, 0 };
 	struct ck_env *made;
 	void *payload;
@@ -55,7 +55,7 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	/* An unpacked message may hold pointers to itself, so it must not move. If fn returned the same
 	 * message, the section and the priority are still behind it. */
 	if (of_section && made != env) {
-		made->flags &= (uint8_t)~CK_CALL_SECTION;
+		made->more &= (uint8_t)~CK_MORE_SECTION;
 		env_add_section(made, section);
 	}
 	if (made == env) {
