@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: finds the elements of this PE, for programs that ask for them. */
+/* local.c: what a program asks about a collection: the elements of this PE, the extents. */
 #include "place_int.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
@@ -30,6 +30,19 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return obj ? self_of(obj) : NULL;
 }
 
+void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
+{
+	struct pe *pe = ck_self();
+	const struct collection *c = coll_get(pe, p.id);
+	uint64_t i = after ? obj_of(after)->ordinal + 1 : 0;
+
+	if (!c->constructed || c->type != chare)
+		return NULL;
+	while (i < c->n_slots && !c->elems[i])
+		i++;
+	return i < c->n_slots ? self_of(c->elems[i]) : NULL;
+}
+
 bool CkKnowsArray(CkArrayID array)
 {
 	return coll_get(ck_self(), array.id)->type != NULL;
@@ -46,17 +59,4 @@ CkArrayDims CkGetArrayDims(CkArrayID array)
 	if (c->type->kind != CKGEN_ARRAY)
 		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
 	return c->dims;
-}
-
-void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
-{
-	struct pe *pe = ck_self();
-	const struct collection *c = coll_get(pe, p.id);
-	uint64_t i = after ? obj_of(after)->ordinal + 1 : 0;
-
-	if (!c->constructed || c->type != chare)
-		return NULL;
-	while (i < c->n_slots && !c->elems[i])
-		i++;
-	return i < c->n_slots ? self_of(c->elems[i]) : NULL;
 }
