@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mega.h: what the programs mega_* share. Each tests what the program of that name in Charm++'s
- * megatest tests, in the way that Charm++ programs are written. As there, a test runs once, and then
- * five times at once. What it makes belongs to one run, and each run reports its end to the main chare.
+ * megatest tests, and is written in the way of Charm++ programs. As in megatest, a test runs once,
+ * and then five times at once. Each run makes what it needs, and reports its end to the main chare.
  */
 #ifndef MEGA_H
 #define MEGA_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mega_groupcast: a chare makes a group from a message that holds the chare's own proxy. The members
- * contribute in their constructors, and again for each message that is broadcast to them; when the
- * result has come, the chare broadcasts the next. So each member gets each message, once, whole, and
- * the first one only after its constructor.
+ * mega_groupcast: a chare makes a group from a message that holds the chare's own proxy. The
+ * members contribute in their constructors. The chare answers each reduction with a broadcast, and
+ * the members answer each broadcast with a contribution. So each member gets each message once,
+ * whole, and after its constructor.
  */
 #include "mega.h"
 
@@ -15,7 +15,7 @@ struct Main { struct mega runs; };
 struct Caster { CProxy_Member members; int seq, ready, heard; };
 struct Member { CProxy_Caster caster; int seq, rounds; };
 
-/* ---- the group ------------------------------------------------------------------------------ */
+/* ---- the group ------------------------------------------------------------------------------- */
 
 void Member_on_new(Member *self, Hello *h)
 {
@@ -45,7 +45,7 @@ void Member_on_doBroadcast(Member *self, Cast *c)
 	CkContribute(self, v, 2, CkReduction_sum_int, Caster_cb_heard(self->caster));
 }
 
-/* ---- the chare -------------------------------------------------------------------------------- */
+/* ---- the chare ------------------------------------------------------------------------------- */
 
 void Caster_on_new(Caster *self, int seq)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mega_groupring: each run makes a group and at once gives its first member a message. The members
- * send the message on, PE by PE, ten times round. It comes to each member once a lap, never before the
- * member's constructor, and it is always the same message.
+ * send the message on, PE by PE, ten times round. It reaches each member once a lap, and never
+ * before the member's constructor.
  */
 #include "mega.h"
 
@@ -18,6 +18,7 @@ void Ring_on_new(Ring *self, int seq)
 	CHECK_EQ(Ring_thisIndex(self), CkMyPe());
 	CHECK_EQ(self->visits, 0);
 	self->seq = seq;
+	CHECK(Ring_ckLocalBranch(Ring_thisProxy(self)) == self);
 	self->born = true;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mega_multisection: three groups and three arrays are cut into halves, the low and the high PEs and
- * elements. A section over all groups or arrays takes the ids to each half. In each round every member of
- * a low half sends a message to the high halves of all arrays, and the other way round; the elements
- * answer when they have heard of all. A master starts the next round when the groups' reductions have come.
- * Nobody may hear of its own side, or of another round.
+ * mega_multisection: three groups and three arrays are cut into halves: the low and the high PEs
+ * and elements. Sections over all groups, and over all arrays, take the ids to each half. In each
+ * round every member of a group sends a message to the opposite halves of all arrays. An element
+ * that has heard of all answers to the opposite halves of all groups. A master starts the next
+ * round when the reductions of the groups have come. Nobody may hear from its own half, or from
+ * another round.
  *
- * At the end the members of two sections of one array, which have members in common, contribute to the
- * section that a message has come by.
+ * At the end the members of two sections of one array, which have members in common, contribute to
+ * the section by which a message has come.
  */
 #include "mega.h"
 
@@ -25,7 +26,7 @@ struct Member { CProxy_Master master; CProxySection_Cell partners; bool low; int
 struct Cell { CProxy_Master master; CProxySection_Member partners; bool low; int round, n_in, n_ids; };
 struct Spot { int n_casts[2]; };
 
-/* ---- halves ------------------------------------------------------------------------------------ */
+/* ---- halves ---------------------------------------------------------------------------------- */
 
 /* Of 0 .. n - 1 the low half is [0, n / 2). Where there is one PE, no PE is low. */
 struct half { int first, n; };
@@ -70,7 +71,7 @@ static Round *make_round(int no, bool low)
 	return m;
 }
 
-/* ---- the master --------------------------------------------------------------------------------- */
+/* ---- the master ------------------------------------------------------------------------------ */
 
 void Master_on_new(Master *self) { (void)self; }
 
@@ -106,7 +107,7 @@ void Master_on_doneSetup(Master *self, int contributors)
 
 void Master_on_doneIteration(Master *self, int received)
 {
-	/* A member hears of the elements of the other half; those are as many on either side. */
+	/* A member hears from the elements of the opposite half; both halves have equally many. */
 	CHECK_EQ(received, CkNumPes() * KINDS * CELLS / 2);
 	if (++self->n_done < KINDS)
 		return;
@@ -117,7 +118,7 @@ void Master_on_doneIteration(Master *self, int received)
 		Main_finish(mainProxy, self->round);
 }
 
-/* ---- the groups ----------------------------------------------------------------------------------- */
+/* ---- the groups ------------------------------------------------------------------------------ */
 
 void Member_on_new(Member *self, CkGroupID master)
 {
@@ -156,7 +157,7 @@ void Member_on_recv(Member *self, Round *m)
 	self->n_in = 0;
 }
 
-/* ---- the arrays ----------------------------------------------------------------------------------- */
+/* ---- the arrays ------------------------------------------------------------------------------ */
 
 void Cell_on_new(Cell *self, CkGroupID master)
 {
@@ -188,7 +189,7 @@ void Cell_on_recv(Cell *self, Round *m)
 	self->round++;
 }
 
-/* ---- sections of one array ---------------------------------------------------------------------- */
+/* ---- sections of one array ------------------------------------------------------------------- */
 
 void Spot_on_new(Spot *self) { (void)self; }
 
@@ -200,18 +201,17 @@ void Spot_on_take(Spot *self, Cast *m)
 	CHECK_EQ(Spot_thisIndex(self) % (2 + which), 0);
 	CHECK_EQ(m->round / 2, self->n_casts[which]);
 	self->n_casts[which]++;
-	CkContributeSection(self, m->cookie, v, 2, CkReduction_sum_int, Main_cb_sum(mainProxy));
+	CkContributeSection(self, CkGetSectionInfo(m), v, 2, CkReduction_sum_int,
+			    Main_cb_sum(mainProxy));
 	CkFreeMsg(m);
 }
 
 static void next_cast(Main *self)
 {
 	Cast *m = Cast_alloc();
-	CProxySection_Spot s = self->sections[self->cast % 2];
 
 	m->round = self->cast;
-	m->cookie = s.ck;
-	Spot_take_section(s, m);
+	Spot_take_section(self->sections[self->cast % 2], m);
 }
 
 /* Of one section as a list, of the other as a range. */
@@ -240,7 +240,7 @@ void Main_on_sum(Main *self, int members, int sum)
 	CkExit(0);
 }
 
-/* ---- main ------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 /* Tell the ids to the halves of the groups and arrays, by way of sections, and to the master. */
 static void tell(CProxy_Master master, const CkGroupID *groups, const CkArrayID *arrays)

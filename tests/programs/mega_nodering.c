@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mega_nodering: the main chare makes a nodegroup, whose proxy is a readonly. Each run sends a message
- * ten times round its branches. Branches of several PEs may handle two messages at a time, so they
- * count with an atomic.
+ * mega_nodering: the main chare makes a nodegroup, whose proxy is a readonly. Each run sends a
+ * message ten times round the branches. Two PEs of a node may handle two messages at a time, so a
+ * branch counts with an atomic.
  */
 #include <stdatomic.h>
 
@@ -18,6 +18,7 @@ struct Ring { bool born; atomic_long visits; };
 void Ring_on_new(Ring *self)
 {
 	CHECK_EQ(Ring_thisIndex(self), CkMyNode());
+	CHECK(Ring_ckLocalBranch(Ring_thisProxy(self)) == self);
 	self->born = true;
 }
 
