@@ -33,7 +33,7 @@ struct NodeThing { bool born; int no; atomic_long uses; };
 struct Starter { char unused; };
 struct NodeStarter { char unused; };
 struct Single { char unused; };
-struct Walker { char unused; };
+struct Walker { int n_open; };
 struct Hub { int n_kept; walk kept[MAKERS * 4]; };
 struct NodeHub { char unused; };
 struct Visitor { char unused; };
@@ -154,6 +154,9 @@ void Walker_on_new(Walker *self) { (void)self; }
 void Walker_on_come(Walker *self, walk w) { (void)self; go_on(w); }
 void Walker_on_hurry(Walker *self, walk w) { (void)self; go_on(w); }
 void Walker_on_step(Walker *self, walk w) { (void)self; go_on(w); }
+void Walker_on_crowd(Walker *self, walk w) { (void)self; go_on(w); }
+void Walker_on_wait(Walker *self, walk w) { self->n_open--; go_on(w); }
+void Walker_on_opens(Walker *self) { self->n_open++; }
 void Hub_on_new(Hub *self) { (void)self; }
 void Hub_on_come(Hub *self, walk w) { (void)self; go_on(w); }
 void NodeHub_on_new(NodeHub *self) { (void)self; }
@@ -196,6 +199,7 @@ static void heard(walk w, bool goes_on)
 
 void Walker_on_join(Walker *self, walk w, int to) { heard(w, Walker_thisIndex(self) == to); }
 void Hub_on_all(Hub *self, walk w, int to) { (void)self; heard(w, CkMyPe() == to); }
+void NodeHub_on_all(NodeHub *self, walk w, int to) { heard(w, NodeHub_thisIndex(self) == to); }
 void Relay_on_new(Relay *self, walk w, int to) { (void)self; heard(w, CkMyPe() == to); }
 void Fleet_on_new(Fleet *self, walk w, int to) { heard(w, Fleet_thisIndex(self) == to); }
 
@@ -273,9 +277,11 @@ static void send_call(walk w, int to, int way)
 	case 7: NodeHub_alone(NodeHub_at(nodeHubs, CkNodeOf(to)), w); break;
 	case 8: NodeHub_rush(NodeHub_at(nodeHubs, CkNodeOf(to)), w); break;
 	case 9: send_below(w, to); break;
+	case 10: Walker_crowd(e, w); break;
+	case 11: Walker_wait(e, w); Walker_opens(e); break;
 	}
 }
-enum { CALLS = 10 };
+enum { CALLS = 12 };
 
 /* By what is made there, by an answer, and to several PEs at a time. */
 static void send_otherwise(walk w, int to, int way)
@@ -293,9 +299,10 @@ static void send_otherwise(walk w, int to, int way)
 	case 4: w.uses += n - 1; Hub_all_all(hubs, w, to); break;
 	case 5: w.uses += n - 1; Relay_ckNew(w, to); break;
 	case 6: w.uses += n - 1; Fleet_ckNew(CkDims(n), w, to); break;
+	case 7: w.uses += CkNumNodes() - 1; NodeHub_all_all(nodeHubs, w, CkNodeOf(to)); break;
 	}
 }
-enum { OTHERS = 7 };
+enum { OTHERS = 8 };
 
 static void go_on(walk w)
 {
