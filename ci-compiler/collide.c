@@ -109,12 +109,12 @@ static void add_chare(struct made_list *l, const struct ci_chare *c)
 
 static void add_message(struct made_list *l, const struct ci_message *x)
 {
-	static const char *const suffixes[] = {"_alloc", "_sendToFuture", "_waitFuture", "_pack",
-					       "_unpack"};
+	static const char *const suffixes[] = {"_alloc", "_sendToFuture", "_waitFuture",
+					       "_sendToCallback", "_pack", "_unpack"};
 	const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
 
 	add(l, x->tok, owner, true, x->name);
-	for (int i = 0; i < (x->own ? 5 : 3); i++)
+	for (int i = 0; i < (x->own ? 6 : 4); i++)
 		add(l, x->tok, owner, false, ci_fmt(l->ci, "%s%s", x->name, suffixes[i]));
 }
 
