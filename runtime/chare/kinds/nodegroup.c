@@ -23,9 +23,9 @@ struct nodegroup {
 	/* NULL until the constructor has run. The release store that sets it pairs with the
 	 * acquire loads of the PEs that use it, so they see the whole branch. */
 	_Atomic(struct ck_obj *) obj;
-	/* Its creation, until the constructor begins. PEs that may use the branch have a message that
-	 * was sent because of this store, and are ordered by it. */
-	struct ck_env *announced;
+	/* Its creation, until the constructor begins. The release store that sets it pairs with the acquire
+	 * load of the PE that constructs, so that PE sees the message and the type. */
+	_Atomic(struct ck_env *) announced;
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
 	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
 				     * touches it */
@@ -161,8 +161,10 @@ static void nodegroup_pe_stop(struct pe *pe)
 		struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire);
 
 		for (; g; g = g->chain) {
-			if (g->announced)
-				csd_msg_free(pe, &g->announced->head);
+			struct ck_env *never = atomic_load_explicit(&g->announced, memory_order_acquire);
+
+			if (never)
+				csd_msg_free(pe, &never->head);
 			when_leave(pe, atomic_load_explicit(&g->obj, memory_order_acquire),
 				   &g->waiting);
 		}
@@ -283,20 +285,20 @@ static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck
 	struct nodegroup *g = get(pe, env->coll);
 
 	coll_set_type(&g->coll, type);
-	g->announced = env;
+	atomic_store_explicit(&g->announced, env, memory_order_release);
 }
 
 /* Run the constructor. The caller holds `build`. NULL: the nodegroup has not been announced. */
 static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 {
-	struct ck_env *env = g->announced;
+	struct ck_env *env = atomic_load_explicit(&g->announced, memory_order_acquire);
 
 	if (!env)
 		return NULL;
 	const struct ck_outer outer = ck_set_aside(pe);
 	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
 
-	g->announced = NULL;
+	atomic_store_explicit(&g->announced, NULL, memory_order_relaxed); /* `build` orders it */
 	g->half = obj;
 	ck_created(pe, obj);
 	deliver_new(pe, obj, env);

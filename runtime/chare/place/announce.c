@@ -93,8 +93,9 @@ static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
 	free(a);
 }
 
-/* Tell the children, and wait for their answers. `env` is the creation; the caller still owns it. */
-static void announce(struct pe *pe, const CkGenChare *type, const struct ck_env *env, int parent)
+/* Tell the children, then keep the creation, which this takes. In this order: once it is kept, another
+ * PE of the node may take it as soon as it may know the group. */
+static void announce(struct pe *pe, const CkGenChare *type, struct ck_env *env, int parent)
 {
 	const int root = root_of(env->coll), n = n_children(pe, type, root);
 	struct announcement *a = malloc(sizeof *a);
@@ -105,20 +106,26 @@ static void announce(struct pe *pe, const CkGenChare *type, const struct ck_env 
 	idmap_add(announcements(pe), env->coll, (uintptr_t)a);
 	for (int i = 0; i < n; i++)
 		csd_send_now(pe, csd_tree_child(pe, root, i), csd_msg_copy(pe, &env->head));
-	if (!n)
-		known(pe, env->coll, idmap_find(announcements(pe), env->coll));
+	ck_kind(pe, type)->announced(pe, type, env);
+}
+
+/* A PE without children answers at once. */
+static void answer_if_alone(struct pe *pe, uint64_t id)
+{
+	struct idmap_slot *at = idmap_find(announcements(pe), id);
+
+	if (!((const struct announcement *)at->value)->n_missing)
+		known(pe, id, at);
 }
 
 void announce_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	const CkGenChare *type = group_type(pe, env->create.chare, m->src_pe);
-	const int parent = m->src_pe;
+	const uint64_t id = env->coll;
 
-	/* Kept first: the answer lets messages go that find it, also on other PEs of this node. Nobody
-	 * takes it before the answer. */
-	ck_kind(pe, type)->announced(pe, type, env);
-	announce(pe, type, env, parent);
+	announce(pe, type, env, m->src_pe);
+	answer_if_alone(pe, id);
 }
 
 void known_arrived(struct pe *pe, struct cmi_msg *m)
@@ -152,8 +159,8 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 	env->head.handler = ck_handler(pe, PART_PLACE, H_ANNOUNCE);
 	env->head.flags |= CMI_F_EXPEDITED;
 	announce(pe, chare, env, -1);
-	ck_kind(pe, chare)->announced(pe, chare, env);
 	ck_kind(pe, chare)->born(pe, chare, id);
+	answer_if_alone(pe, id);
 	return (CkProxy){ id };
 }
 
