@@ -182,6 +182,8 @@ struct cmi_remote; /* another node's memory, attached by one wire */
  * memory. Any thread. */
 void *cmi_mem_alloc(struct cmi *m, size_t bytes);
 void cmi_mem_free(struct cmi *m, void *p);
+/** Bytes at p, which cmi_mem_alloc returned: at least as many as were asked for. */
+size_t cmi_mem_bytes(struct cmi *m, const void *p);
 
 /** Make the key of [addr, addr + bytes). Memory of cmi_mem_alloc has its chunk's key. Other memory is
  * registered, until cmi_close, if some transport writes remote memory by itself; if none does, the

@@ -70,6 +70,7 @@ static void answered_twice(const struct csd_layer *layer, const char *upcall)
 static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 {
 	ADD(poll);
+	ADD(idle);
 	ADD(put_arrived);
 	ADD(describe);
 	ADD(swap_running);
