@@ -285,5 +285,8 @@ else
 	fail "damaged: does not compile"
 fi
 
+mkdir "$tmp/names"
+program entry_names python3 entry_names.py "$CKCI" "$tmp/names" ../../runtime/chare ../../runtime/direct
+
 echo "ci: $passed passed, $failed failed"
 [ $failed -eq 0 ]
