@@ -579,6 +579,17 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "};\n");
 }
 
+/* A chare may be called `main`. C has no room for a type and a function of one name, so the function is
+ * called ck_main, and only the linker knows it as main. */
+static void main_function(struct ci_out *o, const struct ci_module *m)
+{
+	ci_put(o, "\n#ifndef CK_NO_MAIN\n/* the program's main() */\n");
+	ci_put(o, "%sint ck_main(int argc, char **argv) __asm__(\"main\");\n",
+	       "#ifdef __cplusplus\nextern \"C\"\n#endif\n");
+	ci_put(o, "int ck_main(int argc, char **argv)\n{\n\treturn CkMain(argc, argv, &ck_module_%s);"
+	       "\n}\n#endif\n", m->name);
+}
+
 void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 {
 	ci_put(o, "/* Made by ckci from module %s; do not edit. Include it in one C file, behind "
@@ -595,8 +606,7 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 		chare(o, c);
 	module_table(o, m);
 	if (m->main)
-		ci_put(o, "\n#ifndef CK_NO_MAIN\nint main(int argc, char **argv)\n{\n"
-		       "\treturn CkMain(argc, argv, &ck_module_%s);\n}\n#endif\n", m->name);
+		main_function(o, m);
 	gen_shadow_end(o);
 	ci_put(o, "#endif\n");
 }
