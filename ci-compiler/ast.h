@@ -171,7 +171,8 @@ struct ci_message {
 	const struct ci_tok *tok;
 	const char *name;
 	struct ci_field *fields;
-	bool own;                   /* `message M;`: the program defines the struct and packs it */
+	bool own;                   /* `message M;`: the program defines the struct */
+	bool packed;                /* `message [packed] M;`: and packs it */
 	int n_var;
 	struct ci_module *module;
 };

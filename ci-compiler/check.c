@@ -196,7 +196,7 @@ static void check_pup(struct checker *c, const struct ci_item *x)
 			 "chare '%s' is not packed", x->name);
 	else if (check_find_message(c, x->name) != NULL)
 		ci_error(c->ci, x->tok->at,
-			 ci_fmt(c->ci, "write 'message %s;', %s_pack and %s_unpack", x->name,
+			 ci_fmt(c->ci, "write 'message [packed] %s;', %s_pack and %s_unpack", x->name,
 				x->name, x->name),
 			 "message '%s' has packing functions of its own", x->name);
 	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)

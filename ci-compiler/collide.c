@@ -169,7 +169,7 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 	const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
 
 	add(l, (struct made){.name = x->name, .tok = x->tok, .owner = owner, .how = WRITTEN_TYPE});
-	for (int i = 0; i < (x->own ? 5 : 3); i++)
+	for (int i = 0; i < (x->packed ? 5 : 3); i++)
 		add(l, (struct made){.name = ci_fmt(l->ci, "%s%s", x->name, own[i].suffix),
 				     .tok = x->tok, .owner = owner, .meaning = own[i].does});
 }

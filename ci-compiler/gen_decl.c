@@ -124,11 +124,16 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "}\n\n");
 }
 
-/* `message M;`: the program defines the struct and packs what it points to. */
+/* `message M;`: the program defines the struct. With [packed] it also packs what the struct points to. */
 static void own_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
 
+	if (!x->packed) {
+		ci_put(o, "/* Message %s: you write the struct, which travels as its bytes. Sending gives it "
+		       "away; the\n * handler's is freed after it. */\n%s *%s_alloc(void);\n", n, n, n);
+		return;
+	}
 	ci_put(o, "/* Message %s: you write the struct and how it is packed. Both functions free what "
 	       "they\n * are given, or return it. `extra_bytes` lie behind the struct. */\n", n);
 	ci_put(o, "void *%s_pack(%s *m);\n%s *%s_unpack(void *buffer);\n", n, n, n, n);

@@ -52,7 +52,21 @@ static void message_table(struct ci_out *o, const struct ci_message *x)
 	       x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL");
 }
 
-static void own_message(struct ci_out *o, const struct ci_message *x)
+/* `message M;`: only the C compiler knows the size. */
+static void flat_message(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	ci_put(o, "%s *%s_alloc(void)\n{\n\t%s *ck_m;\n\n", n, n, n);
+	ci_put_line(o, x->tok);
+	ci_put(o, "\tck_m = (%s *)CkGen_allocMsg(sizeof(%s));\n", n, n);
+	ci_put_line_back(o);
+	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_m);\n\treturn ck_m;\n}\n\n");
+	message_table(o, x);
+}
+
+/* `message [packed] M;` */
+static void packed_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
 
@@ -601,7 +615,7 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	readonlies(o, m);
 	pups(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
-		x->own ? own_message(o, x) : message(o, x);
+		x->packed ? packed_message(o, x) : x->own ? flat_message(o, x) : message(o, x);
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);

@@ -5,8 +5,8 @@
  *   file     := { module }
  *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
  *   section  := chare | readonly | message | extern | include | init | pup | 'class' name ';'
- *   readonly := 'readonly' fields ';'
- *   message  := 'message' name ( ';' | '{' { fields ';' } '}' [';'] )
+ *   readonly := 'readonly' [ 'message' ] fields ';'
+ *   message  := 'message' [ '[' word { ',' word } ']' ] name ( ';' | '{' { fields ';' } '}' [';'] )
  *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
  *   extern   := 'extern' 'module' name ';'
  *   include  := 'include' string ';'
@@ -105,6 +105,26 @@ static bool fields(struct parser *p, struct ci_field **list, bool in_message)
 	return p_expect(p, ";");
 }
 
+/* `readonly message M *m;` means the same as without `message`, but then m must be one. */
+static bool readonly(struct parser *p)
+{
+	struct ci_field **list = &p->module->readonlies;
+	bool message = p_accept(p, "message");
+
+	while (*list != NULL)
+		list = &(*list)->next;
+	if (!fields(p, list, false))
+		return false;
+	for (struct ci_field *f = *list; f != NULL && message; f = f->next) {
+		if (f->type.stars == 1)
+			continue;
+		ci_error(p->ci, f->tok->at, "write 'readonly message M *m;', or take 'message' out",
+			 "a readonly message is a pointer to one");
+		f->bad = true;
+	}
+	return true;
+}
+
 static void message_body(struct parser *p, struct ci_message *m)
 {
 	const struct ci_tok *open = p->t;
@@ -138,11 +158,46 @@ static void message_body(struct parser *p, struct ci_message *m)
 	p_accept(p, ";");
 }
 
+/* Read `[packed]` or `[varsize]`, Charm++'s words. The second one says what the members say as well. */
+static bool message_attributes(struct parser *p, bool *packed_p, bool *varsize_p)
+{
+	if (!p_accept(p, "["))
+		return true;
+	do {
+		bool packed = p_accept(p, "packed");
+		bool varsize = !packed && p_accept(p, "varsize");
+
+		if (!packed && !varsize)
+			return p_unexpected(p, "'packed'", "message [packed] M; is a message that the "
+					    "program packs by M_pack and M_unpack");
+		*packed_p |= packed;
+		*varsize_p |= varsize;
+	} while (p_accept(p, ","));
+	return p_expect(p, "]");
+}
+
+static void check_message_attributes(struct parser *p, const struct ci_message *m, bool varsize)
+{
+	if (m->packed && !m->own)
+		ci_error(p->ci, m->tok->at,
+			 ci_fmt(p->ci, "take [packed] out; or write 'message [packed] %s;', and the "
+				"struct in C", m->name),
+			 "ckci packs the message '%s', since it knows the members", m->name);
+	else if (varsize && m->own && !m->packed)
+		ci_error(p->ci, m->tok->at,
+			 ci_fmt(p->ci, "write them: message %s { int n; double v[]; }; or pack the "
+				"message yourself: message [packed] %s;", m->name, m->name),
+			 "the variable arrays of message '%s' are unknown here", m->name);
+}
+
 static bool message(struct parser *p)
 {
 	struct ci_message *m = ci_alloc(p->ci, sizeof *m);
 	struct ci_message **link = &p->module->messages;
+	bool varsize = false;
 
+	if (!message_attributes(p, &m->packed, &varsize))
+		return false;
 	m->tok = p_new_name(p, "message");
 	if (m->tok == NULL)
 		return false;
@@ -156,10 +211,10 @@ static bool message(struct parser *p)
 		      "write one message per type, with all its members");
 		return false;
 	}
-	if (p_accept(p, ";")) {
-		m->own = true;
+	m->own = p_accept(p, ";");
+	check_message_attributes(p, m, varsize);
+	if (m->own)
 		return true;
-	}
 	if (!p_is(p, "{") && !p_missing(p, "'{' or ';'", NULL) && !p_is_basic_type(p))
 		return false;
 	message_body(p, m);
@@ -330,7 +385,7 @@ static bool other_section(struct parser *p)
 static bool section(struct parser *p)
 {
 	if (p_accept(p, "readonly"))
-		return fields(p, &p->module->readonlies, false);
+		return readonly(p);
 	if (p_accept(p, "message"))
 		return message(p);
 	if (p_accept(p, "extern"))

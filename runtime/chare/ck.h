@@ -322,7 +322,7 @@ typedef struct CkArgMsg {
 void *CkKeepMsg(void);
 
 /** Memory for M_pack and M_unpack, which convert a message that the program packs itself
- * (`message M;` in the .ci file).
+ * (`message [packed] M;` in the .ci file).
  *
  * Shape    `bytes` bytes for the other form of `msg`; it takes over msg's reference number.
  * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees what

@@ -67,7 +67,7 @@ driver() {
 		tr -d '\n')"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
 	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
-		s/^  message \(.*\), packed by the program/struct \1 { '"$members"' };/p' "$1"
+		s/^  message \(.*\), .* the program$/struct \1 { '"$members"' };/p' "$1"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.def.h"/p' "$1"
 }
 
