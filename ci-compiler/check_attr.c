@@ -136,8 +136,9 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 		return refuse(c, e, bad, "write the message's members as parameters",
 			      "does not go with a message: there is none to be given away");
 	if (q->kind == CI_PARAM_REDUCTION && (bad = e->attrs & no_result) != 0)
-		return refuse(c, e, bad, "take it out",
-			      "does not go with CkReductionMsg: only reductions call this one");
+		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC) ?
+			      "write CkDataMsg *m, which is a message" : "take it out",
+			      "does not go with CkReductionMsg, which belongs to the runtime");
 	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & no_nocopy) != 0)
 		return refuse(c, e, bad, "take 'nocopy' out",
 			      ci_fmt(c->ci, "does not go with the nocopy array '%s'", q->name));
@@ -245,7 +246,8 @@ static bool check_message_answer(struct checker *c, struct ci_entry *e)
 	if (e->answer.stars != 1 || e->answer.class_ != CI_USER)
 		return answer_error(c, e, help);
 	return check_pointer_type(c, &e->answer, "answer", &kind) &&
-	       (kind == CI_PARAM_MESSAGE || answer_error(c, e, help));
+	       (kind == CI_PARAM_MESSAGE || kind == CI_PARAM_REDUCTION ||
+		answer_error(c, e, help));
 }
 
 static bool check_answer(struct checker *c, struct ci_entry *e)

@@ -236,12 +236,23 @@ static void check_target_values(struct checker *c, struct ci_entry *e)
 	}
 }
 
+/* The data of a callback that calls an entry with a message of the runtime's: any, but for one type. */
+static void set_wanted(struct ci_entry *e)
+{
+	if (strcmp(e->params->type.text, "CkArrayCreatedMsg") == 0)
+		e->want = "CK_ARRAYID";
+}
+
 static void check_target(struct checker *c, struct ci_entry *e)
 {
 	const struct ci_param *a = e->params;
 	const struct ci_param *b = a != NULL ? a->next : NULL;
 	const struct ci_param *v = NULL;
 
+	if (a != NULL && a->kind == CI_PARAM_MESSAGE && ci_is_built_in(a->type.text)) {
+		set_wanted(e);
+		return;
+	}
 	if (!(e->attrs & CI_REDUCTION_TARGET) || a == NULL || a->kind == CI_PARAM_REDUCTION)
 		return;
 	if (b != NULL && b->next == NULL)

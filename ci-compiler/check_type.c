@@ -46,9 +46,11 @@ static bool is_runtime_name(const char *s)
 static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArgMsg", "write it as the only parameter of a main chare's constructor: CkArgMsg *m"},
 	{"CkReductionMsg", "write it as the only parameter: CkReductionMsg *m"},
+	{"CkDataMsg", "write it as the only parameter: CkDataMsg *m"},
+	{"CkQdMsg", "write it as the only parameter: CkQdMsg *m"},
+	{"CkArrayCreatedMsg", "write it as the only parameter: CkArrayCreatedMsg *m"},
+	{"CkMessage", "write it as the only parameter: CkMessage *m"},
 	{"CkMigrateMessage", "take this entry out: elements stay where they were created"},
-	{"CkQdMsg", "write the entry without parameters: a callback may target it"},
-	{"CkDataMsg", "write [reductiontarget] and typed parameters, or CkReductionMsg *m"},
 	{"CkArrayIndex1D", "send an int"},
 	{"CkArrayIndex2D", "send CkIndex2D"},
 	{"CkArrayIndex3D", "send CkIndex3D"},
@@ -341,6 +343,8 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 		*kind_p = CI_PARAM_ARGS;
 	else if (strcmp(t, "CkReductionMsg") == 0)
 		*kind_p = CI_PARAM_REDUCTION;
+	else if (ci_is_built_in(t))
+		*kind_p = CI_PARAM_MESSAGE;
 	else if (m != NULL && !check_visible(c, type->tok, t, m->module))
 		return false;
 	else if (m != NULL || (type->class_ == CI_USER && c->module->externs != NULL &&
@@ -354,7 +358,7 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 	else
 		return check_other_pointer(c, type, name);
 	type->text = t;
-	if (*kind_p != CI_PARAM_MESSAGE || m != NULL)
+	if (*kind_p != CI_PARAM_MESSAGE || m != NULL || ci_is_built_in(t))
 		type->class_ = CI_RUNTIME;
 	return true;
 }

@@ -76,6 +76,9 @@ void ci_print_errors(struct ci *ci);
 bool ci_is_c_keyword(const char *s);
 bool ci_is_cpp_keyword(const char *s);  /* keywords of C++ that are none in C */
 
+/** A type of messages of the runtime's own. Callbacks and stubs call entry methods that take one. */
+bool ci_is_built_in(const char *s);
+
 /** The word of the NULL-terminated list that the user probably meant by s, or NULL. */
 const char *ci_nearest(const char *s, const char *const *words);
 

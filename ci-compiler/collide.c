@@ -160,18 +160,23 @@ static void add_chare(struct made_list *l, const struct ci_chare *c)
 
 static void add_message(struct made_list *l, const struct ci_message *x)
 {
-	static const struct { const char *suffix, *does; } own[] = {
-		{"_alloc", "makes a message"},
-		{"_sendToFuture", "sends the message to a future"},
-		{"_waitFuture", "waits for a message of this type"},
-		{"_pack", "packs the message"}, {"_unpack", "unpacks the message"},
+	static const struct { const char *suffix; bool plain, packed; const char *does; } own[] = {
+		{"_alloc", true, true, "makes a message"},
+		{"_sendToFuture", true, true, "sends the message to a future"},
+		{"_waitFuture", true, true, "waits for a message of this type"},
+		{"_toMessage", true, false, "makes a CkMessage of it"},
+		{"_fromMessage", true, false, "makes it of a CkMessage"},
+		{"_pack", false, true, "packs the message"},
+		{"_unpack", false, true, "unpacks the message"},
 	};
 	const char *owner = ci_fmt(l->ci, "message '%s'", x->name);
 
 	add(l, (struct made){.name = x->name, .tok = x->tok, .owner = owner, .how = WRITTEN_TYPE});
-	for (int i = 0; i < (x->packed ? 5 : 3); i++)
-		add(l, (struct made){.name = ci_fmt(l->ci, "%s%s", x->name, own[i].suffix),
-				     .tok = x->tok, .owner = owner, .meaning = own[i].does});
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+		if (x->packed ? own[i].packed : own[i].plain)
+			add(l, (struct made){.name = ci_fmt(l->ci, "%s%s", x->name, own[i].suffix),
+					     .tok = x->tok, .owner = owner, .meaning = own[i].does});
+	}
 }
 
 /* A module before m says `pup T;`. Every module that uses T says it, and all share one T_pup. */

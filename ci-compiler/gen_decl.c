@@ -151,6 +151,21 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
 }
 
+/* To CkMessage and back. A [packed] message cannot be one: only the table of an entry method says how its
+ * message is packed, and the entry method does not know the type. */
+static void message_untyped(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	if (x->packed)
+		return;
+	ci_put(o, "static inline CkMessage *%s_toMessage(%s *ck_m)\n{\n"
+	       "\treturn (CkMessage *)(void *)ck_m;\n}\n", n, n);
+	ci_put(o, "static inline %s *%s_fromMessage(CkMessage *ck_u)\n{\n"
+	       "\t%s *ck_m = (%s *)(void *)ck_u;\n\n\tck_message_%s(ck_m);\n\treturn ck_m;\n}\n\n", n, n,
+	       n, n, n);
+}
+
 static void message(struct ci_out *o, const struct ci_message *x)
 {
 	if (x->own) {
@@ -170,6 +185,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 	message_future(o, x);
+	message_untyped(o, x);
 }
 
 /* ---- chares --------------------------------------------------------------------------------- */

@@ -466,7 +466,7 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 
 	ci_put(o, "\t{\"%s\", %s, %s,\n", e->ctor ? c->name : e->name,
 	       function(o->ci, !(e->attrs & (CI_SYNC | CI_LOCAL)), "ck_call", c, e),
-	       function(o->ci, gen_has_cb(e), "ck_reduced", c, e));
+	       function(o->ci, gen_has_cb(e), gen_takes_built_in(e) ? "ck_call" : "ck_reduced", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);
 	ci_put(o, "\t %s, %s, %s},\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :

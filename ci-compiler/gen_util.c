@@ -164,9 +164,14 @@ bool gen_takes_reduction(const struct ci_entry *e)
 	return e->params != NULL && e->params->kind == CI_PARAM_REDUCTION;
 }
 
+bool gen_takes_built_in(const struct ci_entry *e)
+{
+	return gen_takes_message(e) && ci_is_built_in(e->params->type.text);
+}
+
 bool gen_has_stub(const struct ci_entry *e)
 {
-	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
+	return !e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
 }
 
 bool gen_is_sdag(const struct ci_entry *e)
@@ -195,7 +200,7 @@ bool gen_has_cb(const struct ci_entry *e)
 {
 	if (e->ctor || (e->attrs & (CI_SYNC | CI_LOCAL)) != 0)
 		return false;
-	return e->params == NULL || gen_takes_reduction(e) ||
+	return e->params == NULL || gen_takes_reduction(e) || gen_takes_built_in(e) ||
 	       (e->attrs & CI_REDUCTION_TARGET) != 0;
 }
 

@@ -186,7 +186,8 @@ void CkRegisterMap(const char *name, CkMapFn fn);
  *          into npes pieces whose sizes differ by at most one. Arrays without extents use a hash.
  * Range    if start, end or step is not all zero, the elements are start, start + step, ... below
  *          end, per dimension (step 0 counts as 1). Otherwise they are 0 .. dims - 1.
- * ready    fires when all elements that the creation makes are constructed. May be NULL.
+ * ready    fires when all elements that the creation makes are constructed. Brings the array's id
+ *          (CkArrayCreatedMsg). May be NULL.
  * Source   Charm++'s CkArrayOptions. */
 typedef struct CkArrayOptions {
 	CkArrayDims dims;
@@ -364,12 +365,16 @@ typedef struct CkReductionMsg {
 } CkReductionMsg;
 /** The values. They live as long as the message. */
 static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
+/** The values and their bytes, by Charm++'s names. */
+static inline const void *CkReductionMsg_getData(const CkReductionMsg *m) { return m + 1; }
+static inline size_t CkReductionMsg_getSize(const CkReductionMsg *m) { return m->bytes; }
 
 /** The type of values that a reduction, a callback or a future carries. */
 typedef enum CkDataType {
 	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
 	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL,
-	CK_STATISTICS, CK_SET, CK_TUPLE /**< results of the reductions with these names */
+	CK_STATISTICS, CK_SET, CK_TUPLE, /**< results of the reductions with these names */
+	CK_ARRAYID /**< what the callback of an array's creation brings */
 } CkDataType;
 
 /** A C function as a callback. `m` is valid until the function returns. */
@@ -446,6 +451,46 @@ void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_
 /** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
  * channel can call it. */
 void CkCallbackFn(void *cb);
+
+/* ---- messages of the runtime's own types ------------------------------------------------- */
+
+/*
+ * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`. A
+ * callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
+ *
+ * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the handler
+ *          sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback calls has its own.
+ * Result   the results of a reduction are CkReductionMsg. A handler that takes `CkReductionMsg *` gets a
+ *          constant one, which the elements of a PE share; the stub of such an entry sends a copy.
+ * Answer   [sync] entry methods may return all of these types.
+ * Source   Charm++'s message types of the same names.
+ */
+
+/** Data of any type: the result of a reduction, or what CkCallbackSend brings. */
+typedef CkReductionMsg CkDataMsg;
+static inline void *CkDataMsg_getData(CkDataMsg *m) { return m + 1; }
+static inline size_t CkDataMsg_getSize(const CkDataMsg *m) { return m->bytes; }
+/** Make one of `bytes` bytes, copied from `data` unless it is NULL. */
+CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data);
+
+/** What CkStartQD's callback brings: nothing but the news. */
+typedef struct CkQdMsg {
+	CkReductionMsg head;   /* private */
+} CkQdMsg;
+CkQdMsg *CkQdMsg_alloc(void);
+
+/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it cannot
+ * be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is the array. */
+typedef struct CkArrayCreatedMsg {
+	CkReductionMsg head;   /* private */
+	CkArrayID aid;
+} CkArrayCreatedMsg;
+CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid);
+
+/** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again; only the
+ * program knows which M it was. For a `message [packed] M;` there are no such functions: who does not know
+ * the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to be cast. */
+typedef struct CkMessage CkMessage;
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
 
@@ -674,7 +719,8 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 /** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
 CkReduction CkReducer(const char *name);
 
-/** In a reducer: make a new message of `bytes` bytes, copied from data unless data is NULL. */
+/** Make a new message of `bytes` bytes, copied from data unless data is NULL: in a reducer, or as the
+ * answer of a [sync] entry method. */
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */

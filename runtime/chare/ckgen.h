@@ -61,6 +61,15 @@ typedef struct CkGenMessage {
 					  * it for readonly messages */
 } CkGenMessage;
 
+/** The runtime's own types of messages, which any module may name. None has arrays to fix. */
+extern const CkGenMessage ck_type_CkDataMsg, ck_type_CkQdMsg, ck_type_CkArrayCreatedMsg;
+extern const CkGenMessage ck_type_CkReductionMsg, ck_type_CkMessage;
+static inline void ck_message_CkReductionMsg(CkReductionMsg *m) { (void)m; }
+static inline void ck_message_CkDataMsg(CkDataMsg *m) { (void)m; }
+static inline void ck_message_CkQdMsg(CkQdMsg *m) { (void)m; }
+static inline void ck_message_CkArrayCreatedMsg(CkArrayCreatedMsg *m) { (void)m; }
+static inline void ck_message_CkMessage(CkMessage *m) { (void)m; }
+
 /** A `nocopy` array in a payload. The stub sets ptr, bytes and done. When the message leaves the
  * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
@@ -177,6 +186,9 @@ static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 
 /** The same as CkGen_alloc for a message of the program's: X_alloc. */
 void *CkGen_allocMsg(size_t bytes);
+
+/** The payload of a call with a result as its parameter: a copy. Aborts if m is NULL. */
+void *CkGen_copyResult(const CkReductionMsg *m);
 
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
  * chare or of a main chare. These functions take the payload. o may be NULL. `chare` is the stub's
