@@ -29,6 +29,7 @@ ENTRIES = [
     ("none", "void none()", ()),
     ("target", "[reductiontarget] void target(int k)", ()),
     ("result", "void result(CkReductionMsg *m)", ()),
+    ("data", "void data(CkDataMsg *m)", ()),
     ("block", "void block(Block *m)", ()),
     ("arrays", "void arrays(int k, double v[k], nocopy int w[k])", ()),
     ("waits", "[threaded] void waits()", ()),
