@@ -60,13 +60,13 @@ enum {
 
 /* What an entry method has. */
 enum {
-	HANDLER = 1, SEND = 2, SYNC = 4, LOCAL = 8, CALLBACK = 16,
+	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16,
 };
 
 static unsigned parts_of(const struct ci_entry *e)
 {
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_has_cb(e) ? CALLBACK : 0u) |
-	       (e->attrs & CI_SYNC ? SYNC : 0u) | (e->attrs & CI_LOCAL ? LOCAL : 0u);
+	       (e->attrs & CI_SYNC ? SYNC : CALL);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -76,7 +76,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 	forms[] = {
 		{"_on_", "", ANY, HANDLER, "is the handler of '%s'"},
 		{"_", "_sync", ANY, SYNC, "calls '%s' and waits"},
-		{"_", "", ANY, SEND | LOCAL, "calls '%s'"},
+		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},
 		{"_", "_all_opt", COLLECTION, SEND, "calls '%s' of all elements with options"},
