@@ -172,7 +172,7 @@ struct ci_message {
 	const char *name;
 	struct ci_field *fields;
 	bool own;                   /* `message M;`: the program defines the struct */
-	bool packed;                /* `message [packed] M;`: and packs it */
+	bool packed;                /* `message [packed] M;` or [varsize]: and packs it */
 	int n_var;
 	struct ci_module *module;
 };

@@ -158,45 +158,34 @@ static void message_body(struct parser *p, struct ci_message *m)
 	p_accept(p, ";");
 }
 
-/* Read `[packed]` or `[varsize]`, Charm++'s words. The second one says what the members say as well. */
-static bool message_attributes(struct parser *p, bool *packed_p, bool *varsize_p)
+/* Read `[packed]` or `[varsize]`, Charm++'s words. Without members both say that the program packs the
+ * message; with members, `[varsize]` says what they say as well. */
+static bool message_attributes(struct parser *p, const struct ci_tok **packed_p, bool *varsize_p)
 {
 	if (!p_accept(p, "["))
 		return true;
 	do {
-		bool packed = p_accept(p, "packed");
-		bool varsize = !packed && p_accept(p, "varsize");
+		const struct ci_tok *word = p->t;
 
-		if (!packed && !varsize)
+		if (p_accept(p, "packed"))
+			*packed_p = word;
+		else if (p_accept(p, "varsize"))
+			*varsize_p = true;
+		else
 			return p_unexpected(p, "'packed'", "message [packed] M; is a message that the "
 					    "program packs by M_pack and M_unpack");
-		*packed_p |= packed;
-		*varsize_p |= varsize;
 	} while (p_accept(p, ","));
 	return p_expect(p, "]");
-}
-
-static void check_message_attributes(struct parser *p, const struct ci_message *m, bool varsize)
-{
-	if (m->packed && !m->own)
-		ci_error(p->ci, m->tok->at,
-			 ci_fmt(p->ci, "take [packed] out; or write 'message [packed] %s;', and the "
-				"struct in C", m->name),
-			 "ckci packs the message '%s', since it knows the members", m->name);
-	else if (varsize && m->own && !m->packed)
-		ci_error(p->ci, m->tok->at,
-			 ci_fmt(p->ci, "write them: message %s { int n; double v[]; }; or pack the "
-				"message yourself: message [packed] %s;", m->name, m->name),
-			 "the variable arrays of message '%s' are unknown here", m->name);
 }
 
 static bool message(struct parser *p)
 {
 	struct ci_message *m = ci_alloc(p->ci, sizeof *m);
 	struct ci_message **link = &p->module->messages;
+	const struct ci_tok *packed = NULL;
 	bool varsize = false;
 
-	if (!message_attributes(p, &m->packed, &varsize))
+	if (!message_attributes(p, &packed, &varsize))
 		return false;
 	m->tok = p_new_name(p, "message");
 	if (m->tok == NULL)
@@ -212,9 +201,14 @@ static bool message(struct parser *p)
 		return false;
 	}
 	m->own = p_accept(p, ";");
-	check_message_attributes(p, m, varsize);
+	m->packed = m->own && (packed != NULL || varsize);
 	if (m->own)
 		return true;
+	if (packed != NULL)
+		ci_error(p->ci, packed->at,
+			 ci_fmt(p->ci, "take it out; or write 'message [packed] %s;', and the struct in C",
+				m->name),
+			 "ckci packs the message '%s', since it knows the members", m->name);
 	if (!p_is(p, "{") && !p_missing(p, "'{' or ';'", NULL) && !p_is_basic_type(p))
 		return false;
 	message_body(p, m);
