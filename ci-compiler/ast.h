@@ -33,7 +33,7 @@ struct ci_expr {
 enum ci_param_kind {
 	CI_PARAM_VALUE,
 	CI_PARAM_ARRAY,      /* T v[length] */
-	CI_PARAM_NOCOPY,     /* nocopy T v[length] */
+	CI_PARAM_NOCOPY,     /* nocopy T v[length], nocopypost T v[length] */
 	CI_PARAM_STRING,     /* char *s */
 	CI_PARAM_MESSAGE,    /* Block *b: the only parameter */
 	CI_PARAM_ARGS,       /* CkArgMsg *m: the only parameter, of a main chare's constructor */
@@ -47,6 +47,7 @@ struct ci_param {
 	struct ci_type type;
 	enum ci_param_kind kind;    /* the parser sets VALUE, ARRAY or NOCOPY, check the others */
 	struct ci_expr length;
+	bool posted;                /* NOCOPY: nocopypost, X_on_f_post says where the data go */
 	bool bad;                   /* it has an error: do not report another */
 };
 

@@ -125,10 +125,13 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE;
 	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC;
 	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET;
+	const char *word = q->posted ? "nocopypost" : "nocopy";
+	const unsigned no_posted = q->posted ? CI_INLINE : 0;
 	unsigned bad = 0;
 
 	if (q->kind == CI_PARAM_NOCOPY && e->ctor) {
-		ci_error(c->ci, q->tok->at, "take 'nocopy' out, or send it to an entry method",
+		ci_error(c->ci, q->tok->at,
+			 ci_fmt(c->ci, "take '%s' out, or send it to an entry method", word),
 			 "a constructor's parameters are copied");
 		return false;
 	}
@@ -139,9 +142,9 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC) ?
 			      "write CkDataMsg *m, which is a message" : "take it out",
 			      "does not go with CkReductionMsg, which belongs to the runtime");
-	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & no_nocopy) != 0)
-		return refuse(c, e, bad, "take 'nocopy' out",
-			      ci_fmt(c->ci, "does not go with the nocopy array '%s'", q->name));
+	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & (no_nocopy | no_posted)) != 0)
+		return refuse(c, e, bad, ci_fmt(c->ci, "take '%s' out", word),
+			      ci_fmt(c->ci, "does not go with the %s array '%s'", word, q->name));
 	return true;
 }
 

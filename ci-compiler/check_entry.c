@@ -145,7 +145,8 @@ static bool check_param_type(struct checker *c, struct ci_param *q)
 	if (!check_value_type(c, type))
 		return false;
 	if (q->kind == CI_PARAM_NOCOPY && type->class_ == CI_PUP) {
-		ci_error(c->ci, q->tok->at, "take 'nocopy' out",
+		ci_error(c->ci, q->tok->at,
+			 q->posted ? "take 'nocopypost' out" : "take 'nocopy' out",
 			 "'%s' is packed by a function, so it is copied", q->name);
 		return false;
 	}

@@ -63,7 +63,7 @@ static void check_awaited(struct checker *c, struct ci_entry *e)
 
 static bool same_type(const struct ci_param *p, const struct ci_param *q)
 {
-	return p->kind == q->kind && p->type.stars == q->type.stars &&
+	return p->kind == q->kind && p->posted == q->posted && p->type.stars == q->type.stars &&
 	       (p->kind == CI_PARAM_STRING || strcmp(p->type.text, q->type.text) == 0);
 }
 

@@ -36,7 +36,7 @@ static bool is_runtime_name(const char *s)
 		"CkCallback", "CkIndex", "CkIndex2D", "CkIndex3D", "CkIndex4D", "CkIndex5D",
 		"CkIndex6D", "CkProxy", "CkElement", "CkChareID", "CkArrayID", "CkGroupID",
 		"CkNodeGroupID", "CkArrayIndex", "CkSection", "CkFuture", "CkArrayDims",
-		"CkDataType", "CkReduction", "CkDirectHandle", NULL
+		"CkDataType", "CkReduction", "CkDirectHandle", "CkNcpyBuffer", NULL
 	};
 
 	return in_list(s, words);
@@ -59,7 +59,6 @@ static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArrayIndex6D", "send CkIndex6D"},
 	{"CkEntryOptions", "send its numbers: it may point to a priority"},
 	{"CkArrayOptions", "send CkArrayDims and make the options where they are used"},
-	{"CkNcpyBuffer", "write the array: 'int n, nocopy double v[n]'; the stub takes the buffer"},
 	{"CkSectionInfo", "send the section: CProxySection_X"},
 	{"CkVec", "write a length and an array, as in 'int n, double v[n]'"},
 	{NULL, NULL}

@@ -60,13 +60,13 @@ enum {
 
 /* What an entry method has. */
 enum {
-	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16,
+	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32,
 };
 
 static unsigned parts_of(const struct ci_entry *e)
 {
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_has_cb(e) ? CALLBACK : 0u) |
-	       (e->attrs & CI_SYNC ? SYNC : CALL);
+	       (e->attrs & CI_SYNC ? SYNC : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -75,6 +75,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 	static const struct { const char *infix, *suffix; unsigned kinds, parts; const char *does; }
 	forms[] = {
 		{"_on_", "", ANY, HANDLER, "is the handler of '%s'"},
+		{"_on_", "_post", ANY, POSTED, "says where the arrays of '%s' go"},
 		{"_", "_sync", ANY, SYNC, "calls '%s' and waits"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},

@@ -40,6 +40,13 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 /** Print the parameters as the handler gets them: a nocopy array is a pointer there. */
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
+/** How many nocopypost arrays e has. If there are any, the program writes X_on_f_post, too. */
+int gen_count_posted(const struct ci_entry *e);
+
+/** Print the head of X_on_f_post: the handler's parameters, but of a nocopypost array the address of the
+ * pointer. */
+void gen_post_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** A parameter's type as it stands before the name: "int ", "const double *". */
 const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler);
 

@@ -196,15 +196,25 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 
 	ci_put(o, "/* you write */\n");
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
+		const bool user = gen_has_user_type(e);
+
 		/* Structured Dagger entries need a declaration only to make the C compiler report unknown
 		 * types here, at their line of the .ci file. */
-		if (gen_is_sdag(e) && !gen_has_user_type(e))
+		if (gen_is_sdag(e) && !user && gen_count_posted(e) == 0)
 			continue;
-		if (gen_has_user_type(e))
+		if (user)
 			ci_put_line(o, e->tok);
 		else if (lines)
 			ci_put_line_back(o);
-		lines = gen_has_user_type(e);
+		lines = user;
+		if (gen_count_posted(e) != 0) {
+			gen_post_handler(o, c, e);
+			ci_put(o, ";\n");
+		}
+		if (gen_is_sdag(e) && !user)
+			continue;
+		if (user && gen_count_posted(e) != 0)
+			ci_put_line(o, e->tok);
 		ci_put(o, gen_is_sdag(e) ? "%sck_types_%s_%s(%s *self" : "%s%s_on_%s(%s *self",
 		       gen_answer(o->ci, e), c->name, e->name, c->name);
 		gen_handler_params(o, e, ", ");

@@ -142,7 +142,8 @@ static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, ");\n\t\tCkGen_leave(&ck_frame);\n");
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_NOCOPY)
-			ci_put(o, "\t\tCkCallbackSend(%s.done, NULL, 0);\n", q->name);
+			ci_put(o, "\t\tCkCallbackSend(%s.done, &%s, sizeof %s);\n", q->name, q->name,
+			       q->name);
 	}
 	ci_put(o, "\t\treturn;\n\t}\n");
 }
@@ -375,8 +376,8 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 		       n, n, n, n, n);
 	else
 		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s ck_p)\n{\n"
-		       "\treturn %s_ckLocal(%s_at(ck_p, %s()));\n}\n\n", n, n, n, n, n,
-		       c->kind == CI_GROUP ? "CkMyPe" : "CkMyNode");
+		       "\treturn (%s *)CkGen_ckLocalBranch(&ck_chare_%s, ck_p.ck);\n}\n\n", n, n, n, n,
+		       n);
 	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, "
 	       "size_t ck_n)\n{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
 	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);

@@ -50,6 +50,8 @@ const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler
 	case CI_PARAM_NOCOPY:
 		if (!handler)
 			return "CkNcpyBuffer ";
+		if (q->posted)
+			return ci_fmt(ci, "%s *", q->type.text);
 		break;
 	case CI_PARAM_STRING:
 		return "const char *";
@@ -79,6 +81,23 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
 {
 	params(o, e, lead, true);
+}
+
+void gen_post_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void %s_on_%s_post(%s *self", c->name, e->name, c->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		ci_put(o, ", %s%s%s", gen_param_type(o->ci, q, true), q->posted ? "*" : "", q->name);
+	ci_put(o, ", CkNcpyBufferPost *ck_post)");
+}
+
+int gen_count_posted(const struct ci_entry *e)
+{
+	int n = 0;
+
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		n += q->posted;
+	return n;
 }
 
 bool gen_returns(const struct ci_entry *e)

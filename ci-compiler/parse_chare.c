@@ -49,7 +49,7 @@ static const struct attribute attributes_known[] = {
 	{"whenidle", 0, "take it out and call the entry method again from its own handler"},
 	{"iget", 0, "write [sync]; or send a CkFuture along, as a callback, and wait for it later"},
 	{"nocopy", 0, "write it before the array, as in 'int n, nocopy double v[n]'"},
-	{"nocopypost", 0, "write nocopy before the array; the handler gets the address of the data"},
+	{"nocopypost", 0, "write it before the array, as in 'int n, nocopypost double v[n]'"},
 	{"nocopydevice", 0, "write nocopy before the array; the data must be in host memory"},
 	{"migratable", 0, "take it out: elements stay where they were created"},
 	{NULL, 0, NULL}

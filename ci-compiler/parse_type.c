@@ -3,7 +3,7 @@
  * parse_type.c: the grammar rules for types, parameter lists and array lengths.
  *
  *   params    := '(' [ 'void' | param { ',' param } ] ')'
- *   param     := [ 'nocopy' ] type [ name ] [ '[' length ']' ]
+ *   param     := [ 'nocopy' | 'nocopypost' ] type [ name ] [ '[' length ']' ]
  *   type      := { 'const' } ( basic words | ('struct'|'union'|'enum') name | name ) { '*' }
  *   length    := operand { binary operand } [ '?' length ':' length ]
  *   operand   := { '+'|'-'|'~'|'!' } ( number | name { '.' name } | '(' length ')' )
@@ -336,11 +336,12 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 			return false;
 	} else if (param->kind == CI_PARAM_NOCOPY) {
 		const char *len = strcmp(param->name, "n") == 0 ? "len" : "n";
+		const char *word = param->posted ? "nocopypost" : "nocopy";
 
 		ci_error(p->ci, param->tok->at,
-			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, nocopy %s %s[%s]'",
-				len, param->type.text, param->name, len),
-			 "nocopy is for arrays, and '%s' is none", param->name);
+			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, %s %s %s[%s]'",
+				len, word, param->type.text, param->name, len),
+			 "%s is for arrays, and '%s' is none", word, param->name);
 		return false;
 	}
 	if (p_is(p, "=")) {
@@ -356,14 +357,15 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 	return true;
 }
 
-/* Read `nocopy`, and refuse the related words of Charm++. */
+/* Read `nocopy` or `nocopypost`, and refuse the related words of Charm++. */
 static bool param_attribute(struct parser *p, struct ci_param *param)
 {
-	static const char *const refused[] = {"nocopypost", "nocopydevice", "conditional", NULL};
+	static const char *const refused[] = {"nocopydevice", "conditional", NULL};
 
 	if (p->t[1].kind != TOK_NAME)
 		return true;    /* no attribute, but a type of that name */
-	if (p_accept(p, "nocopy"))
+	param->posted = p_is(p, "nocopypost");
+	if (p_accept(p, "nocopy") || p_accept(p, "nocopypost"))
 		param->kind = CI_PARAM_NOCOPY;
 	if (!is_any(p, refused))
 		return true;

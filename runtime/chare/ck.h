@@ -209,8 +209,11 @@ typedef struct CkArrayOptions {
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler sends it on without
  *          options.
- * Errors   an unknown strategy or an invalid bit vector aborts and names the call.
- * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum. */
+ * Groups   group_dep is for programs that come from Charm++, and promises nothing that does not hold
+ *          anyway: a call finds the local branches of all groups that its caller knows.
+ * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned aborts
+ *          and names the call.
+ * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum, setGroupDepID. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; calls without a priority have 0 */
 	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
@@ -218,6 +221,7 @@ typedef struct CkEntryOptions {
 	const unsigned *prio_bits; /**< used with CK_QUEUEING_BFIFO, BLIFO; the top bit of [0] is first */
 	int n_prio_bits;   /**< length of prio_bits, in bits */
 	int32_t refnum;    /**< what CkGetRefNum returns in the handler */
+	CkProxy group_dep; /**< handle the call only where this group or nodegroup exists; 0: none */
 } CkEntryOptions;
 /** Values of `queueing`: FIFO serves the first in among equal priorities, LIFO the last in. */
 enum {
@@ -398,8 +402,11 @@ typedef struct CkCallback {
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
-/** An argument for a `nocopy` array: the caller's own memory.
+/** Memory of the program that the runtime reads or writes: an argument for a `nocopy` or `nocopypost`
+ * array (CkSendBuffer), or one end of a transfer (CkNcpyBufferInit). Plain bytes: it may be copied,
+ * stored, and sent as a parameter or a member of a message.
  *
+ * As the argument of a call:
  * Owner    the caller must not change the memory until `done` has fired. The receiver may read it
  *          until its handler returns.
  * In place the handler reads the caller's memory where it lies, if the call is of one element in the
@@ -408,17 +415,93 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
  *          fires after the handler, or when the runtime drops the call together with its chare.
  * Copied   in all other cases (calls of all elements and of sections, creations, nodegroups, other
  *          hosts) the message gets a copy, and `done` fires at once.
+ * Posted   a nocopypost array is copied to where the receiver says. `done` fires after that copy, and
+ *          in the cases of "Copied" before it.
+ * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer with
+ *          the caller's `ptr`.
  * Source   Charm++'s CkNcpyBuffer, CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
+	size_t bytes;          /* of CkNcpyBufferInit; CkSendBuffer leaves it 0, `done` of a call has it */
+	const void *ref;       /* the program's own: set it after CkNcpyBufferInit, and read it in the
+				* callback. Charm++'s setRef, getRef */
+	/* private */
+	int32_t pe;
+	uint32_t state;
+	uint64_t shared, number;
 } CkNcpyBuffer;
 
 /** Make such an argument; without a callback nobody learns when the memory may change. */
 CkNcpyBuffer CkSendBuffer(const void *ptr);
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
-/** Memory that other processes of the host can read in place when it is sent as a nocopy array.
+/** Make *b name `bytes` bytes of this process at `ptr`, for transfers from or into them.
+ *
+ * Called   on any PE; *b belongs to that PE's process. One buffer serves any number of transfers, one
+ *          after the other, as their source or as their destination.
+ * Done     each transfer fires `done` of both buffers once. The source's says that its memory may change,
+ *          the destination's that the data are there. The data of `done` is a copy of its own buffer:
+ *          CkReductionMsg_data(m) points to a CkNcpyBuffer.
+ * Owner    the program keeps the memory, and leaves it alone from CkNcpyGet or CkNcpyPut to `done`.
+ * Source   Charm++'s CkNcpyBuffer b(ptr, bytes, cb) and b.init. There is no mode: memory of CkRdmaAlloc
+ *          is always registered (PREREG), and other memory needs no registration. */
+void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback done);
+
+/** End the buffer: CkNcpyBufferInit begins a new one. Free the memory, or let it be, after this.
+ *
+ * Called   on any PE of the buffer's process, when no transfer uses the buffer.
+ * Errors   a transfer with *b aborts. One with another copy of the buffer aborts in checked mode.
+ * Source   Charm++'s b.deregisterMem. */
+void CkNcpyBufferDeregister(CkNcpyBuffer *b);
+
+/** Copy src->bytes bytes from `src`, which some PE has sent here, to `dst`. Never blocks.
+ *
+ * Called   on a PE of dst's process, from a handler. Both buffers are read before it returns.
+ * Returns  true: the data are there. Both callbacks fire in either case.
+ * Path     one copy within a process, and within a host if one of the two memories is from CkRdmaAlloc
+ *          or in a message (and CK_SHARE is not 0). Otherwise the data travel in messages: two copies,
+ *          in pieces, so that large buffers need little memory.
+ * Errors   a source that is larger than the destination, a buffer that was never made or has ended, or a
+ *          destination of another process aborts and names both ends. Checked mode also finds copies of
+ *          ended buffers, and memory that was given to CkRdmaFree.
+ * Source   Charm++'s dst.get(src). */
+bool CkNcpyGet(const CkNcpyBuffer *dst, const CkNcpyBuffer *src);
+
+/** The same from the other side: copy `src`, which is of this process, to `dst`, which some PE has sent
+ * here.
+ *
+ * Source   Charm++'s src.put(dst). A CkDirect channel is the faster way to put again and again into the
+ *          same memory (ckdirect.h). */
+bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst);
+
+/** What a handler X_on_f_post gets for each nocopypost array of its entry, in their order. It sets the
+ * pointer that it gets for the array, or calls CkMatchBuffer. */
+typedef struct CkNcpyBufferPost {
+	size_t bytes;          /* that come; the handler may lower it, and get that many from the front */
+	/* private */
+	void *ptr;
+	uint64_t tag;
+	uint32_t match, left;
+} CkNcpyBufferPost;
+
+/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer gives with the same tag, before
+ * or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded] handler and
+ * a `when` wait on their thread.
+ *
+ * Tags     are the program's. PE tags belong to a PE, node tags to a process. A tag is in use until both
+ *          sides have named it once; naming it twice on one side before that aborts.
+ * Called   on one PE, both sides. Node tags: on any PE of the process, as a nodegroup's calls need it.
+ * Errors   a buffer that is too small aborts. Calls that may not wait ([sync] without [threaded],
+ *          [exclusive], [immediate]) abort unless the buffer has been posted. If the chare ends, its
+ *          waiting calls are dropped, and their callers get their memory back.
+ * Source   Charm++'s names; CkPostBuffer takes bytes here. */
+void CkMatchBuffer(CkNcpyBufferPost *post, int i, int tag);
+void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag);
+void CkPostBuffer(void *ptr, size_t bytes, int tag);
+void CkPostNodeBuffer(void *ptr, size_t bytes, int tag);
+
+/** Memory that other processes of the host can read and write in place, as nocopy arrays and in transfers.
  *
  * Shape    `bytes` bytes, not zeroed, 64-byte aligned.
  * Owner    the program, until CkRdmaFree, on any PE of the same process. No call may use the memory

@@ -70,7 +70,7 @@ static inline void ck_message_CkQdMsg(CkQdMsg *m) { (void)m; }
 static inline void ck_message_CkArrayCreatedMsg(CkArrayCreatedMsg *m) { (void)m; }
 static inline void ck_message_CkMessage(CkMessage *m) { (void)m; }
 
-/** A `nocopy` array in a payload. The stub sets ptr, bytes and done. When the message leaves the
+/** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves the
  * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
 typedef struct CkGenNcpy {
@@ -78,8 +78,17 @@ typedef struct CkGenNcpy {
 	uint64_t bytes;
 	uint64_t at;               /* offset of the copy from the payload; 0: there is no copy, use ptr */
 	uint64_t ref;              /* not 0: lent to another process; do not use ptr */
+	const void *own;           /* what ptr was at first, for `done` */
 	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
+
+/** An entry with nocopypost arrays. `post` calls X_on_f_post and stores the pointers that it set. */
+typedef struct CkGenPost {
+	void (*post)(void *self, void *payload, CkNcpyBufferPost *post);
+	int n;                     /* nocopypost arrays */
+	const uint32_t *ncpy;      /* offsets of their CkGenNcpy in the payload */
+	const char *const *names;
+} CkGenPost;
 
 /** An entry method. */
 typedef struct CkGenEntry {
@@ -401,6 +410,10 @@ CkChareID CkGen_thisChare(const void *self);
 /** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
+/** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a proxy
+ * that no group's creation returned, and on a thread that is no PE. */
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
+
 /** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
@@ -426,6 +439,11 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
+
+/** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them there.
+ * post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime keeps it; do not
+ * run the handler. */
+bool CkGen_post(const CkGenPost *p, void *payload, CkNcpyBufferPost *post);
 
 /** Round up to the alignment of strings and small arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }

@@ -27,6 +27,7 @@
 	/* reduce */ X(reduce) X(scan)                          \
 	/* settle */ X(quiesce) X(completion) X(fence)          \
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
+	/* buffers */ X(getput) X(live) X(post)                 \
 	/* stats */ X(stats)                                    \
 	/* top */ X(readonly)
 

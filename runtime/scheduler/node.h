@@ -91,6 +91,10 @@ int csd_register(struct node *node, const char *name, CmiHandler fn);
  * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
 
+/** Messages for this handler are handled even while a PE waits for another (csd_wait_for). The handler
+ * runs no code of the program. */
+void csd_handle_early(struct node *node, int handler);
+
 /** Mix bytes into the node's fingerprint. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
 
@@ -108,6 +112,7 @@ struct csd_handler {
 	const char *name;
 	CmiHandler fn;
 	bool apart;                        /* csd_order_apart */
+	bool early;                        /* csd_handle_early */
 };
 
 /** One process. Constant while the loops run, except where a comment says so. */

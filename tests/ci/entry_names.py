@@ -32,6 +32,7 @@ ENTRIES = [
     ("data", "void data(CkDataMsg *m)", ()),
     ("block", "void block(Block *m)", ()),
     ("arrays", "void arrays(int k, double v[k], nocopy int w[k])", ()),
+    ("posted", "void posted(int k, nocopypost double v[k])", ()),
     ("waits", "[threaded] void waits()", ()),
     ("asked", "[sync] int asked(int k)", ()),
     ("cond", "[when(k == self->member)] void cond(int k)", ("nodegroup",)),

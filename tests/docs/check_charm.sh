@@ -43,7 +43,8 @@ grep -oE '^\| *`CK_[A-Z0-9_]+' docs/GUIDE.md | grep -oE 'CK_[A-Z0-9_]+' >>"$tmp/
 # Everything that ckci makes of a chare X, messages M and a type T.
 n=0
 for kind in chare 'array [1D]' 'array [2D]' group nodegroup; do
-	for entry in 'void f(int a)' '[reductiontarget] void f(int a)' '[sync] int f(int a)'; do
+	for entry in 'void f(int a)' '[reductiontarget] void f(int a)' '[sync] int f(int a)' \
+			'void f(int n, nocopypost int v[n])'; do
 		n=$((n + 1))
 		printf 'module m%d {\npup T;\nmessage %s;\n%s X { entry X(); entry %s; entry void g(T t); };\n}\n' \
 			$n "$([ $n = 1 ] && echo '[packed] M' || echo 'M { int a[]; int b[]; }')" "$kind" \

@@ -235,7 +235,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
-	if (!c->constructed)
+	if (!coll_there(pe, c))
 		coll_wait(c, &env->head);
 	else if (c->sparse)
 		ck_node_of(pe->node)->seek(pe, c, env);
@@ -311,7 +311,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	bcast_forward(pe, env);
-	if (CSD_UNLIKELY(!c->constructed)) {
+	if (CSD_UNLIKELY(!coll_there(pe, c))) {
 		coll_wait(c, m);
 		return;
 	}

@@ -549,7 +549,7 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 	if (!passed_on)
 		section_forward(pe, s, env);
 	for (uint32_t i = 0; i < s->n_arrays; i++)
-		if (CSD_UNLIKELY(!s->arrays[i].coll->constructed)) {
+		if (CSD_UNLIKELY(!coll_there(pe, s->arrays[i].coll))) {
 			coll_wait(s->arrays[i].coll, m);
 			return;
 		}

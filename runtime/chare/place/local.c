@@ -13,9 +13,9 @@ struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 
 struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
-	const struct collection *c = coll_get(pe, e->id);
+	struct collection *c = coll_get(pe, e->id);
 
-	return c->constructed && c->type == type ? coll_local(c, e->index) : NULL;
+	return coll_there(pe, c) && c->type == type ? coll_local(c, e->index) : NULL;
 }
 
 struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
@@ -30,13 +30,40 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return obj ? self_of(obj) : NULL;
 }
 
+/* Only a proxy that X_ckNew did not make leads here; see announce.c. */
+_Noreturn static void no_branch(struct pe *pe, const CkGenChare *type, CkProxy p)
+{
+	struct collection *c = coll_get(pe, p.id);
+
+	if (c->type && c->type != type)
+		csd_abort(pe, "%s_ckLocalBranch: this is the proxy of a collection of %s", type->name,
+			  c->type->name);
+	csd_abort(pe, "%s_ckLocalBranch: this PE has no branch, because no %s_ckNew made this proxy",
+		  type->name, type->name);
+}
+
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
+{
+	struct pe *pe = csd_self();
+	CkElement mine = { .id = p.id };
+	struct ck_obj *obj;
+
+	if (!pe)
+		csd_abort(NULL, "%s_ckLocalBranch was called on a thread that is no PE", chare->name);
+	mine.index.v[0] = chare->kind == CKGEN_NODEGROUP ? pe->node->job->node : pe->id;
+	obj = ck_local(pe, chare, &mine);
+	if (CSD_UNLIKELY(!obj))
+		no_branch(pe, chare, p);
+	return self_of(obj);
+}
+
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 {
 	struct pe *pe = ck_self();
-	const struct collection *c = coll_get(pe, p.id);
+	struct collection *c = coll_get(pe, p.id);
 	uint64_t i = after ? obj_of(after)->ordinal + 1 : 0;
 
-	if (!c->constructed || c->type != chare)
+	if (!coll_there(pe, c) || c->type != chare)
 		return NULL;
 	while (i < c->n_slots && !c->elems[i])
 		i++;
