@@ -65,7 +65,7 @@ enum {
 
 static unsigned parts_of(const struct ci_entry *e)
 {
-	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_has_cb(e) ? CALLBACK : 0u) |
+	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
 	       (e->attrs & CI_SYNC ? SYNC : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u);
 }
 
@@ -165,6 +165,7 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 		{"_alloc", true, true, "makes a message"},
 		{"_sendToFuture", true, true, "sends the message to a future"},
 		{"_waitFuture", true, true, "waits for a message of this type"},
+		{"_sendToCallback", true, true, "sends the message to a callback"},
 		{"_toMessage", true, false, "makes a CkMessage of it"},
 		{"_fromMessage", true, false, "makes it of a CkMessage"},
 		{"_pack", false, true, "packs the message"},

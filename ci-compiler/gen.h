@@ -93,8 +93,10 @@ bool gen_only_values(const struct ci_entry *e);
  * are values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 
-/** A callback may target e. */
+/** A callback with data may target e. */
 bool gen_has_cb(const struct ci_entry *e);
+/** A callback with data, or with a message, may target e. */
+bool gen_is_target(const struct ci_entry *e);
 
 bool gen_takes_message(const struct ci_entry *e);
 bool gen_takes_reduction(const struct ci_entry *e);

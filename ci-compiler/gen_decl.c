@@ -147,6 +147,8 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 
 	ci_put(o, "static inline void %s_sendToFuture(CkFuture ck_f, %s *ck_m)\n{\n"
 	       "\tCkGen_sendToFuture(ck_f, ck_m, &ck_type_%s);\n}\n", n, n, n);
+	ci_put(o, "static inline void %s_sendToCallback(CkCallback ck_cb, %s *ck_m)\n{\n"
+	       "\tCkGen_sendToCallback(ck_cb, ck_m, &ck_type_%s);\n}\n", n, n, n);
 	ci_put(o, "static inline %s *%s_waitFuture(CkFuture ck_f)\n{\n"
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
 }
@@ -393,7 +395,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		else
 			stub(o, c, e, f);
 	}
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
 		       f->proxy, c->name);
 }
@@ -412,6 +414,17 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
 	ci_put(o, "\n");
+}
+
+/* A handler has `self` whether it needs it or not. Neither gcc nor clang takes over `unused` from a
+ * prototype's parameter to the definition, so only a pragma spares the program a "(void)self;" in such
+ * handlers. It holds for what follows in the same file; other files of the program keep the warning. */
+static void unused_self(struct ci_out *o)
+{
+	ci_put(o, "/* Handlers need not use their parameters. To be warned of unused ones all the same, define\n"
+	       " * CK_WARN_UNUSED_PARAMETERS before this header. */\n"
+	       "#ifndef CK_WARN_UNUSED_PARAMETERS\n"
+	       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n#endif\n");
 }
 
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
@@ -435,5 +448,6 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
 	gen_shadow_end(o);
+	unused_self(o);
 	ci_put(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

@@ -244,7 +244,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		open_stub(o, c, e);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
 		stub(o, c, e, f);
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		callback(o, c, e, f);
 }
 

@@ -223,6 +223,12 @@ bool gen_has_cb(const struct ci_entry *e)
 	       (e->attrs & CI_REDUCTION_TARGET) != 0;
 }
 
+bool gen_is_target(const struct ci_entry *e)
+{
+	return gen_has_cb(e) ||
+	       (!e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0 && gen_takes_message(e));
+}
+
 bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e)
 {
 	for (const struct ci_tok *t = x->from; t != x->to; t++) {

@@ -38,12 +38,29 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
 /** End the whole job with exit code `code` once every PE has finished its current entry method.
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
- * messages that are still queued. */
+ * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. */
+#ifdef __cplusplus
+void CkExit(int code = 0);
+#else
 void CkExit(int code);
+#define CkExit(...) CkExit(__VA_ARGS__ + 0) /* adds 0 to the code, or is it */
+#endif
 
 /** End the whole job at once, with exit code 1. Prints the message, with the PE and the entry
  * method, in one line, and then a back-trace. Takes its arguments like printf. */
 __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides the
+ * PE and the entry method.
+ *
+ * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is not
+ *          evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
+#if defined(NDEBUG) || (defined(CMK_OPTIMIZE) && CMK_OPTIMIZE + 0)
+#define CkAssert(expr) ((void)0)
+#else
+#define CkAssert(expr) \
+	((expr) ? (void)0 : CkAbort("%s:%d: CkAssert(%s) failed", __FILE__, __LINE__, #expr))
+#endif
 
 /** printf to the job's standard output (CkError: to its standard error). The runtime writes whole
  * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline yet,
@@ -196,6 +213,18 @@ typedef struct CkArrayOptions {
 	const struct CkCallback *ready;
 } CkArrayOptions;
 
+/** The extents of an array, from its proxy (the `ck` of a CProxy_X). With start, end and step they are
+ * the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index type of
+ * the program's.
+ *
+ * Called   on any PE that knows the array: the one that made it, one on which an element's handler has
+ *          run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE before the
+ *          array's creation does; CkKnowsArray says whether the creation has come. Calls wait for it, this
+ *          function does not.
+ * Errors   aborts on a PE that does not know the array yet, and for groups and nodegroups. */
+CkArrayDims CkGetArrayDims(CkArrayID array);
+bool CkKnowsArray(CkArrayID array);
+
 /** Options of one call. Zeroed, they mean default priority (0), first in first out, reference
  * number 0.
  *
@@ -205,7 +234,8 @@ typedef struct CkArrayOptions {
  *          vector comes before longer ones that begin with it. A vector that begins with 0 comes
  *          before calls without a priority, one that begins with 1 after them. A number counts as
  *          the vector of its 64 bits with the highest bit inverted.
- * Scope    one PE's queue. A message that has not arrived yet is not reordered.
+ * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better call
+ *          that has not arrived yet. The order among equals is promised for calls of one PE.
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler sends it on without
  *          options.
@@ -531,6 +561,19 @@ CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 /** The same with `count` values of a known type, which the runtime checks. */
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
+/** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each message M.
+ *
+ * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a CkMessage; a future
+ *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
+ *          CkCallbackExit free the message.
+ * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces the
+ *          message's.
+ * Errors   a target that takes another message, or values, aborts and names both; so do C functions, and
+ *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a program's
+ *          message abort, too.
+ * Source   Charm++'s CkCallback::send(msg). */
+struct CkGenMessage;
+void CkGen_sendToCallback(CkCallback cb, void *msg, const struct CkGenMessage *type);
 /** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
  * channel can call it. */
 void CkCallbackFn(void *cb);
@@ -620,7 +663,6 @@ void CkSendToFuture(CkFuture f, void *msg);
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
 
 /** For ckci's code only: M_sendToFuture and M_waitFuture call these. */
-struct CkGenMessage;
 void CkGen_sendToFuture(CkFuture f, void *msg, const struct CkGenMessage *type);
 void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
 
@@ -859,6 +901,17 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
  * Errors   an element that is not a member aborts. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
+
+/** The section whose multicast the running handler was called by; `id` is 0 if it was called otherwise.
+ * So a member can contribute to a section that it was never handed:
+ * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
+ *
+ * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
+ *          running handler, whatever its parameters are. After the handler has kept, sent or freed its
+ *          message NULL gives 0; a message that it has kept still tells its section. Constructors and
+ *          [inline] or [local] calls come from no multicast.
+ * Source   Charm++'s CkGetSectionInfo(cookie, msg). */
+CkSection CkGetSectionInfo(const void *msg);
 
 /** Forget the section on all PEs.
  *

@@ -89,7 +89,9 @@ static void ck_pe_start(struct pe *pe)
 	parts_pe_start(pe);
 	if (!pe->node->program)
 		return;
+	ck->starting = true;
 	run_initprocs(ck_node_of(pe->node));
+	ck->starting = false;
 	if (pe->id == 0) {
 		run_main_chares(pe);
 		readonly_send(pe);

@@ -280,12 +280,13 @@ static void untyped(Main *self)
 
 	Cell_any(Cell_at(cells, 3), block_of(HOPS));
 	Cell_any_all(cells, block_of(0));
+	Block_sendToCallback(Cell_cb_any(Cell_at(cells, 6)), Block_fromMessage(block_of(1)));
 	One_ckNew(CkNumPes() - 1, data_of(SUM));
 	CkCallbackSendTyped(Main_cb_anything(mainProxy), CK_INT, &sum, 1);
 	Main_anything(mainProxy, (CkMessage *)data_of(SUM));
 	Cell_contribute_all(cells, 1);
 	Cell_contribute_all(cells, 2);
-	expect(HOPS + 1 + CELLS + CELLS);
+	expect(HOPS + 1 + CELLS + 2 + CELLS);
 	CHECK_EQ(self->n_anything, 4);
 	CHECK_EQ(self->n_results, 1);
 }

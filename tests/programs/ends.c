@@ -21,6 +21,19 @@ struct Shared { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
+/* ENDS_INITPROC=WHAT: no chare exists yet, and no readonly variable is set. */
+void starts(void)
+{
+	const char *what = getenv("ENDS_INITPROC");
+
+	if (!what)
+		return;
+	if (is(what, "branch"))
+		Member_spin(Member_at(members, Member_ckLocalBranch(members) != NULL));
+	else if (is(what, "call"))
+		Member_spin_all(members);
+}
+
 /* ---- mistakes with collections and callbacks -------------------------------------------- */
 
 static int ask_branch(void *proxy)
@@ -78,6 +91,12 @@ static void act_bad_call(const char *what)
 		CkCallbackSendTyped(Main_cb_twoInts(mainProxy), CK_INT, three, 3);
 	else if (is(what, "callback-bytes"))
 		CkCallbackSend(Main_cb_ints(mainProxy), three, 7);
+	else if (is(what, "dims-group"))
+		CkGetArrayDims(members.ck);
+	else if (is(what, "dims-unknown"))
+		CkGetArrayDims((CkArrayID){ cells.ck.id + 1000 });
+	else if (is(what, "assert"))
+		CkAssert(three[0] == 1 && three[1] % 2 == 1);
 	else if (is(what, "callback-unset"))
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
 }

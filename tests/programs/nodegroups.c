@@ -376,11 +376,12 @@ void Main_on_next(Main *self)
 	CHECK(0);
 }
 
-/* Alone on its node a branch gets its calls in order of priority. */
+/* Alone on its node a branch gets its calls in order of priority. Delays hold up the node's own calls,
+ * too. */
 void Main_on_prios(Main *self, int node, int n, const int *order)
 {
 	for (int i = 1; i < n; i++)
-		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || getenv("CK_RANDOM_DELAY") ||
+		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_DELAY") ||
 		      order[i] == order[i - 1] + 1);
 	if (++self->n_prios == CkNumNodes())
 		Branch_report_all(branches);

@@ -12,6 +12,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
 	if (ck_of(pe) && ck_of(pe)->now.obj)
 		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
+	else if (ck_of(pe) && ck_of(pe)->starting)
+		snprintf(buf, len, "an initproc function");
 	else
 		buf[0] = 0;
 }
@@ -129,6 +131,11 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 	const CkGenEntry *e = &type->entries[entry];
 	char name[128];
 
+	if (!e->reduced && e->message)
+		csd_abort(pe, "%s takes a message %s: %s_sendToCallback fires its callback; values, and "
+			  "results of reductions, need a [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name), e->message->name,
+			  e->message->name);
 	if (!e->reduced)
 		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
 			  describe_entry(type, entry, name, sizeof name));
@@ -209,7 +216,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	env->entry = 0;
-	env->zero = 0;
+	env->more = 0;
 	if (obj->coll->entries[0].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE))
 		env->flags |= CK_ENV_SPECIAL;
 	deliver_to(pe, obj, env, false);

@@ -40,7 +40,7 @@ struct ck_env {
 			CkIndex index;
 			uint16_t entry;
 			uint8_t flags;    /* CK_ENV_* */
-			uint8_t zero;     /* in a call; see `call` */
+			uint8_t more;     /* CK_MORE_*; 0 in a plain call, see `call` */
 		};
 		/* A call by place, a broadcast. */
 		struct {
@@ -129,6 +129,11 @@ enum {
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
 	/* A part of a reduction, an answer. */
 	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
+};
+
+/** Bits of `more`, in a call of one element. */
+enum {
+	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 };
 
 /** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads

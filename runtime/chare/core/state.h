@@ -68,6 +68,7 @@ struct ck_outer {
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
+	bool starting;            /* the initproc functions run */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
 	struct collection *last;  /* the one found most recently; at first `none` */

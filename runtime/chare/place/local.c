@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: finds the elements of this PE, for programs that ask for them. */
+/* local.c: what a program asks about a collection: the elements of this PE, the extents. */
 #include "place_int.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
@@ -68,4 +68,22 @@ void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 	while (i < c->n_slots && !c->elems[i])
 		i++;
 	return i < c->n_slots ? self_of(c->elems[i]) : NULL;
+}
+
+bool CkKnowsArray(CkArrayID array)
+{
+	return coll_get(ck_self(), array.id)->type != NULL;
+}
+
+CkArrayDims CkGetArrayDims(CkArrayID array)
+{
+	struct pe *pe = ck_self();
+	const struct collection *c = coll_get(pe, array.id);
+
+	if (!c->type)
+		csd_abort(pe, "CkGetArrayDims: the array's creation has not come to this PE yet; ask on the PE "
+			  "that made it, in a handler of its elements, or after CkKnowsArray");
+	if (c->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
+	return c->dims;
 }
