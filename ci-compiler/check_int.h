@@ -60,6 +60,9 @@ void check_sdag(struct checker *c, const struct ci_chare *chare);
 
 /* ---- collide.c ------------------------------------------------------------------------- */
 
+/** Report modules of the same name. */
+void check_modules(struct checker *c);
+
 /** Report C names that two declarations would make. */
 void check_collisions(struct checker *c);
 

@@ -190,9 +190,9 @@ static void check_reserved(struct checker *c, const struct made *m)
 			 m->name);
 }
 
-static void check_modules(struct checker *c)
+void check_modules(struct checker *c)
 {
-	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+	for (const struct ci_module *m = c->modules; m != NULL && !ci_gave_up(c->ci); m = m->next) {
 		for (const struct ci_module *x = c->modules; x != m; x = x->next) {
 			if (strcmp(x->name, m->name) == 0)
 				ci_error(c->ci, m->tok->at, "choose another name",
@@ -207,7 +207,6 @@ void check_collisions(struct checker *c)
 	struct made_list l = {.ci = c->ci};
 	size_t first = 0;       /* the first entry with the current name */
 
-	check_modules(c);
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)
 		add_module(&l, c, m);
 	if (l.n == 0)

@@ -56,6 +56,9 @@ const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler
 	case CI_PARAM_MESSAGE:
 	case CI_PARAM_ARGS:
 		return ci_fmt(ci, "%s *", q->type.text);
+	case CI_PARAM_POINTER:
+		return ci_fmt(ci, "%s%s %.*s", q->type.const_ ? "const " : "", q->type.text,
+			      q->type.stars, "********");
 	case CI_PARAM_ARRAY:
 	case CI_PARAM_REDUCTION:
 		break;
@@ -166,7 +169,7 @@ bool gen_takes_reduction(const struct ci_entry *e)
 
 bool gen_has_stub(const struct ci_entry *e)
 {
-	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
+	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & CI_OWN_CALL) == 0;
 }
 
 bool gen_is_sdag(const struct ci_entry *e)
@@ -193,7 +196,7 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 
 bool gen_has_cb(const struct ci_entry *e)
 {
-	if (e->ctor || (e->attrs & (CI_SYNC | CI_LOCAL)) != 0)
+	if (e->ctor || (e->attrs & CI_OWN_CALL) != 0)
 		return false;
 	return e->params == NULL || gen_takes_reduction(e) ||
 	       (e->attrs & CI_REDUCTION_TARGET) != 0;

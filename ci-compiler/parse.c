@@ -4,7 +4,8 @@
  *
  *   file     := { module }
  *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
- *   section  := chare | readonly | message | extern | include | init | pup | 'class' name ';'
+ *   section  := chare | readonly | message | extern | include | init | pup | class
+ *   class    := 'class' name ';'
  *   readonly := 'readonly' fields ';'
  *   message  := 'message' name ( ';' | '{' { fields ';' } '}' [';'] )
  *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
@@ -111,7 +112,7 @@ static void message_body(struct parser *p, struct ci_message *m)
 
 	p_accept(p, "{");
 	while (!p_is(p, "}")) {
-		if (p->t->kind == TOK_END || (p->t->first && p_is_section_word(p)) ||
+		if (p_at_end(p) || (p->t->first && p_is_section_word(p)) ||
 		    p_is(p, "entry")) {
 			if (!p->cut)
 				ci_error(p->ci, open->at, NULL,
@@ -146,14 +147,18 @@ static bool message(struct parser *p)
 	m->tok = p_new_name(p, "message");
 	if (m->tok == NULL)
 		return false;
+	if (p_is(p, "<")) {
+		p_template(p, p->t, m->tok->s, "a template message",
+			   "write one message per type, with all its members");
+		return false;
+	}
 	m->name = m->tok->s;
 	m->module = p->module;
 	while (*link != NULL)
 		link = &(*link)->next;
 	*link = m;
-	if (p_is(p, "<") || p_is(p, ":")) {
-		p_cpp(p, p->t, p_is(p, "<") ? "a template message" : "inheritance",
-		      "write one message per type, with all its members");
+	if (p_is(p, ":")) {
+		p_cpp(p, p->t, "inheritance", "write one message with all the members");
 		return false;
 	}
 	if (p_accept(p, ";")) {
@@ -191,12 +196,17 @@ static bool include(struct parser *p)
 
 	if (t->kind != TOK_STRING)
 		return p_unexpected(p, "a file name in quotes", "write: include \"header.h\";");
+	if (t->len == 2) {
+		ci_error(p->ci, t->at, "write: include \"header.h\";", "this file name is empty");
+		return false;
+	}
 	p->t++;
 	item_add(p, &p->module->includes, t, t->s);
 	return p_expect(p, ";");
 }
 
-static bool init_function(struct parser *p, const char *word, struct ci_item **list)
+static bool init_function(struct parser *p, const char *word, struct ci_item **list,
+			  const char *prefix)
 {
 	const struct ci_tok *name;
 
@@ -209,7 +219,7 @@ static bool init_function(struct parser *p, const char *word, struct ci_item **l
 	name = p_new_name(p, ci_fmt(p->ci, "%s function", word));
 	if (name == NULL)
 		return false;
-	item_add(p, list, name, name->s);
+	item_add(p, list, name, ci_fmt(p->ci, "%s%s", prefix, name->s));
 	if (!p_accept(p, "("))
 		return true;
 	if (!p_is(p, ")") && !(p_is(p, "void") && p_next_is(p, ")"))) {
@@ -223,10 +233,11 @@ static bool init_function(struct parser *p, const char *word, struct ci_item **l
 	return true;
 }
 
-static bool init(struct parser *p, const char *word, struct ci_item **list)
+/* The functions' names get `prefix` in front. */
+static bool init(struct parser *p, const char *word, struct ci_item **list, const char *prefix)
 {
 	do {
-		if (!init_function(p, word, list))
+		if (!init_function(p, word, list, prefix))
 			return false;
 	} while (p_accept(p, ","));
 	return p_expect(p, ";");
@@ -278,7 +289,6 @@ struct refused {
 static const struct refused refused[] = {
 	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
 	{"using", true, "'using'", "take it out"},
-	{"template", true, "a template", "write one chare or message per type"},
 	{"PUPable", true, "'PUPable' (objects packed by their class)",
 	 "write 'pup X;' and the function 'void X_pup(pup_er p, X *x)' in C"},
 	{"pupable", true, "'pupable' (objects packed by their class)",
@@ -338,9 +348,9 @@ static bool section(struct parser *p)
 	if (p_accept(p, "include"))
 		return include(p);
 	if (p_accept(p, "initnode") || p_accept(p, "initcall"))
-		return init(p, "initnode", &p->module->initnodes);
+		return init(p, "initnode", &p->module->initnodes, "");
 	if (p_accept(p, "initproc"))
-		return init(p, "initproc", &p->module->initprocs);
+		return init(p, "initproc", &p->module->initprocs, "");
 	if (p_accept(p, "pup"))
 		return pup(p);
 	if (p_accept(p, "class"))
@@ -348,6 +358,52 @@ static bool section(struct parser *p)
 	if (p_is(p, "entry"))
 		return stray_entries(p);
 	return other_section(p);
+}
+
+/* `template <...>` and the declaration behind it. */
+static void template(struct parser *p)
+{
+	const struct ci_tok *start = p->t++;
+	const struct ci_tok *last = NULL;
+	int angle = 0;
+
+	/* The name of the chare or message stands before its body, its bases or its end. */
+	for (; p->t->kind != TOK_END && !p_is(p, "{") && !p_is(p, ";") && !p_is(p, "}"); p->t++) {
+		if (angle == 0 && p_is(p, ":"))
+			break;
+		angle += p_is(p, "<") - (angle > 0 && p_is(p, ">"));
+		if (angle == 0 && p->t->kind == TOK_NAME)
+			last = p->t;
+	}
+	p_template(p, start, last != NULL ? last->s : "", "a template",
+		   "write one chare or message per type");
+	p_skip_declaration(p);
+}
+
+bool p_is_member_section(const struct parser *p)
+{
+	return p_is(p, "readonly") || p_is(p, "include") || p_is(p, "class") ||
+	       p_is(p, "initnode") || p_is(p, "initproc") || p_is(p, "initcall");
+}
+
+void p_member_section(struct parser *p, const struct ci_chare *c)
+{
+	const char *prefix = ci_fmt(p->ci, "%s_", c->name);
+	struct ci_field **readonlies = &p->module->readonlies;
+	bool ok;
+
+	while (*readonlies != NULL)
+		readonlies = &(*readonlies)->next;
+	if (p_accept(p, "initnode") || p_accept(p, "initcall"))
+		ok = init(p, "initnode", &p->module->initnodes, prefix);
+	else if (p_accept(p, "initproc"))
+		ok = init(p, "initproc", &p->module->initprocs, prefix);
+	else
+		ok = section(p);
+	for (struct ci_field *r = *readonlies; r != NULL; r = r->next)
+		r->name = ci_fmt(p->ci, "%s%s", prefix, r->name);
+	if (!ok)
+		p_skip_statement(p);
 }
 
 static bool is_chare_word(const struct parser *p)
@@ -359,7 +415,7 @@ static bool is_chare_word(const struct parser *p)
 static void sections(struct parser *p, const struct ci_tok *open)
 {
 	while (!p_is(p, "}")) {
-		if (p->t->kind == TOK_END) {
+		if (p_at_end(p)) {
 			if (!p->cut)
 				ci_error(p->ci, open->at, NULL,
 					 "this '{' of module '%s' is never closed",
@@ -380,6 +436,8 @@ static void sections(struct parser *p, const struct ci_tok *open)
 			p->t++;
 		} else if (is_chare_word(p)) {
 			p_chare(p);
+		} else if (p_is(p, "template")) {
+			template(p);
 		} else if (!p_accept(p, ";") && !section(p)) {
 			p_skip_statement(p);
 		}
@@ -432,7 +490,7 @@ struct ci_module *ci_parse(struct ci *ci)
 	struct parser p = {.ci = ci};
 
 	p.toks = p.t = ci_lex(ci, &p.cut);
-	while (p.t->kind != TOK_END) {
+	while (!p_at_end(&p)) {
 		if (p.t->kind == TOK_DIRECTIVE) {
 			p_unexpected(&p, "", NULL);
 			p.t++;

@@ -4,7 +4,8 @@
 # Tests of ckci. One line per case, a summary, and exit code 1 when a case failed.
 #
 #   accept/X.ci     accepted; --list prints X.list; the output compiles without a warning as C
-#                   and as C++; accept/X.expect/ holds the exact output where it matters
+#                   and as C++; accept/X.expect/ holds the exact output where it matters, X.note what
+#                   ckci says, X.before.h what a program includes before the output
 #                   A line `// ckci: --cpp -DX` in any of them gives options
 #   refuse/X.ci     refused with exit code 1 and just the text X.err; nothing is written
 #
@@ -65,6 +66,8 @@ include="-I$out -I../../runtime/chare -I../../runtime/direct -Iaccept"
 driver() {
 	members="int member;$(grep -o 'self->[a-z_]*' "$2" | sort -u | sed 's/self->/ int /; s/$/;/' |
 		tr -d '\n')"
+	before=$(basename "$2" .ci).before.h
+	[ ! -f "accept/$before" ] || echo "#include \"$before\""
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
 	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
 		s/^  message \(.*\), packed by the program/struct \1 { '"$members"' };/p' "$1"
@@ -74,10 +77,12 @@ driver() {
 # What a line `// ckci: ...` of the file asks for.
 options() { sed -n 's|^// ckci: ||p' "$1"; }
 
-# accepted FILE LIST: ckci says nothing, and --list what is expected
+# accepted FILE LIST: ckci says nothing, or what stands in X.note, and --list what is expected
 accepted() {
-	"$CKCI" -o "$out" $(options "$1") "$1" >"$tmp/said" 2>&1 && expect "$tmp/said" /dev/null &&
-		"$CKCI" --list $(options "$1") "$1" >"$tmp/$2" 2>&1 && expect "$tmp/$2" "accept/$2"
+	note=${1%.ci}.note
+	[ -f "$note" ] || note=/dev/null
+	"$CKCI" -o "$out" $(options "$1") "$1" >"$tmp/said" 2>&1 && expect "$tmp/said" "$note" &&
+		"$CKCI" --list $(options "$1") "$1" >"$tmp/$2" 2>/dev/null && expect "$tmp/$2" "accept/$2"
 }
 
 for ci in accept/*.ci; do
@@ -223,6 +228,11 @@ place condition "place.ci:4:.*error: .*no member named .iter" '  array [1D] A {
 place wide_index "place.ci:3:.*error: static assertion failed: .*array A has more than 12" \
 	'  include "wide.h";
   array [wide] A { entry A(); };'
+place unknown_index "place.ci:2:.*error: .Unknown. undeclared" \
+	'  array [Unknown] A { entry A(); };'
+place unknown_target "place.ci:3:.*in expansion of macro .CKGEN_DATATYPE" \
+	'  include "wide.h"; group A { entry A();
+    entry [reductiontarget] void f(wide w); };'
 place unknown_pup "place.ci:2:.*error: unknown type name .Unknown" \
 	'  pup Unknown; group A { entry A(Unknown x); };'
 place unknown_answer "place.ci:3:.*error: unknown type name .Unknown" \
