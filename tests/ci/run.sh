@@ -120,6 +120,35 @@ for ci in refuse/*.ci; do
 	check "refuse: $(basename "$ci" .ci)" refused "$ci" "${ci%.ci}.err"
 done
 
+# large NAME LINE: a file of 400 kB of such lines ends after 20 errors, in time (the limit is 1000 times
+# what it takes; when the errors were all counted, the slowest took 20 s).
+large() {
+	{ printf '%s\n' "$3"; yes "$2"; } | head -c 400000 >"$tmp/large.ci"
+	check "large: $1" stopped
+}
+stopped() {
+	(ulimit -t 10 && "$CKCI" -o "$tmp" "$tmp/large.ci" 2>"$tmp/stderr")
+	code=$?
+	tail -3 "$tmp/stderr"
+	echo "exit code $code; $(grep -c ': error: ' "$tmp/stderr") errors"
+	[ $code -eq 1 ] && [ "$(grep -c ': error: ' "$tmp/stderr")" -eq 20 ] &&
+		[ "$(tail -1 "$tmp/stderr")" = \
+			"ckci: $tmp/large.ci: stopped after 20 errors, nothing written" ]
+}
+
+inside='module m { group G { entry G();'
+large "the same module" 'module m { }'
+large "things outside of modules" 'module m }; readonly int x;'
+large "the same chare" 'group G { entry G(); };' 'module m {'
+large "the same entry method" 'entry void f();' "$inside"
+large "entry methods that cannot be" 'entry void f(Foo *m);' "$inside"
+large "attributes" 'entry [threaded sync] void f();' "$inside"
+large "other members" 'entry f; void g();' "$inside"
+large "strings without an end" '" it'"'"'s' 'module m {'
+large "parameters" 'int &x, int *y,' "$inside entry void f("
+large "templates" 'template <class T> group A { }; template <> group B; group C<D>; x' 'module m {'
+large "members of a message" 'int *x; x;' 'module m { message M {'
+
 # ---- the command line -------------------------------------------------------------------------
 
 # run CODE TEXT ARGS...: ckci ARGS ends with CODE and prints TEXT (a shell pattern)
