@@ -55,6 +55,12 @@ static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArrayIndex4D", "send CkIndex4D"},
 	{"CkArrayIndex5D", "send CkIndex5D"},
 	{"CkArrayIndex6D", "send CkIndex6D"},
+	{"CkArrayIndexMax", "send CkArrayIndex"},
+	{"CkFutureID", "send CkFuture"},
+	{"CkSectionReductionMsg", "write CkReductionMsg *m: sections deliver that, too"},
+	{"infiDirectUserHandle", "send CkDirectHandle"},
+	{"CProxy_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
+	{"CProxySection_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
 	{"CkEntryOptions", "send its numbers: it may point to a priority"},
 	{"CkArrayOptions", "send CkArrayDims and make the options where they are used"},
 	{"CkNcpyBuffer", "write the array: 'int n, nocopy double v[n]'; the stub takes the buffer"},
@@ -154,6 +160,10 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 	const struct ci_chare *chare = find_chare(c, name);
 	const char *guess;
 
+	if (chare == NULL && foreign_advice(type->text) != NULL) {
+		ci_error(c->ci, type->tok->at, foreign_advice(type->text), "'%s' is not there", type->text);
+		return false;
+	}
 	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||
 			      c->module->includes != NULL))
 		return true;    /* perhaps of another file: the C compiler checks it */

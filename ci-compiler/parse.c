@@ -173,6 +173,37 @@ static bool message(struct parser *p)
 
 /* ---- the small ones ------------------------------------------------------------------------- */
 
+/* Modules of Charm++'s libraries. */
+static const struct { const char *name, *note, *refused; } libraries[] = {
+	{"CkMulticast", "sections need no manager", NULL},
+	{"CkFutures", "futures are in ck.h", NULL},
+	{"CkLoop", NULL, "take it out, and call an entry method of a nodegroup for each part of the loop"},
+	{"ComlibModule", NULL, "take it out; [aggregate] entry methods collect small calls"},
+	{"MeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
+	{"NDMeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
+	{"CommonLBs", NULL, "take it out: elements stay where they were created"},
+	{"EveryLB", NULL, "take it out: elements stay where they were created"},
+	{NULL, NULL, NULL}
+};
+
+/* `extern module` of such a library: note that it is not needed, or refuse it. False: it is none. */
+static bool library(struct parser *p, const struct ci_tok *name)
+{
+	int i = 0;
+
+	while (libraries[i].name != NULL && strcmp(libraries[i].name, name->s) != 0)
+		i++;
+	if (libraries[i].name == NULL)
+		return false;
+	if (libraries[i].note != NULL)
+		ci_note(p->ci, name->at, "library", "module %s of Charm++ is not needed: %s", name->s,
+			libraries[i].note);
+	else
+		ci_error(p->ci, name->at, libraries[i].refused, "module %s of Charm++ is not there",
+			 name->s);
+	return true;
+}
+
 static bool extern_module(struct parser *p)
 {
 	const struct ci_tok *name;
@@ -186,7 +217,8 @@ static bool extern_module(struct parser *p)
 	name = p_new_name(p, "module");
 	if (name == NULL)
 		return false;
-	item_add(p, &p->module->externs, name, name->s);
+	if (!library(p, name))
+		item_add(p, &p->module->externs, name, name->s);
 	return p_expect(p, ";");
 }
 
