@@ -68,6 +68,8 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		    ci_fmt(l->ci, "%s%s%s%s", c->name, forms[i].infix, e->name,
 			   forms[i].suffix));
 	}
+	if (e->attrs & CI_WHENIDLE)
+		add(l, e->tok, owner, false, ci_fmt(l->ci, "%s_%s_whenIdle", c->name, e->name));
 }
 
 static void add_chare(struct made_list *l, const struct ci_chare *c)
