@@ -195,6 +195,7 @@ struct ci_module {
 	const char *name;
 	bool main;
 	struct ci_item *includes, *externs, *initnodes, *initprocs, *pups;
+	struct ci_item *elsewhere;  /* messages and chares that another file declares */
 	struct ci_field *readonlies;
 	struct ci_message *messages;
 	struct ci_chare *chares;

@@ -18,11 +18,11 @@ static void check_not_self(struct checker *c, const struct ci_tok *name)
 
 /* ---- readonlies and messages ---------------------------------------------------------------- */
 
-/* A fixed size is a constant: numbers, or names that an included header defines. */
+/* A fixed size is a constant: numbers, or names that a header defines. */
 static bool check_dims(struct checker *c, const struct ci_field *f)
 {
 	for (const struct ci_tok *t = f->dims.from; t != f->dims.to; t++) {
-		if (t->kind == TOK_NAME && c->module->includes == NULL) {
+		if (t->kind == TOK_NAME && c->module->includes == NULL && !check_is_capitals(t->s)) {
 			ci_error(c->ci, t->at,
 				 "write a number, or name the header that defines it: "
 				 "include \"header.h\";",
@@ -37,7 +37,8 @@ static bool check_dims(struct checker *c, const struct ci_field *f)
 static bool may_be_message(const struct checker *c, const struct ci_type *type)
 {
 	return type->class_ == CI_USER && strncmp(type->text, "Ck", 2) != 0 &&
-	       (c->module->externs != NULL || check_find_message(c, type->text) != NULL);
+	       (c->module->externs != NULL || check_is_elsewhere(c, type->text) ||
+		check_find_message(c, type->text) != NULL);
 }
 
 /* readonly M *m; */

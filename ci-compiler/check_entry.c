@@ -4,8 +4,8 @@
  */
 #include "check_int.h"
 
-#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 struct ci_param *check_find_param(const struct ci_entry *e, const char *name)
 {
@@ -27,14 +27,15 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 	return NULL;
 }
 
-/* The name looks like a macro or enum constant of an included header; ckci does not read headers. */
-static bool looks_constant(const struct checker *c, const char *s)
+/* The name may be that of a macro or enum constant, which the C compiler knows. It is none if it only
+ * differs by its capitals from a parameter. */
+static bool looks_constant(const struct ci_entry *e, const char *s)
 {
-	if (c->module->includes == NULL)
-		return false;
-	while (isupper((unsigned char)*s) || isdigit((unsigned char)*s) || *s == '_')
-		s++;
-	return *s == '\0';
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (strcasecmp(q->name, s) == 0)
+			return false;
+	}
+	return check_is_capitals(s);
 }
 
 static const char *usable_params(struct checker *c, const struct ci_entry *e)
@@ -69,7 +70,7 @@ static bool check_length_name(struct checker *c, const struct ci_entry *e, const
 				    q->kind == CI_PARAM_NOCOPY ?
 				    "it is an array parameter itself" : "it is no number");
 	if (q == NULL && r == NULL)
-		return looks_constant(c, t->s) ||
+		return looks_constant(e, t->s) ||
 		       length_error(c, e, t, "it is no parameter of this entry method");
 	if (q == NULL && r->dims.from != r->dims.to)
 		return length_error(c, e, t, "this readonly is an array");

@@ -7,6 +7,7 @@
  */
 #include "check_int.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool in_list(const char *s, const char *const *words)
@@ -100,6 +101,22 @@ const struct ci_message *check_find_message(const struct checker *c, const char 
 	return NULL;
 }
 
+bool check_is_capitals(const char *name)
+{
+	while (isupper((unsigned char)*name) || isdigit((unsigned char)*name) || *name == '_')
+		name++;
+	return *name == '\0';
+}
+
+bool check_is_elsewhere(const struct checker *c, const char *name)
+{
+	for (const struct ci_item *x = c->module->elsewhere; x != NULL; x = x->next) {
+		if (strcmp(x->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The module that says `pup T;`: this one if it does, else another one of the file, or NULL. */
 static const struct ci_module *find_pup(const struct checker *c, const char *name)
 {
@@ -165,7 +182,7 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 		return false;
 	}
 	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||
-			      c->module->includes != NULL))
+			      c->module->includes != NULL || check_is_elsewhere(c, name)))
 		return true;    /* perhaps of another file: the C compiler checks it */
 	if (chare == NULL) {
 		guess = chare_guess(c, name);
@@ -353,7 +370,8 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 		*kind_p = CI_PARAM_REDUCTION;
 	else if (m != NULL && !check_visible(c, type->tok, t, m->module))
 		return false;
-	else if (m != NULL || (type->class_ == CI_USER && c->module->externs != NULL &&
+	else if (m != NULL || (type->class_ == CI_USER &&
+			       (c->module->externs != NULL || check_is_elsewhere(c, t)) &&
 			       strncmp(type->text, "Ck", 2) != 0 &&
 			       strncmp(type->text, "CProxy", 6) != 0 &&
 			       !is_integer_name(type->text) && find_chare(c, t) == NULL &&

@@ -9,7 +9,7 @@
  *   readonly := 'readonly' fields ';'
  *   message  := 'message' name ( ';' | '{' { fields ';' } '}' [';'] )
  *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
- *   extern   := 'extern' 'module' name ';'
+ *   extern   := 'extern' ( 'module' | 'message' | kind ) name ';'
  *   include  := 'include' string ';'
  *   init     := ( 'initnode' | 'initproc' ) function { ',' function } ';'
  *   function := [ 'void' ] name [ '(' [ 'void' ] ')' ]
@@ -204,10 +204,33 @@ static bool library(struct parser *p, const struct ci_tok *name)
 	return true;
 }
 
+static bool is_chare_word(const struct parser *p)
+{
+	return p_is(p, "mainchare") || p_is(p, "array") || p_is(p, "group") ||
+	       p_is(p, "nodegroup") || p_is(p, "chare");
+}
+
+/* `extern message M;`, `extern array [1D] X;`: another file declares it. */
+static bool extern_name(struct parser *p)
+{
+	const struct ci_tok *name;
+
+	p->t++;
+	while (p_is(p, "["))
+		p_skip_balanced(p);
+	name = p_new_name(p, "message or chare");
+	if (name == NULL)
+		return false;
+	item_add(p, &p->module->elsewhere, name, name->s);
+	return p_expect(p, ";");
+}
+
 static bool extern_module(struct parser *p)
 {
 	const struct ci_tok *name;
 
+	if (p_is(p, "message") || is_chare_word(p))
+		return extern_name(p);
 	if (!p_is(p, "module")) {
 		p_unexpected(p, "'module'", "'extern module foo;' names a module whose chares this "
 			     "one uses");
@@ -436,12 +459,6 @@ void p_member_section(struct parser *p, const struct ci_chare *c)
 		r->name = ci_fmt(p->ci, "%s%s", prefix, r->name);
 	if (!ok)
 		p_skip_statement(p);
-}
-
-static bool is_chare_word(const struct parser *p)
-{
-	return p_is(p, "mainchare") || p_is(p, "array") || p_is(p, "group") ||
-	       p_is(p, "nodegroup") || p_is(p, "chare");
 }
 
 static void sections(struct parser *p, const struct ci_tok *open)

@@ -262,6 +262,14 @@ place unknown_index "place.ci:2:.*error: .Unknown. undeclared" \
 place unknown_target "place.ci:3:.*in expansion of macro .CKGEN_DATATYPE" \
 	'  include "wide.h"; group A { entry A();
     entry [reductiontarget] void f(wide w); };'
+place unknown_size "place.ci:2:.*error: .SIZE. undeclared" '  readonly int table[SIZE];'
+place unknown_length "place.ci:3:.*error: .SIZE. undeclared" \
+	'  group A { entry A();
+    entry void f(double v[SIZE]); };'
+place unknown_message "place.ci:4:.*error: unknown type name .M" \
+	'  extern message M;
+  group A { entry A();
+    entry void f(M *m); };'
 place unknown_pup "place.ci:2:.*error: unknown type name .Unknown" \
 	'  pup Unknown; group A { entry A(Unknown x); };'
 place unknown_answer "place.ci:3:.*error: unknown type name .Unknown" \
