@@ -137,6 +137,33 @@ static void reference(struct parser *p, const struct ci_type *type)
 	p->t++;
 }
 
+/* Types of Charm++ that have another name here, and mean the same. */
+static const struct { const char *name, *here; } other_names[] = {
+	{"CkArrayIndex1D", "int"}, {"CkArrayIndex2D", "CkIndex2D"},
+	{"CkArrayIndex3D", "CkIndex3D"}, {"CkArrayIndex4D", "CkIndex4D"},
+	{"CkArrayIndex5D", "CkIndex5D"}, {"CkArrayIndex6D", "CkIndex6D"},
+	{"CkArrayIndexMax", "CkArrayIndex"}, {"CkFutureID", "CkFuture"},
+	{"CkSectionReductionMsg", "CkReductionMsg"}, {"infiDirectUserHandle", "CkDirectHandle"},
+	{NULL, NULL}
+};
+
+/* Read the name of a type. */
+static void type_name(struct parser *p, struct ci_type *type, const char *tag)
+{
+	const char *name = p->t->s;
+	int i = 0;
+
+	while (other_names[i].name != NULL && strcmp(other_names[i].name, name) != 0)
+		i++;
+	if (*tag == '\0' && other_names[i].name != NULL) {
+		ci_note(p->ci, p->t->at, "type", "the type %s is read as %s", name, other_names[i].here);
+		name = other_names[i].here;
+	}
+	type->class_ = strcmp(name, "int") == 0 ? CI_INTEGER : CI_USER;
+	type->text = ci_fmt(p->ci, "%s%s", tag, name);
+	p->t++;
+}
+
 static bool named_type(struct parser *p, struct ci_type *type)
 {
 	static const char *const tags[] = {"struct", "union", "enum", NULL};
@@ -165,8 +192,7 @@ static bool named_type(struct parser *p, struct ci_type *type)
 			 p_is(p, "self") ? "self" : "ck_...");
 		return false;
 	}
-	type->text = ci_fmt(p->ci, "%s%s", tag, p->t->s);
-	p->t++;
+	type_name(p, type, tag);
 	return true;
 }
 
