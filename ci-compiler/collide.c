@@ -60,13 +60,14 @@ enum {
 
 /* What an entry method has. */
 enum {
-	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32,
+	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64,
 };
 
 static unsigned parts_of(const struct ci_entry *e)
 {
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
-	       (e->attrs & CI_SYNC ? SYNC : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u);
+	       (e->attrs & CI_SYNC ? SYNC : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
+	       (e->attrs & CI_WHENIDLE ? IDLE : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -77,6 +78,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_on_", "", ANY, HANDLER, "is the handler of '%s'"},
 		{"_on_", "_post", ANY, POSTED, "says where the arrays of '%s' go"},
 		{"_", "_sync", ANY, SYNC, "calls '%s' and waits"},
+		{"_", "_whenIdle", ANY, IDLE, "has '%s' called when the PE is idle"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},
@@ -281,9 +283,9 @@ static void check_reserved(struct checker *c, const struct made *m)
 			 m->name);
 }
 
-static void check_modules(struct checker *c)
+void check_modules(struct checker *c)
 {
-	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+	for (const struct ci_module *m = c->modules; m != NULL && !ci_gave_up(c->ci); m = m->next) {
 		for (const struct ci_module *x = c->modules; x != m; x = x->next) {
 			if (strcmp(x->name, m->name) == 0)
 				ci_error(c->ci, m->tok->at, "choose another name",
@@ -310,7 +312,6 @@ void check_collisions(struct checker *c)
 {
 	struct made_list l = {.ci = c->ci};
 
-	check_modules(c);
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next)
 		add_module(&l, c, m);
 	if (l.n == 0)

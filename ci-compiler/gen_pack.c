@@ -71,7 +71,7 @@ static bool has_struct(const struct ci_entry *e)
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 {
-	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & CI_LOCAL))
+	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & (CI_LOCAL | CI_WHENIDLE)))
 		return false;
 	return e->params != NULL;
 }
@@ -671,7 +671,7 @@ static void reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_
 
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->attrs & CI_LOCAL)
+	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
 	if (gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e))
 		payload_struct(o, c, e);

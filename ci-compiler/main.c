@@ -268,6 +268,7 @@ static int compile(struct ci *ci, const struct options *opt)
 		ci_print_errors(ci);
 		return EXIT_REFUSED;
 	}
+	ci_print_notes(ci);
 	if (opt->depend)
 		print_depend(ci, opt, modules);
 	if (opt->list)

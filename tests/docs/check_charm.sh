@@ -52,6 +52,8 @@ for kind in chare 'array [1D]' 'array [2D]' group nodegroup; do
 		"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 	done
 done
+printf 'module mi {\ngroup X { readonly int n; entry X(); entry [whenidle] bool f(); };\n}\n' >"$tmp/m.ci"
+"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 cat "$tmp"/m*.decl.h "$tmp"/m*.def.h | grep -oE "$word" >>"$tmp/words"
 sort -u "$tmp/words" -o "$tmp/words"
 sed -n '/attributes_known\[\] = {/,/^};/p' ci-compiler/parse_chare.c | grep 'NULL}' |
