@@ -152,9 +152,14 @@ static void check_dims(CkArrayID p, int nd, int a, int b, int c, int d)
 
 void Asker_on_new(Asker *self) { (void)self; }
 
-/* All arrays have been made before. */
+/* All arrays have been made before, but the news of them may come later than that of a group. */
 void Asker_on_ask(Asker *self)
 {
+	if (!CkKnowsArray(grid.ck) || !CkKnowsArray(lattice.ck) || !CkKnowsArray(four.ck) ||
+	    !CkKnowsArray(items.ck)) {
+		Asker_ask(Asker_thisElement(self));
+		return;
+	}
 	check_dims(grid.ck, 2, NX, NY, 1, 1);
 	check_dims(lattice.ck, 1, 4, 1, 1, 1);
 	check_dims(four.ck, 4, 2, 3, 4, 5);
