@@ -83,8 +83,7 @@ bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e);
  * "void". */
 void gen_message_params(struct ci_out *o, const struct ci_message *x);
 
-/** e has stubs that send. Constructors and entries that only reductions call have none; [sync] and
- * [local] entries have another stub instead. */
+/** e has stubs that send. Constructors have none; [sync] and [local] entries have another stub instead. */
 bool gen_has_stub(const struct ci_entry *e);
 
 /** All parameters are values that an assignment copies. */
@@ -101,5 +100,8 @@ bool gen_is_target(const struct ci_entry *e);
 
 bool gen_takes_message(const struct ci_entry *e);
 bool gen_takes_reduction(const struct ci_entry *e);
+
+/** The message is one of the runtime's own types, so callbacks can call e, too. */
+bool gen_takes_built_in(const struct ci_entry *e);
 
 #endif

@@ -124,11 +124,16 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "}\n\n");
 }
 
-/* `message M;`: the program defines the struct and packs what it points to. */
+/* `message M;`: the program defines the struct. With [packed] it also packs what the struct points to. */
 static void own_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
 
+	if (!x->packed) {
+		ci_put(o, "/* Message %s: you write the struct, which travels as its bytes. Sending gives it "
+		       "away; the\n * handler's is freed after it. */\n%s *%s_alloc(void);\n", n, n, n);
+		return;
+	}
 	ci_put(o, "/* Message %s: you write the struct and how it is packed. Both functions free what "
 	       "they\n * are given, or return it. `extra_bytes` lie behind the struct. */\n", n);
 	ci_put(o, "void *%s_pack(%s *m);\n%s *%s_unpack(void *buffer);\n", n, n, n, n);
@@ -146,6 +151,21 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 	       "\tCkGen_sendToCallback(ck_cb, ck_m, &ck_type_%s);\n}\n", n, n, n);
 	ci_put(o, "static inline %s *%s_waitFuture(CkFuture ck_f)\n{\n"
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
+}
+
+/* To CkMessage and back. A [packed] message cannot be one: only the table of an entry method says how its
+ * message is packed, and the entry method does not know the type. */
+static void message_untyped(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	if (x->packed)
+		return;
+	ci_put(o, "static inline CkMessage *%s_toMessage(%s *ck_m)\n{\n"
+	       "\treturn (CkMessage *)(void *)ck_m;\n}\n", n, n);
+	ci_put(o, "static inline %s *%s_fromMessage(CkMessage *ck_u)\n{\n"
+	       "\t%s *ck_m = (%s *)(void *)ck_u;\n\n\tck_message_%s(ck_m);\n\treturn ck_m;\n}\n\n", n, n,
+	       n, n, n);
 }
 
 static void message(struct ci_out *o, const struct ci_message *x)
@@ -167,6 +187,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 	message_future(o, x);
+	message_untyped(o, x);
 }
 
 /* ---- chares --------------------------------------------------------------------------------- */
@@ -368,6 +389,8 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 {
 	if (e->attrs & (CI_SYNC | CI_LOCAL))
 		answering_stub(o, c, e);
+	if (e->attrs & CI_WHENIDLE)
+		ci_put(o, "void %s_%s_whenIdle(const %s *self);\n", c->name, e->name, c->name);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++) {
 		if (f == gen_forms(c) && gen_opens(c, e))
 			open_stub(o, c, e);

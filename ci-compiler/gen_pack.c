@@ -71,9 +71,9 @@ static bool has_struct(const struct ci_entry *e)
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 {
-	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & CI_LOCAL))
+	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & (CI_LOCAL | CI_WHENIDLE)))
 		return false;
-	return e->params != NULL && !gen_takes_reduction(e);
+	return e->params != NULL;
 }
 
 bool gen_has_number(const struct ci_entry *e)
@@ -291,6 +291,11 @@ static void pack_message(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, "\treturn %s;\n}\n\n", m);
 }
 
+static void pack_result(struct ci_out *o, const struct ci_entry *e)
+{
+	ci_put(o, "\treturn CkGen_copyResult(%s);\n}\n\n", e->params->name);
+}
+
 /* With values only, the struct is the whole payload. ck_fill_X_f fills memory that the caller provides,
  * for open_stub in gen_def.c. */
 static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -326,6 +331,10 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 	ci_put(o, ")\n{\n");
 	if (gen_takes_message(e)) {
 		pack_message(o, c, e);
+		return;
+	}
+	if (gen_takes_reduction(e)) {
+		pack_result(o, e);
 		return;
 	}
 	pack_locals(o, c, e);
@@ -662,9 +671,9 @@ static void reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_
 
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->attrs & CI_LOCAL)
+	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
-	if (gen_packs(c, e) && !gen_takes_message(e))
+	if (gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e))
 		payload_struct(o, c, e);
 	if (gen_count_nocopy(e) != 0)
 		nocopy_table(o, c, e, "ck_ncpy", false);
@@ -679,6 +688,6 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		number(o, c, e);
 	if (e->attrs & CI_WHEN)
 		condition(o, c, e);
-	if (gen_has_cb(e))
+	if (gen_has_cb(e) && !gen_takes_built_in(e))
 		reduced(o, c, e);
 }

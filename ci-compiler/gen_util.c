@@ -58,6 +58,9 @@ const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler
 	case CI_PARAM_MESSAGE:
 	case CI_PARAM_ARGS:
 		return ci_fmt(ci, "%s *", q->type.text);
+	case CI_PARAM_POINTER:
+		return ci_fmt(ci, "%s%s %.*s", q->type.const_ ? "const " : "", q->type.text,
+			      q->type.stars, "********");
 	case CI_PARAM_ARRAY:
 	case CI_PARAM_REDUCTION:
 		break;
@@ -183,9 +186,14 @@ bool gen_takes_reduction(const struct ci_entry *e)
 	return e->params != NULL && e->params->kind == CI_PARAM_REDUCTION;
 }
 
+bool gen_takes_built_in(const struct ci_entry *e)
+{
+	return gen_takes_message(e) && ci_is_built_in(e->params->type.text);
+}
+
 bool gen_has_stub(const struct ci_entry *e)
 {
-	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
+	return !e->ctor && (e->attrs & CI_OWN_CALL) == 0;
 }
 
 bool gen_is_sdag(const struct ci_entry *e)
@@ -212,16 +220,16 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 
 bool gen_has_cb(const struct ci_entry *e)
 {
-	if (e->ctor || (e->attrs & (CI_SYNC | CI_LOCAL)) != 0)
+	if (e->ctor || (e->attrs & CI_OWN_CALL) != 0)
 		return false;
-	return e->params == NULL || gen_takes_reduction(e) ||
+	return e->params == NULL || gen_takes_reduction(e) || gen_takes_built_in(e) ||
 	       (e->attrs & CI_REDUCTION_TARGET) != 0;
 }
 
 bool gen_is_target(const struct ci_entry *e)
 {
 	return gen_has_cb(e) ||
-	       (!e->ctor && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0 && gen_takes_message(e));
+	       (!e->ctor && (e->attrs & CI_OWN_CALL) == 0 && gen_takes_message(e));
 }
 
 bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e)

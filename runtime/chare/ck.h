@@ -203,7 +203,8 @@ void CkRegisterMap(const char *name, CkMapFn fn);
  *          into npes pieces whose sizes differ by at most one. Arrays without extents use a hash.
  * Range    if start, end or step is not all zero, the elements are start, start + step, ... below
  *          end, per dimension (step 0 counts as 1). Otherwise they are 0 .. dims - 1.
- * ready    fires when all elements that the creation makes are constructed. May be NULL.
+ * ready    fires when all elements that the creation makes are constructed. Brings the array's id
+ *          (CkArrayCreatedMsg). May be NULL.
  * Source   Charm++'s CkArrayOptions. */
 typedef struct CkArrayOptions {
 	CkArrayDims dims;
@@ -356,7 +357,7 @@ typedef struct CkArgMsg {
 void *CkKeepMsg(void);
 
 /** Memory for M_pack and M_unpack, which convert a message that the program packs itself
- * (`message M;` in the .ci file).
+ * (`message [packed] M;` in the .ci file).
  *
  * Shape    `bytes` bytes for the other form of `msg`; it takes over msg's reference number.
  * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees what
@@ -398,12 +399,16 @@ typedef struct CkReductionMsg {
 } CkReductionMsg;
 /** The values. They live as long as the message. */
 static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
+/** The values and their bytes, by Charm++'s names. */
+static inline const void *CkReductionMsg_getData(const CkReductionMsg *m) { return m + 1; }
+static inline size_t CkReductionMsg_getSize(const CkReductionMsg *m) { return m->bytes; }
 
 /** The type of values that a reduction, a callback or a future carries. */
 typedef enum CkDataType {
 	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
 	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL,
-	CK_STATISTICS, CK_SET, CK_TUPLE /**< results of the reductions with these names */
+	CK_STATISTICS, CK_SET, CK_TUPLE, /**< results of the reductions with these names */
+	CK_ARRAYID /**< what the callback of an array's creation brings */
 } CkDataType;
 
 /** A C function as a callback. `m` is valid until the function returns. */
@@ -558,13 +563,13 @@ void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
 /** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each message M.
  *
- * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section; a future
+ * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a CkMessage; a future
  *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
  *          CkCallbackExit free the message.
  * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces the
  *          message's.
  * Errors   a target that takes another message, or values, aborts and names both; so do C functions, and
- *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a
+ *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a program's
  *          message abort, too.
  * Source   Charm++'s CkCallback::send(msg). */
 struct CkGenMessage;
@@ -572,6 +577,46 @@ void CkGen_sendToCallback(CkCallback cb, void *msg, const struct CkGenMessage *t
 /** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
  * channel can call it. */
 void CkCallbackFn(void *cb);
+
+/* ---- messages of the runtime's own types ------------------------------------------------- */
+
+/*
+ * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`. A
+ * callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
+ *
+ * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the handler
+ *          sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback calls has its own.
+ * Result   the results of a reduction are CkReductionMsg. A handler that takes `CkReductionMsg *` gets a
+ *          constant one, which the elements of a PE share; the stub of such an entry sends a copy.
+ * Answer   [sync] entry methods may return all of these types.
+ * Source   Charm++'s message types of the same names.
+ */
+
+/** Data of any type: the result of a reduction, or what CkCallbackSend brings. */
+typedef CkReductionMsg CkDataMsg;
+static inline void *CkDataMsg_getData(CkDataMsg *m) { return m + 1; }
+static inline size_t CkDataMsg_getSize(const CkDataMsg *m) { return m->bytes; }
+/** Make one of `bytes` bytes, copied from `data` unless it is NULL. */
+CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data);
+
+/** What CkStartQD's callback brings: nothing but the news. */
+typedef struct CkQdMsg {
+	CkReductionMsg head;   /* private */
+} CkQdMsg;
+CkQdMsg *CkQdMsg_alloc(void);
+
+/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it cannot
+ * be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is the array. */
+typedef struct CkArrayCreatedMsg {
+	CkReductionMsg head;   /* private */
+	CkArrayID aid;
+} CkArrayCreatedMsg;
+CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid);
+
+/** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again; only the
+ * program knows which M it was. For a `message [packed] M;` there are no such functions: who does not know
+ * the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to be cast. */
+typedef struct CkMessage CkMessage;
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
 
@@ -799,7 +844,8 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 /** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
 CkReduction CkReducer(const char *name);
 
-/** In a reducer: make a new message of `bytes` bytes, copied from data unless data is NULL. */
+/** Make a new message of `bytes` bytes, copied from data unless data is NULL: in a reducer, or as the
+ * answer of a [sync] entry method. */
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */

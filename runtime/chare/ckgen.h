@@ -61,6 +61,15 @@ typedef struct CkGenMessage {
 					  * it for readonly messages */
 } CkGenMessage;
 
+/** The runtime's own types of messages, which any module may name. None has arrays to fix. */
+extern const CkGenMessage ck_type_CkDataMsg, ck_type_CkQdMsg, ck_type_CkArrayCreatedMsg;
+extern const CkGenMessage ck_type_CkReductionMsg, ck_type_CkMessage;
+static inline void ck_message_CkReductionMsg(CkReductionMsg *m) { (void)m; }
+static inline void ck_message_CkDataMsg(CkDataMsg *m) { (void)m; }
+static inline void ck_message_CkQdMsg(CkQdMsg *m) { (void)m; }
+static inline void ck_message_CkArrayCreatedMsg(CkArrayCreatedMsg *m) { (void)m; }
+static inline void ck_message_CkMessage(CkMessage *m) { (void)m; }
+
 /** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves the
  * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
@@ -144,6 +153,33 @@ typedef struct CkGenModule {
  * .def.h of a mainmodule ckci prints a main() that calls it, unless CK_NO_MAIN is defined. */
 int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
 
+/* CKGEN_DATATYPE(T): the CkDataType of a number type that ckci does not know, such as a typedef. A
+ * constant; the C compiler refuses any other type. */
+#ifdef __cplusplus
+extern "C++" {
+constexpr CkDataType CkGen_dataType(char) { return CK_CHAR; }
+constexpr CkDataType CkGen_dataType(signed char) { return CK_CHAR; }
+constexpr CkDataType CkGen_dataType(unsigned char) { return CK_UCHAR; }
+constexpr CkDataType CkGen_dataType(short) { return CK_SHORT; }
+constexpr CkDataType CkGen_dataType(unsigned short) { return CK_USHORT; }
+constexpr CkDataType CkGen_dataType(int) { return CK_INT; }
+constexpr CkDataType CkGen_dataType(unsigned) { return CK_UINT; }
+constexpr CkDataType CkGen_dataType(long) { return CK_LONG; }
+constexpr CkDataType CkGen_dataType(unsigned long) { return CK_ULONG; }
+constexpr CkDataType CkGen_dataType(long long) { return CK_LONGLONG; }
+constexpr CkDataType CkGen_dataType(unsigned long long) { return CK_ULONGLONG; }
+constexpr CkDataType CkGen_dataType(float) { return CK_FLOAT; }
+constexpr CkDataType CkGen_dataType(double) { return CK_DOUBLE; }
+constexpr CkDataType CkGen_dataType(bool) { return CK_BOOL; }
+}
+#define CKGEN_DATATYPE(T) CkGen_dataType(T())
+#else
+#define CKGEN_DATATYPE(T) _Generic((T){0}, char: CK_CHAR, signed char: CK_CHAR, \
+	unsigned char: CK_UCHAR, short: CK_SHORT, unsigned short: CK_USHORT, int: CK_INT, \
+	unsigned: CK_UINT, long: CK_LONG, unsigned long: CK_ULONG, long long: CK_LONGLONG, \
+	unsigned long long: CK_ULONGLONG, float: CK_FLOAT, double: CK_DOUBLE, bool: CK_BOOL)
+#endif
+
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
@@ -186,6 +222,9 @@ static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 
 /** The same as CkGen_alloc for a message of the program's: X_alloc. */
 void *CkGen_allocMsg(size_t bytes);
+
+/** The payload of a call with a result as its parameter: a copy. Aborts if m is NULL. */
+void *CkGen_copyResult(const CkReductionMsg *m);
 
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
  * chare or of a main chare. These functions take the payload. o may be NULL. `chare` is the stub's
@@ -314,6 +353,11 @@ typedef struct CkGenFrame { const void *saved[4]; } CkGenFrame;
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void CkGen_leave(CkGenFrame *frame);
+
+/** [whenidle]: call `call` for this element while the PE is idle, until it returns false. Calls the
+ * user's handler with `self`. */
+typedef bool (*CkGenIdle)(void *self);
+void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
 
 /* ---- Structured Dagger: bodies call these, on the threads that run them ---- */
 

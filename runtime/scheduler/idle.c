@@ -108,8 +108,12 @@ void idle_step(struct pe *pe)
 
 	if (!idle->since_ns)
 		idle->since_ns = now;
-	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))
+	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
+		/* No sleep: they may have made work, or wait for the next time. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
+		sched_yield();
+		return;
+	}
 	if (now - idle->since_ns < yield_ns(pe))
 		sched_yield();
 	else

@@ -93,6 +93,11 @@ void *CkGen_allocMsg(size_t bytes)
 	return CkGen_alloc(bytes);
 }
 
+void *CkGen_copyResult(const CkReductionMsg *m)
+{
+	return memcpy(CkGen_alloc(sizeof *m + m->bytes), m, sizeof *m + m->bytes);
+}
+
 static size_t bytes_of(void *payload)
 {
 	size_t bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c: messages that the program packs itself (`message M;` in the .ci file). They may hold any
- * pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
+ * pack.c: messages that the program packs itself (`message [packed] M;` in the .ci file). They may hold
+ * any pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
  * travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack converts it back just
  * before the handler.
  *
