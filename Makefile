@@ -152,6 +152,10 @@ INST     := $(DESTDIR)$(PREFIX)
 PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
+# Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want
+# no rpath.
+comma    := ,
+RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
 	install $(CKCI) $(CKRUN) $(INST)/bin
@@ -161,7 +165,7 @@ install: lib tools
 	install $(B)/libchard.so $(INST)/lib/libchard.so.$(VERSION)
 	ln -sf libchard.so.$(VERSION) $(INST)/lib/libchard.so.0
 	ln -sf libchard.so.0 $(INST)/lib/libchard.so
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' chard.pc.in | \
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|; s|@RPATH@|$(RPATH)|' chard.pc.in | \
 		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
 	install -m 644 chard.mk $(INST)/share/chard
 	install -m 644 $(MANPAGES) $(INST)/share/man/man1

@@ -16,19 +16,23 @@
 #	PKG_CONFIG=...          another pkg-config, or one with options (--define-prefix)
 # Sets:
 #	CKCI CKRUN              the two programs
-#	CHARD_CFLAGS CHARD_LIBS added to CPPFLAGS; to stand last in the link command
+#	CHARD_CFLAGS CHARD_LIBS added to CPPFLAGS; to stand last in the link command. The program finds
+#	                        libchard.so where it was installed (rpath)
 PKG_CONFIG ?= pkg-config
 CKCI       ?= $(shell $(PKG_CONFIG) --variable=ckci chard)
 CKRUN      ?= $(shell $(PKG_CONFIG) --variable=ckrun chard)
 
 CHARD_CFLAGS := $(shell $(PKG_CONFIG) --cflags chard)
 ifeq ($(CHARD_STATIC),1)
-CHARD_LIBS := $(patsubst -lchard,-l:libchard.a,$(shell $(PKG_CONFIG) --static --libs chard))
+chard_rpath := -Wl,-rpath,%
+CHARD_LIBS := $(patsubst -lchard,-l:libchard.a,$(filter-out $(chard_rpath),$(shell $(PKG_CONFIG) --static --libs chard)))
 else
 CHARD_LIBS := $(shell $(PKG_CONFIG) --libs chard)
 endif
 CPPFLAGS += $(CHARD_CFLAGS)
 
-# Both files come from one run of ckci.
+# Both files come from one run of ckci. Make would delete them as intermediate files in a Makefile that
+# asks for them by pattern rules only. ckci writes them whole or not at all, so they may be kept always.
+.PRECIOUS: %.decl.h %.def.h
 %.decl.h %.def.h: %.ci
 	$(CKCI) -o $(@D) $<

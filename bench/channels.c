@@ -197,7 +197,7 @@ void Peer_on_bind(Peer *self, int first, int n, const CkDirectHandle *in)
 		struct slot *s = &self->slot[first + i];
 
 		s->out = in[i];
-		CkDirect_assocLocal(&s->out, s->source);
+		CkDirect_assocLocalBuffer(&s->out, s->source, sizeof s->source);
 	}
 	self->n_bound += n;
 	say_grown(self);

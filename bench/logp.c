@@ -237,7 +237,7 @@ static void destroy(struct lane *l)
 static void bind(Peer *self, struct lane *l, CkDirectHandle theirs)
 {
 	l->channel = theirs;
-	CkDirect_assocLocal(&l->channel, self->source.at);
+	CkDirect_assocLocalBuffer(&l->channel, self->source.at, self->bytes);
 }
 
 static void set_up(Peer *self, int kind, size_t bytes)

@@ -12,6 +12,8 @@
  *	nocopy-malloc  a nocopy array in memory of the program's own: between processes the runtime
  *	               copies it; the program writes it again after its callback
  *	nocopy-rdma    a nocopy array in CkRdmaAlloc's memory: read where it lies
+ *	nocopy-post    a nocopypost array in CkRdmaAlloc's memory: copied to private memory of the receiver
+ *	nocopy-get     a CkNcpyBuffer of such memory: the receiver gets it into private memory
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,10 @@
 #include "bench.h"
 #include "nocopy.decl.h"
 
-enum way { ARRAY, MALLOC, RDMA, WAYS };
-static const char *const names[WAYS] = {"nocopy-array", "nocopy-malloc", "nocopy-rdma"};
+enum way { ARRAY, MALLOC, RDMA, POST, GET, WAYS };
+static const char *const names[WAYS] = {
+	"nocopy-array", "nocopy-malloc", "nocopy-rdma", "nocopy-post", "nocopy-get"
+};
 
 struct Main {
 	struct bench_options opt;
@@ -35,7 +39,8 @@ struct Peer {
 	size_t bytes;
 	long trips, n_in;
 	bool mine, answered;               /* my array is mine again; the other's has come */
-	void *area[WAYS];
+	void *area[RDMA + 1], *into;       /* sent from; received into */
+	uint64_t stamp;                    /* of what is being got */
 	struct bench_payload out;
 };
 
@@ -47,6 +52,26 @@ static long trips_for(size_t bytes)
 
 static void go_on(Peer *self);
 
+static void send_out(Peer *self, CProxyElement_Peer to, uint64_t stamp, CkCallback mine)
+{
+	CkNcpyBuffer b;
+
+	switch (self->way) {
+	case ARRAY:
+		Peer_array(to, stamp, self->bytes, (const char *)self->out.start);
+		break;
+	case POST:
+		Peer_post(to, stamp, self->bytes, CkSendBufferCb(self->out.start, mine));
+		break;
+	case GET:
+		CkNcpyBufferInit(&b, self->out.start, self->bytes, mine);
+		Peer_offer(to, stamp, b);
+		break;
+	default:
+		Peer_lend(to, stamp, self->bytes, CkSendBufferCb(self->out.start, mine));
+	}
+}
+
 static void send(Peer *self)
 {
 	CProxyElement_Peer to = Peer_at(peers, !CkMyPe());
@@ -55,11 +80,7 @@ static void send(Peer *self)
 	self->answered = false;
 	self->mine = self->way == ARRAY;
 	bench_refresh(&self->out, stamp);
-	if (self->way == ARRAY)
-		Peer_array(to, stamp, self->bytes, (const char *)self->out.start);
-	else
-		Peer_lend(to, stamp, self->bytes,
-			  CkSendBufferCb(self->out.start, Peer_cb_mine(Peer_at(peers, CkMyPe()))));
+	send_out(self, to, stamp, Peer_cb_mine(Peer_at(peers, CkMyPe())));
 	go_on(self);
 }
 
@@ -91,6 +112,25 @@ static void take(Peer *self, uint64_t stamp, size_t n, const char *v)
 void Peer_on_array(Peer *self, uint64_t stamp, size_t n, const char *v) { take(self, stamp, n, v); }
 void Peer_on_lend(Peer *self, uint64_t stamp, size_t n, const char *v) { take(self, stamp, n, v); }
 
+void Peer_on_post_post(Peer *self, uint64_t stamp, size_t n, char **v, CkNcpyBufferPost *post)
+{
+	(void)stamp, (void)n, (void)post;
+	*v = self->into;
+}
+
+void Peer_on_post(Peer *self, uint64_t stamp, size_t n, char *v) { take(self, stamp, n, v); }
+
+void Peer_on_offer(Peer *self, uint64_t stamp, CkNcpyBuffer from)
+{
+	CkNcpyBuffer to;
+
+	self->stamp = stamp;
+	CkNcpyBufferInit(&to, self->into, self->bytes, Peer_cb_got(Peer_at(peers, CkMyPe())));
+	CkNcpyGet(&to, &from);
+}
+
+void Peer_on_got(Peer *self) { take(self, self->stamp, self->bytes, self->into); }
+
 void Peer_on_mine(Peer *self)
 {
 	self->mine = true;
@@ -103,13 +143,15 @@ void Peer_on_new(Peer *self) { (void)self; }
 void Peer_on_begin(Peer *self, int way, size_t bytes, long trips)
 {
 	size_t area = bench_area_bytes(bytes);
-	void *memory = way == RDMA ? CkRdmaAlloc(area) : bench_alloc(area);
+	void *memory = way >= RDMA ? CkRdmaAlloc(area) : bench_alloc(area);
 
 	if (self->area[RDMA])
 		CkRdmaFree(self->area[RDMA]);
 	free(self->area[MALLOC]);
-	self->area[RDMA] = way == RDMA ? memory : NULL;
-	self->area[MALLOC] = way == RDMA ? NULL : memory;
+	free(self->into);
+	self->area[RDMA] = way >= RDMA ? memory : NULL;
+	self->area[MALLOC] = way >= RDMA ? NULL : memory;
+	self->into = bench_alloc(area);
 	self->way = (enum way)way;
 	self->bytes = bytes;
 	self->n_in = trips;

@@ -191,7 +191,8 @@ void State_on_begin(State *self, int mode)
 void State_on_bind(State *self, int to, CkDirectHandle h)
 {
 	self->to[to] = h;
-	CkDirect_assocLocal(&self->to[to], self->points);
+	CkDirect_assocLocalBuffer(&self->to[to], self->points,
+				  (size_t)shape.points * sizeof(double));
 	self->n_bound++;
 	say_connected(self);
 }

@@ -145,7 +145,7 @@ static void connect(Peer *self, CkDirectHandle theirs)
 {
 	self->there = theirs;
 	if (self->mode == CHANNEL)
-		CkDirect_assocLocal(&self->there, self->out.start);
+		CkDirect_assocLocalBuffer(&self->there, self->out.start, self->bytes);
 }
 
 static void take_down(Peer *self)

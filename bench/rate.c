@@ -277,7 +277,8 @@ void Peer_on_begin(Peer *self, int kind, size_t bytes, int n, const CkDirectHand
 	set_up(self, (enum kind)kind, bytes);
 	for (int g = 0; g < n; g++) {
 		self->group[g].ack = acks[g];
-		CkDirect_assocLocal(&self->group[g].ack, self->group[g].ack_word);
+		CkDirect_assocLocalBuffer(&self->group[g].ack, self->group[g].ack_word,
+					  sizeof *self->group[g].ack_word);
 	}
 	n_lanes = kind == CHANNEL ? STREAM_WINDOWS * (int)self->window : 0;
 	for (int i = 0; i < n_lanes; i++)
@@ -315,7 +316,7 @@ static void bind_lanes(Peer *self, int n, const CkDirectHandle *lanes)
 
 		l->channel = lanes[i];
 		stream_sources_go(&self->source, i);
-		CkDirect_assocLocal(&l->channel, self->source.layout.at);
+		CkDirect_assocLocalBuffer(&l->channel, self->source.layout.at, self->bytes);
 	}
 }
 

@@ -224,7 +224,7 @@ static void begin_case(struct torn *t, const struct torn_msg *m)
 	t->source = line + cases[t->at].offset;
 	t->to = m->handle;
 	t->told = false;
-	CkDirect_assocLocal(&t->to, t->source);
+	CkDirect_assocLocalBuffer(&t->to, t->source, cases[t->at].bytes);
 	if (t->way != WAY_CHANNEL)
 		attach_case(t, m);
 	else if (strcmp(CkDirect_path(&t->to), t->path) != 0)
@@ -332,7 +332,7 @@ static void bind_ack(struct torn *t, const CkDirectHandle *h)
 {
 	t->buf = CkDirect_alloc(LINE + cases[CASES - 1].bytes);
 	t->ack = *h;
-	CkDirect_assocLocal(&t->ack, &t->ack_value);
+	CkDirect_assocLocalBuffer(&t->ack, &t->ack_value, sizeof(t->ack_value));
 	CcdCallFnAfter(watch, t, PATIENCE_MS);
 	open_case(t);
 }

@@ -233,16 +233,16 @@ void Peer_on_begin(Peer *self, int kind, int n)
 		l->peer = self;
 		l->in = CkDirect_createHandle(self->places + lane * n, bytes, OUT_OF_BAND, on_put,
 					      l);
-		Peer_bind(Peer_at(peers, partner(self)), lane, l->in);
+		Peer_bind(Peer_at(peers, partner(self)), lane, n, l->in);
 	}
 	say_begun(self);
 }
 
 /* May come before begin. */
-void Peer_on_bind(Peer *self, int lane, CkDirectHandle h)
+void Peer_on_bind(Peer *self, int lane, int n, CkDirectHandle h)
 {
 	self->lane[lane].out = h;
-	CkDirect_assocLocal(&self->lane[lane].out, self->source);
+	CkDirect_assocLocalBuffer(&self->lane[lane].out, self->source, (size_t)n * sizeof(double));
 	self->n_bound++;
 	say_begun(self);
 }

@@ -33,8 +33,9 @@ struct ci_expr {
 enum ci_param_kind {
 	CI_PARAM_VALUE,
 	CI_PARAM_ARRAY,      /* T v[length] */
-	CI_PARAM_NOCOPY,     /* nocopy T v[length] */
+	CI_PARAM_NOCOPY,     /* nocopy T v[length], nocopypost T v[length] */
 	CI_PARAM_STRING,     /* char *s */
+	CI_PARAM_POINTER,    /* T *p, of a [local] entry method */
 	CI_PARAM_MESSAGE,    /* Block *b: the only parameter */
 	CI_PARAM_ARGS,       /* CkArgMsg *m: the only parameter, of a main chare's constructor */
 	CI_PARAM_REDUCTION,  /* CkReductionMsg *m: the only parameter */
@@ -47,6 +48,7 @@ struct ci_param {
 	struct ci_type type;
 	enum ci_param_kind kind;    /* the parser sets VALUE, ARRAY or NOCOPY, check the others */
 	struct ci_expr length;
+	bool posted;                /* NOCOPY: nocopypost, X_on_f_post says where the data go */
 	bool bad;                   /* it has an error: do not report another */
 };
 
@@ -66,7 +68,11 @@ enum {
 	CI_CREATEHERE = 1 << 11,
 	CI_CREATEHOME = 1 << 12,
 	CI_AGGREGATE = 1 << 13,
-	CI_N_ATTRS = 14,
+	CI_WHENIDLE = 1 << 14,
+	CI_N_ATTRS = 15,
+
+	/* There is no message that calls such an entry method, or one that only its own stub sends. */
+	CI_OWN_CALL = CI_SYNC | CI_LOCAL | CI_WHENIDLE,
 };
 
 /** A variable that is declared inside a body. */
@@ -123,7 +129,7 @@ struct ci_entry {
 	struct ci_type answer;      /* what the handler returns: void unless [sync] or [local] */
 	struct ci_param *params;
 	int number;                 /* check: 0 is the constructor */
-	const char *want;           /* check: CkDataType of a reduction target, or NULL */
+	const char *want;           /* check: CkDataType of a reduction target, as a C expression; or NULL */
 	bool bad;
 };
 
@@ -171,7 +177,8 @@ struct ci_message {
 	const struct ci_tok *tok;
 	const char *name;
 	struct ci_field *fields;
-	bool own;                   /* `message M;`: the program defines the struct and packs it */
+	bool own;                   /* `message M;`: the program defines the struct */
+	bool packed;                /* `message [packed] M;` or [varsize]: and packs it */
 	int n_var;
 	struct ci_module *module;
 };
@@ -190,6 +197,7 @@ struct ci_module {
 	const char *name;
 	bool main;
 	struct ci_item *includes, *externs, *initnodes, *initprocs, *pups;
+	struct ci_item *elsewhere;  /* messages and chares that another file declares */
 	struct ci_field *readonlies;
 	struct ci_message *messages;
 	struct ci_chare *chares;

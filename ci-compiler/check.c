@@ -8,13 +8,21 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A global or a type named like the handler's first parameter would be hidden there. */
+static void check_not_self(struct checker *c, const struct ci_tok *name)
+{
+	if (strcmp(name->s, "self") == 0)
+		ci_error(c->ci, name->at, "choose another name",
+			 "'self' is the handler's first parameter: the chare");
+}
+
 /* ---- readonlies and messages ---------------------------------------------------------------- */
 
-/* A fixed size is a constant: numbers, or names that an included header defines. */
+/* A fixed size is a constant: numbers, or names that a header defines. */
 static bool check_dims(struct checker *c, const struct ci_field *f)
 {
 	for (const struct ci_tok *t = f->dims.from; t != f->dims.to; t++) {
-		if (t->kind == TOK_NAME && c->module->includes == NULL) {
+		if (t->kind == TOK_NAME && c->module->includes == NULL && !check_is_capitals(t->s)) {
 			ci_error(c->ci, t->at,
 				 "write a number, or name the header that defines it: "
 				 "include \"header.h\";",
@@ -29,7 +37,8 @@ static bool check_dims(struct checker *c, const struct ci_field *f)
 static bool may_be_message(const struct checker *c, const struct ci_type *type)
 {
 	return type->class_ == CI_USER && strncmp(type->text, "Ck", 2) != 0 &&
-	       (c->module->externs != NULL || check_find_message(c, type->text) != NULL);
+	       (c->module->externs != NULL || check_is_elsewhere(c, type->text) ||
+		check_find_message(c, type->text) != NULL);
 }
 
 /* readonly M *m; */
@@ -68,6 +77,8 @@ static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 		check_readonly_message(c, f);
 		return;
 	}
+	if (!in_message)
+		check_not_self(c, f->tok);
 	if (f->type.stars != 0) {
 		field_pointer(c, f, in_message);
 		return;
@@ -85,6 +96,7 @@ static void check_field(struct checker *c, struct ci_field *f, bool in_message)
 
 static void check_message(struct checker *c, struct ci_message *m)
 {
+	check_not_self(c, m->tok);
 	for (struct ci_field *f = m->fields; f != NULL; f = f->next) {
 		const struct ci_field *first = m->fields;
 
@@ -151,17 +163,15 @@ static void check_index(struct checker *c, struct ci_chare *chare)
 		ci_error(c->ci, type->tok->at,
 			 "write [1D] to [6D], or a struct of your own of at most 12 bytes, without "
 			 "gaps", "'%s' cannot be the index of an array", type->text);
-	else if (check_value_type(c, type) && type->class_ == CI_USER &&
-		 c->module->includes == NULL && c->module->externs == NULL && !c->parse_failed)
-		ci_error(c->ci, type->tok->at,
-			 "name the header that has it: include \"header.h\";",
-			 "the index type '%s' is unknown here", type->text);
+	else
+		check_value_type(c, type);
 }
 
 static void check_chare(struct checker *c, struct ci_chare *chare)
 {
 	int number = 1;
 
+	check_not_self(c, chare->tok);
 	if (chare->index.text != NULL)
 		check_index(c, chare);
 	if (chare->ctor != NULL)
@@ -171,7 +181,7 @@ static void check_chare(struct checker *c, struct ci_chare *chare)
 			 ci_fmt(c->ci, "write 'entry %s(%s);'", chare->name,
 				chare->kind == CI_MAINCHARE ? "CkArgMsg *m" : ""),
 			 "'%s' has no constructor", chare->name);
-	for (struct ci_entry *e = chare->entries; e != NULL; e = e->next) {
+	for (struct ci_entry *e = chare->entries; e != NULL && !ci_gave_up(c->ci); e = e->next) {
 		e->number = number++;
 		check_entry(c, chare, e);
 		check_doubled(c, chare, e);
@@ -189,6 +199,7 @@ static void check_pup(struct checker *c, const struct ci_item *x)
 {
 	bool chare = false;
 
+	check_not_self(c, x->tok);
 	for (const struct ci_chare *y = c->module->chares; y != NULL; y = y->next)
 		chare |= strcmp(y->name, x->name) == 0;
 	if (chare)
@@ -196,7 +207,7 @@ static void check_pup(struct checker *c, const struct ci_item *x)
 			 "chare '%s' is not packed", x->name);
 	else if (check_find_message(c, x->name) != NULL)
 		ci_error(c->ci, x->tok->at,
-			 ci_fmt(c->ci, "write 'message %s;', %s_pack and %s_unpack", x->name,
+			 ci_fmt(c->ci, "write 'message [packed] %s;', %s_pack and %s_unpack", x->name,
 				x->name, x->name),
 			 "message '%s' has packing functions of its own", x->name);
 	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)
@@ -216,7 +227,7 @@ static void check_module(struct checker *c)
 		check_field(c, r, false);
 	for (struct ci_message *m = c->module->messages; m != NULL; m = m->next)
 		check_message(c, m);
-	for (struct ci_chare *x = c->module->chares; x != NULL; x = x->next)
+	for (struct ci_chare *x = c->module->chares; x != NULL && !ci_gave_up(c->ci); x = x->next)
 		check_chare(c, x);
 }
 
@@ -241,7 +252,9 @@ void ci_check(struct ci *ci, struct ci_module *modules)
 	struct checker c = {.ci = ci, .modules = modules, .parse_failed = ci->n_errors > 0};
 
 	check_one_main(&c);
-	for (c.module = modules; c.module != NULL; c.module = c.module->next)
+	check_modules(&c);
+	for (c.module = modules; c.module != NULL && !ci_gave_up(ci); c.module = c.module->next)
 		check_module(&c);
-	check_collisions(&c);
+	if (!ci_gave_up(ci))
+		check_collisions(&c);
 }

@@ -11,7 +11,8 @@
 
 static const char *const names[CI_N_ATTRS] = {
 	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
-	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate"
+	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate",
+	"whenidle"
 };
 
 static unsigned lowest(unsigned flags)
@@ -41,6 +42,8 @@ struct conflict {
 };
 
 static const struct conflict conflicts[] = {
+	{CI_WHENIDLE, ~(unsigned)(CI_WHENIDLE | CI_NOTRACE),
+	 "keep one: a [whenidle] entry method is called by the PE when it has nothing else to do"},
 	{CI_LOCAL, CI_SYNC | CI_INLINE | CI_THREADED | CI_WHEN | CI_EXPEDITED | CI_AGGREGATE |
 	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
 	 "keep one: a [local] entry method is called as a function, there is no message; it may "
@@ -72,7 +75,7 @@ static bool check_conflicts(struct checker *c, const struct ci_entry *e)
 				      ci_fmt(c->ci, "and [%s] do not go together",
 					     names[lowest(e->attrs & x->others)]));
 	}
-	if ((e->attrs & CI_STACKSIZE) && !(e->attrs & CI_THREADED))
+	if ((e->attrs & CI_STACKSIZE) && !(e->attrs & CI_THREADED) && e->body == NULL)
 		return refuse(c, e, CI_STACKSIZE, "write [threaded, stacksize=...], or take it out",
 			      "is for threads: other handlers run on the PE's own stack");
 	return true;
@@ -95,6 +98,8 @@ static const struct { unsigned flag, kinds; const char *help, *why; } places[] =
 	{CI_CREATEHOME, 1 << CI_ARRAY, "take it out",
 	 "is for an array, whose elements may be missing"},
 	{CI_AGGREGATE, COLLECTIONS, "take it out", "is for an array, a group or a nodegroup"},
+	{CI_WHENIDLE, 1 << CI_ARRAY | 1 << CI_GROUP, "move it into a group or an array",
+	 "is for an array or a group"},
 	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
 };
@@ -125,10 +130,13 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE;
 	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC;
 	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET;
+	const char *word = q->posted ? "nocopypost" : "nocopy";
+	const unsigned no_posted = q->posted ? CI_INLINE : 0;
 	unsigned bad = 0;
 
 	if (q->kind == CI_PARAM_NOCOPY && e->ctor) {
-		ci_error(c->ci, q->tok->at, "take 'nocopy' out, or send it to an entry method",
+		ci_error(c->ci, q->tok->at,
+			 ci_fmt(c->ci, "take '%s' out, or send it to an entry method", word),
 			 "a constructor's parameters are copied");
 		return false;
 	}
@@ -136,11 +144,12 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 		return refuse(c, e, bad, "write the message's members as parameters",
 			      "does not go with a message: there is none to be given away");
 	if (q->kind == CI_PARAM_REDUCTION && (bad = e->attrs & no_result) != 0)
-		return refuse(c, e, bad, "take it out",
-			      "does not go with CkReductionMsg: only reductions call this one");
-	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & no_nocopy) != 0)
-		return refuse(c, e, bad, "take 'nocopy' out",
-			      ci_fmt(c->ci, "does not go with the nocopy array '%s'", q->name));
+		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC) ?
+			      "write CkDataMsg *m, which is a message" : "take it out",
+			      "does not go with CkReductionMsg, which belongs to the runtime");
+	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & (no_nocopy | no_posted)) != 0)
+		return refuse(c, e, bad, ci_fmt(c->ci, "take '%s' out", word),
+			      ci_fmt(c->ci, "does not go with the %s array '%s'", word, q->name));
 	return true;
 }
 
@@ -245,7 +254,22 @@ static bool check_message_answer(struct checker *c, struct ci_entry *e)
 	if (e->answer.stars != 1 || e->answer.class_ != CI_USER)
 		return answer_error(c, e, help);
 	return check_pointer_type(c, &e->answer, "answer", &kind) &&
-	       (kind == CI_PARAM_MESSAGE || answer_error(c, e, help));
+	       (kind == CI_PARAM_MESSAGE || kind == CI_PARAM_REDUCTION ||
+		answer_error(c, e, help));
+}
+
+/* The answer says whether the entry method is to be called again. */
+static bool check_whenidle(struct checker *c, const struct ci_entry *e)
+{
+	const char *t = e->answer.text;
+
+	if (!(e->attrs & CI_WHENIDLE) ||
+	    (e->params == NULL && t != NULL && e->answer.stars == 0 &&
+	     (strcmp(t, "bool") == 0 || strcmp(t, "_Bool") == 0)))
+		return true;
+	return refuse(c, e, CI_WHENIDLE, ci_fmt(c->ci, "write 'entry [whenidle] bool %s();': true "
+						"asks to be called again", e->name),
+		      "has no parameters and returns bool");
 }
 
 static bool check_answer(struct checker *c, struct ci_entry *e)
@@ -278,5 +302,5 @@ bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci
 		if (!check_params(c, e, q))
 			return false;
 	}
-	return check_condition(c, e) && check_answer(c, e);
+	return check_whenidle(c, e) && check_condition(c, e) && check_answer(c, e);
 }

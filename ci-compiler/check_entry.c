@@ -4,8 +4,8 @@
  */
 #include "check_int.h"
 
-#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 struct ci_param *check_find_param(const struct ci_entry *e, const char *name)
 {
@@ -27,14 +27,15 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 	return NULL;
 }
 
-/* The name looks like a macro or enum constant of an included header; ckci does not read headers. */
-static bool looks_constant(const struct checker *c, const char *s)
+/* The name may be that of a macro or enum constant, which the C compiler knows. It is none if it only
+ * differs by its capitals from a parameter. */
+static bool looks_constant(const struct ci_entry *e, const char *s)
 {
-	if (c->module->includes == NULL)
-		return false;
-	while (isupper((unsigned char)*s) || isdigit((unsigned char)*s) || *s == '_')
-		s++;
-	return *s == '\0';
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (strcasecmp(q->name, s) == 0)
+			return false;
+	}
+	return check_is_capitals(s);
 }
 
 static const char *usable_params(struct checker *c, const struct ci_entry *e)
@@ -69,7 +70,7 @@ static bool check_length_name(struct checker *c, const struct ci_entry *e, const
 				    q->kind == CI_PARAM_NOCOPY ?
 				    "it is an array parameter itself" : "it is no number");
 	if (q == NULL && r == NULL)
-		return looks_constant(c, t->s) ||
+		return looks_constant(e, t->s) ||
 		       length_error(c, e, t, "it is no parameter of this entry method");
 	if (q == NULL && r->dims.from != r->dims.to)
 		return length_error(c, e, t, "this readonly is an array");
@@ -126,10 +127,22 @@ static bool check_param_name(struct checker *c, const struct ci_entry *e, const 
 	return check_variable_name(c, q->tok, q->name);
 }
 
-static bool check_param_type(struct checker *c, struct ci_param *q)
+/* A [local] call happens on one PE, so an address means something. */
+static bool is_local_pointer(const struct ci_entry *e, const struct ci_param *q)
+{
+	bool string = q->type.const_ && q->type.stars == 1 && strcmp(q->type.text, "char") == 0;
+
+	return (e->attrs & CI_LOCAL) && q->kind == CI_PARAM_VALUE && q->type.stars != 0 && !string;
+}
+
+static bool check_param_type(struct checker *c, const struct ci_entry *e, struct ci_param *q)
 {
 	struct ci_type *type = &q->type;
 
+	if (is_local_pointer(e, q)) {
+		q->kind = CI_PARAM_POINTER;
+		return true;
+	}
 	if (q->kind != CI_PARAM_VALUE && (type->stars != 0 || strcmp(type->text, "string") == 0)) {
 		ci_error(c->ci, type->tok->at,
 			 "send one string per call, or all of them in one array: "
@@ -145,7 +158,8 @@ static bool check_param_type(struct checker *c, struct ci_param *q)
 	if (!check_value_type(c, type))
 		return false;
 	if (q->kind == CI_PARAM_NOCOPY && type->class_ == CI_PUP) {
-		ci_error(c->ci, q->tok->at, "take 'nocopy' out",
+		ci_error(c->ci, q->tok->at,
+			 q->posted ? "take 'nocopypost' out" : "take 'nocopy' out",
 			 "'%s' is packed by a function, so it is copied", q->name);
 		return false;
 	}
@@ -166,12 +180,12 @@ static bool check_alone(struct checker *c, const struct ci_entry *e, const struc
 
 static bool check_param(struct checker *c, const struct ci_entry *e, struct ci_param *q)
 {
-	return check_param_name(c, e, q) && check_param_type(c, q) && check_alone(c, e, q);
+	return check_param_name(c, e, q) && check_param_type(c, e, q) && check_alone(c, e, q);
 }
 
 /* ---- reduction targets ---------------------------------------------------------------------- */
 
-static const char *data_type(const char *type)
+static const char *data_type(struct checker *c, const struct ci_type *type)
 {
 	static const struct { const char *type, *data; } table[] = {
 		{"char", "CK_CHAR"}, {"signed char", "CK_CHAR"}, {"int8_t", "CK_CHAR"},
@@ -195,10 +209,11 @@ static const char *data_type(const char *type)
 	};
 
 	for (int i = 0; table[i].type != NULL; i++) {
-		if (strcmp(table[i].type, type) == 0)
+		if (strcmp(table[i].type, type->text) == 0)
 			return table[i].data;
 	}
-	return NULL;
+	/* Perhaps a typedef of a number: the C compiler knows. */
+	return type->class_ == CI_USER && strchr(type->text, ' ') == NULL ? ci_fmt(c->ci, "CKGEN_DATATYPE(%s)", type->text) : NULL;
 }
 
 /* (int n, T v[n]) in either order. */
@@ -212,9 +227,9 @@ static bool is_counted_array(const struct ci_param *n, const struct ci_param *v)
 static void check_target_values(struct checker *c, struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		const char *want = q->kind == CI_PARAM_VALUE ? data_type(q->type.text) : NULL;
+		const char *want = q->kind == CI_PARAM_VALUE ? data_type(c, &q->type) : NULL;
 
-		if (q->kind == CI_PARAM_ARRAY && data_type(q->type.text) != NULL) {
+		if (q->kind == CI_PARAM_ARRAY && data_type(c, &q->type) != NULL) {
 			ci_error(c->ci, q->tok->at,
 				 ci_fmt(c->ci, "write just (int n, %s %s[n])", q->type.text,
 					q->name),
@@ -236,18 +251,29 @@ static void check_target_values(struct checker *c, struct ci_entry *e)
 	}
 }
 
+/* The data of a callback that calls an entry with a message of the runtime's: any, but for one type. */
+static void set_wanted(struct ci_entry *e)
+{
+	if (strcmp(e->params->type.text, "CkArrayCreatedMsg") == 0)
+		e->want = "CK_ARRAYID";
+}
+
 static void check_target(struct checker *c, struct ci_entry *e)
 {
 	const struct ci_param *a = e->params;
 	const struct ci_param *b = a != NULL ? a->next : NULL;
 	const struct ci_param *v = NULL;
 
+	if (a != NULL && a->kind == CI_PARAM_MESSAGE && ci_is_built_in(a->type.text)) {
+		set_wanted(e);
+		return;
+	}
 	if (!(e->attrs & CI_REDUCTION_TARGET) || a == NULL || a->kind == CI_PARAM_REDUCTION)
 		return;
 	if (b != NULL && b->next == NULL)
 		v = is_counted_array(a, b) ? b : is_counted_array(b, a) ? a : NULL;
 	if (v != NULL)
-		e->want = data_type(v->type.text);
+		e->want = data_type(c, &v->type);
 	if (e->want == NULL)
 		check_target_values(c, e);
 }

@@ -28,6 +28,12 @@ const char *check_pointer_advice(const struct checker *c, const struct ci_type *
 /** The message of that name in any module of the file, or NULL. */
 const struct ci_message *check_find_message(const struct checker *c, const char *name);
 
+/** The name is in capitals, as macros and enum constants are. */
+bool check_is_capitals(const char *name);
+
+/** `extern message M;` or the like says that another file declares this name. */
+bool check_is_elsewhere(const struct checker *c, const char *name);
+
 /** Check a pointer parameter: *kind_p becomes STRING, MESSAGE, ARGS or REDUCTION. False after an
  * error: no other pointer can be sent. */
 bool check_pointer_type(struct checker *c, struct ci_type *type, const char *name,
@@ -59,6 +65,9 @@ bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci
 void check_sdag(struct checker *c, const struct ci_chare *chare);
 
 /* ---- collide.c ------------------------------------------------------------------------- */
+
+/** Report modules of the same name. */
+void check_modules(struct checker *c);
 
 /** Report C names that two declarations would make. */
 void check_collisions(struct checker *c);

@@ -30,7 +30,7 @@ static const struct ci_tok *has_any(const struct ci_entry *e, unsigned attrs)
 
 static void check_body(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
 {
-	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE;
+	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE | CI_WHENIDLE;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (chare->kind == CI_NODEGROUP)
@@ -50,7 +50,7 @@ static void check_body(struct checker *c, const struct ci_chare *chare, struct c
 static void check_awaited(struct checker *c, struct ci_entry *e)
 {
 	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE |
-			    CI_THREADED | CI_STACKSIZE | CI_WHEN;
+			    CI_THREADED | CI_STACKSIZE | CI_WHEN | CI_WHENIDLE;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (at != NULL)
@@ -63,7 +63,7 @@ static void check_awaited(struct checker *c, struct ci_entry *e)
 
 static bool same_type(const struct ci_param *p, const struct ci_param *q)
 {
-	return p->kind == q->kind && p->type.stars == q->type.stars &&
+	return p->kind == q->kind && p->posted == q->posted && p->type.stars == q->type.stars &&
 	       (p->kind == CI_PARAM_STRING || strcmp(p->type.text, q->type.text) == 0);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "check_int.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool in_list(const char *s, const char *const *words)
@@ -36,7 +37,7 @@ static bool is_runtime_name(const char *s)
 		"CkCallback", "CkIndex", "CkIndex2D", "CkIndex3D", "CkIndex4D", "CkIndex5D",
 		"CkIndex6D", "CkProxy", "CkElement", "CkChareID", "CkArrayID", "CkGroupID",
 		"CkNodeGroupID", "CkArrayIndex", "CkSection", "CkFuture", "CkArrayDims",
-		"CkDataType", "CkReduction", "CkDirectHandle", NULL
+		"CkDataType", "CkReduction", "CkDirectHandle", "CkNcpyBuffer", NULL
 	};
 
 	return in_list(s, words);
@@ -46,18 +47,15 @@ static bool is_runtime_name(const char *s)
 static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArgMsg", "write it as the only parameter of a main chare's constructor: CkArgMsg *m"},
 	{"CkReductionMsg", "write it as the only parameter: CkReductionMsg *m"},
+	{"CkDataMsg", "write it as the only parameter: CkDataMsg *m"},
+	{"CkQdMsg", "write it as the only parameter: CkQdMsg *m"},
+	{"CkArrayCreatedMsg", "write it as the only parameter: CkArrayCreatedMsg *m"},
+	{"CkMessage", "write it as the only parameter: CkMessage *m"},
 	{"CkMigrateMessage", "take this entry out: elements stay where they were created"},
-	{"CkQdMsg", "write the entry without parameters: a callback may target it"},
-	{"CkDataMsg", "write [reductiontarget] and typed parameters, or CkReductionMsg *m"},
-	{"CkArrayIndex1D", "send an int"},
-	{"CkArrayIndex2D", "send CkIndex2D"},
-	{"CkArrayIndex3D", "send CkIndex3D"},
-	{"CkArrayIndex4D", "send CkIndex4D"},
-	{"CkArrayIndex5D", "send CkIndex5D"},
-	{"CkArrayIndex6D", "send CkIndex6D"},
+	{"CProxy_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
+	{"CProxySection_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
 	{"CkEntryOptions", "send its numbers: it may point to a priority"},
 	{"CkArrayOptions", "send CkArrayDims and make the options where they are used"},
-	{"CkNcpyBuffer", "write the array: 'int n, nocopy double v[n]'; the stub takes the buffer"},
 	{"CkSectionInfo", "send the section: CProxySection_X"},
 	{"CkVec", "write a length and an array, as in 'int n, double v[n]'"},
 	{NULL, NULL}
@@ -92,6 +90,22 @@ const struct ci_message *check_find_message(const struct checker *c, const char 
 		}
 	}
 	return NULL;
+}
+
+bool check_is_capitals(const char *name)
+{
+	while (isupper((unsigned char)*name) || isdigit((unsigned char)*name) || *name == '_')
+		name++;
+	return *name == '\0';
+}
+
+bool check_is_elsewhere(const struct checker *c, const char *name)
+{
+	for (const struct ci_item *x = c->module->elsewhere; x != NULL; x = x->next) {
+		if (strcmp(x->name, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The module that says `pup T;`: this one if it does, else another one of the file, or NULL. */
@@ -154,8 +168,12 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 	const struct ci_chare *chare = find_chare(c, name);
 	const char *guess;
 
+	if (chare == NULL && foreign_advice(type->text) != NULL) {
+		ci_error(c->ci, type->tok->at, foreign_advice(type->text), "'%s' is not there", type->text);
+		return false;
+	}
 	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||
-			      c->module->includes != NULL))
+			      c->module->includes != NULL || check_is_elsewhere(c, name)))
 		return true;    /* perhaps of another file: the C compiler checks it */
 	if (chare == NULL) {
 		guess = chare_guess(c, name);
@@ -341,9 +359,12 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 		*kind_p = CI_PARAM_ARGS;
 	else if (strcmp(t, "CkReductionMsg") == 0)
 		*kind_p = CI_PARAM_REDUCTION;
+	else if (ci_is_built_in(t))
+		*kind_p = CI_PARAM_MESSAGE;
 	else if (m != NULL && !check_visible(c, type->tok, t, m->module))
 		return false;
-	else if (m != NULL || (type->class_ == CI_USER && c->module->externs != NULL &&
+	else if (m != NULL || (type->class_ == CI_USER &&
+			       (c->module->externs != NULL || check_is_elsewhere(c, t)) &&
 			       strncmp(type->text, "Ck", 2) != 0 &&
 			       strncmp(type->text, "CProxy", 6) != 0 &&
 			       !is_integer_name(type->text) && find_chare(c, t) == NULL &&
@@ -354,7 +375,7 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
 	else
 		return check_other_pointer(c, type, name);
 	type->text = t;
-	if (*kind_p != CI_PARAM_MESSAGE || m != NULL)
+	if (*kind_p != CI_PARAM_MESSAGE || m != NULL || ci_is_built_in(t))
 		type->class_ = CI_RUNTIME;
 	return true;
 }

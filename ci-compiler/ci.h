@@ -13,6 +13,7 @@
 
 struct ci_chunk;
 struct ci_error;
+struct ci_note;
 
 /** A file that the preprocessor read besides the .ci file. */
 struct ci_file {
@@ -27,6 +28,7 @@ struct ci {
 	struct ci_chunk *chunks;
 	struct ci_error *errors;    /* sorted by position in the text */
 	int n_errors;
+	struct ci_note *notes;      /* one of each kind */
 	bool cpp;                   /* the text comes from the preprocessor */
 	struct ci_file *files;      /* cpp: the other files that the preprocessor read */
 	bool had_directive;         /* the text has #if or the like: doubled names may be alternatives */
@@ -64,17 +66,38 @@ struct ci_place ci_place_of(struct ci *ci, const char *at);
 /* ---- errors (diag.c) ----------------------------------------------------------------- */
 
 /** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
- * A second error at the same position is dropped: it would follow from the first. */
+ * A second error at the same position is dropped: it would follow from the first. So is every error
+ * after CI_MAX_ERRORS. */
 void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/** After this many errors ckci reads and checks no further. Otherwise a damaged file of n errors would
+ * cost time that grows with the square of n. */
+enum { CI_MAX_ERRORS = 20 };
+
+static inline bool ci_gave_up(const struct ci *ci)
+{
+	return ci->n_errors >= CI_MAX_ERRORS;
+}
+
+/** Remember a note at `at` about something that is accepted but read in another way than it is
+ * written. Of all notes with the same `kind`, the first is printed, with their number. */
+void ci_note(struct ci *ci, const char *at, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /** Print the errors in the order of the file, each with its source line and a caret. */
 void ci_print_errors(struct ci *ci);
 
+/** Print the notes in the same way. */
+void ci_print_notes(struct ci *ci);
+
 /* ---- names (names.c) ----------------------------------------------------------------- */
 
 bool ci_is_c_keyword(const char *s);
 bool ci_is_cpp_keyword(const char *s);  /* keywords of C++ that are none in C */
+
+/** A type of messages of the runtime's own. Callbacks and stubs call entry methods that take one. */
+bool ci_is_built_in(const char *s);
 
 /** The word of the NULL-terminated list that the user probably meant by s, or NULL. */
 const char *ci_nearest(const char *s, const char *const *words);

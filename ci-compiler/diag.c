@@ -12,8 +12,6 @@
 #include <string.h>
 
 enum {
-	MAX_SHOWN = 20,
-	MAX_KEPT = 1000,     /* without a limit, a file of garbage would cost quadratic time */
 	WINDOW = 120,        /* how many bytes of a long line are shown */
 };
 
@@ -24,6 +22,14 @@ struct ci_error {
 	const char *help;
 };
 
+struct ci_note {
+	struct ci_note *next;
+	const char *at;      /* of the first one */
+	const char *kind;
+	const char *text;
+	int n;
+};
+
 void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
 {
 	struct ci_error **link = &ci->errors;
@@ -31,12 +37,13 @@ void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, 
 	char text[1024];
 	va_list ap;
 
+	if (ci_gave_up(ci))
+		return;
 	while (*link != NULL && (*link)->at < at)
 		link = &(*link)->next;
 	if (*link != NULL && (*link)->at == at)
 		return;
-	if (ci->n_errors++ >= MAX_KEPT)
-		return;
+	ci->n_errors++;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
@@ -46,6 +53,28 @@ void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, 
 	e->help = help;
 	e->next = *link;
 	*link = e;
+}
+
+void ci_note(struct ci *ci, const char *at, const char *kind, const char *fmt, ...)
+{
+	struct ci_note **link = &ci->notes;
+	struct ci_note *n;
+	char text[1024];
+	va_list ap;
+
+	while (*link != NULL && strcmp((*link)->kind, kind) != 0)
+		link = &(*link)->next;
+	n = *link;
+	if (n != NULL) {
+		n->n++;
+		return;
+	}
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	n = ci_alloc(ci, sizeof *n);
+	*n = (struct ci_note){.at = at, .kind = kind, .text = ci_dup(ci, text, strlen(text)), .n = 1};
+	*link = n;
 }
 
 /* Columns count characters, not bytes: continuation bytes of UTF-8 do not count. */
@@ -92,26 +121,34 @@ static void print_source(const char *start, const char *end, const char *at)
 	fputs("^\n", stderr);
 }
 
-static void print_error(struct ci *ci, const struct ci_error *e)
+static void print_place(struct ci *ci, const char *at, const char *what, const char *text)
 {
-	const struct ci_place p = ci_place_of(ci, e->at);
+	const struct ci_place p = ci_place_of(ci, at);
 
-	fprintf(stderr, "%s:%d:%d: error: %s\n", p.path, p.line, column_of(p.start, p.at), e->text);
+	fprintf(stderr, "%s:%d:%d: %s: %s\n", p.path, p.line, column_of(p.start, p.at), what, text);
 	print_source(p.start, p.end, p.at);
-	if (e->help != NULL)
-		fprintf(stderr, "  help: %s\n", e->help);
 }
 
 void ci_print_errors(struct ci *ci)
 {
-	int shown = 0;
-
-	for (const struct ci_error *e = ci->errors; e != NULL && shown < MAX_SHOWN; e = e->next) {
-		print_error(ci, e);
-		shown++;
+	for (const struct ci_error *e = ci->errors; e != NULL; e = e->next) {
+		print_place(ci, e->at, "error", e->text);
+		if (e->help != NULL)
+			fprintf(stderr, "  help: %s\n", e->help);
 	}
-	if (ci->n_errors > shown)
-		fprintf(stderr, "ckci: %d more errors not shown\n", ci->n_errors - shown);
-	fprintf(stderr, "ckci: %s: %d error%s, nothing written\n", ci->path, ci->n_errors,
-		ci->n_errors == 1 ? "" : "s");
+	if (ci_gave_up(ci))
+		fprintf(stderr, "ckci: %s: stopped after %d errors, nothing written\n", ci->path,
+			ci->n_errors);
+	else
+		fprintf(stderr, "ckci: %s: %d error%s, nothing written\n", ci->path, ci->n_errors,
+			ci->n_errors == 1 ? "" : "s");
+}
+
+void ci_print_notes(struct ci *ci)
+{
+	for (const struct ci_note *n = ci->notes; n != NULL; n = n->next) {
+		const char *more = n->n == 1 ? "" : ci_fmt(ci, " (and %d more of this kind)", n->n - 1);
+
+		print_place(ci, n->at, "note", ci_fmt(ci, "%s%s", n->text, more));
+	}
 }

@@ -40,6 +40,13 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 /** Print the parameters as the handler gets them: a nocopy array is a pointer there. */
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead);
 
+/** How many nocopypost arrays e has. If there are any, the program writes X_on_f_post, too. */
+int gen_count_posted(const struct ci_entry *e);
+
+/** Print the head of X_on_f_post: the handler's parameters, but of a nocopypost array the address of the
+ * pointer. */
+void gen_post_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** A parameter's type as it stands before the name: "int ", "const double *". */
 const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler);
 
@@ -76,8 +83,7 @@ bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e);
  * "void". */
 void gen_message_params(struct ci_out *o, const struct ci_message *x);
 
-/** e has stubs that send. Constructors and entries that only reductions call have none; [sync] and
- * [local] entries have another stub instead. */
+/** e has stubs that send. Constructors have none; [sync] and [local] entries have another stub instead. */
 bool gen_has_stub(const struct ci_entry *e);
 
 /** All parameters are values that an assignment copies. */
@@ -87,10 +93,15 @@ bool gen_only_values(const struct ci_entry *e);
  * are values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 
-/** A callback may target e. */
+/** A callback with data may target e. */
 bool gen_has_cb(const struct ci_entry *e);
+/** A callback with data, or with a message, may target e. */
+bool gen_is_target(const struct ci_entry *e);
 
 bool gen_takes_message(const struct ci_entry *e);
 bool gen_takes_reduction(const struct ci_entry *e);
+
+/** The message is one of the runtime's own types, so callbacks can call e, too. */
+bool gen_takes_built_in(const struct ci_entry *e);
 
 #endif

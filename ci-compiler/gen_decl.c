@@ -124,11 +124,16 @@ static void message_fix(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "}\n\n");
 }
 
-/* `message M;`: the program defines the struct and packs what it points to. */
+/* `message M;`: the program defines the struct. With [packed] it also packs what the struct points to. */
 static void own_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
 
+	if (!x->packed) {
+		ci_put(o, "/* Message %s: you write the struct, which travels as its bytes. Sending gives it "
+		       "away; the\n * handler's is freed after it. */\n%s *%s_alloc(void);\n", n, n, n);
+		return;
+	}
 	ci_put(o, "/* Message %s: you write the struct and how it is packed. Both functions free what "
 	       "they\n * are given, or return it. `extra_bytes` lie behind the struct. */\n", n);
 	ci_put(o, "void *%s_pack(%s *m);\n%s *%s_unpack(void *buffer);\n", n, n, n, n);
@@ -142,8 +147,25 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 
 	ci_put(o, "static inline void %s_sendToFuture(CkFuture ck_f, %s *ck_m)\n{\n"
 	       "\tCkGen_sendToFuture(ck_f, ck_m, &ck_type_%s);\n}\n", n, n, n);
+	ci_put(o, "static inline void %s_sendToCallback(CkCallback ck_cb, %s *ck_m)\n{\n"
+	       "\tCkGen_sendToCallback(ck_cb, ck_m, &ck_type_%s);\n}\n", n, n, n);
 	ci_put(o, "static inline %s *%s_waitFuture(CkFuture ck_f)\n{\n"
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
+}
+
+/* To CkMessage and back. A [packed] message cannot be one: only the table of an entry method says how its
+ * message is packed, and the entry method does not know the type. */
+static void message_untyped(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	if (x->packed)
+		return;
+	ci_put(o, "static inline CkMessage *%s_toMessage(%s *ck_m)\n{\n"
+	       "\treturn (CkMessage *)(void *)ck_m;\n}\n", n, n);
+	ci_put(o, "static inline %s *%s_fromMessage(CkMessage *ck_u)\n{\n"
+	       "\t%s *ck_m = (%s *)(void *)ck_u;\n\n\tck_message_%s(ck_m);\n\treturn ck_m;\n}\n\n", n, n,
+	       n, n, n);
 }
 
 static void message(struct ci_out *o, const struct ci_message *x)
@@ -165,6 +187,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 	message_future(o, x);
+	message_untyped(o, x);
 }
 
 /* ---- chares --------------------------------------------------------------------------------- */
@@ -175,15 +198,25 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 
 	ci_put(o, "/* you write */\n");
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
+		const bool user = gen_has_user_type(e);
+
 		/* Structured Dagger entries need a declaration only to make the C compiler report unknown
 		 * types here, at their line of the .ci file. */
-		if (gen_is_sdag(e) && !gen_has_user_type(e))
+		if (gen_is_sdag(e) && !user && gen_count_posted(e) == 0)
 			continue;
-		if (gen_has_user_type(e))
+		if (user)
 			ci_put_line(o, e->tok);
 		else if (lines)
 			ci_put_line_back(o);
-		lines = gen_has_user_type(e);
+		lines = user;
+		if (gen_count_posted(e) != 0) {
+			gen_post_handler(o, c, e);
+			ci_put(o, ";\n");
+		}
+		if (gen_is_sdag(e) && !user)
+			continue;
+		if (user && gen_count_posted(e) != 0)
+			ci_put_line(o, e->tok);
 		ci_put(o, gen_is_sdag(e) ? "%sck_types_%s_%s(%s *self" : "%s%s_on_%s(%s *self",
 		       gen_answer(o->ci, e), c->name, e->name, c->name);
 		gen_handler_params(o, e, ", ");
@@ -356,13 +389,15 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 {
 	if (e->attrs & (CI_SYNC | CI_LOCAL))
 		answering_stub(o, c, e);
+	if (e->attrs & CI_WHENIDLE)
+		ci_put(o, "void %s_%s_whenIdle(const %s *self);\n", c->name, e->name, c->name);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++) {
 		if (f == gen_forms(c) && gen_opens(c, e))
 			open_stub(o, c, e);
 		else
 			stub(o, c, e, f);
 	}
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
 		       f->proxy, c->name);
 }
@@ -381,6 +416,17 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
 	ci_put(o, "\n");
+}
+
+/* A handler has `self` whether it needs it or not. Neither gcc nor clang takes over `unused` from a
+ * prototype's parameter to the definition, so only a pragma spares the program a "(void)self;" in such
+ * handlers. It holds for what follows in the same file; other files of the program keep the warning. */
+static void unused_self(struct ci_out *o)
+{
+	ci_put(o, "/* Handlers need not use their parameters. To be warned of unused ones all the same, define\n"
+	       " * CK_WARN_UNUSED_PARAMETERS before this header. */\n"
+	       "#ifndef CK_WARN_UNUSED_PARAMETERS\n"
+	       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n#endif\n");
 }
 
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
@@ -404,5 +450,6 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
 	gen_shadow_end(o);
+	unused_self(o);
 	ci_put(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

@@ -52,7 +52,21 @@ static void message_table(struct ci_out *o, const struct ci_message *x)
 	       x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL");
 }
 
-static void own_message(struct ci_out *o, const struct ci_message *x)
+/* `message M;`: only the C compiler knows the size. */
+static void flat_message(struct ci_out *o, const struct ci_message *x)
+{
+	const char *n = x->name;
+
+	ci_put(o, "%s *%s_alloc(void)\n{\n\t%s *ck_m;\n\n", n, n, n);
+	ci_put_line(o, x->tok);
+	ci_put(o, "\tck_m = (%s *)CkGen_allocMsg(sizeof(%s));\n", n, n);
+	ci_put_line_back(o);
+	ci_put(o, "\tmemset(ck_m, 0, sizeof *ck_m);\n\treturn ck_m;\n}\n\n");
+	message_table(o, x);
+}
+
+/* `message [packed] M;` */
+static void packed_message(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
 
@@ -128,7 +142,8 @@ static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, ");\n\t\tCkGen_leave(&ck_frame);\n");
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_NOCOPY)
-			ci_put(o, "\t\tCkCallbackSend(%s.done, NULL, 0);\n", q->name);
+			ci_put(o, "\t\tCkCallbackSend(%s.done, &%s, sizeof %s);\n", q->name, q->name,
+			       q->name);
 	}
 	ci_put(o, "\t\treturn;\n\t}\n");
 }
@@ -219,8 +234,20 @@ static void sync_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, "%s}\n\n", gen_returns(e) ? "\treturn ck_r;\n" : "");
 }
 
+/* [whenidle]: no stub sends a call; the element asks for it. */
+static void idle_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static bool ck_idle_%s_%s(void *ck_self)\n{\n\treturn %s_on_%s((%s *)ck_self);\n}\n\n",
+	       c->name, e->name, c->name, e->name, c->name);
+	ci_put(o, "void %s_%s_whenIdle(const %s *self)\n{\n\tCkGen_whenIdle(&ck_chare_%s, self, %d, "
+	       "ck_idle_%s_%s);\n}\n\n", c->name, e->name, c->name, c->name, e->number, c->name,
+	       e->name);
+}
+
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->attrs & CI_WHENIDLE)
+		idle_stub(o, c, e);
 	if (e->attrs & CI_SYNC)
 		sync_stub(o, c, e);
 	if (e->attrs & CI_LOCAL)
@@ -229,7 +256,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		open_stub(o, c, e);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
 		stub(o, c, e, f);
-	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_cb(e); f++)
+	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		callback(o, c, e, f);
 }
 
@@ -361,8 +388,8 @@ static void element_functions(struct ci_out *o, const struct ci_chare *c)
 		       n, n, n, n, n);
 	else
 		ci_put(o, "%s *%s_ckLocalBranch(CProxy_%s ck_p)\n{\n"
-		       "\treturn %s_ckLocal(%s_at(ck_p, %s()));\n}\n\n", n, n, n, n, n,
-		       c->kind == CI_GROUP ? "CkMyPe" : "CkMyNode");
+		       "\treturn (%s *)CkGen_ckLocalBranch(&ck_chare_%s, ck_p.ck);\n}\n\n", n, n, n, n,
+		       n);
 	ci_put(o, "CProxySection_%s %s_ckSection(CProxy_%s ck_p, const CkIndex *ck_list, "
 	       "size_t ck_n)\n{\n\tconst CProxySection_%s ck_s = {CkGen_section(&ck_chare_%s, ck_p.ck, ck_list, "
 	       "ck_n)};\n\n\treturn ck_s;\n}\n\n", n, n, n, n, n);
@@ -390,7 +417,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL && !(e->attrs & CI_THREADED) ?
 		   " | CKGEN_THREADED" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
 	s = ci_fmt(ci, "%s%s%s%s%s%s", s, gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
-		   !e->ctor && e->params == NULL && !(e->attrs & (CI_SYNC | CI_LOCAL)) ?
+		   !e->ctor && e->params == NULL && !(e->attrs & CI_OWN_CALL) ?
 		   " | CKGEN_NOARGS" : "", gen_has_cb(e) ? " | CKGEN_REDUCTION" : "",
 		   gen_count_nocopy(e) != 0 ? " | CKGEN_NOCOPY" : "",
 		   gen_has_pup(e) ? " | CKGEN_PUP" : "");
@@ -413,13 +440,31 @@ static const char *function(struct ci *ci, bool there, const char *what, const s
 	return there ? ci_fmt(ci, "%s_%s_%s", what, c->name, e->name) : "NULL";
 }
 
+/* The CkDataType of a reduction target. If only the C compiler knows the type, an error shows the line of
+ * the .ci file. */
+static void entry_want(struct ci_out *o, const struct ci_entry *e)
+{
+	bool open = e->want != NULL && strncmp(e->want, "CKGEN_", 6) == 0;
+
+	if (open) {
+		ci_put(o, "\n");
+		ci_put_line(o, e->tok);
+	}
+	ci_put(o, "%s%s,", open ? "\t " : " ", e->want != NULL ? e->want : "CK_NOTYPE");
+	if (open) {
+		ci_put(o, "\n");
+		ci_put_line_back(o);
+	}
+}
+
 /* The columns that say what a call carries. */
 static void entry_call(struct ci_out *o, const struct ci_entry *e)
 {
 	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
 
-	ci_put(o, "\t %s, %s, %d, %d, %d,\n", flags(o->ci, e), e->want != NULL ? e->want : "CK_NOTYPE",
-	       gen_has_cb(e) && any_count, gen_count_nocopy(e), any_count ? 0 : want_count(e));
+	ci_put(o, "\t %s,", flags(o->ci, e));
+	entry_want(o, e);
+	ci_put(o, " %d, %d, %d,\n", gen_has_cb(e) && any_count, gen_count_nocopy(e), any_count ? 0 : want_count(e));
 	if (e->attrs & CI_STACKSIZE) {
 		ci_put_line(o, e->stacksize.from);
 		ci_put(o, "\t (uint32_t)(");
@@ -451,8 +496,8 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	bool message = (e->attrs & CI_SYNC) && e->answer.stars != 0;
 
 	ci_put(o, "\t{\"%s\", %s, %s,\n", e->ctor ? c->name : e->name,
-	       function(o->ci, !(e->attrs & (CI_SYNC | CI_LOCAL)), "ck_call", c, e),
-	       function(o->ci, gen_has_cb(e), "ck_reduced", c, e));
+	       function(o->ci, !(e->attrs & CI_OWN_CALL), "ck_call", c, e),
+	       function(o->ci, gen_has_cb(e), gen_takes_built_in(e) ? "ck_call" : "ck_reduced", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);
 	ci_put(o, "\t %s, %s, %s},\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :
@@ -579,6 +624,17 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "};\n");
 }
 
+/* A chare may be called `main`. C has no room for a type and a function of one name, so the function is
+ * called ck_main, and only the linker knows it as main. */
+static void main_function(struct ci_out *o, const struct ci_module *m)
+{
+	ci_put(o, "\n#ifndef CK_NO_MAIN\n/* the program's main() */\n");
+	ci_put(o, "%sint ck_main(int argc, char **argv) __asm__(\"main\");\n",
+	       "#ifdef __cplusplus\nextern \"C\"\n#endif\n");
+	ci_put(o, "int ck_main(int argc, char **argv)\n{\n\treturn CkMain(argc, argv, &ck_module_%s);"
+	       "\n}\n#endif\n", m->name);
+}
+
 void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 {
 	ci_put(o, "/* Made by ckci from module %s; do not edit. Include it in one C file, behind "
@@ -590,13 +646,12 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	readonlies(o, m);
 	pups(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
-		x->own ? own_message(o, x) : message(o, x);
+		x->packed ? packed_message(o, x) : x->own ? flat_message(o, x) : message(o, x);
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);
 	if (m->main)
-		ci_put(o, "\n#ifndef CK_NO_MAIN\nint main(int argc, char **argv)\n{\n"
-		       "\treturn CkMain(argc, argv, &ck_module_%s);\n}\n#endif\n", m->name);
+		main_function(o, m);
 	gen_shadow_end(o);
 	ci_put(o, "#endif\n");
 }

@@ -71,9 +71,9 @@ static bool has_struct(const struct ci_entry *e)
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 {
-	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & CI_LOCAL))
+	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & (CI_LOCAL | CI_WHENIDLE)))
 		return false;
-	return e->params != NULL && !gen_takes_reduction(e);
+	return e->params != NULL;
 }
 
 bool gen_has_number(const struct ci_entry *e)
@@ -231,8 +231,8 @@ static void pack_value(struct ci_out *o, const struct ci_param *q)
 	const char *n = q->name;
 
 	if (q->kind == CI_PARAM_NOCOPY)
-		ci_put(o, "\tck_a->%s.ptr = %s.ptr;\n\tck_a->%s.bytes = ck_bytes_%s;\n"
-		       "\tck_a->%s.done = %s.done;\n", n, n, n, n, n, n);
+		ci_put(o, "\tck_a->%s.ptr = ck_a->%s.own = %s.ptr;\n\tck_a->%s.bytes = ck_bytes_%s;\n"
+		       "\tck_a->%s.done = %s.done;\n", n, n, n, n, n, n, n);
 	else if (has_count(q))
 		ci_put(o, "\tck_a->ck_n_%s = (uint64_t)ck_n_%s;\n", n, n);
 	else if (!is_block(q))
@@ -291,6 +291,11 @@ static void pack_message(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, "\treturn %s;\n}\n\n", m);
 }
 
+static void pack_result(struct ci_out *o, const struct ci_entry *e)
+{
+	ci_put(o, "\treturn CkGen_copyResult(%s);\n}\n\n", e->params->name);
+}
+
 /* With values only, the struct is the whole payload. ck_fill_X_f fills memory that the caller provides,
  * for open_stub in gen_def.c. */
 static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -326,6 +331,10 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 	ci_put(o, ")\n{\n");
 	if (gen_takes_message(e)) {
 		pack_message(o, c, e);
+		return;
+	}
+	if (gen_takes_reduction(e)) {
+		pack_result(o, e);
 		return;
 	}
 	pack_locals(o, c, e);
@@ -401,7 +410,17 @@ static const char *block_at(struct ci *ci, const struct ci_entry *e, const struc
 		      "sizeof(%s))", n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
 }
 
-/* Print a parameter's value as an expression of ck_m and ck_a. */
+/* The number of a nocopypost array among those of its entry. */
+static int posted_before(const struct ci_entry *e, const struct ci_param *posted)
+{
+	int n = 0;
+
+	for (const struct ci_param *q = e->params; q != posted; q = q->next)
+		n += q->posted;
+	return n;
+}
+
+/* Print a parameter's value as an expression of ck_m, ck_a and ck_p. */
 static void unpacked(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 		     const struct ci_param *q)
 {
@@ -411,6 +430,8 @@ static void unpacked(struct ci_out *o, const struct ci_chare *c, const struct ci
 		ci_put(o, "(const %s *)CkGen_pupUnpack(%s, sizeof(%s), %s,\n\t\t\t%s, ck_m)",
 		       element(q), pup_name(o->ci, c, q), element(q), has_count(q) ?
 		       ci_fmt(o->ci, "(size_t)ck_a->ck_n_%s", n) : "1", block_at(o->ci, e, q));
+	else if (q->posted)
+		ci_put(o, "(%s *)ck_p[%d].ptr", element(q), posted_before(e, q));
 	else if (q->kind == CI_PARAM_NOCOPY)
 		ci_put(o, "(const %s *)(ck_a->%s.at != 0 ?\n\t\t\t(const void *)((const char *)ck_m + "
 		       "ck_a->%s.at) : ck_a->%s.ptr)", element(q), n, n, n);
@@ -426,12 +447,23 @@ static void args_pointer(struct ci_out *o, const struct ci_chare *c, const struc
 	       c->name, e->name, c->name, e->name);
 }
 
+/* Ask where the nocopypost arrays go. A call that has to wait for a buffer is kept and run again. */
+static void call_post(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "\tCkNcpyBufferPost ck_p[%d];\n\n\t(void)ck_a;\n"
+	       "\tif (!CkGen_post(&ck_posts_%s_%s, ck_m, ck_p))\n\t\treturn;\n", gen_count_posted(e), c->name, e->name);
+}
+
 static void call_marshalled(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	const bool posted = gen_count_posted(e) != 0;
+
 	if (has_struct(e)) {
 		args_pointer(o, c, e);
-		ci_put(o, "\n");
+		ci_put(o, posted ? "" : "\n");
 	}
+	if (posted)
+		call_post(o, c, e);
 	handler_head(o, c, e);
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		ci_put(o, is_block(q) || q->kind == CI_PARAM_NOCOPY ? ",\n\t\t" : ", ");
@@ -449,6 +481,62 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 	handler_head(o, c, e);
 	ci_put(o, ", ck_b");
 	handler_tail(o, e);
+}
+
+/* ---- nocopypost ------------------------------------------------------------------------------ */
+
+static void nocopy_table(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			 const char *table, bool only_posted)
+{
+	ci_put(o, "static const uint32_t %s_%s_%s[] = {\n", table, c->name, e->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_NOCOPY && (q->posted || !only_posted))
+			ci_put(o, "\t(uint32_t)offsetof(struct ck_args_%s_%s, %s),\n", c->name,
+			       e->name, q->name);
+	}
+	ci_put(o, "};\n\n");
+}
+
+/* Print the table that CkGen_post is given. */
+static void post_table(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *x = ci_fmt(o->ci, "%s_%s", c->name, e->name);
+
+	nocopy_table(o, c, e, "ck_postat", true);
+	ci_put(o, "static const char *const ck_postnames_%s[] = {", x);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->posted)
+			ci_put(o, "\"%s\", ", q->name);
+	}
+	ci_put(o, "};\nstatic const CkGenPost ck_posts_%s = {\n\tck_post_%s, %d, ck_postat_%s, "
+	       "ck_postnames_%s\n};\n\n", x, x, gen_count_posted(e), x, x);
+}
+
+/* Print the function that asks the program where the arrays go: it calls X_on_f_post. */
+static void post(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static void ck_post_%s_%s(void *ck_self, void *ck_m, CkNcpyBufferPost *ck_p)\n{\n",
+	       c->name, e->name);
+	args_pointer(o, c, e);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->posted)
+			ci_put(o, "\t%s *ck_to_%s = NULL;\n", element(q), q->name);
+	}
+	ci_put(o, "\n\t(void)ck_a;\n\t%s_on_%s_post((%s *)ck_self", c->name, e->name, c->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		ci_put(o, ",\n\t\t");
+		if (q->posted)
+			ci_put(o, "&ck_to_%s", q->name);
+		else
+			unpacked(o, c, e, q);
+	}
+	ci_put(o, ", ck_p);\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->posted)
+			ci_put(o, "\tck_p[%d].ptr = ck_to_%s;\n", posted_before(e, q), q->name);
+	}
+	ci_put(o, "}\n\n");
+	post_table(o, c, e);
 }
 
 /* Print the trampoline, which takes the payload and calls the handler. */
@@ -581,25 +669,16 @@ static void reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	}
 }
 
-static void nocopy_table(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
-{
-	ci_put(o, "static const uint32_t ck_ncpy_%s_%s[] = {\n", c->name, e->name);
-	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
-		if (q->kind == CI_PARAM_NOCOPY)
-			ci_put(o, "\t(uint32_t)offsetof(struct ck_args_%s_%s, %s),\n", c->name,
-			       e->name, q->name);
-	}
-	ci_put(o, "};\n\n");
-}
-
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->attrs & CI_LOCAL)
+	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
-	if (gen_packs(c, e) && !gen_takes_message(e))
+	if (gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e))
 		payload_struct(o, c, e);
 	if (gen_count_nocopy(e) != 0)
-		nocopy_table(o, c, e);
+		nocopy_table(o, c, e, "ck_ncpy", false);
+	if (gen_count_posted(e) != 0)
+		post(o, c, e);
 	if (e->awaited != NULL)
 		gen_awaited(o, c, e);
 	if (e->body != NULL)
@@ -609,6 +688,6 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		number(o, c, e);
 	if (e->attrs & CI_WHEN)
 		condition(o, c, e);
-	if (gen_has_cb(e))
+	if (gen_has_cb(e) && !gen_takes_built_in(e))
 		reduced(o, c, e);
 }

@@ -50,12 +50,17 @@ const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler
 	case CI_PARAM_NOCOPY:
 		if (!handler)
 			return "CkNcpyBuffer ";
+		if (q->posted)
+			return ci_fmt(ci, "%s *", q->type.text);
 		break;
 	case CI_PARAM_STRING:
 		return "const char *";
 	case CI_PARAM_MESSAGE:
 	case CI_PARAM_ARGS:
 		return ci_fmt(ci, "%s *", q->type.text);
+	case CI_PARAM_POINTER:
+		return ci_fmt(ci, "%s%s %.*s", q->type.const_ ? "const " : "", q->type.text,
+			      q->type.stars, "********");
 	case CI_PARAM_ARRAY:
 	case CI_PARAM_REDUCTION:
 		break;
@@ -79,6 +84,23 @@ void gen_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
 void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *lead)
 {
 	params(o, e, lead, true);
+}
+
+void gen_post_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void %s_on_%s_post(%s *self", c->name, e->name, c->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		ci_put(o, ", %s%s%s", gen_param_type(o->ci, q, true), q->posted ? "*" : "", q->name);
+	ci_put(o, ", CkNcpyBufferPost *ck_post)");
+}
+
+int gen_count_posted(const struct ci_entry *e)
+{
+	int n = 0;
+
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		n += q->posted;
+	return n;
 }
 
 bool gen_returns(const struct ci_entry *e)
@@ -164,9 +186,14 @@ bool gen_takes_reduction(const struct ci_entry *e)
 	return e->params != NULL && e->params->kind == CI_PARAM_REDUCTION;
 }
 
+bool gen_takes_built_in(const struct ci_entry *e)
+{
+	return gen_takes_message(e) && ci_is_built_in(e->params->type.text);
+}
+
 bool gen_has_stub(const struct ci_entry *e)
 {
-	return !e->ctor && !gen_takes_reduction(e) && (e->attrs & (CI_SYNC | CI_LOCAL)) == 0;
+	return !e->ctor && (e->attrs & CI_OWN_CALL) == 0;
 }
 
 bool gen_is_sdag(const struct ci_entry *e)
@@ -193,10 +220,16 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 
 bool gen_has_cb(const struct ci_entry *e)
 {
-	if (e->ctor || (e->attrs & (CI_SYNC | CI_LOCAL)) != 0)
+	if (e->ctor || (e->attrs & CI_OWN_CALL) != 0)
 		return false;
-	return e->params == NULL || gen_takes_reduction(e) ||
+	return e->params == NULL || gen_takes_reduction(e) || gen_takes_built_in(e) ||
 	       (e->attrs & CI_REDUCTION_TARGET) != 0;
+}
+
+bool gen_is_target(const struct ci_entry *e)
+{
+	return gen_has_cb(e) ||
+	       (!e->ctor && (e->attrs & CI_OWN_CALL) == 0 && gen_takes_message(e));
 }
 
 bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e)

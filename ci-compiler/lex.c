@@ -196,8 +196,9 @@ const struct ci_tok *ci_lex(struct ci *ci, bool *cut_p)
 
 	if (ci->text_bytes >= 3 && memcmp(ci->text, bom, 3) == 0)
 		x.s += 3;
-	while (x.s < x.end)
+	while (x.s < x.end && !ci_gave_up(ci))
 		one(&x);
+	x.cut |= ci_gave_up(ci);
 	tok_add(&x, TOK_END, 0);
 	*cut_p = x.cut;
 	return x.toks;

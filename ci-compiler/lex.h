@@ -27,8 +27,8 @@ struct ci_tok {
 	size_t len;
 };
 
-/** The whole file as tokens, the last one TOK_END. If a comment has no end, report it and set *cut_p:
- * the text after it is lost. */
+/** The whole file as tokens, the last one TOK_END. Set *cut_p if the text behind the tokens is lost,
+ * because a comment has no end (which is reported) or there were too many errors. */
 const struct ci_tok *ci_lex(struct ci *ci, bool *cut_p);
 
 #endif

@@ -247,7 +247,8 @@ static void print_list(struct ci *ci, const struct ci_module *modules)
 			printf("  readonly %s %s%s\n", r->type.text,
 			       r->kind == CI_FIELD_MESSAGE ? "*" : "", r->name);
 		for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
-			printf("  message %s%s\n", x->name, x->own ? ", packed by the program" : "");
+			printf("  message %s%s\n", x->name, x->packed ? ", packed by the program" :
+			       x->own ? ", a struct of the program" : "");
 		for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 			print_chare(ci, c);
 	}
@@ -267,6 +268,7 @@ static int compile(struct ci *ci, const struct options *opt)
 		ci_print_errors(ci);
 		return EXIT_REFUSED;
 	}
+	ci_print_notes(ci);
 	if (opt->depend)
 		print_depend(ci, opt, modules);
 	if (opt->list)

@@ -49,6 +49,15 @@ bool ci_is_cpp_keyword(const char *s)
 	return in_list(s, words);
 }
 
+bool ci_is_built_in(const char *s)
+{
+	static const char *const words[] = {
+		"CkDataMsg", "CkQdMsg", "CkArrayCreatedMsg", "CkMessage", NULL
+	};
+
+	return in_list(s, words);
+}
+
 enum { MAX_WORD = 32 };
 
 /* The Levenshtein distance of two words, ignoring case. */

@@ -4,11 +4,12 @@
  *
  *   file     := { module }
  *   module   := ( 'module' | 'mainmodule' ) name ( ';' | '{' { section } '}' [';'] )
- *   section  := chare | readonly | message | extern | include | init | pup | 'class' name ';'
- *   readonly := 'readonly' fields ';'
- *   message  := 'message' name ( ';' | '{' { fields ';' } '}' [';'] )
+ *   section  := chare | readonly | message | extern | include | init | pup | class
+ *   class    := 'class' name ';'
+ *   readonly := 'readonly' [ 'message' ] fields ';'
+ *   message  := 'message' [ '[' word { ',' word } ']' ] name ( ';' | '{' { fields ';' } '}' [';'] )
  *   fields   := type field { ',' field }          field := name { '[' [ length ] ']' }
- *   extern   := 'extern' 'module' name ';'
+ *   extern   := 'extern' ( 'module' | 'message' | kind ) name ';'
  *   include  := 'include' string ';'
  *   init     := ( 'initnode' | 'initproc' ) function { ',' function } ';'
  *   function := [ 'void' ] name [ '(' [ 'void' ] ')' ]
@@ -105,13 +106,33 @@ static bool fields(struct parser *p, struct ci_field **list, bool in_message)
 	return p_expect(p, ";");
 }
 
+/* `readonly message M *m;` means the same as without `message`, but then m must be one. */
+static bool readonly(struct parser *p)
+{
+	struct ci_field **list = &p->module->readonlies;
+	bool message = p_accept(p, "message");
+
+	while (*list != NULL)
+		list = &(*list)->next;
+	if (!fields(p, list, false))
+		return false;
+	for (struct ci_field *f = *list; f != NULL && message; f = f->next) {
+		if (f->type.stars == 1)
+			continue;
+		ci_error(p->ci, f->tok->at, "write 'readonly message M *m;', or take 'message' out",
+			 "a readonly message is a pointer to one");
+		f->bad = true;
+	}
+	return true;
+}
+
 static void message_body(struct parser *p, struct ci_message *m)
 {
 	const struct ci_tok *open = p->t;
 
 	p_accept(p, "{");
 	while (!p_is(p, "}")) {
-		if (p->t->kind == TOK_END || (p->t->first && p_is_section_word(p)) ||
+		if (p_at_end(p) || (p->t->first && p_is_section_word(p)) ||
 		    p_is(p, "entry")) {
 			if (!p->cut)
 				ci_error(p->ci, open->at, NULL,
@@ -138,28 +159,61 @@ static void message_body(struct parser *p, struct ci_message *m)
 	p_accept(p, ";");
 }
 
+/* Read `[packed]` or `[varsize]`, Charm++'s words. Without members both say that the program packs the
+ * message; with members, `[varsize]` says what they say as well. */
+static bool message_attributes(struct parser *p, const struct ci_tok **packed_p, bool *varsize_p)
+{
+	if (!p_accept(p, "["))
+		return true;
+	do {
+		const struct ci_tok *word = p->t;
+
+		if (p_accept(p, "packed"))
+			*packed_p = word;
+		else if (p_accept(p, "varsize"))
+			*varsize_p = true;
+		else
+			return p_unexpected(p, "'packed'", "message [packed] M; is a message that the "
+					    "program packs by M_pack and M_unpack");
+	} while (p_accept(p, ","));
+	return p_expect(p, "]");
+}
+
 static bool message(struct parser *p)
 {
 	struct ci_message *m = ci_alloc(p->ci, sizeof *m);
 	struct ci_message **link = &p->module->messages;
+	const struct ci_tok *packed = NULL;
+	bool varsize = false;
 
+	if (!message_attributes(p, &packed, &varsize))
+		return false;
 	m->tok = p_new_name(p, "message");
 	if (m->tok == NULL)
 		return false;
+	if (p_is(p, "<")) {
+		p_template(p, p->t, m->tok->s, "a template message",
+			   "write one message per type, with all its members");
+		return false;
+	}
 	m->name = m->tok->s;
 	m->module = p->module;
 	while (*link != NULL)
 		link = &(*link)->next;
 	*link = m;
-	if (p_is(p, "<") || p_is(p, ":")) {
-		p_cpp(p, p->t, p_is(p, "<") ? "a template message" : "inheritance",
-		      "write one message per type, with all its members");
+	if (p_is(p, ":")) {
+		p_cpp(p, p->t, "inheritance", "write one message with all the members");
 		return false;
 	}
-	if (p_accept(p, ";")) {
-		m->own = true;
+	m->own = p_accept(p, ";");
+	m->packed = m->own && (packed != NULL || varsize);
+	if (m->own)
 		return true;
-	}
+	if (packed != NULL)
+		ci_error(p->ci, packed->at,
+			 ci_fmt(p->ci, "take it out; or write 'message [packed] %s;', and the struct in C",
+				m->name),
+			 "ckci packs the message '%s', since it knows the members", m->name);
 	if (!p_is(p, "{") && !p_missing(p, "'{' or ';'", NULL) && !p_is_basic_type(p))
 		return false;
 	message_body(p, m);
@@ -168,10 +222,64 @@ static bool message(struct parser *p)
 
 /* ---- the small ones ------------------------------------------------------------------------- */
 
+/* Modules of Charm++'s libraries. */
+static const struct { const char *name, *note, *refused; } libraries[] = {
+	{"CkMulticast", "sections need no manager", NULL},
+	{"CkFutures", "futures are in ck.h", NULL},
+	{"CkLoop", NULL, "take it out, and call an entry method of a nodegroup for each part of the loop"},
+	{"ComlibModule", NULL, "take it out; [aggregate] entry methods collect small calls"},
+	{"MeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
+	{"NDMeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
+	{"CommonLBs", NULL, "take it out: elements stay where they were created"},
+	{"EveryLB", NULL, "take it out: elements stay where they were created"},
+	{NULL, NULL, NULL}
+};
+
+/* `extern module` of such a library: note that it is not needed, or refuse it. False: it is none. */
+static bool library(struct parser *p, const struct ci_tok *name)
+{
+	int i = 0;
+
+	while (libraries[i].name != NULL && strcmp(libraries[i].name, name->s) != 0)
+		i++;
+	if (libraries[i].name == NULL)
+		return false;
+	if (libraries[i].note != NULL)
+		ci_note(p->ci, name->at, "library", "module %s of Charm++ is not needed: %s", name->s,
+			libraries[i].note);
+	else
+		ci_error(p->ci, name->at, libraries[i].refused, "module %s of Charm++ is not there",
+			 name->s);
+	return true;
+}
+
+static bool is_chare_word(const struct parser *p)
+{
+	return p_is(p, "mainchare") || p_is(p, "array") || p_is(p, "group") ||
+	       p_is(p, "nodegroup") || p_is(p, "chare");
+}
+
+/* `extern message M;`, `extern array [1D] X;`: another file declares it. */
+static bool extern_name(struct parser *p)
+{
+	const struct ci_tok *name;
+
+	p->t++;
+	while (p_is(p, "["))
+		p_skip_balanced(p);
+	name = p_new_name(p, "message or chare");
+	if (name == NULL)
+		return false;
+	item_add(p, &p->module->elsewhere, name, name->s);
+	return p_expect(p, ";");
+}
+
 static bool extern_module(struct parser *p)
 {
 	const struct ci_tok *name;
 
+	if (p_is(p, "message") || is_chare_word(p))
+		return extern_name(p);
 	if (!p_is(p, "module")) {
 		p_unexpected(p, "'module'", "'extern module foo;' names a module whose chares this "
 			     "one uses");
@@ -181,7 +289,8 @@ static bool extern_module(struct parser *p)
 	name = p_new_name(p, "module");
 	if (name == NULL)
 		return false;
-	item_add(p, &p->module->externs, name, name->s);
+	if (!library(p, name))
+		item_add(p, &p->module->externs, name, name->s);
 	return p_expect(p, ";");
 }
 
@@ -191,12 +300,17 @@ static bool include(struct parser *p)
 
 	if (t->kind != TOK_STRING)
 		return p_unexpected(p, "a file name in quotes", "write: include \"header.h\";");
+	if (t->len == 2) {
+		ci_error(p->ci, t->at, "write: include \"header.h\";", "this file name is empty");
+		return false;
+	}
 	p->t++;
 	item_add(p, &p->module->includes, t, t->s);
 	return p_expect(p, ";");
 }
 
-static bool init_function(struct parser *p, const char *word, struct ci_item **list)
+static bool init_function(struct parser *p, const char *word, struct ci_item **list,
+			  const char *prefix)
 {
 	const struct ci_tok *name;
 
@@ -209,7 +323,7 @@ static bool init_function(struct parser *p, const char *word, struct ci_item **l
 	name = p_new_name(p, ci_fmt(p->ci, "%s function", word));
 	if (name == NULL)
 		return false;
-	item_add(p, list, name, name->s);
+	item_add(p, list, name, ci_fmt(p->ci, "%s%s", prefix, name->s));
 	if (!p_accept(p, "("))
 		return true;
 	if (!p_is(p, ")") && !(p_is(p, "void") && p_next_is(p, ")"))) {
@@ -223,10 +337,11 @@ static bool init_function(struct parser *p, const char *word, struct ci_item **l
 	return true;
 }
 
-static bool init(struct parser *p, const char *word, struct ci_item **list)
+/* The functions' names get `prefix` in front. */
+static bool init(struct parser *p, const char *word, struct ci_item **list, const char *prefix)
 {
 	do {
-		if (!init_function(p, word, list))
+		if (!init_function(p, word, list, prefix))
 			return false;
 	} while (p_accept(p, ","));
 	return p_expect(p, ";");
@@ -278,7 +393,6 @@ struct refused {
 static const struct refused refused[] = {
 	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
 	{"using", true, "'using'", "take it out"},
-	{"template", true, "a template", "write one chare or message per type"},
 	{"PUPable", true, "'PUPable' (objects packed by their class)",
 	 "write 'pup X;' and the function 'void X_pup(pup_er p, X *x)' in C"},
 	{"pupable", true, "'pupable' (objects packed by their class)",
@@ -330,7 +444,7 @@ static bool other_section(struct parser *p)
 static bool section(struct parser *p)
 {
 	if (p_accept(p, "readonly"))
-		return fields(p, &p->module->readonlies, false);
+		return readonly(p);
 	if (p_accept(p, "message"))
 		return message(p);
 	if (p_accept(p, "extern"))
@@ -338,9 +452,9 @@ static bool section(struct parser *p)
 	if (p_accept(p, "include"))
 		return include(p);
 	if (p_accept(p, "initnode") || p_accept(p, "initcall"))
-		return init(p, "initnode", &p->module->initnodes);
+		return init(p, "initnode", &p->module->initnodes, "");
 	if (p_accept(p, "initproc"))
-		return init(p, "initproc", &p->module->initprocs);
+		return init(p, "initproc", &p->module->initprocs, "");
 	if (p_accept(p, "pup"))
 		return pup(p);
 	if (p_accept(p, "class"))
@@ -350,16 +464,56 @@ static bool section(struct parser *p)
 	return other_section(p);
 }
 
-static bool is_chare_word(const struct parser *p)
+/* `template <...>` and the declaration behind it. */
+static void template(struct parser *p)
 {
-	return p_is(p, "mainchare") || p_is(p, "array") || p_is(p, "group") ||
-	       p_is(p, "nodegroup") || p_is(p, "chare");
+	const struct ci_tok *start = p->t++;
+	const struct ci_tok *last = NULL;
+	int angle = 0;
+
+	/* The name of the chare or message stands before its body, its bases or its end. */
+	for (; p->t->kind != TOK_END && !p_is(p, "{") && !p_is(p, ";") && !p_is(p, "}"); p->t++) {
+		if (angle == 0 && p_is(p, ":"))
+			break;
+		angle += p_is(p, "<") - (angle > 0 && p_is(p, ">"));
+		if (angle == 0 && p->t->kind == TOK_NAME)
+			last = p->t;
+	}
+	p_template(p, start, last != NULL ? last->s : "", "a template",
+		   "write one chare or message per type");
+	p_skip_declaration(p);
+}
+
+bool p_is_member_section(const struct parser *p)
+{
+	return p_is(p, "readonly") || p_is(p, "include") || p_is(p, "class") ||
+	       p_is(p, "initnode") || p_is(p, "initproc") || p_is(p, "initcall");
+}
+
+void p_member_section(struct parser *p, const struct ci_chare *c)
+{
+	const char *prefix = ci_fmt(p->ci, "%s_", c->name);
+	struct ci_field **readonlies = &p->module->readonlies;
+	bool ok;
+
+	while (*readonlies != NULL)
+		readonlies = &(*readonlies)->next;
+	if (p_accept(p, "initnode") || p_accept(p, "initcall"))
+		ok = init(p, "initnode", &p->module->initnodes, prefix);
+	else if (p_accept(p, "initproc"))
+		ok = init(p, "initproc", &p->module->initprocs, prefix);
+	else
+		ok = section(p);
+	for (struct ci_field *r = *readonlies; r != NULL; r = r->next)
+		r->name = ci_fmt(p->ci, "%s%s", prefix, r->name);
+	if (!ok)
+		p_skip_statement(p);
 }
 
 static void sections(struct parser *p, const struct ci_tok *open)
 {
 	while (!p_is(p, "}")) {
-		if (p->t->kind == TOK_END) {
+		if (p_at_end(p)) {
 			if (!p->cut)
 				ci_error(p->ci, open->at, NULL,
 					 "this '{' of module '%s' is never closed",
@@ -380,6 +534,8 @@ static void sections(struct parser *p, const struct ci_tok *open)
 			p->t++;
 		} else if (is_chare_word(p)) {
 			p_chare(p);
+		} else if (p_is(p, "template")) {
+			template(p);
 		} else if (!p_accept(p, ";") && !section(p)) {
 			p_skip_statement(p);
 		}
@@ -432,7 +588,7 @@ struct ci_module *ci_parse(struct ci *ci)
 	struct parser p = {.ci = ci};
 
 	p.toks = p.t = ci_lex(ci, &p.cut);
-	while (p.t->kind != TOK_END) {
+	while (!p_at_end(&p)) {
 		if (p.t->kind == TOK_DIRECTIVE) {
 			p_unexpected(&p, "", NULL);
 			p.t++;

@@ -2,13 +2,15 @@
 /*
  * parse_chare.c: the grammar rules for chares and their entry methods.
  *
- *   chare      := kind name '{' { entry } '}' [';']
+ *   chare      := kind { '[' 'migratable' ']' } name ( ';' | '{' { member } '}' [';'] )
  *   kind       := 'mainchare' | 'chare' | 'group' | 'nodegroup' | 'array' '[' index ']'
  *   index      := '1D' | '2D' | '3D' | '4D' | '5D' | '6D' | type
- *   entry      := 'entry' [ attributes ] [ type ] name params ( ';' | body [';'] )
+ *   member     := entry | readonly | init | include | class
+ *   entry      := 'entry' [ attributes ] [ type ] name params [ stacksize ] ( ';' | body [';'] )
+ *   stacksize  := 'stacksize' '=' length
  *   body       := Structured Dagger: parse_sdag.c
  *   attributes := '[' attribute { ',' attribute } ']'
- *   attribute  := name | 'stacksize' '=' length | ( 'when' | 'aggregate' ) '(' anything ')'
+ *   attribute  := name | stacksize | ( 'when' | 'aggregate' ) '(' anything ')'
  *
  * The parser knows the names of what Charm++ has and ckci lacks, so that its error says what to write
  * instead.
@@ -16,6 +18,7 @@
 #include "parse_int.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
@@ -32,6 +35,7 @@ static const struct attribute attributes_known[] = {
 	{"stacksize", CI_STACKSIZE, NULL},
 	{"sync", CI_SYNC, NULL},
 	{"when", CI_WHEN, NULL},
+	{"whenidle", CI_WHENIDLE, NULL},
 	{"inline", CI_INLINE, NULL},
 	{"local", CI_LOCAL, NULL},
 	{"exclusive", CI_EXCLUSIVE, NULL},
@@ -44,14 +48,13 @@ static const struct attribute attributes_known[] = {
 	{"appwork", 0, NULL},
 	{"memcritical", 0, NULL},
 	{"virtual", 0, NULL},
+	{"skipsched", 0, "write [expedited]: served before everything queued"},
 	{"python", 0, "write an entry method in C and call it from there"},
 	{"accel", 0, "start the accelerator's work in the handler"},
-	{"whenidle", 0, "take it out and call the entry method again from its own handler"},
 	{"iget", 0, "write [sync]; or send a CkFuture along, as a callback, and wait for it later"},
 	{"nocopy", 0, "write it before the array, as in 'int n, nocopy double v[n]'"},
-	{"nocopypost", 0, "write nocopy before the array; the handler gets the address of the data"},
+	{"nocopypost", 0, "write it before the array, as in 'int n, nocopypost double v[n]'"},
 	{"nocopydevice", 0, "write nocopy before the array; the data must be in host memory"},
-	{"migratable", 0, "take it out: elements stay where they were created"},
 	{NULL, 0, NULL}
 };
 
@@ -94,16 +97,23 @@ static bool attribute_text(struct parser *p, struct ci_expr *e)
 	return false;
 }
 
+bool p_stacksize(struct parser *p, struct ci_expr *e)
+{
+	if (!p_accept(p, "="))
+		return p_unexpected(p, "'='", "write the bytes: [threaded, stacksize=65536]");
+	return p_is(p, "]") || p_is(p, ",") || p_is(p, ";") ?
+	       p_unexpected(p, "the stack's bytes", "write [threaded, stacksize=65536]") :
+	       p_expression(p, e);
+}
+
 /* Read what follows the name of an attribute, if anything. */
 static bool attribute_value(struct parser *p, struct ci_entry *e, const struct ci_tok *name,
 			    unsigned flag)
 {
 	struct ci_expr ignored;
 
-	if (flag == CI_STACKSIZE && !p_accept(p, "="))
-		return p_unexpected(p, "'='", "write the bytes: [threaded, stacksize=65536]");
 	if (flag == CI_STACKSIZE)
-		return p_expression(p, &e->stacksize);
+		return p_stacksize(p, &e->stacksize);
 	if (flag == CI_WHEN && !p_is(p, "("))
 		return p_unexpected(p, "'('", "write the condition: [when(n == self->n)]");
 	if (p_is(p, "("))
@@ -142,15 +152,34 @@ static bool attribute(struct parser *p, struct ci_entry *e)
 	return attribute_value(p, e, name, a != NULL ? a->flag : 0);
 }
 
+/* After an error in a list of attributes, go behind its ] if it has one, so that the entry method is
+ * read as usual. */
+static bool skip_attributes(struct parser *p, struct ci_entry *e)
+{
+	const struct ci_tok *t = p->t;
+
+	while (t->kind != TOK_END && strcmp(t->s, "]") != 0 && strcmp(t->s, "{") != 0 &&
+	       strcmp(t->s, "}") != 0 && strcmp(t->s, "entry") != 0 &&
+	       !(t->kind == TOK_NAME && strcmp(t[1].s, "(") == 0))
+		t++;
+	if (strcmp(t->s, "]") == 0)
+		p->t = t + 1;
+	e->bad = true;
+	return strcmp(t->s, "{") != 0 && strcmp(t->s, "}") != 0 && t->kind != TOK_END;
+}
+
 static bool attributes(struct parser *p, struct ci_entry *e)
 {
 	if (!p_accept(p, "["))
 		return true;
 	do {
 		if (!attribute(p, e))
-			return false;
+			return skip_attributes(p, e);
 	} while (p_accept(p, ","));
-	return p_accept(p, "]") || p_missing(p, "',' or ']'", NULL);
+	if (p_accept(p, "]"))
+		return true;
+	p_missing(p, "',' or ']'", NULL);
+	return skip_attributes(p, e);
 }
 
 /* ---- entries ------------------------------------------------------------------------------ */
@@ -184,6 +213,12 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 		return false;
 	e->name = e->tok->s;
 	e->answer = type;
+	if (strcmp(e->name, c->name) == 0 && type.class_ == CI_VOID && type.stars == 0) {
+		e->ctor = true;
+		e->name = "new";
+		e->answer = (struct ci_type){0};
+		return true;
+	}
 	if (strcmp(e->name, c->name) == 0) {
 		if (!e->bad)
 			ci_error(p->ci, type.tok->at, ci_fmt(p->ci, "write 'entry %s(...)'", c->name),
@@ -192,7 +227,7 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 		return true;
 	}
 	if ((type.class_ != CI_VOID || type.stars != 0) && !e->bad &&
-	    (e->attrs & (CI_SYNC | CI_LOCAL)) == 0) {
+	    (e->attrs & (CI_SYNC | CI_LOCAL | CI_WHENIDLE)) == 0) {
 		ci_error(p->ci, type.tok->at, type.class_ != CI_USER && type.stars != 0 ?
 			 ci_fmt(p->ci, "write 'entry void %s(...)' and answer through a CkCallback "
 				"parameter", e->name) :
@@ -236,11 +271,6 @@ static void entry_add(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 		c->ctor = e;
 		return;
 	}
-	if (e->ctor && p_next_is(p, "CkMigrateMessage")) {
-		p_later(p, e->tok, "migration (this constructor)",
-			"take it out: elements stay where they were created");
-		return;
-	}
 	if (e->ctor) {
 		if (!e->bad && !c->ctor->bad)
 			p_cpp(p, e->tok, ci_fmt(p->ci, "a second constructor of '%s'", c->name),
@@ -252,16 +282,66 @@ static void entry_add(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 	*link = e;
 }
 
+/* `stacksize=N` may also stand behind the parameters. */
+static bool late_stacksize(struct parser *p, struct ci_entry *e)
+{
+	if (!p_is(p, "stacksize"))
+		return true;
+	if (e->attrs & CI_STACKSIZE)
+		return p_unexpected(p, "';'", "take it out: the attributes have a stacksize");
+	e->attrs |= CI_STACKSIZE;
+	for (int i = 0; i < CI_N_ATTRS; i++) {
+		if (CI_STACKSIZE == 1 << i)
+			e->attr_at[i] = p->t;
+	}
+	p->t++;
+	return p_stacksize(p, &e->stacksize);
+}
+
+/* What may stand behind the parameters in C++, but not here. */
+static void after_params(struct parser *p, const struct ci_chare *c, struct ci_entry *e)
+{
+	if (!p_is(p, "const"))
+		return;
+	ci_error(p->ci, p->t->at,
+		 ci_fmt(p->ci, "take it out: the handler gets the chare as '%s *self'", c->name),
+		 "'const' cannot stand here");
+	e->bad = true;
+	p->t++;
+}
+
+/* `entry X(CkMigrateMessage *m);` tells C++ how to make an element that arrives. C needs no such
+ * constructor. */
+static bool migration_constructor(struct parser *p, const struct ci_entry *e)
+{
+	const struct ci_tok *t = p->t;
+
+	if (!e->ctor || !p_is(p, "(") || !p_next_is(p, "CkMigrateMessage"))
+		return false;
+	p_skip_balanced(p);
+	if (p_accept(p, ";"))
+		return true;
+	p->t = t;
+	return false;
+}
+
 static bool entry_rest(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 {
 	if (!attributes(p, e) || !entry_name(p, c, e))
 		return false;
+	if (migration_constructor(p, e))
+		return true;
 	/* Add the entry before reading its parameters: an error in these must not hide the name. */
 	entry_add(p, c, e);
 	if (!p_params(p, &e->params)) {
 		e->bad = true;
 		return false;
 	}
+	if (!late_stacksize(p, e)) {
+		e->bad = true;
+		return false;
+	}
+	after_params(p, c, e);
 	for (struct ci_param *q = e->params; q != NULL; q = q->next)
 		e->bad |= q->bad;
 	if (e->bad && p_is(p, "["))
@@ -289,9 +369,6 @@ static void other_member(struct parser *p, struct ci_chare *c)
 {
 	if (p_is(p, "template") || p_is(p, "extern"))
 		p_cpp(p, p->t, "a template entry method", "write one entry method per type");
-	else if (p_is(p, "initnode") || p_is(p, "initproc") || p_is(p, "initcall"))
-		ci_error(p->ci, p->t->at, "move it out of the chare",
-			 "'%s' belongs to the module, not to a chare", p->t->s);
 	else if (p_is(p, "pup") || p_is(p, "PUPable"))
 		p_later(p, p->t, "packing of chares (PUP)", "take it out");
 	else
@@ -315,7 +392,7 @@ static void missing_brace(struct parser *p, const struct ci_chare *c)
 static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *open)
 {
 	while (!p_is(p, "}")) {
-		if (p->t->kind == TOK_END) {
+		if (p_at_end(p)) {
 			if (!p->cut)
 				ci_error(p->ci, open->at, NULL, "this '{' of '%s' is never closed",
 					 c->name);
@@ -323,6 +400,8 @@ static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *o
 		}
 		if (p_is(p, "entry")) {
 			entry(p, c);
+		} else if (p_is_member_section(p)) {
+			p_member_section(p, c);
 		} else if (p_is_section_word(p)) {
 			missing_brace(p, c);
 			return;
@@ -339,12 +418,10 @@ static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *o
 
 /* ---- chares --------------------------------------------------------------------------------- */
 
-/* Chares have attributes in Charm++ but not here: refuse each one, and read on in the list. */
+/* `migratable` is accepted. Refuse the other attributes of Charm++, and read on in the list. */
 static bool chare_attribute(struct parser *p, const char *kind)
 {
-	if (p_is(p, "migratable"))
-		p_later(p, p->t, "'migratable'", "take it out: chares stay where they were created");
-	else
+	if (!p_is(p, "migratable"))
 		p_later(p, p->t, ci_fmt(p->ci, "the %s attribute '%s'", kind, p->t->s),
 			"take it out");
 	p->t++;
@@ -360,7 +437,7 @@ static bool array_index(struct parser *p, struct ci_chare *c)
 	if (c->nd != 0 || c->index.text != NULL)
 		return p_unexpected(p, "']'", "an array has one index: [2D]");
 	for (int i = 0; i < 6; i++) {
-		if (p_is(p, dims[i])) {
+		if (strcasecmp(p->t->s, dims[i]) == 0) {
 			c->nd = i + 1;
 			p->t++;
 			return true;
@@ -373,13 +450,17 @@ static bool array_index(struct parser *p, struct ci_chare *c)
 
 static bool array_dimensions(struct parser *p, struct ci_chare *c)
 {
-	if (!p_accept(p, "["))
-		return p_unexpected(p, "'[1D]' to '[6D]'", NULL);
 	do {
-		if (!array_index(p, c))
+		if (!p_accept(p, "["))
+			return p_unexpected(p, "'[1D]' to '[6D]'", NULL);
+		do {
+			if (!array_index(p, c))
+				return false;
+		} while (p_accept(p, ","));
+		if (!p_expect(p, "]"))
 			return false;
-	} while (p_accept(p, ","));
-	return p_expect(p, "]");
+	} while (c->nd == 0 && c->index.text == NULL);  /* [migratable] [1D] */
+	return true;
 }
 
 static bool chare_attributes(struct parser *p, const char *kind)
@@ -407,12 +488,10 @@ static bool chare_kind(struct parser *p, struct ci_chare *c)
 	return chare_attributes(p, word);
 }
 
-/* Refuse `: Base` and `<...>` after the name. */
+/* Refuse `: Base` after the name. */
 static void chare_extras(struct parser *p, const struct ci_chare *c)
 {
-	if (p_is(p, "<"))
-		p_cpp(p, p->t, "a template chare", "write one chare per type");
-	else if (p_is(p, ":") && p_next_is(p, "CkArrayMap"))
+	if (p_is(p, ":") && p_next_is(p, "CkArrayMap"))
 		p_cpp(p, p->t, "inheritance",
 		      "a map is a C function: give it a name with CkRegisterMap in an initnode "
 		      "function");
@@ -435,6 +514,11 @@ static bool chare_rest(struct parser *p, struct ci_chare *c)
 	c->tok = p_new_name(p, "chare");
 	if (c->tok == NULL)
 		return false;
+	if (p_is(p, "<")) {
+		p_template(p, p->t, c->tok->s, "a template chare", "write one chare per type");
+		p_skip_declaration(p);
+		return true;
+	}
 	c->name = c->tok->s;
 	chare_extras(p, c);
 	if (p_accept(p, ";"))

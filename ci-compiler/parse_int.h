@@ -17,6 +17,7 @@ struct parser {
 	const struct ci_tok *t;         /* the next token */
 	bool cut;                       /* the text ends in an open comment: report no errors at its end */
 	bool nested;                    /* the parser has reported a module inside a module */
+	struct ci_item *templates;      /* the templates that have been reported */
 	struct ci_module *module;
 };
 
@@ -33,6 +34,9 @@ bool p_unexpected(struct parser *p, const char *wanted, const char *help);
  * points to the end of the last token's line. Always returns false. */
 bool p_missing(struct parser *p, const char *wanted, const char *help);
 
+/** There is nothing more to read: the text has ended, or had too many errors. */
+bool p_at_end(struct parser *p);
+
 /** Take `word` or report it missing. */
 bool p_expect(struct parser *p, const char *word);
 
@@ -40,12 +44,19 @@ bool p_expect(struct parser *p, const char *word);
 void p_later(struct parser *p, const struct ci_tok *at, const char *what, const char *instead);
 void p_cpp(struct parser *p, const struct ci_tok *at, const char *what, const char *instead);
 
+/** Report a template, or a use of it, unless that template has been reported. */
+void p_template(struct parser *p, const struct ci_tok *at, const char *name, const char *what,
+		const char *instead);
+
 /** Read the name in a declaration of `what`. Report a keyword or a hyphen, and continue as if the name
  * were good. Report anything else and return NULL. */
 const struct ci_tok *p_new_name(struct parser *p, const char *what);
 
 /** The next token opens a bracket: skip past the bracket that closes it. */
 void p_skip_balanced(struct parser *p);
+
+/** Skip past the next ; or block, whatever the words in between mean. */
+void p_skip_declaration(struct parser *p);
 
 /** Skip the rest of a statement with an error: past its ; or its block, or up to the } of what
  * surrounds it, or up to a line that starts with a word of the .ci language. */
@@ -61,10 +72,13 @@ bool p_is_basic_type(const struct parser *p);
 /** Read a whole-number expression of names, numbers and operators. */
 bool p_expression(struct parser *p, struct ci_expr *e);
 
+/** Read `= bytes` after the word stacksize. */
+bool p_stacksize(struct parser *p, struct ci_expr *e);
+
 /** Read such an expression; a `]` must follow it. */
 bool p_length(struct parser *p, struct ci_expr *e);
 
-/** Read a parameter list, with its parentheses. */
+/** Read a parameter list, with its parentheses. References are read as values. */
 bool p_params(struct parser *p, struct ci_param **list);
 
 /* ---- parse_sdag.c ----------------------------------------------------------------------- */
@@ -77,6 +91,15 @@ void p_sdag(struct parser *p, struct ci_chare *c, struct ci_entry *e);
 
 /** Find the entry of each call that a `when` waits for. Add the entries that no `entry` declares. */
 void p_sdag_entries(struct parser *p, struct ci_chare *c);
+
+/* ---- parse.c ---------------------------------------------------------------------------- */
+
+/** The next token starts a section that may also stand inside a chare: readonly, initnode, initproc,
+ * include, class. */
+bool p_is_member_section(const struct parser *p);
+
+/** Read that section. What it declares is C++'s c::name, so it is named c_name in C. */
+void p_member_section(struct parser *p, const struct ci_chare *c);
 
 /* ---- parse_chare.c -------------------------------------------------------------------- */
 

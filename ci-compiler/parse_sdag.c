@@ -34,7 +34,15 @@ static struct ci_sdag *statement(struct sdag_parser *s);
 
 bool p_is_sdag(const struct parser *p)
 {
-	return p_is(p, "{") || p_is(p, "when") || p_is(p, "serial") || p_is(p, "atomic");
+	static const char *const words[] = {
+		"{", "when", "serial", "atomic", "overlap", "case", "forall", "for", "while", "if", NULL
+	};
+
+	for (const char *const *w = words; *w != NULL; w++) {
+		if (p_is(p, *w))
+			return true;
+	}
+	return false;
 }
 
 /* ---- C text ------------------------------------------------------------------------------- */

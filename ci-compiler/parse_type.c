@@ -3,7 +3,7 @@
  * parse_type.c: the grammar rules for types, parameter lists and array lengths.
  *
  *   params    := '(' [ 'void' | param { ',' param } ] ')'
- *   param     := [ 'nocopy' ] type [ name ] [ '[' length ']' ]
+ *   param     := [ 'nocopy' | 'nocopypost' ] type [ '&' | '&&' ] [ name ] [ '[' length ']' ]
  *   type      := { 'const' } ( basic words | ('struct'|'union'|'enum') name | name ) { '*' }
  *   length    := operand { binary operand } [ '?' length ':' length ]
  *   operand   := { '+'|'-'|'~'|'!' } ( number | name { '.' name } | '(' length ')' )
@@ -125,16 +125,43 @@ static bool cpp_type(struct parser *p, const struct ci_type *type)
 	return false;
 }
 
-static bool reference(struct parser *p, const struct ci_type *type)
+/* A parameter travels as a copy, so it does not matter whether C++ would refer to the copy. */
+static void reference(struct parser *p, const struct ci_type *type)
 {
 	const char *name = p->t[1].kind == TOK_NAME ? p->t[1].s : "x";
-	const char *instead = strcmp(type->text, "string") == 0 ?
-		"write 'const char *s' for a string" :
-		ci_fmt(p->ci, "write '%s %s': a struct is copied into the message anyway",
-		       type->text, name);
 
-	p_cpp(p, p->t, ci_fmt(p->ci, "a reference ('%s &')", type->text), instead);
-	return false;
+	if (!p_is(p, "&") && !p_is(p, "&&"))
+		return;
+	ci_note(p->ci, p->t->at, "reference", "a reference is read as a value: '%s %s'", type->text,
+		name);
+	p->t++;
+}
+
+/* Types of Charm++ that have another name here, and mean the same. */
+static const struct { const char *name, *here; } other_names[] = {
+	{"CkArrayIndex1D", "int"}, {"CkArrayIndex2D", "CkIndex2D"},
+	{"CkArrayIndex3D", "CkIndex3D"}, {"CkArrayIndex4D", "CkIndex4D"},
+	{"CkArrayIndex5D", "CkIndex5D"}, {"CkArrayIndex6D", "CkIndex6D"},
+	{"CkArrayIndexMax", "CkArrayIndex"}, {"CkFutureID", "CkFuture"},
+	{"CkSectionReductionMsg", "CkReductionMsg"}, {"infiDirectUserHandle", "CkDirectHandle"},
+	{NULL, NULL}
+};
+
+/* Read the name of a type. */
+static void type_name(struct parser *p, struct ci_type *type, const char *tag)
+{
+	const char *name = p->t->s;
+	int i = 0;
+
+	while (other_names[i].name != NULL && strcmp(other_names[i].name, name) != 0)
+		i++;
+	if (*tag == '\0' && other_names[i].name != NULL) {
+		ci_note(p->ci, p->t->at, "type", "the type %s is read as %s", name, other_names[i].here);
+		name = other_names[i].here;
+	}
+	type->class_ = strcmp(name, "int") == 0 ? CI_INTEGER : CI_USER;
+	type->text = ci_fmt(p->ci, "%s%s", tag, name);
+	p->t++;
 }
 
 static bool named_type(struct parser *p, struct ci_type *type)
@@ -159,12 +186,18 @@ static bool named_type(struct parser *p, struct ci_type *type)
 			 "'%s' cannot stand in a type here", p->t->s);
 		return false;
 	}
-	type->text = ci_fmt(p->ci, "%s%s", tag, p->t->s);
-	p->t++;
+	if (*tag == '\0' && (p_is(p, "self") || strncmp(p->t->s, "ck_", 3) == 0)) {
+		ci_error(p->ci, p->t->at, "choose another name", "the type '%s' would be hidden in the "
+			 "generated code, which has variables named %s", p->t->s,
+			 p_is(p, "self") ? "self" : "ck_...");
+		return false;
+	}
+	type_name(p, type, tag);
 	return true;
 }
 
-bool p_type(struct parser *p, struct ci_type *type)
+/* Read a type up to a & or a name. */
+static bool type_or_reference(struct parser *p, struct ci_type *type)
 {
 	bool ok;
 
@@ -187,9 +220,17 @@ bool p_type(struct parser *p, struct ci_type *type)
 		type->stars += p_is(p, "*");
 		p->t++;
 	}
-	if (p_is(p, "&") || p_is(p, "&&"))
-		return reference(p, type);
 	return true;
+}
+
+bool p_type(struct parser *p, struct ci_type *type)
+{
+	if (!type_or_reference(p, type))
+		return false;
+	if (!p_is(p, "&") && !p_is(p, "&&"))
+		return true;
+	p_cpp(p, p->t, ci_fmt(p->ci, "a reference ('%s &')", type->text), "write the value itself");
+	return false;
 }
 
 /* ---- lengths ---------------------------------------------------------------------------- */
@@ -336,11 +377,12 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 			return false;
 	} else if (param->kind == CI_PARAM_NOCOPY) {
 		const char *len = strcmp(param->name, "n") == 0 ? "len" : "n";
+		const char *word = param->posted ? "nocopypost" : "nocopy";
 
 		ci_error(p->ci, param->tok->at,
-			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, nocopy %s %s[%s]'",
-				len, param->type.text, param->name, len),
-			 "nocopy is for arrays, and '%s' is none", param->name);
+			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, %s %s %s[%s]'",
+				len, word, param->type.text, param->name, len),
+			 "%s is for arrays, and '%s' is none", word, param->name);
 		return false;
 	}
 	if (p_is(p, "=")) {
@@ -356,14 +398,15 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 	return true;
 }
 
-/* Read `nocopy`, and refuse the related words of Charm++. */
+/* Read `nocopy` or `nocopypost`, and refuse the related words of Charm++. */
 static bool param_attribute(struct parser *p, struct ci_param *param)
 {
-	static const char *const refused[] = {"nocopypost", "nocopydevice", "conditional", NULL};
+	static const char *const refused[] = {"nocopydevice", "conditional", NULL};
 
 	if (p->t[1].kind != TOK_NAME)
 		return true;    /* no attribute, but a type of that name */
-	if (p_accept(p, "nocopy"))
+	param->posted = p_is(p, "nocopypost");
+	if (p_accept(p, "nocopy") || p_accept(p, "nocopypost"))
 		param->kind = CI_PARAM_NOCOPY;
 	if (!is_any(p, refused))
 		return true;
@@ -382,8 +425,9 @@ static bool param(struct parser *p, struct ci_param *param, int n)
 			 "a variable number of arguments cannot be sent");
 		return false;
 	}
-	if (!param_attribute(p, param) || !p_type(p, &param->type))
+	if (!param_attribute(p, param) || !type_or_reference(p, &param->type))
 		return false;
+	reference(p, &param->type);
 	param->tok = param->type.tok;
 	return param_rest(p, param, n);
 }

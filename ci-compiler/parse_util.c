@@ -77,6 +77,16 @@ bool p_missing(struct parser *p, const char *wanted, const char *help)
 	return false;
 }
 
+bool p_at_end(struct parser *p)
+{
+	if (!ci_gave_up(p->ci))
+		return p->t->kind == TOK_END;
+	p->cut = true;
+	while (p->t->kind != TOK_END)
+		p->t++;
+	return true;
+}
+
 bool p_expect(struct parser *p, const char *word)
 {
 	return p_accept(p, word) || p_missing(p, ci_fmt(p->ci, "'%s'", word), NULL);
@@ -90,6 +100,21 @@ void p_later(struct parser *p, const struct ci_tok *at, const char *what, const 
 void p_cpp(struct parser *p, const struct ci_tok *at, const char *what, const char *instead)
 {
 	ci_error(p->ci, at->at, instead, "%s needs C++", what);
+}
+
+void p_template(struct parser *p, const struct ci_tok *at, const char *name, const char *what,
+		const char *instead)
+{
+	for (const struct ci_item *x = p->templates; x != NULL; x = x->next) {
+		if (strcmp(x->name, name) == 0)
+			return;
+	}
+	p_cpp(p, at, what, instead);
+	struct ci_item *x = ci_alloc(p->ci, sizeof *x);
+
+	x->name = name;
+	x->next = p->templates;
+	p->templates = x;
 }
 
 static bool adjacent(const struct ci_tok *t)
@@ -185,16 +210,29 @@ static bool starts_line_with_word(const struct parser *p)
 			       p_is(p, "pup") || p_is_section_word(p));
 }
 
+/* Skip past the next ; or block. False if neither ends here. */
+static bool skip_end(struct parser *p)
+{
+	if (p_accept(p, ";"))
+		return true;
+	if (!p_is(p, "{"))
+		return false;
+	p_skip_balanced(p);
+	p_accept(p, ";");
+	return true;
+}
+
 void p_skip_statement(struct parser *p)
 {
 	while (p->t->kind != TOK_END && !p_is(p, "}") && !starts_line_with_word(p)) {
-		if (p_accept(p, ";"))
+		if (skip_end(p))
 			return;
-		if (p_is(p, "{")) {
-			p_skip_balanced(p);
-			p_accept(p, ";");
-			return;
-		}
 		p->t++;
 	}
+}
+
+void p_skip_declaration(struct parser *p)
+{
+	while (p->t->kind != TOK_END && !p_is(p, "}") && !skip_end(p))
+		p->t++;
 }

@@ -97,7 +97,7 @@ void Cell_on_step(Cell *self)
 void Cell_on_bind(Cell *self, int side, CkDirectHandle h)
 {
 	self->to[side] = h;
-	CkDirect_assocLocal(&self->to[side], &self->x);
+	CkDirect_assocLocalBuffer(&self->to[side], &self->x, sizeof self->x);
 	if (++self->n_bound == 2)
 		meet(self);
 }

@@ -55,7 +55,6 @@ void Hello_on_Count(Hello *self, int weight)
 
 void Main_on_Sum(Main *self, int total)
 {
-	(void)self;
 	CkPrintf("The ring counts %d for %d elements\n", total, num);
 	CkExit(total == 10 * num ? 0 : 1);
 }

@@ -19,7 +19,6 @@
 #include "histogram.decl.h"
 
 struct Main {
-	CProxy_Source all;
 	double started;
 	long generated;
 };
@@ -48,11 +47,9 @@ static long bin_of(long source, long i)
 
 /* ---- one per PE ---------------------------------------------------------------------- */
 
-/* When all members have contributed, each PE has its member and ckLocalBranch finds it. */
 void Bins_on_new(Bins *self)
 {
 	self->count = alloc_bins();
-	CkContributeBarrier(self, Main_cb_ready(mainProxy));
 }
 
 void Bins_on_report(Bins *self)
@@ -70,6 +67,7 @@ void Source_on_new(Source *self)
 	(void)self;
 }
 
+/* Whoever knows a group finds its member on this PE. */
 void Source_on_generate(Source *self)
 {
 	Bins *here = Bins_ckLocalBranch(bins);
@@ -95,12 +93,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	self->started = CkWallTimer();
 	bins = Bins_ckNew();
-	self->all = Source_ckNew(CkDims((int)sources));
-}
-
-void Main_on_ready(Main *self)
-{
-	Source_generate_all(self->all);
+	Source_generate_all(Source_ckNew(CkDims((int)sources)));
 }
 
 /* Every source has contributed after its last value, so all bins are final. */

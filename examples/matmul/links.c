@@ -74,7 +74,8 @@ void Cube_on_channel(Cube *m, int kind, int slot, int from, CkDirectHandle h)
 	bool at_once;
 
 	l->out = h;
-	CkDirect_assocLocal(&l->out, out_place(m, kind, slot, from));
+	CkDirect_assocLocalBuffer(&l->out, out_place(m, kind, slot, from),
+				  (size_t)out_doubles(m, kind, from) * sizeof(double));
 	path = CkDirect_path(&l->out);
 	at_once = !strcmp(path, "memory");
 	m->at_once[link_number(kind, slot, from)] = at_once;

@@ -43,7 +43,7 @@ struct Tally {
 
 /* ---- one per PE -------------------------------------------------------------------------- */
 
-/* When all members have contributed, every board finds one on its PE. */
+/* The clock starts when all PEs work. */
 void Tally_on_new(Tally *self)
 {
 	CkContributeBarrier(self, Main_cb_ready(mainProxy));

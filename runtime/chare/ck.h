@@ -38,12 +38,29 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
 /** End the whole job with exit code `code` once every PE has finished its current entry method.
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
- * messages that are still queued. */
+ * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. */
+#ifdef __cplusplus
+void CkExit(int code = 0);
+#else
 void CkExit(int code);
+#define CkExit(...) CkExit(__VA_ARGS__ + 0) /* adds 0 to the code, or is it */
+#endif
 
 /** End the whole job at once, with exit code 1. Prints the message, with the PE and the entry
  * method, in one line, and then a back-trace. Takes its arguments like printf. */
 __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides the
+ * PE and the entry method.
+ *
+ * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is not
+ *          evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
+#if defined(NDEBUG) || (defined(CMK_OPTIMIZE) && CMK_OPTIMIZE + 0)
+#define CkAssert(expr) ((void)0)
+#else
+#define CkAssert(expr) \
+	((expr) ? (void)0 : CkAbort("%s:%d: CkAssert(%s) failed", __FILE__, __LINE__, #expr))
+#endif
 
 /** printf to the job's standard output (CkError: to its standard error). The runtime writes whole
  * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline yet,
@@ -186,7 +203,8 @@ void CkRegisterMap(const char *name, CkMapFn fn);
  *          into npes pieces whose sizes differ by at most one. Arrays without extents use a hash.
  * Range    if start, end or step is not all zero, the elements are start, start + step, ... below
  *          end, per dimension (step 0 counts as 1). Otherwise they are 0 .. dims - 1.
- * ready    fires when all elements that the creation makes are constructed. May be NULL.
+ * ready    fires when all elements that the creation makes are constructed. Brings the array's id
+ *          (CkArrayCreatedMsg). May be NULL.
  * Source   Charm++'s CkArrayOptions. */
 typedef struct CkArrayOptions {
 	CkArrayDims dims;
@@ -194,6 +212,18 @@ typedef struct CkArrayOptions {
 	int32_t start[6], end[6], step[6];
 	const struct CkCallback *ready;
 } CkArrayOptions;
+
+/** The extents of an array, from its proxy (the `ck` of a CProxy_X). With start, end and step they are
+ * the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index type of
+ * the program's.
+ *
+ * Called   on any PE that knows the array: the one that made it, one on which an element's handler has
+ *          run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE before the
+ *          array's creation does; CkKnowsArray says whether the creation has come. Calls wait for it, this
+ *          function does not.
+ * Errors   aborts on a PE that does not know the array yet, and for groups and nodegroups. */
+CkArrayDims CkGetArrayDims(CkArrayID array);
+bool CkKnowsArray(CkArrayID array);
 
 /** Options of one call. Zeroed, they mean default priority (0), first in first out, reference
  * number 0.
@@ -204,12 +234,16 @@ typedef struct CkArrayOptions {
  *          vector comes before longer ones that begin with it. A vector that begins with 0 comes
  *          before calls without a priority, one that begins with 1 after them. A number counts as
  *          the vector of its 64 bits with the highest bit inverted.
- * Scope    one PE's queue. A message that has not arrived yet is not reordered.
+ * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better call
+ *          that has not arrived yet. The order among equals is promised for calls of one PE.
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler sends it on without
  *          options.
- * Errors   an unknown strategy or an invalid bit vector aborts and names the call.
- * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum. */
+ * Groups   group_dep is for programs that come from Charm++, and promises nothing that does not hold
+ *          anyway: a call finds the local branches of all groups that its caller knows.
+ * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned aborts
+ *          and names the call.
+ * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum, setGroupDepID. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; calls without a priority have 0 */
 	int queueing;      /**< CK_QUEUEING_*: order among equals, and which priority counts */
@@ -217,6 +251,7 @@ typedef struct CkEntryOptions {
 	const unsigned *prio_bits; /**< used with CK_QUEUEING_BFIFO, BLIFO; the top bit of [0] is first */
 	int n_prio_bits;   /**< length of prio_bits, in bits */
 	int32_t refnum;    /**< what CkGetRefNum returns in the handler */
+	CkProxy group_dep; /**< handle the call only where this group or nodegroup exists; 0: none */
 } CkEntryOptions;
 /** Values of `queueing`: FIFO serves the first in among equal priorities, LIFO the last in. */
 enum {
@@ -322,7 +357,7 @@ typedef struct CkArgMsg {
 void *CkKeepMsg(void);
 
 /** Memory for M_pack and M_unpack, which convert a message that the program packs itself
- * (`message M;` in the .ci file).
+ * (`message [packed] M;` in the .ci file).
  *
  * Shape    `bytes` bytes for the other form of `msg`; it takes over msg's reference number.
  * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees what
@@ -364,12 +399,16 @@ typedef struct CkReductionMsg {
 } CkReductionMsg;
 /** The values. They live as long as the message. */
 static inline const void *CkReductionMsg_data(const CkReductionMsg *m) { return m + 1; }
+/** The values and their bytes, by Charm++'s names. */
+static inline const void *CkReductionMsg_getData(const CkReductionMsg *m) { return m + 1; }
+static inline size_t CkReductionMsg_getSize(const CkReductionMsg *m) { return m->bytes; }
 
 /** The type of values that a reduction, a callback or a future carries. */
 typedef enum CkDataType {
 	CK_NOTYPE = 0, CK_INT, CK_LONG, CK_FLOAT, CK_DOUBLE, CK_BYTE,
 	CK_CHAR, CK_SHORT, CK_LONGLONG, CK_UCHAR, CK_USHORT, CK_UINT, CK_ULONG, CK_ULONGLONG, CK_BOOL,
-	CK_STATISTICS, CK_SET, CK_TUPLE /**< results of the reductions with these names */
+	CK_STATISTICS, CK_SET, CK_TUPLE, /**< results of the reductions with these names */
+	CK_ARRAYID /**< what the callback of an array's creation brings */
 } CkDataType;
 
 /** A C function as a callback. `m` is valid until the function returns. */
@@ -393,8 +432,11 @@ typedef struct CkCallback {
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
-/** An argument for a `nocopy` array: the caller's own memory.
+/** Memory of the program that the runtime reads or writes: an argument for a `nocopy` or `nocopypost`
+ * array (CkSendBuffer), or one end of a transfer (CkNcpyBufferInit). Plain bytes: it may be copied,
+ * stored, and sent as a parameter or a member of a message.
  *
+ * As the argument of a call:
  * Owner    the caller must not change the memory until `done` has fired. The receiver may read it
  *          until its handler returns.
  * In place the handler reads the caller's memory where it lies, if the call is of one element in the
@@ -403,17 +445,93 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
  *          fires after the handler, or when the runtime drops the call together with its chare.
  * Copied   in all other cases (calls of all elements and of sections, creations, nodegroups, other
  *          hosts) the message gets a copy, and `done` fires at once.
+ * Posted   a nocopypost array is copied to where the receiver says. `done` fires after that copy, and
+ *          in the cases of "Copied" before it.
+ * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer with
+ *          the caller's `ptr`.
  * Source   Charm++'s CkNcpyBuffer, CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
 	CkCallback done;
+	size_t bytes;          /* of CkNcpyBufferInit; CkSendBuffer leaves it 0, `done` of a call has it */
+	const void *ref;       /* the program's own: set it after CkNcpyBufferInit, and read it in the
+				* callback. Charm++'s setRef, getRef */
+	/* private */
+	int32_t pe;
+	uint32_t state;
+	uint64_t shared, number;
 } CkNcpyBuffer;
 
 /** Make such an argument; without a callback nobody learns when the memory may change. */
 CkNcpyBuffer CkSendBuffer(const void *ptr);
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
-/** Memory that other processes of the host can read in place when it is sent as a nocopy array.
+/** Make *b name `bytes` bytes of this process at `ptr`, for transfers from or into them.
+ *
+ * Called   on any PE; *b belongs to that PE's process. One buffer serves any number of transfers, one
+ *          after the other, as their source or as their destination.
+ * Done     each transfer fires `done` of both buffers once. The source's says that its memory may change,
+ *          the destination's that the data are there. The data of `done` is a copy of its own buffer:
+ *          CkReductionMsg_data(m) points to a CkNcpyBuffer.
+ * Owner    the program keeps the memory, and leaves it alone from CkNcpyGet or CkNcpyPut to `done`.
+ * Source   Charm++'s CkNcpyBuffer b(ptr, bytes, cb) and b.init. There is no mode: memory of CkRdmaAlloc
+ *          is always registered (PREREG), and other memory needs no registration. */
+void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback done);
+
+/** End the buffer: CkNcpyBufferInit begins a new one. Free the memory, or let it be, after this.
+ *
+ * Called   on any PE of the buffer's process, when no transfer uses the buffer.
+ * Errors   a transfer with *b aborts. One with another copy of the buffer aborts in checked mode.
+ * Source   Charm++'s b.deregisterMem. */
+void CkNcpyBufferDeregister(CkNcpyBuffer *b);
+
+/** Copy src->bytes bytes from `src`, which some PE has sent here, to `dst`. Never blocks.
+ *
+ * Called   on a PE of dst's process, from a handler. Both buffers are read before it returns.
+ * Returns  true: the data are there. Both callbacks fire in either case.
+ * Path     one copy within a process, and within a host if one of the two memories is from CkRdmaAlloc
+ *          or in a message (and CK_SHARE is not 0). Otherwise the data travel in messages: two copies,
+ *          in pieces, so that large buffers need little memory.
+ * Errors   a source that is larger than the destination, a buffer that was never made or has ended, or a
+ *          destination of another process aborts and names both ends. Checked mode also finds copies of
+ *          ended buffers, and memory that was given to CkRdmaFree.
+ * Source   Charm++'s dst.get(src). */
+bool CkNcpyGet(const CkNcpyBuffer *dst, const CkNcpyBuffer *src);
+
+/** The same from the other side: copy `src`, which is of this process, to `dst`, which some PE has sent
+ * here.
+ *
+ * Source   Charm++'s src.put(dst). A CkDirect channel is the faster way to put again and again into the
+ *          same memory (ckdirect.h). */
+bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst);
+
+/** What a handler X_on_f_post gets for each nocopypost array of its entry, in their order. It sets the
+ * pointer that it gets for the array, or calls CkMatchBuffer. */
+typedef struct CkNcpyBufferPost {
+	size_t bytes;          /* that come; the handler may lower it, and get that many from the front */
+	/* private */
+	void *ptr;
+	uint64_t tag;
+	uint32_t match, left;
+} CkNcpyBufferPost;
+
+/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer gives with the same tag, before
+ * or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded] handler and
+ * a `when` wait on their thread.
+ *
+ * Tags     are the program's. PE tags belong to a PE, node tags to a process. A tag is in use until both
+ *          sides have named it once; naming it twice on one side before that aborts.
+ * Called   on one PE, both sides. Node tags: on any PE of the process, as a nodegroup's calls need it.
+ * Errors   a buffer that is too small aborts. Calls that may not wait ([sync] without [threaded],
+ *          [exclusive], [immediate]) abort unless the buffer has been posted. If the chare ends, its
+ *          waiting calls are dropped, and their callers get their memory back.
+ * Source   Charm++'s names; CkPostBuffer takes bytes here. */
+void CkMatchBuffer(CkNcpyBufferPost *post, int i, int tag);
+void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag);
+void CkPostBuffer(void *ptr, size_t bytes, int tag);
+void CkPostNodeBuffer(void *ptr, size_t bytes, int tag);
+
+/** Memory that other processes of the host can read and write in place, as nocopy arrays and in transfers.
  *
  * Shape    `bytes` bytes, not zeroed, 64-byte aligned.
  * Owner    the program, until CkRdmaFree, on any PE of the same process. No call may use the memory
@@ -443,9 +561,62 @@ CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 /** The same with `count` values of a known type, which the runtime checks. */
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
+/** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each message M.
+ *
+ * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a CkMessage; a future
+ *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
+ *          CkCallbackExit free the message.
+ * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces the
+ *          message's.
+ * Errors   a target that takes another message, or values, aborts and names both; so do C functions, and
+ *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a program's
+ *          message abort, too.
+ * Source   Charm++'s CkCallback::send(msg). */
+struct CkGenMessage;
+void CkGen_sendToCallback(CkCallback cb, void *msg, const struct CkGenMessage *type);
 /** Fire the CkCallback that `cb` points to, without data. It has the type of a CkDirectFn, so a
  * channel can call it. */
 void CkCallbackFn(void *cb);
+
+/* ---- messages of the runtime's own types ------------------------------------------------- */
+
+/*
+ * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`. A
+ * callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
+ *
+ * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the handler
+ *          sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback calls has its own.
+ * Result   the results of a reduction are CkReductionMsg. A handler that takes `CkReductionMsg *` gets a
+ *          constant one, which the elements of a PE share; the stub of such an entry sends a copy.
+ * Answer   [sync] entry methods may return all of these types.
+ * Source   Charm++'s message types of the same names.
+ */
+
+/** Data of any type: the result of a reduction, or what CkCallbackSend brings. */
+typedef CkReductionMsg CkDataMsg;
+static inline void *CkDataMsg_getData(CkDataMsg *m) { return m + 1; }
+static inline size_t CkDataMsg_getSize(const CkDataMsg *m) { return m->bytes; }
+/** Make one of `bytes` bytes, copied from `data` unless it is NULL. */
+CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data);
+
+/** What CkStartQD's callback brings: nothing but the news. */
+typedef struct CkQdMsg {
+	CkReductionMsg head;   /* private */
+} CkQdMsg;
+CkQdMsg *CkQdMsg_alloc(void);
+
+/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it cannot
+ * be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is the array. */
+typedef struct CkArrayCreatedMsg {
+	CkReductionMsg head;   /* private */
+	CkArrayID aid;
+} CkArrayCreatedMsg;
+CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid);
+
+/** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again; only the
+ * program knows which M it was. For a `message [packed] M;` there are no such functions: who does not know
+ * the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to be cast. */
+typedef struct CkMessage CkMessage;
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
 
@@ -492,7 +663,6 @@ void CkSendToFuture(CkFuture f, void *msg);
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
 
 /** For ckci's code only: M_sendToFuture and M_waitFuture call these. */
-struct CkGenMessage;
 void CkGen_sendToFuture(CkFuture f, void *msg, const struct CkGenMessage *type);
 void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
 
@@ -674,7 +844,8 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 /** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
 CkReduction CkReducer(const char *name);
 
-/** In a reducer: make a new message of `bytes` bytes, copied from data unless data is NULL. */
+/** Make a new message of `bytes` bytes, copied from data unless data is NULL: in a reducer, or as the
+ * answer of a [sync] entry method. */
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */
@@ -730,6 +901,17 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
  * Errors   an element that is not a member aborts. */
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
+
+/** The section whose multicast the running handler was called by; `id` is 0 if it was called otherwise.
+ * So a member can contribute to a section that it was never handed:
+ * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
+ *
+ * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
+ *          running handler, whatever its parameters are. After the handler has kept, sent or freed its
+ *          message NULL gives 0; a message that it has kept still tells its section. Constructors and
+ *          [inline] or [local] calls come from no multicast.
+ * Source   Charm++'s CkGetSectionInfo(cookie, msg). */
+CkSection CkGetSectionInfo(const void *msg);
 
 /** Forget the section on all PEs.
  *

@@ -61,7 +61,16 @@ typedef struct CkGenMessage {
 					  * it for readonly messages */
 } CkGenMessage;
 
-/** A `nocopy` array in a payload. The stub sets ptr, bytes and done. When the message leaves the
+/** The runtime's own types of messages, which any module may name. None has arrays to fix. */
+extern const CkGenMessage ck_type_CkDataMsg, ck_type_CkQdMsg, ck_type_CkArrayCreatedMsg;
+extern const CkGenMessage ck_type_CkReductionMsg, ck_type_CkMessage;
+static inline void ck_message_CkReductionMsg(CkReductionMsg *m) { (void)m; }
+static inline void ck_message_CkDataMsg(CkDataMsg *m) { (void)m; }
+static inline void ck_message_CkQdMsg(CkQdMsg *m) { (void)m; }
+static inline void ck_message_CkArrayCreatedMsg(CkArrayCreatedMsg *m) { (void)m; }
+static inline void ck_message_CkMessage(CkMessage *m) { (void)m; }
+
+/** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves the
  * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
 typedef struct CkGenNcpy {
@@ -69,8 +78,17 @@ typedef struct CkGenNcpy {
 	uint64_t bytes;
 	uint64_t at;               /* offset of the copy from the payload; 0: there is no copy, use ptr */
 	uint64_t ref;              /* not 0: lent to another process; do not use ptr */
+	const void *own;           /* what ptr was at first, for `done` */
 	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
+
+/** An entry with nocopypost arrays. `post` calls X_on_f_post and stores the pointers that it set. */
+typedef struct CkGenPost {
+	void (*post)(void *self, void *payload, CkNcpyBufferPost *post);
+	int n;                     /* nocopypost arrays */
+	const uint32_t *ncpy;      /* offsets of their CkGenNcpy in the payload */
+	const char *const *names;
+} CkGenPost;
 
 /** An entry method. */
 typedef struct CkGenEntry {
@@ -135,6 +153,33 @@ typedef struct CkGenModule {
  * .def.h of a mainmodule ckci prints a main() that calls it, unless CK_NO_MAIN is defined. */
 int CkMain(int argc, char **argv, const CkGenModule *mainmodule);
 
+/* CKGEN_DATATYPE(T): the CkDataType of a number type that ckci does not know, such as a typedef. A
+ * constant; the C compiler refuses any other type. */
+#ifdef __cplusplus
+extern "C++" {
+constexpr CkDataType CkGen_dataType(char) { return CK_CHAR; }
+constexpr CkDataType CkGen_dataType(signed char) { return CK_CHAR; }
+constexpr CkDataType CkGen_dataType(unsigned char) { return CK_UCHAR; }
+constexpr CkDataType CkGen_dataType(short) { return CK_SHORT; }
+constexpr CkDataType CkGen_dataType(unsigned short) { return CK_USHORT; }
+constexpr CkDataType CkGen_dataType(int) { return CK_INT; }
+constexpr CkDataType CkGen_dataType(unsigned) { return CK_UINT; }
+constexpr CkDataType CkGen_dataType(long) { return CK_LONG; }
+constexpr CkDataType CkGen_dataType(unsigned long) { return CK_ULONG; }
+constexpr CkDataType CkGen_dataType(long long) { return CK_LONGLONG; }
+constexpr CkDataType CkGen_dataType(unsigned long long) { return CK_ULONGLONG; }
+constexpr CkDataType CkGen_dataType(float) { return CK_FLOAT; }
+constexpr CkDataType CkGen_dataType(double) { return CK_DOUBLE; }
+constexpr CkDataType CkGen_dataType(bool) { return CK_BOOL; }
+}
+#define CKGEN_DATATYPE(T) CkGen_dataType(T())
+#else
+#define CKGEN_DATATYPE(T) _Generic((T){0}, char: CK_CHAR, signed char: CK_CHAR, \
+	unsigned char: CK_UCHAR, short: CK_SHORT, unsigned short: CK_USHORT, int: CK_INT, \
+	unsigned: CK_UINT, long: CK_LONG, unsigned long: CK_ULONG, long long: CK_LONGLONG, \
+	unsigned long long: CK_ULONGLONG, float: CK_FLOAT, double: CK_DOUBLE, bool: CK_BOOL)
+#endif
+
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
@@ -177,6 +222,9 @@ static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 
 /** The same as CkGen_alloc for a message of the program's: X_alloc. */
 void *CkGen_allocMsg(size_t bytes);
+
+/** The payload of a call with a result as its parameter: a copy. Aborts if m is NULL. */
+void *CkGen_copyResult(const CkReductionMsg *m);
 
 /** Send the payload to an entry of one element, of all elements, of a section, of a singleton
  * chare or of a main chare. These functions take the payload. o may be NULL. `chare` is the stub's
@@ -306,6 +354,11 @@ void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenF
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame);
 void CkGen_leave(CkGenFrame *frame);
 
+/** [whenidle]: call `call` for this element while the PE is idle, until it returns false. Calls the
+ * user's handler with `self`. */
+typedef bool (*CkGenIdle)(void *self);
+void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
+
 /* ---- Structured Dagger: bodies call these, on the threads that run them ---- */
 
 /** One call that a `when` waits for. */
@@ -389,6 +442,10 @@ CkChareID CkGen_thisChare(const void *self);
 /** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
+/** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a proxy
+ * that no group's creation returned, and on a thread that is no PE. */
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
+
 /** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
@@ -414,6 +471,11 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
+
+/** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them there.
+ * post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime keeps it; do not
+ * run the handler. */
+bool CkGen_post(const CkGenPost *p, void *payload, CkNcpyBufferPost *post);
 
 /** Round up to the alignment of strings and small arrays inside a payload. */
 static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }

@@ -27,6 +27,7 @@
 	/* reduce */ X(reduce) X(scan)                          \
 	/* settle */ X(quiesce) X(completion) X(fence)          \
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
+	/* buffers */ X(getput) X(live) X(post)                 \
 	/* stats */ X(stats)                                    \
 	/* top */ X(readonly)
 
@@ -88,7 +89,9 @@ static void ck_pe_start(struct pe *pe)
 	parts_pe_start(pe);
 	if (!pe->node->program)
 		return;
+	ck->starting = true;
 	run_initprocs(ck_node_of(pe->node));
+	ck->starting = false;
 	if (pe->id == 0) {
 		run_main_chares(pe);
 		readonly_send(pe);

@@ -49,7 +49,7 @@ double CkWallTimer(void)
 	return (double)(csd_now_ns() - ck_self()->node->start_ns) * 1e-9;
 }
 
-void CkExit(int code)
+void (CkExit)(int code)
 {
 	struct pe *pe = ck_self();
 

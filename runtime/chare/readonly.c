@@ -146,6 +146,15 @@ static void seal(struct node *node)
 	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
+/* Down the tree on which the groups of the main chares were announced, and behind them. At once, even
+ * while the PE holds its messages back for these groups: the others wait for the variables. */
+static void pass_on(struct pe *pe, struct ck_env *env)
+{
+	for (int i = 0; i < csd_tree_n_children(pe, env->root); i++)
+		csd_send_now(pe, csd_tree_child(pe, env->root, i), csd_msg_copy(pe, &env->head));
+	csd_msg_free(pe, &env->head);
+}
+
 void readonly_send(struct pe *pe)
 {
 	struct ck_node *ck = ck_node_of(pe->node);
@@ -159,8 +168,7 @@ void readonly_send(struct pe *pe)
 	for_each(pe, ck, readonly_pack, &to);
 	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
-	bcast_forward(pe, env);
-	env_unref(pe, env);
+	pass_on(pe, env);
 	seal(pe->node);
 }
 
@@ -174,9 +182,7 @@ static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 		for_each(pe, ck_node_of(pe->node), to_use, NULL);
 		seal(pe->node);
 	}
-	env->flags = 0;
-	bcast_forward(pe, env);
-	env_unref(pe, env);
+	pass_on(pe, env);
 }
 
 void readonly_await(struct pe *pe)

@@ -163,8 +163,7 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
 
 	if (CSD_UNLIKELY(!hot))
-		direct_broken(pe, call, id, "destroy a channel only when no put is on its way",
-			      "the receiver has destroyed this channel");
+		direct_unexpected(pe, id, NULL);
 	ch = direct_rest(hot);
 	if (CSD_UNLIKELY(bytes != ch->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0)))
 		direct_broken(pe, call, id, "do not change a handle",
@@ -176,7 +175,9 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 	/* relaxed: this same thread reads it. */
 	atomic_store_explicit(direct_arrival_word(hot), h->word, memory_order_relaxed);
 	direct_make_own(pe, hot);
-	direct_landed(direct_of(pe), hot);
+	/* A correct program's ready came before the put. It ran on this thread, so we see it. */
+	if (CSD_UNLIKELY(!direct_landed(direct_of(pe), hot)))
+		direct_unexpected(pe, id, hot);
 }
 
 /* ---- control messages -------------------------------------------------------------- */

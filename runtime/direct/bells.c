@@ -86,21 +86,20 @@ void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 	bell_read_init(&bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
-/** A bell has rung for a channel that waits for no put, or that was destroyed. Only a program that
- * breaks the rules gets here, but not every program that breaks them. */
-static __attribute__((noinline, cold)) void unexpected(struct pe *pe, int sender, uint32_t number,
-						       const struct direct_channel_hot *hot)
+/** A bell has rung for a channel that waits for no put, or that was destroyed (NULL). Only a program
+ * that breaks the rules gets here, but not every program that breaks them. */
+static _Noreturn __attribute__((noinline, cold)) void
+rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_channel_hot *hot)
 {
 	struct direct_id id = {.channel = number, .receiver = pe->id, .sender = sender};
+	bool one_waits;
 
-	if (!hot)
-		direct_broken(pe, "CkDirect_put", id,
-			      "destroy a channel only when no put is on its way",
-			      "a put through the handle of a destroyed channel came in");
-	if (hot->mode == DIRECT_PATTERN) /* take_sequence checks the other mode, and knows more */
-		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
-			      "order CkDirect_ready before the sender's next put",
-			      "a put came before the last one was consumed");
+	if (hot) {
+		/* The puts consumed, the one that has come in its time, this one. */
+		one_waits = hot->state == CHANNEL_FIRED || hot->state == CHANNEL_MARKED;
+		id.iteration = direct_rest(hot)->iteration + one_waits + 1;
+	}
+	direct_unexpected(pe, id, hot);
 }
 
 /** A put has come into the channel that `word` names. */
@@ -111,7 +110,7 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 		CSD_LIKELY(number < d->n_channels) ? direct_channel_at(d, number) : NULL;
 
 	if (CSD_UNLIKELY(!hot || hot->generation != generation)) {
-		unexpected(pe, sender, number, NULL);
+		rung_early(pe, sender, number, NULL);
 	} else if (CSD_LIKELY(hot->state == CHANNEL_ARMED && hot->tell)) {
 		d->n_bell--;
 		direct_ring(d, hot);
@@ -120,7 +119,7 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 	} else if (hot->state == CHANNEL_MARKED && hot->tell && !hot->landed) {
 		hot->landed = true;
 	} else {
-		unexpected(pe, sender, number, hot);
+		rung_early(pe, sender, number, hot);
 	}
 }
 

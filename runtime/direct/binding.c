@@ -103,35 +103,50 @@ static bool adds_up_to(const struct gather_shape *s, uint64_t bytes)
 	       !__builtin_mul_overflow(n, s->planes, &n) && n == bytes;
 }
 
-/** `strides` is NULL where the data lies in one piece. */
-static void check_bindable(struct pe *pe, const char *call, const struct direct_handle *h,
-			   const void *send_buf, const struct gather_shape *strides)
+/** The handle is as it was made. */
+static void check_bindable(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	struct direct_id id = direct_id_of_handle(h);
-
+	if (h->magic == DIRECT_DEAD)
+		csd_abort(pe, "%s: the handle names no channel any more: it was destroyed; "
+			  "create a new one", call);
 	if (h->magic != DIRECT_MAGIC)
-		csd_abort(pe, "%s: the handle names no channel%s", call,
-			  h->magic == DIRECT_DEAD
-				  ? " any more: it was destroyed; create a new one"
-				  : "; it must come from CkDirect_createHandle");
+		direct_no_channel(pe, call, h);
 	if (direct_is_bound(h))
-		direct_broken(pe, call, id, "bind each channel once",
+		direct_broken(pe, call, direct_id_of_handle(h),
+			      "bind each channel once; CkDirect_rebind changes the buffer",
 			      "the channel is bound already");
-	id.sender = pe->id;
+	if (h->seal != direct_seal(h))
+		direct_no_channel(pe, call, h);
+}
+
+/** The data in one piece, or the base of strided data. */
+static void check_buffer(struct pe *pe, const char *call, struct direct_id id,
+			 const struct direct_handle *h, bool strided, const void *send_buf,
+			 size_t bytes)
+{
 	if (!send_buf)
 		direct_broken(pe, call, id, "pass the buffer to send from",
 			      "the send buffer is NULL");
-	if (!strides && h->mode == DIRECT_PATTERN && ((uintptr_t)send_buf + h->bytes) % 8)
+	if (bytes != h->bytes)
+		direct_broken(pe, call, id, "create the channel with the size that is sent",
+			      "the send buffer has %zu bytes, but the channel moves %zu", bytes,
+			      (size_t)h->bytes);
+	if (!strided && h->mode == DIRECT_PATTERN && ((uintptr_t)send_buf + h->bytes) % 8)
 		direct_broken(pe, call, id,
 			      "move the buffer, or use CkDirect_createHandleSeq",
 			      "the end of the send buffer (%p + %zu) is not 8-aligned", send_buf,
 			      (size_t)h->bytes);
-	if (strides && !adds_up_to(strides, h->bytes))
+}
+
+static void check_strides(struct pe *pe, const char *call, struct direct_id id,
+			  const struct gather_shape *strides, uint64_t bytes)
+{
+	if (!adds_up_to(strides, bytes))
 		direct_broken(pe, call, id, "describe as many bytes as the channel moves",
 			      "%llu x %llu blocks of %llu bytes, but the channel has %zu",
 			      (unsigned long long)strides->planes,
 			      (unsigned long long)strides->blocks,
-			      (unsigned long long)strides->block_bytes, (size_t)h->bytes);
+			      (unsigned long long)strides->block_bytes, (size_t)bytes);
 }
 
 /** Both ends are on this PE, so the receiving end need not poll for our puts. */
@@ -166,6 +181,7 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 	s->mode = h->mode;
 	s->src = send_buf;
 	s->bytes = h->bytes;
+	s->oob = h->oob;
 	s->body = h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
 	s->receiver = h->receiver;
 	s->channel = h->channel;
@@ -188,8 +204,16 @@ static void stage(struct pe *pe, const char *call, struct direct_sender *s)
 	s->src = (unsigned char *)s->staging + pad;
 }
 
-/** Write into the handle what a put reads. It is bound from here on. `strides`: see check_bindable. */
-static void name_sender(struct pe *pe, struct direct_handle *h, const struct direct_sender *s,
+/** Checked mode: from now on a put finds it if the program writes to the handle. */
+static void seal_bound(const struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
+{
+	if (pe->node->check)
+		s->seal = direct_checksum((const unsigned char *)h, sizeof(*h));
+}
+
+/** Write into the handle what a put reads. It is bound from here on. `strides` is NULL where the data
+ * lies in one piece. */
+static void name_sender(struct pe *pe, struct direct_handle *h, struct direct_sender *s,
 			const void *send_buf, const struct gather_shape *strides)
 {
 	h->sender_pe = pe->id;
@@ -203,21 +227,23 @@ static void name_sender(struct pe *pe, struct direct_handle *h, const struct dir
 	h->strided = strides;
 	if (strides)
 		h->strides = *strides;
+	seal_bound(pe, s, h);
 }
 
-static void bind_sender(const char *call, struct direct_handle *h, const void *send_buf,
-			const struct gather_shape *strides)
+static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h,
+			const void *send_buf, const struct gather_shape *strides)
 {
-	struct pe *pe = direct_self(call);
-	struct direct_sender *s;
+	struct direct_sender *s = direct_sender_new(pe);
 	const char *why;
 
-	check_bindable(pe, call, h, send_buf, strides);
-	s = direct_sender_new(pe);
 	copy_shape(s, h, send_buf);
 	why = choose_path(pe, s, h);
-	if (s->path != DIRECT_MEMORY)
+	s->way = s->path;
+	if (s->path != DIRECT_MEMORY) {
 		direct_hot(s)->not_plain |= DIRECT_FAR;
+		if (pe->node->check)
+			s->way = DIRECT_ASKING;
+	}
 	if (s->path != DIRECT_MEMORY && strides)
 		stage(pe, call, s);
 	if (pe->node->verbose)
@@ -229,13 +255,41 @@ static void bind_sender(const char *call, struct direct_handle *h, const void *s
 		direct_sender_say(pe, s, DIRECT_BOUND);
 }
 
-void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf)
+/** The channel to be bound, for messages: by this PE. */
+static struct direct_id id_here(const struct pe *pe, const struct direct_handle *h)
 {
-	bind_sender("CkDirect_assocLocal", direct_open(h), send_buf, NULL);
+	struct direct_id id = direct_id_of_handle(h);
+
+	id.sender = pe->id;
+	return id;
 }
 
-void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape)
+/** `bytes_p` is NULL where the program does not say. */
+static void bind_piece(const char *call, struct direct_handle *h, const void *send_buf,
+		       const size_t *bytes_p)
 {
+	struct pe *pe = direct_self(call);
+
+	check_bindable(pe, call, h);
+	check_buffer(pe, call, id_here(pe, h), h, false, send_buf, bytes_p ? *bytes_p : h->bytes);
+	bind_sender(pe, call, h, send_buf, NULL);
+}
+
+void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t bytes)
+{
+	bind_piece("CkDirect_assocLocalBuffer", direct_open(h), send_buf, &bytes);
+}
+
+void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf)
+{
+	bind_piece("CkDirect_assocLocal", direct_open(h), send_buf, NULL);
+}
+
+void CkDirect_assocLocalStrided(CkDirectHandle *handle, const void *base, CkDirectStrides shape)
+{
+	static const char call[] = "CkDirect_assocLocalStrided";
+	struct pe *pe = direct_self(call);
+	struct direct_handle *h = direct_open(handle);
 	struct gather_shape s = {
 		.block_bytes = shape.block_bytes,
 		.blocks = shape.blocks,
@@ -244,7 +298,27 @@ void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStr
 		.plane_stride = shape.plane_stride_bytes,
 	};
 
-	bind_sender("CkDirect_assocLocalStrided", direct_open(h), base, &s);
+	check_bindable(pe, call, h);
+	check_buffer(pe, call, id_here(pe, h), h, true, base, h->bytes);
+	check_strides(pe, call, id_here(pe, h), &s, h->bytes);
+	bind_sender(pe, call, h, base, &s);
+}
+
+/* A new generation of the sending end: copies of the handle still hold the old buffer, so none of
+ * them may put any more. The network needs no news: it is told of the buffer in each put. */
+void CkDirect_rebind(CkDirectHandle *handle, const void *send_buf, size_t bytes)
+{
+	static const char call[] = "CkDirect_rebind";
+	struct pe *pe = direct_self(call);
+	struct direct_handle *h = direct_open(handle);
+	struct direct_sender *s = direct_sender_at_rest(pe, call, h);
+
+	check_buffer(pe, call, direct_id_of_sender(s), h, h->strided, send_buf, bytes);
+	if (!s->staging)
+		s->src = send_buf;
+	h->src = (uintptr_t)send_buf;
+	h->sender_generation = ++direct_hot(s)->generation;
+	seal_bound(pe, s, h);
 }
 
 const char *CkDirect_path(const CkDirectHandle *handle)

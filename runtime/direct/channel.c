@@ -118,6 +118,20 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 	};
 }
 
+void direct_unexpected(struct pe *pe, struct direct_id id, const struct direct_channel_hot *hot)
+{
+	static const char call[] = "CkDirect_put";
+
+	if (!hot)
+		direct_broken(pe, call, id, "let the receiver tell the sender before it destroys",
+			      "the receiver has destroyed this channel");
+	if (hot->state == CHANNEL_CONSUMED)
+		direct_broken(pe, call, id, "order CkDirect_ready before the sender's next put",
+			      "a put came before the receiver said ready");
+	direct_broken(pe, call, id, "wait until the receiver has had the last one",
+		      "a put came before the last one was consumed");
+}
+
 /* ---- arming ------------------------------------------------------------------------ */
 
 /** Checked mode: publish the mark and what the buffer holds now. */
@@ -336,6 +350,7 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 		cmi_mem_key(pe->node->machine, ch->buf, ch->bytes, &h->recv_key);
 		h->line_key = direct_block(hot)->line_key;
 	}
+	h->seal = direct_seal(h);
 	return handle;
 }
 
@@ -438,6 +453,24 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	direct_count_armed(pe);
 }
 
+/* ---- checks ------------------------------------------------------------------------ */
+
+void direct_check_free(struct pe *pe, const void *p, size_t bytes)
+{
+	const struct direct_pe *d = direct_of(pe);
+
+	for (uint32_t i = 0; i < d->n_channels; i++) {
+		const struct direct_channel_hot *hot = direct_channel_at(d, i);
+
+		/* One subtraction tells both bounds: below p it wraps. */
+		if (hot->state != CHANNEL_FREE &&
+		    (uintptr_t)direct_rest(hot)->buf - (uintptr_t)p < bytes)
+			direct_broken(pe, "CkDirect_free", direct_id_of_channel(pe, hot),
+				      "call CkDirect_destroyHandle first",
+				      "the receive buffer is freed, but the channel lives");
+	}
+}
+
 /* ---- the end ----------------------------------------------------------------------- */
 
 /** Whether a put has come whose function has not run. It must be counted as handled, or quiescence
@@ -474,6 +507,9 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	leave(d, hot);
 	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
 	direct_count_armed(pe);
+	/* A put that comes all the same shall ring, so that direct_unexpected gets to know of it. */
+	if (!hot->tell)
+		set_tell(hot, true);
 	/* 31 bits: a bell's word has no room for more. */
 	hot->generation = (hot->generation + 1) & INT32_MAX;
 	hot->state = CHANNEL_FREE;

@@ -142,24 +142,32 @@ static inline void direct_ring(struct direct_pe *d, struct direct_channel_hot *h
 	d->rung.item[d->rung.tail++ & (d->rung.cap - 1)] = hot;
 }
 
-/** We are told that a put has arrived in `hot`. */
-static inline void direct_landed(struct direct_pe *d, struct direct_channel_hot *hot)
+/** We are told that a put has arrived in `hot`. False: the channel waits for none. */
+static inline bool direct_landed(struct direct_pe *d, struct direct_channel_hot *hot)
 {
-	if (hot->state == CHANNEL_ARMED)
+	if (CSD_LIKELY(hot->state == CHANNEL_ARMED)) {
 		direct_ring(d, hot);
-	else
-		hot->landed = hot->state == CHANNEL_MARKED;
+		return true;
+	}
+	if (hot->state != CHANNEL_MARKED || hot->landed)
+		return false;
+	hot->landed = true;
+	return true;
 }
 
-/** A put of this PE has landed in a channel of this PE. */
-static inline void direct_landed_here(struct direct_pe *d, uint32_t number, uint32_t generation)
+/** A put of this PE has landed in a channel of this PE. False: the channel waits for none, or is
+ * destroyed. */
+static inline bool direct_landed_here(struct direct_pe *d, uint32_t number, uint32_t generation)
 {
 	struct direct_channel_hot *hot = direct_channel_at(d, number);
 
-	if (CSD_LIKELY(hot->generation == generation))
-		direct_landed(d, hot);
-	/* else: destroyed, nobody's any more */
+	return CSD_LIKELY(hot->generation == generation) && direct_landed(d, hot);
 }
+
+/** End the job: put `id` has come into `hot`, which waits for none; NULL: the channel it was meant for
+ * is destroyed. */
+_Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,
+				 const struct direct_channel_hot *hot) __attribute__((cold));
 
 /** The sender of `hot` is this PE, or puts by message: we know of an arrival by ourselves. */
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot);
@@ -170,6 +178,9 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
 /** End the receiving end. All bells must have been heard: what they say of it would be taken for a
  * put into a destroyed channel. */
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
+
+/** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
+void direct_check_free(struct pe *pe, const void *p, size_t bytes);
 
 /** The record may be used for another channel, unless something still points to it: then whoever
  * lets go of it last calls again. */

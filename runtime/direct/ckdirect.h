@@ -10,7 +10,7 @@
  *
  *   receiver: h = CkDirect_createHandle(buf, bytes, oob, fn, data)   -> armed
  *             h travels to the sender inside an entry method call
- *   sender:   CkDirect_assocLocal(&h, src), then per iteration CkDirect_put(&h)
+ *   sender:   CkDirect_assocLocalBuffer(&h, src, bytes), then per iteration CkDirect_put(&h)
  *   receiver: fn(data) runs when the data is there; when the buffer has been used,
  *             CkDirect_ready(&h) arms the channel again
  *
@@ -31,8 +31,9 @@ extern "C" {
 
 /** A channel's name: plain data of 256 bytes that may be copied, stored and sent inside messages.
  *
- * All copies name the same channel. The copy on which CkDirect_assocLocal was called, and copies of
- * that one, name the sender's end; the others name the receiver's. All fields are private. */
+ * All copies name the same channel. The copy that was bound (CkDirect_assocLocalBuffer), and copies of
+ * that one, name the sender's end; the others name the receiver's. All fields are private. A handle of
+ * zeros names nothing yet. */
 typedef struct CkDirectHandle {
 	uint64_t private_[32];
 } CkDirectHandle;
@@ -72,12 +73,32 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 /** Bind the sending end to a local buffer, after the handle came in a message.
  *
  * Called   once per channel, on the PE that will put. Chooses the path (CkDirect_path).
- * Shape    send_buf must hold the channel's size in bytes; its end must be 8-aligned, except in
- *          sequence mode. One buffer may serve many handles.
+ * Shape    `bytes` is the size of the data at send_buf, and must be the size with which the receiver
+ *          created the channel. The end of the data must be 8-aligned, except in sequence mode. One
+ *          buffer may serve many handles.
  * Owner    send_buf stays the user's. The sending end lives until CkDirect_destroyHandle on
  *          this handle.
- * Misuse   a handle that is not a channel's name, or is bound already, aborts. */
+ * Misuse   a handle that is not a channel's name, was changed on its way, or is bound already aborts,
+ *          as does another size.
+ * Source   CkDirect_assocLocalBuffer of Charm++'s CkDirect; CkDirect_assocLocal in the paper. */
+void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t bytes);
+
+/** The same without a size, so nothing is checked: each put reads as many bytes as the receiver created
+ * the channel with. Prefer CkDirect_assocLocalBuffer. */
 void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf);
+
+/** Put from another buffer from now on: for two send buffers in turn, one of which is filled while the
+ * other is on its way.
+ *
+ * Called   on the PE that bound the channel, before the put, when the last put is locally complete. It
+ *          sends nothing, and nothing is registered: a network that registers send buffers does so
+ *          at the first put from each and remembers it.
+ * Shape    as for CkDirect_assocLocalBuffer. Where the sending end is strided, send_buf is the new
+ *          base, the shape stays, and `bytes` is still the channel's size.
+ * Owner    the old buffer is the user's again. Copies of the handle made before this call cannot put
+ *          any more: the buffer is part of the handle.
+ * Misuse   aborts as CkDirect_assocLocalBuffer and CkDirect_put do. */
+void CkDirect_rebind(CkDirectHandle *h, const void *send_buf, size_t bytes);
 
 /** Blocks of `block_bytes` bytes, `stride_bytes` from the beginning of one to that of the next.
  * `blocks` of them make a plane. There are `planes` planes (0 means 1), `plane_stride_bytes` apart.
@@ -99,12 +120,12 @@ typedef struct CkDirectStrides {
 /** Bind the sending end to data that does not lie in one piece: a put gathers it, in order,
  * straight into the receive buffer.
  *
- * Called   instead of CkDirect_assocLocal, with the same rules.
+ * Called   instead of CkDirect_assocLocalBuffer, with the same rules.
  * Shape    `shape` describes exactly the channel's size in bytes; nothing need be aligned.
  * Owner    the data stays the user's; a put has read all of it when it returns. On the rma and
  *          message paths it gathers into memory of the runtime, as large as the channel's data,
  *          which lives until CkDirect_destroyHandle.
- * Misuse   another size aborts, as does the misuse of CkDirect_assocLocal. */
+ * Misuse   another size aborts, as does the misuse of CkDirect_assocLocalBuffer. */
 void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape);
 
 /** Start one transfer of the whole buffer.
@@ -119,8 +140,9 @@ void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStr
  *          about remote completion.
  * Misuse   an unbound or destroyed handle, the wrong PE, a put while the last one is not yet
  *          locally complete, or data whose last word is the out-of-band value aborts.
- *          A put before the receiver said ready aborts in checked mode (CK_CHECK=1), and
- *          always in sequence mode.
+ *          A put before the receiver said ready, or into a channel that it has destroyed, aborts
+ *          in checked mode (CK_CHECK=1), and otherwise wherever the receiver's runtime can see it;
+ *          docs/CHANNELS.md tells where.
  * Errors   none returned: a broken transport ends the job. */
 void CkDirect_put(CkDirectHandle *h);
 
@@ -157,7 +179,8 @@ void CkDirect_readyPollQ(CkDirectHandle *h);
 void CkDirect_destroyHandle(CkDirectHandle *h);
 
 /** Memory for receive buffers that other processes of the host can write directly, 64-byte aligned
- * and zeroed. NULL when there is none left. Any PE may free it. */
+ * and zeroed. NULL when there is none left. Any PE may free it, after the channels into it have been
+ * destroyed: in checked mode CkDirect_free aborts if a channel of its PE is still there. */
 void *CkDirect_alloc(size_t bytes);
 void CkDirect_free(void *p);
 
@@ -166,7 +189,7 @@ void CkDirect_free(void *p);
  *	"memory"    a copy, then a release store, through shared memory
  *	"rma"       the network writes the body, then, after a flush, the last word
  *	"message"   an active message
- *	"unbound"   not at all, before CkDirect_assocLocal
+ *	"unbound"   not at all, before CkDirect_assocLocalBuffer
  *
  * CK_DIRECT_PATH=memory, rma or message asks for one of them, which is taken where possible. */
 const char *CkDirect_path(const CkDirectHandle *h);

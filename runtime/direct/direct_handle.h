@@ -32,7 +32,8 @@ enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
  *   | names | sending end |mode| bytes, oob   | src, dst    | addresses  | key of | key of |
  *   |       |             |    |              |             | or strides | buffer | line   |
  *   +-------+-------------+----+--------------+-------------+------------+--------+--------+
- *             by assocLocal                     by assocLocal; the rest by createHandle
+ *             by assocLocal                     by assocLocal; the rest by createHandle,
+ *                                               which puts the seal where src will be
  *
  * What assocLocal writes means something on sender_pe only, and is looked at only there. A put reads
  * the first 64 bytes, and the strides where there are any. A ready reads the first 16. */
@@ -53,7 +54,10 @@ struct direct_handle {
 		uint64_t oob;
 		uint64_t seq_addr;    /* sequence mode, by assocLocal: of the word, as mapped here */
 	};
-	uint64_t src;                 /* send buffer */
+	union {
+		uint64_t seal;        /* until it is bound: direct_seal */
+		uint64_t src;         /* send buffer */
+	};
 	uint64_t dst;                 /* receive buffer as mapped here: memory path */
 	union {
 		struct {              /* what binding needs */

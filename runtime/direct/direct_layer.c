@@ -19,6 +19,7 @@
 #include "channel.h"
 #include "ckdirect.h"
 #include "direct_control.h"
+#include "direct_describe.h"
 #include "direct_rules.h"
 #include "direct_state.h"
 #include "sender.h"
@@ -29,6 +30,9 @@
  * more for N = 16, 128 and 1000 polled, at most 5 % told (bench/channels). CK_DIRECT_POLL_MAX
  * overrides it. */
 enum { DIRECT_POLL_MAX = 32 };
+
+/* What checked mode writes over receive buffers when they are freed. */
+enum { FREED = 0xdd };
 
 /* ---- polling ----------------------------------------------------------------------- */
 
@@ -49,6 +53,21 @@ static int poll_all(struct pe *pe)
 	if (d->set.n)
 		n += direct_run_polled(pe);
 	return n;
+}
+
+/* What rings while nothing listens comes from a program that breaks a rule, so it may wait this long. */
+enum { IDLE_LOOK_US = 100 * 1000 };
+
+/** The upcall `idle`. A pass listens only while an armed channel waits for a bell. Bells that ring at
+ * other times tell of puts into marked channels, and of puts that came too early or too late: those
+ * leave the job without work, so this is where they are found. */
+static int64_t listen_when_idle(struct pe *pe)
+{
+	struct direct_pe *d = direct_of(pe);
+
+	if (!d->n_bell)
+		direct_bells_take(pe, UINT32_MAX);
+	return d->n_bells ? IDLE_LOOK_US : -1;
 }
 
 /* ---- control messages -------------------------------------------------------------- */
@@ -160,8 +179,10 @@ const struct csd_layer direct_layer = {
 	.pe_start = pe_start,
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
+	.describe = direct_describe,
 	.up = {
 		.poll = poll_all,
+		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
 	},
 	.slot = DIRECT_SLOT,
@@ -191,6 +212,17 @@ void *CkDirect_alloc(size_t bytes)
 
 void CkDirect_free(void *p)
 {
-	if (p)
-		cmi_mem_free(direct_self("CkDirect_free")->node->machine, p);
+	struct pe *pe = direct_self("CkDirect_free");
+	struct cmi *m = pe->node->machine;
+
+	if (!p)
+		return;
+	if (pe->node->check) {
+		size_t bytes = cmi_mem_bytes(m, p);
+
+		direct_check_free(pe, p, bytes);
+		/* A channel of another PE finds that its buffer changed. */
+		memset(p, FREED, bytes);
+	}
+	cmi_mem_free(m, p);
 }

@@ -39,7 +39,7 @@ void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, 
 						    memory_order_relaxed, memory_order_relaxed))
 		return;
 	id.sender = (int32_t)first - 1;
-	direct_broken(pe, "CkDirect_assocLocal", id,
+	direct_broken(pe, "CkDirect_assocLocalBuffer", id,
 		      "bind each channel once, then use copies of that handle",
 		      "the channel is bound already, and PE %d binds it again", binder);
 }
@@ -50,6 +50,17 @@ void direct_no_pe(const char *call)
 		  "call it from an entry method or a callback", call);
 }
 
+void direct_no_channel(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	static const struct direct_handle empty;
+
+	if (memcmp(h, &empty, sizeof(empty)) == 0)
+		csd_abort(pe, "%s: the handle is empty: no channel has been stored in it yet; "
+			  "begin when all handles have come", call);
+	csd_abort(pe, "%s: the handle names no channel; it must come from CkDirect_createHandle, "
+		  "unchanged", call);
+}
+
 void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_handle *h)
 {
 	struct direct_id id = direct_id_of_handle(h);
@@ -58,8 +69,7 @@ void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_
 		direct_broken(pe, call, id, "create a new one",
 			      "the channel was destroyed through this handle");
 	if (h->magic != DIRECT_MAGIC)
-		csd_abort(pe, "%s: the handle names no channel; "
-			  "it must come from CkDirect_createHandle", call);
+		direct_no_channel(pe, call, h);
 	if (h->receiver != pe->id)
 		direct_broken(pe, call, id, "call it on the receiving PE", "called on PE %d",
 			      pe->id);
@@ -74,10 +84,9 @@ void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_ha
 		direct_broken(pe, call, id, "create and bind a new channel",
 			      "the sending end was destroyed through this handle");
 	if (h->magic != DIRECT_MAGIC)
-		csd_abort(pe, "%s: the handle names no channel; "
-			  "it must come from CkDirect_createHandle", call);
+		direct_no_channel(pe, call, h);
 	if (!direct_is_bound(h))
-		direct_broken(pe, call, id, "call CkDirect_assocLocal on this handle first",
+		direct_broken(pe, call, id, "call CkDirect_assocLocalBuffer on this handle first",
 			      "this handle has no send buffer");
 	if (h->sender_pe != pe->id)
 		direct_broken(pe, call, id, "call it on the PE that bound the send buffer",
@@ -98,6 +107,14 @@ uint64_t direct_checksum(const unsigned char *p, size_t n)
 	for (; n; p++, n--)
 		sum = (sum ^ *p) * 0x9e3779b97f4a7c15u;
 	return sum;
+}
+
+uint64_t direct_seal(const struct direct_handle *h)
+{
+	struct direct_handle rest = *h;
+
+	rest.seal = 0;
+	return direct_checksum((const unsigned char *)&rest, sizeof(rest));
 }
 
 void direct_check_put(struct pe *pe, const char *call, struct direct_id id,

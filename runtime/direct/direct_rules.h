@@ -44,6 +44,10 @@ static inline struct pe *direct_self(const char *call)
 	return pe;
 }
 
+/** End the job: `h` is not what CkDirect_createHandle returned. */
+_Noreturn void direct_no_channel(struct pe *pe, const char *call, const struct direct_handle *h)
+	__attribute__((cold));
+
 /** End the job saying why `h` does not name a receiving end of this PE. */
 _Noreturn void direct_not_a_receiver(struct pe *pe, const char *call,
 				     const struct direct_handle *h) __attribute__((cold));
@@ -52,8 +56,11 @@ _Noreturn void direct_not_a_receiver(struct pe *pe, const char *call,
 _Noreturn void direct_not_a_sender(struct pe *pe, const char *call,
 				   const struct direct_handle *h) __attribute__((cold));
 
-/** A checksum of a receive buffer. */
+/** A checksum of a buffer. */
 uint64_t direct_checksum(const unsigned char *p, size_t n);
+
+/** What a handle that is not bound yet holds as its seal: a checksum of all the rest. */
+uint64_t direct_seal(const struct direct_handle *h);
 
 /** Checked mode, just before put id.iteration writes: the channel is of this generation and
  * marked ready for that put, and the buffer is as readyMark left it. `line` and `buf` are

@@ -20,6 +20,7 @@
  *   channel, then arrival                  the receiving end
  *   bells                                  who tells whom of puts
  *   sender, then binding                   the sending end
+ *   direct_describe                        what both ends wait for
  *   direct_layer.c                         start, stop, each pass of the loop, each control message
  */
 #ifndef DIRECT_STATE_H

@@ -43,7 +43,8 @@ static void add_senders(struct pe *pe, struct direct_pe *d)
 	d->sender_blocks = blocks;
 	blocks[d->n_sender_blocks++] = block;
 	for (uint32_t i = DIRECT_BLOCK; i-- > 0;) {
-		hot[first + i] = (struct direct_sender_hot){.generation = 1};
+		/* Checked: a put through a handle whose number was changed to this one is found. */
+		hot[first + i] = (struct direct_sender_hot){.generation = 1, .not_plain = DIRECT_CHECK};
 		block[i].number = first + i;
 		block[i].pe = pe;
 		block[i].next = d->free_senders;
@@ -175,6 +176,24 @@ static __attribute__((noinline, cold)) void settle_put(struct pe *pe, const char
 			      "the last put is not locally complete yet");
 }
 
+/** End the job: `h` names no sending end of this PE. Say why. */
+static _Noreturn __attribute__((noinline, cold)) void
+no_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	const struct direct_pe *d = direct_of(pe);
+	const struct direct_sender *s = NULL;
+
+	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id &&
+	    h->sender < d->n_sender_blocks * DIRECT_BLOCK)
+		s = direct_sender_at(d, h->sender);
+	if (s && s->path != DIRECT_UNBOUND && s->receiver == h->receiver &&
+	    s->channel == h->channel && s->channel_generation == h->generation)
+		direct_broken(pe, call, direct_id_of_sender(s),
+			      "copy the handle after CkDirect_rebind, not before",
+			      "the channel has another send buffer since this copy was made");
+	direct_not_a_sender(pe, call, h);
+}
+
 /** The sending end that `h` names, which must live on this PE. */
 static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *call,
 						   const struct direct_handle *h)
@@ -183,20 +202,21 @@ static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *ca
 
 	/* In this order: the number means something on the PE that gave it. */
 	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->sender_pe != pe->id))
-		direct_not_a_sender(pe, call, h);
+		no_sender(pe, call, h);
 	hot = &direct_of(pe)->senders[h->sender];
 	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
-		direct_not_a_sender(pe, call, h);
+		no_sender(pe, call, h);
 	return hot;
 }
 
 static _Noreturn __attribute__((noinline, cold)) void
 ends_in_oob(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	direct_broken(pe, call, direct_id_of_sender(direct_sender_at(direct_of(pe), h->sender)),
-		      "choose a value that the data never has",
+	const struct direct_sender *s = direct_sender_at(direct_of(pe), h->sender);
+
+	direct_broken(pe, call, direct_id_of_sender(s), "choose a value that the data never has",
 		      "the last 8 bytes of the data are the out-of-band value %#llx",
-		      (unsigned long long)h->oob);
+		      (unsigned long long)s->oob);
 }
 
 /** Pattern mode: the last word of the data tells its arrival. */
@@ -209,6 +229,21 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 	else
 		memcpy(&word, (const unsigned char *)(uintptr_t)h->src + h->bytes - 8, 8);
 	if (CSD_UNLIKELY(word == h->oob))
+		ends_in_oob(pe, call, h);
+	return word;
+}
+
+/** The same by what the sending end has kept, not by the handle: a handle that the program has written
+ * over does no harm then. Only strided data is described by the handle alone. */
+static uint64_t kept_last_word(struct pe *pe, const char *call, const struct direct_handle *h,
+			       const struct direct_sender *s)
+{
+	uint64_t word;
+
+	if (h->strided)
+		return last_word(pe, call, h);
+	memcpy(&word, s->src + s->body, 8);
+	if (CSD_UNLIKELY(word == s->oob))
 		ends_in_oob(pe, call, h);
 	return word;
 }
@@ -236,6 +271,16 @@ static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct
 			 &s->line->written, direct_hot(s)->iteration);
 }
 
+/** A put within this PE has landed in a channel that waits for none. */
+static _Noreturn __attribute__((noinline, cold)) void
+unexpected_here(struct pe *pe, const struct direct_handle *h, const struct direct_sender_hot *hot)
+{
+	struct direct_id id = direct_id_of_handle(h);
+
+	id.iteration = hot->iteration;
+	direct_unexpected(pe, id, direct_channel_find(pe, h->channel, h->generation));
+}
+
 /** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
  * the handle through which the sending end was bound. */
 static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
@@ -257,8 +302,8 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 		return;
 	if (hot->bell)
 		direct_tell(pe, call, h, hot->bell);
-	else
-		direct_landed_here(direct_of(pe), h->channel, h->generation);
+	else if (CSD_UNLIKELY(!direct_landed_here(direct_of(pe), h->channel, h->generation)))
+		unexpected_here(pe, h, hot);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -269,7 +314,8 @@ static bool put_rma(struct direct_sender *s, uint64_t word)
 		       s->word_addr, word, &s->op);
 }
 
-static bool put_message(struct direct_sender *s, uint64_t word)
+/* Inlined, because only checked mode calls it in a second place. */
+static inline __attribute__((always_inline)) bool put_message(struct direct_sender *s, uint64_t word)
 {
 	s->head = (struct cmi_put_head){
 		.channel = s->channel,
@@ -280,27 +326,61 @@ static bool put_message(struct direct_sender *s, uint64_t word)
 	return cmi_put_am(s->pe->wire, s->receiver, &s->head, s->src, s->body, &s->op);
 }
 
+/** The put itself follows when the receiver has answered. */
+static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sender *s,
+						uint64_t word)
+{
+	s->head.word = word;
+	direct_sender_say(pe, s, DIRECT_ASK);
+	return false;
+}
+
 /** Everything but the plain memory path. Returns true when locally complete already. */
 static bool put_by_path(struct pe *pe, const char *call, const struct direct_handle *h,
 		     struct direct_sender *s, uint64_t word)
 {
-	switch ((enum direct_path)s->path) {
-	case DIRECT_MEMORY:
+	if (s->way == DIRECT_MEMORY) {
 		if (is_checked(s))
 			direct_check_put(pe, call, direct_id_of_sender(s), s->line,
 					 s->channel_generation, s->dst, s->bytes);
 		put_memory(pe, call, h, direct_hot(s), s->body, (uintptr_t)s->word, word);
 		return true;
-	case DIRECT_RMA:
-		if (!is_checked(s))
-			return put_rma(s, word);
-		/* Nothing here can see the receiver's state: ask first. */
-		s->head.word = word;
-		direct_sender_say(pe, s, DIRECT_ASK);
-		return false;
-	default:
-		return put_message(s, word);
 	}
+	if (s->way == DIRECT_RMA)
+		return put_rma(s, word);
+	if (CSD_UNLIKELY(s->way == DIRECT_ASKING))
+		return ask(pe, s, word);
+	return put_message(s, word);
+}
+
+/** Before a put that is checked, or whose last one was not complete. */
+static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
+							const struct direct_handle *h,
+							struct direct_sender *s)
+{
+	struct direct_id id = direct_id_of_sender(s);
+
+	if (is_busy(s))
+		settle_put(pe, call, s);
+	if (!is_checked(s))
+		return;
+	id.iteration++;
+	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
+		direct_broken(pe, call, id,
+			      "only the functions of ckdirect.h may write to one",
+			      "the handle was changed after it was bound");
+	if (s->way == DIRECT_ASKING && !s->staging)
+		s->sum = direct_checksum(s->src, s->bytes);
+}
+
+/** Checked mode, not on the memory path: nobody has read the data yet. Afterwards a look would come too
+ * late: the news of local completion may be overtaken by an answer that lets the program write. */
+static void check_source(const struct direct_sender *s)
+{
+	if (!s->staging && direct_checksum(s->src, s->bytes) != s->sum)
+		direct_broken(s->pe, "CkDirect_put", direct_id_of_sender(s),
+			      "leave it alone until the function of CkDirect_putData has run",
+			      "the send buffer changed before the put was locally complete");
 }
 
 /** Count this put, and return the word that tells its arrival. All paths but the memory path read
@@ -308,14 +388,14 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(is_busy(s)))
-		settle_put(pe, call, s);
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK)))
+		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;
 	if (s->staging)
 		copy_out(h, (unsigned char *)(uintptr_t)s->src, s->body);
 	return s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration)
-				     : last_word(pe, call, h);
+				     : kept_last_word(pe, call, h, s);
 }
 
 void direct_go_arrived(const struct direct_control_msg *c)
@@ -325,7 +405,8 @@ void direct_go_arrived(const struct direct_control_msg *c)
 
 	if (hot->generation != c->sender_generation || hot->iteration != c->iteration)
 		return;
-	if (put_rma(s, s->head.word))
+	check_source(s);
+	if (s->path == DIRECT_RMA ? put_rma(s, s->head.word) : put_message(s, s->head.word))
 		put_done(&s->op);
 }
 
@@ -399,21 +480,30 @@ static void detach_receiver(struct pe *pe, struct direct_sender *s)
 	s->recv_mem = s->line_mem = NULL;
 }
 
-void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
+struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
+					    const struct direct_handle *h)
 {
-	static const char call[] = "CkDirect_destroyHandle";
 	struct direct_sender *s;
 
 	own_sender(pe, call, h);
 	s = direct_sender_at(direct_of(pe), h->sender);
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	return s;
+}
+
+void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_sender *s = direct_sender_at_rest(pe, "CkDirect_destroyHandle", h);
+
 	detach_receiver(pe, s);
 	if (direct_hot(s)->bell)
 		direct_bell_close(direct_hot(s)->bell);
 	free(s->staging);
 	s->staging = NULL;
 	direct_hot(s)->generation++;
+	direct_hot(s)->not_plain = DIRECT_CHECK;
+	s->seal = 0;
 	s->path = DIRECT_UNBOUND;
 	s->next = direct_of(pe)->free_senders;
 	direct_of(pe)->free_senders = s;

@@ -36,9 +36,14 @@ struct direct_sender_hot {
 };
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 
+/** The way of a put in checked mode on the other paths: it asks first, because nothing here sees the
+ * receiver's state. */
+enum { DIRECT_ASKING = DIRECT_MESSAGE + 1 };
+
 struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
+	uint8_t way;                  /* the path, or DIRECT_ASKING */
 	const unsigned char *src;     /* the user's, or staging */
 	void *staging;                /* strided, not on the memory path: ours, else NULL */
 	size_t body;                  /* bytes that are copied: all, or all but the last word */
@@ -51,6 +56,9 @@ struct direct_sender {
 	uint32_t channel, channel_generation;
 	uint64_t recv_addr, word_addr;
 	size_t bytes;
+	uint64_t oob;                 /* pattern mode */
+	uint64_t seal;                /* checked mode: of the handle, since it was bound */
+	uint64_t sum;                 /* checked mode: of the data under way */
 
 	/* One put in flight, on the other paths. */
 	struct pe *pe;
@@ -89,6 +97,10 @@ void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct
 
 /** GO has come: the put that was asked for may be written, if it is still under way. */
 void direct_go_arrived(const struct direct_control_msg *c);
+
+/** The sending end that `h` names, which must live on this PE; its last put must be locally complete. */
+struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
+					    const struct direct_handle *h);
 
 /* ---- the end ----------------------------------------------------------------------- */
 

@@ -153,6 +153,12 @@ void *cmi_message_memory(struct cmi *m, size_t bytes);
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes);
 /** What such a name means here; any PE. */
 const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref);
+/** The same name for a reader who is not known yet; 0: no other node can read the memory. The reader
+ * asks cmi_shared_at. */
+uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes);
+/** Where memory of `pe`, a PE of another node, is mapped here, to be read and written; NULL when it is
+ * not. */
+void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name);
 
 /** Sleep until cmi_wake, a network event, or timeout_us (negative: no limit). It may return early for no
  * reason. The caller has first said that it sleeps and then looked at its queues once more. */
@@ -176,6 +182,8 @@ struct cmi_remote; /* another node's memory, attached by one wire */
  * memory. Any thread. */
 void *cmi_mem_alloc(struct cmi *m, size_t bytes);
 void cmi_mem_free(struct cmi *m, void *p);
+/** Bytes at p, which cmi_mem_alloc returned: at least as many as were asked for. */
+size_t cmi_mem_bytes(struct cmi *m, const void *p);
 
 /** Make the key of [addr, addr + bytes). Memory of cmi_mem_alloc has its chunk's key. Other memory is
  * registered, until cmi_close, if some transport writes remote memory by itself; if none does, the

@@ -261,6 +261,16 @@ const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref)
 	return share_ptr(m->share, ref);
 }
 
+uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes)
+{
+	return share_name_of(w->m->share, p, bytes);
+}
+
+void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name)
+{
+	return share_at(w->m->share, w->m->job.node_of[pe], name);
+}
+
 void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 {
 	w->ops->release(w, m);

@@ -175,6 +175,28 @@ static struct mem_block *block_join(struct mem_arena *a, struct mem_block *b)
 	return b;
 }
 
+/** The head of used block `p`; the arena is locked. */
+static struct mem_block *block_used(struct cmi *m, const void *p)
+{
+	struct mem_block *b = (struct mem_block *)(uintptr_t)p - 1;
+
+	if (b->magic != MAGIC_USED)
+		machine_die(m, "cmi_mem_free: %p is not allocated, was freed before, or its "
+			       "head was overwritten",
+			    p);
+	return b;
+}
+
+size_t cmi_mem_bytes(struct cmi *m, const void *p)
+{
+	size_t size;
+
+	pthread_mutex_lock(&m->arena.lock);
+	size = block_used(m, p)->size;
+	pthread_mutex_unlock(&m->arena.lock);
+	return size - sizeof(struct mem_block);
+}
+
 void cmi_mem_free(struct cmi *m, void *p)
 {
 	struct mem_arena *a = &m->arena;
@@ -182,12 +204,8 @@ void cmi_mem_free(struct cmi *m, void *p)
 
 	if (!p)
 		return;
-	b = (struct mem_block *)p - 1;
 	pthread_mutex_lock(&a->lock);
-	if (b->magic != MAGIC_USED)
-		machine_die(m, "cmi_mem_free: %p is not allocated, was freed before, or its "
-			       "head was overwritten",
-			    p);
+	b = block_used(m, p);
 	a->n_used--;
 	free_list_push(a, block_join(a, b));
 	pthread_mutex_unlock(&a->lock);

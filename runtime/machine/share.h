@@ -52,9 +52,11 @@ bool share_reaches(const struct share *s, int node);
 /** Any thread. Message memory, 64-byte aligned and valid until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
 
-/* Any thread, after share_agree. The contracts of cmi_shared_ref and cmi_shared_ptr: */
+/* Any thread, after share_agree. The contracts of cmi_shared_ref and its neighbours: */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
 const void *share_ptr(const struct share *s, uint64_t ref);
+uint64_t share_name_of(const struct share *s, const void *p, size_t bytes);
+void *share_at(const struct share *s, int node, uint64_t name);
 
 /* ---- messages: share.c ---------------------------------------------------------------------- */
 

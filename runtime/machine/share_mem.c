@@ -243,14 +243,25 @@ void *share_alloc(struct share *s, size_t bytes)
 	return s->own + start;
 }
 
-/* Only for memory in our own segment, which every node that we reach has mapped. */
-uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
+/* Only memory in our own segment has a name: every node that we reach has mapped that. */
+uint64_t share_name_of(const struct share *s, const void *p, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)p - (uintptr_t)s->own;
 
-	if (!s->any || !share_reaches(s, node) || at >= s->segment || bytes > s->segment - at)
+	if (!s->any || at >= s->segment || bytes > s->segment - at)
 		return 0;
 	return share_ref_of(s, p);
+}
+
+uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
+{
+	return share_reaches(s, node) ? share_name_of(s, p, bytes) : 0;
+}
+
+/* Nodes that reach each other number the segments of their host alike. */
+void *share_at(const struct share *s, int node, uint64_t name)
+{
+	return name && share_reaches(s, node) ? share_msg_of(s, name) : NULL;
 }
 
 const void *share_ptr(const struct share *s, uint64_t ref)

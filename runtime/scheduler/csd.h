@@ -85,7 +85,8 @@ enum {
 };
 
 /** Call fn(arg) on this PE when the condition is raised next. Returns a number for
- * CcdCancelCallOnCondition. */
+ * CcdCancelCallOnCondition. While a function waits for CcdPROCESSOR_STILL_IDLE, an idle PE does not
+ * sleep, but raises it again and again. */
 int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg);
 /** The same, every time. */
 int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg);

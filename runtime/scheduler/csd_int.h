@@ -87,6 +87,12 @@ static inline struct pe *pe_of_node(const struct pe *pe, int other)
 void pe_describe(const struct pe *pe, char *buf, size_t len); /* async-signal-safe */
 _Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m);
 
+/* route.c, hold.c, node_queue.c; these take the message, which is complete and counted */
+void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
+void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
+void hold_push(struct pe *pe, int to, struct cmi_msg *m);
+void hold_fini(struct pe *pe);
+
 /* inbox.c */
 void inbox_push(struct pe *to, struct cmi_msg *m);
 int inbox_take_slow(struct pe *pe);

@@ -41,7 +41,7 @@ static void send_exit(struct pe *pe, int dst_pe, int code, enum exit_kind kind)
 	e->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	e->code = code;
 	e->kind = kind;
-	csd_send(pe, dst_pe, &e->head);
+	csd_send_now(pe, dst_pe, &e->head);
 }
 
 static void tell_children(struct pe *pe, int code, enum exit_kind kind)

@@ -43,11 +43,15 @@ static void cpu_relax(void)
 /* How long to sleep at most, in us; -1: until woken. */
 static int64_t nap_us(struct pe *pe, uint64_t now)
 {
-	int64_t us = -1;
+	int64_t us = pe->poll && pe->node->up.idle ? pe->node->up.idle(pe) : -1;
 	uint64_t due = timers_next_ns(pe);
 
-	if (due != UINT64_MAX)
-		us = due <= now ? 0 : (int64_t)((due - now) / 1000 + 1);
+	if (due != UINT64_MAX) {
+		int64_t timer = due <= now ? 0 : (int64_t)((due - now) / 1000 + 1);
+
+		if (us < 0 || timer < us)
+			us = timer;
+	}
 	if (pe->armed) {
 		int64_t nap = (int64_t)ARMED_NAP_MIN_US << (pe->idle.sleeps < 6 ? pe->idle.sleeps : 6);
 
@@ -104,8 +108,12 @@ void idle_step(struct pe *pe)
 
 	if (!idle->since_ns)
 		idle->since_ns = now;
-	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))
+	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
+		/* No sleep: they may have made work, or wait for the next time. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
+		sched_yield();
+		return;
+	}
 	if (now - idle->since_ns < yield_ns(pe))
 		sched_yield();
 	else

@@ -22,7 +22,7 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 			  "handlers in an initnode function", name);
 	if (node->n_handlers == CSD_MAX_HANDLERS)
 		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ name, fn, false };
+	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn };
 	csd_fingerprint(node, name, strlen(name) + 1);
 	return node->n_handlers++;
 }
@@ -30,6 +30,11 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 void csd_order_apart(struct node *node, int handler)
 {
 	node->handlers[handler].apart = true;
+}
+
+void csd_handle_early(struct node *node, int handler)
+{
+	node->handlers[handler].early = true;
 }
 
 /* ---- start and stop ------------------------------------------------------------------------ */
@@ -65,6 +70,7 @@ static void answered_twice(const struct csd_layer *layer, const char *upcall)
 static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 {
 	ADD(poll);
+	ADD(idle);
 	ADD(put_arrived);
 	ADD(describe);
 	ADD(swap_running);

@@ -109,6 +109,11 @@ static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 	msg_fifo_push(held, m);
 }
 
+static bool is_early(const struct node *node, const struct cmi_msg *m)
+{
+	return m->handler < node->n_handlers && node->handlers[m->handler].early;
+}
+
 bool csd_wait_for(struct pe *pe, int handler)
 {
 	struct msg_fifo held = { NULL, &held.head };
@@ -120,7 +125,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 			idle_step(pe);
 		while (!found && (m = msgq_pop(&pe->queue))) {
 			found = m->handler == handler;
-			if (found || m->handler < N_OWN_HANDLERS)
+			if (found || m->handler < N_OWN_HANDLERS || is_early(pe->node, m))
 				loop_dispatch(pe, m);
 			else
 				hold(pe, &held, m);

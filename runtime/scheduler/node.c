@@ -136,6 +136,7 @@ static void pe_serve(struct pe *pe)
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
+	hold_fini(pe);
 	flow_fini(pe);
 }
 

@@ -28,6 +28,10 @@ struct csd_upcalls {
 	/** In every pass of the loop: find what has arrived without a message and run it. Returns
 	 * how many. Bounded work; between the layer's pe_start and its pe_stop. */
 	int (*poll)(struct pe *pe);
+	/** The PE is about to sleep: look for what passes do not look for. Returns after how many us it
+	 * wants to look again, -1: not unless the PE has had work. Between pe_start and pe_stop of a
+	 * layer that answers `poll`, too. */
+	int64_t (*idle)(struct pe *pe);
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
 	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
@@ -55,6 +59,8 @@ struct csd_layer {
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
+	/** Say what is open on this PE and what it waits for, one line each. */
+	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
 	struct csd_upcalls up;
 	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
 	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
@@ -91,6 +97,10 @@ int csd_register(struct node *node, const char *name, CmiHandler fn);
  * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
 
+/** Messages for this handler are handled even while a PE waits for another (csd_wait_for). The handler
+ * runs no code of the program. */
+void csd_handle_early(struct node *node, int handler);
+
 /** Mix bytes into the node's fingerprint. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
 
@@ -108,6 +118,7 @@ struct csd_handler {
 	const char *name;
 	CmiHandler fn;
 	bool apart;                        /* csd_order_apart */
+	bool early;                        /* csd_handle_early */
 };
 
 /** One process. Constant while the loops run, except where a comment says so. */

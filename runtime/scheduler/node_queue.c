@@ -84,19 +84,27 @@ static int local_wire(int src_pe, int n_pes)
 	return src_pe % n_pes;
 }
 
-void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
+void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 {
 	const struct cmi_job *job = pe->node->job;
 	int first = job->first_pe[node], n = job->first_pe[node + 1] - first;
 
-	m->src_pe = pe->id;
-	m->flags |= CMI_F_NODE;
-	if (!(m->flags & CMI_F_SYSTEM))
-		pe->n_created++;
 	if (node == job->node)
 		push_to_node(pe, m);
 	else
 		flow_send(pe, first + local_wire(pe->id, n), m);
+}
+
+void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
+{
+	m->src_pe = pe->id;
+	m->flags |= CMI_F_NODE;
+	if (!(m->flags & CMI_F_SYSTEM))
+		pe->n_created++;
+	if (CSD_UNLIKELY(pe->hold != NULL))
+		hold_push(pe, node, m);
+	else
+		route_to_node(pe, node, m);
 }
 
 /* ---- taking: with `taken` only ----------------------------------------------------------------- */

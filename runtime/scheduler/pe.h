@@ -45,6 +45,7 @@ struct msg_pool {
 /* ---- the PE ---------------------------------------------------------------------------- */
 
 struct csd_timers;
+struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
 
@@ -70,6 +71,7 @@ struct pe {
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
+	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
 	uint64_t passes;
 	size_t n_timers;                   /* set in `timers` */
@@ -186,6 +188,14 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		csd_send_away(pe, dst_pe, m);
 }
 
+/** csd_send for a message that does not wait while the PE holds others back (csd_hold). */
+void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m);
+
+/** From now on hold back what this PE sends to other PEs, except by csd_send_now. Returns a number for
+ * csd_release, which lets the messages go that no other csd_hold before them holds back. */
+uint64_t csd_hold(struct pe *pe);
+void csd_release(struct pe *pe, uint64_t reason);
+
 /** A hint, to be called a few dozen instructions before a message is sent that may answer the one being
  * handled. If that one came alone from a PE of this node, that PE looks at its inbox all the time, and
  * the inbox's cache line is fetched here to be written. If it were fetched earlier, the PE would take
@@ -222,7 +232,7 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 size_t csd_queue_length(const struct pe *pe, size_t most);
 
 /** For a layer's pe_start: receive until a message for `handler` has been handled. Other messages
- * keep their order and wait for the loop. Returns false when the job ends meanwhile. */
+ * keep their order and wait for the loop, except those of csd_handle_early. Returns false when the job ends meanwhile. */
 bool csd_wait_for(struct pe *pe, int handler);
 
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */

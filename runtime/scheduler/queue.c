@@ -81,14 +81,6 @@ static struct cmi_msg *item_pop(struct msgq *q)
 	return m;
 }
 
-static void fifo_push_front(struct msg_fifo *f, struct cmi_msg *m)
-{
-	m->next = f->head;
-	if (!f->head)
-		f->tail = &m->next;
-	f->head = m;
-}
-
 void msgq_set_random(struct msgq *q, struct msgq_random *r)
 {
 	q->random = r;
@@ -109,7 +101,7 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	else if ((m->flags & CMI_F_WIDE) || ((m->flags & CMI_F_PRIO) && m->prio != 0))
 		item_push(q, m);
 	else if (m->flags & CMI_F_LIFO)
-		fifo_push_front(&q->plain, m);
+		msg_fifo_push_front(&q->plain, m);
 	else
 		msg_fifo_push(&q->plain, m);
 	q->mixed = is_mixed(q);

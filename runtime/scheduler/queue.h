@@ -25,6 +25,14 @@ static inline void msg_fifo_push(struct msg_fifo *f, struct cmi_msg *m)
 	f->tail = &m->next;
 }
 
+static inline void msg_fifo_push_front(struct msg_fifo *f, struct cmi_msg *m)
+{
+	m->next = f->head;
+	if (!f->head)
+		f->tail = &m->next;
+	f->head = m;
+}
+
 /** Of a list that is not empty. */
 static inline struct cmi_msg *msg_fifo_pop(struct msg_fifo *f)
 {

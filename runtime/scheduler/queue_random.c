@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_random.c: the randomised queue policy, for tests. The next message is taken from a stream
- * picked at random. Only the promised order is kept: that of one pair of PEs, one priority, and
- * handlers that share an order. A program that works only under FIFO breaks here, and the seed
- * replays it.
+ * queue_random.c: the randomised queue policy, for tests. Messages of one sender, one priority, and
+ * handlers that share an order form a stream. The next message is taken from a stream picked at
+ * random among those of the best priority that waits. So only the promised order is kept: that of
+ * priorities, and within a stream that of arrival, or the last one first for LIFO messages. A program
+ * that works only under FIFO breaks here, and the seed replays it.
  *
  * With delays a stream from another PE now and then seems not to have arrived yet, for some looks at
  * the queue, even when there is nothing else to do. So a message that goes by way of other PEs can
@@ -16,11 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One stream of messages whose order is promised. */
+/* Messages of one priority whose order is promised. */
 struct stream {
-	struct msg_fifo fifo;
+	struct msg_fifo fifo;    /* never empty; its first message tells the priority */
 	int src_pe;
-	int64_t key;             /* of the priority */
 	int apart;               /* the handler, if it keeps an order of its own; else -1 */
 	unsigned late;           /* looks at the queue that still do not find it */
 };
@@ -87,17 +87,20 @@ static void be_late(struct msgq_random *r, struct stream *s)
 		s->late = (unsigned)cmi_random_below(&r->state, LATE_MOST);
 }
 
-static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m)
+/* Below 0: a runs before b. */
+static int compare_priority(const struct cmi_msg *a, const struct cmi_msg *b)
 {
-	const struct node *node = r->node;
-	int64_t key = msg_key(m);
-	int apart = m->handler < node->n_handlers && node->handlers[m->handler].apart ?
-			    m->handler : -1;
+	int64_t x = msg_key(a), y = msg_key(b);
 
-	for (size_t i = 0; i < r->n; i++)
-		if (r->streams[i]->src_pe == m->src_pe && r->streams[i]->key == key &&
-		    r->streams[i]->apart == apart)
-			return r->streams[i];
+	if (x != y)
+		return x < y ? -1 : 1;
+	return msg_prio_compare(a->flags & CMI_F_WIDE ? msg_prio_of(a) : NULL,
+				b->flags & CMI_F_WIDE ? msg_prio_of(b) : NULL);
+}
+
+/* An empty stream, which the caller fills. */
+static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
+{
 	if (r->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 16;
 		struct stream **streams = realloc(r->streams, cap * sizeof(*streams));
@@ -112,16 +115,36 @@ static struct stream *find_stream(struct msgq_random *r, const struct cmi_msg *m
 	if (!s)
 		csd_abort(csd_self(), "no memory for the randomised queue");
 	s->fifo.tail = &s->fifo.head;
-	s->src_pe = m->src_pe;
-	s->key = key;
+	s->src_pe = src_pe;
 	s->apart = apart;
 	be_late(r, s);
 	return r->streams[r->n++] = s;
 }
 
+static struct stream *stream_of(struct msgq_random *r, const struct cmi_msg *m)
+{
+	const struct node *node = r->node;
+	int apart = m->handler < node->n_handlers && node->handlers[m->handler].apart ?
+			    m->handler : -1;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct stream *s = r->streams[i];
+
+		if (s->src_pe == m->src_pe && s->apart == apart &&
+		    compare_priority(s->fifo.head, m) == 0)
+			return s;
+	}
+	return add_stream(r, m->src_pe, apart);
+}
+
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m)
 {
-	msg_fifo_push(&find_stream(r, m)->fifo, m);
+	struct msg_fifo *f = &stream_of(r, m)->fifo;
+
+	if (m->flags & CMI_F_LIFO)
+		msg_fifo_push_front(f, m);
+	else
+		msg_fifo_push(f, m);
 }
 
 size_t msgq_random_length(const struct msgq_random *r, size_t most)
@@ -158,16 +181,32 @@ static struct cmi_msg *stream_take(struct msgq_random *r, size_t i)
 	return m;
 }
 
+/* Each look brings a late stream closer. Returns r->n if there is nothing, or all of it is late. */
+static size_t pick_stream(struct msgq_random *r)
+{
+	size_t best = r->n, n_equal = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct stream *s = r->streams[i];
+		int c;
+
+		if (r->delays && s->late) {
+			s->late--;
+			continue;
+		}
+		c = best == r->n ? -1 : compare_priority(s->fifo.head, r->streams[best]->fifo.head);
+		if (c < 0)
+			n_equal = 0;
+		/* The k-th equal replaces the one before with a chance of 1 in k: so each is as likely. */
+		if (c <= 0 && cmi_random_below(&r->state, ++n_equal) == 0)
+			best = i;
+	}
+	return best;
+}
+
 struct cmi_msg *msgq_random_pop(struct msgq_random *r)
 {
-	size_t first = (size_t)cmi_random_below(&r->state, r->n);
+	size_t i = pick_stream(r);
 
-	for (size_t k = 0; k < r->n; k++) {
-		size_t i = (first + k) % r->n;
-
-		if (!r->delays || !r->streams[i]->late)
-			return stream_take(r, i);
-		r->streams[i]->late--;
-	}
-	return NULL;
+	return i < r->n ? stream_take(r, i) : NULL;
 }

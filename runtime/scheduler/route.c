@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * route.c: which way a message to another PE takes: into that PE's inbox on this node, else through
- * flow control to the machine.
+ * flow control to the machine. A PE that holds messages back (hold.c) sends only what must not wait.
  */
 #include "csd_int.h"
 
-void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
+void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct pe *to = pe_of_node(pe, dst_pe);
 
@@ -16,4 +16,23 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 	else
 		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
 			  pe->node->job->n_pes - 1);
+}
+
+void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	if (CSD_UNLIKELY(pe->hold != NULL))
+		hold_push(pe, dst_pe, m);
+	else
+		route_to_pe(pe, dst_pe, m);
+}
+
+void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	m->src_pe = pe->id;
+	if (!(m->flags & CMI_F_SYSTEM))
+		pe->n_created++;
+	if (dst_pe == pe->id)
+		msgq_push(&pe->queue, m);
+	else
+		route_to_pe(pe, dst_pe, m);
 }

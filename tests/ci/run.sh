@@ -4,7 +4,8 @@
 # Tests of ckci. One line per case, a summary, and exit code 1 when a case failed.
 #
 #   accept/X.ci     accepted; --list prints X.list; the output compiles without a warning as C
-#                   and as C++; accept/X.expect/ holds the exact output where it matters
+#                   and as C++; accept/X.expect/ holds the exact output where it matters, X.note what
+#                   ckci says, X.before.h what a program includes before the output
 #                   A line `// ckci: --cpp -DX` in any of them gives options
 #   refuse/X.ci     refused with exit code 1 and just the text X.err; nothing is written
 #
@@ -65,19 +66,23 @@ include="-I$out -I../../runtime/chare -I../../runtime/direct -Iaccept"
 driver() {
 	members="int member;$(grep -o 'self->[a-z_]*' "$2" | sort -u | sed 's/self->/ int /; s/$/;/' |
 		tr -d '\n')"
+	before=$(basename "$2" .ci).before.h
+	[ ! -f "accept/$before" ] || echo "#include \"$before\""
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
 	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
-		s/^  message \(.*\), packed by the program/struct \1 { '"$members"' };/p' "$1"
+		s/^  message \(.*\), .* the program$/struct \1 { '"$members"' };/p' "$1"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.def.h"/p' "$1"
 }
 
 # What a line `// ckci: ...` of the file asks for.
 options() { sed -n 's|^// ckci: ||p' "$1"; }
 
-# accepted FILE LIST: ckci says nothing, and --list what is expected
+# accepted FILE LIST: ckci says nothing, or what stands in X.note, and --list what is expected
 accepted() {
-	"$CKCI" -o "$out" $(options "$1") "$1" >"$tmp/said" 2>&1 && expect "$tmp/said" /dev/null &&
-		"$CKCI" --list $(options "$1") "$1" >"$tmp/$2" 2>&1 && expect "$tmp/$2" "accept/$2"
+	note=${1%.ci}.note
+	[ -f "$note" ] || note=/dev/null
+	"$CKCI" -o "$out" $(options "$1") "$1" >"$tmp/said" 2>&1 && expect "$tmp/said" "$note" &&
+		"$CKCI" --list $(options "$1") "$1" >"$tmp/$2" 2>/dev/null && expect "$tmp/$2" "accept/$2"
 }
 
 for ci in accept/*.ci; do
@@ -114,6 +119,35 @@ refused() { # file, expected stderr
 for ci in refuse/*.ci; do
 	check "refuse: $(basename "$ci" .ci)" refused "$ci" "${ci%.ci}.err"
 done
+
+# large NAME LINE: a file of 400 kB of such lines ends after 20 errors, in time (the limit is 1000 times
+# what it takes; when the errors were all counted, the slowest took 20 s).
+large() {
+	{ printf '%s\n' "$3"; yes "$2"; } | head -c 400000 >"$tmp/large.ci"
+	check "large: $1" stopped
+}
+stopped() {
+	(ulimit -t 10 && "$CKCI" -o "$tmp" "$tmp/large.ci" 2>"$tmp/stderr")
+	code=$?
+	tail -3 "$tmp/stderr"
+	echo "exit code $code; $(grep -c ': error: ' "$tmp/stderr") errors"
+	[ $code -eq 1 ] && [ "$(grep -c ': error: ' "$tmp/stderr")" -eq 20 ] &&
+		[ "$(tail -1 "$tmp/stderr")" = \
+			"ckci: $tmp/large.ci: stopped after 20 errors, nothing written" ]
+}
+
+inside='module m { group G { entry G();'
+large "the same module" 'module m { }'
+large "things outside of modules" 'module m }; readonly int x;'
+large "the same chare" 'group G { entry G(); };' 'module m {'
+large "the same entry method" 'entry void f();' "$inside"
+large "entry methods that cannot be" 'entry void f(Foo *m);' "$inside"
+large "attributes" 'entry [threaded sync] void f();' "$inside"
+large "other members" 'entry f; void g();' "$inside"
+large "strings without an end" '" it'"'"'s' 'module m {'
+large "parameters" 'int &x, int *y,' "$inside entry void f("
+large "templates" 'template <class T> group A { }; template <> group B; group C<D>; x' 'module m {'
+large "members of a message" 'int *x; x;' 'module m { message M {'
 
 # ---- the command line -------------------------------------------------------------------------
 
@@ -223,6 +257,19 @@ place condition "place.ci:4:.*error: .*no member named .iter" '  array [1D] A {
 place wide_index "place.ci:3:.*error: static assertion failed: .*array A has more than 12" \
 	'  include "wide.h";
   array [wide] A { entry A(); };'
+place unknown_index "place.ci:2:.*error: .Unknown. undeclared" \
+	'  array [Unknown] A { entry A(); };'
+place unknown_target "place.ci:3:.*in expansion of macro .CKGEN_DATATYPE" \
+	'  include "wide.h"; group A { entry A();
+    entry [reductiontarget] void f(wide w); };'
+place unknown_size "place.ci:2:.*error: .SIZE. undeclared" '  readonly int table[SIZE];'
+place unknown_length "place.ci:3:.*error: .SIZE. undeclared" \
+	'  group A { entry A();
+    entry void f(double v[SIZE]); };'
+place unknown_message "place.ci:4:.*error: unknown type name .M" \
+	'  extern message M;
+  group A { entry A();
+    entry void f(M *m); };'
 place unknown_pup "place.ci:2:.*error: unknown type name .Unknown" \
 	'  pup Unknown; group A { entry A(Unknown x); };'
 place unknown_answer "place.ci:3:.*error: unknown type name .Unknown" \
@@ -284,6 +331,9 @@ if $CC -std=c11 -D_GNU_SOURCE $sanitize -I$src test_damaged.c \
 else
 	fail "damaged: does not compile"
 fi
+
+mkdir "$tmp/names"
+program entry_names python3 entry_names.py "$CKCI" "$tmp/names" ../../runtime/chare ../../runtime/direct
 
 echo "ci: $passed passed, $failed failed"
 [ $failed -eq 0 ]

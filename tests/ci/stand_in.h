@@ -29,8 +29,10 @@ static struct mock {
 	bool keep;               /* the next message goes to kept, not to its handler */
 	void *kept;
 	bool remote;             /* across a border of processes */
+	bool no_buffer;          /* a posted array has to wait */
 	const char *last;        /* "send", "all", "section", "chare", "main", "array", ... */
 	CkIndex index;
+	uint64_t branch;         /* of CkGen_ckLocalBranch */
 	uint64_t id;             /* of the section, chare or collection */
 	int pe;                  /* creation */
 	CkEntryOptions options;
@@ -89,6 +91,11 @@ void CkGen_copyBulk(void *to, const void *from, size_t bytes)
 void *CkGen_allocMsg(size_t bytes)
 {
 	return CkGen_alloc(bytes);
+}
+
+void *CkGen_copyResult(const CkReductionMsg *m)
+{
+	return memcpy(CkGen_alloc(sizeof *m + m->bytes), m, sizeof *m + m->bytes);
 }
 
 static size_t bytes_of(void *payload)
@@ -313,6 +320,13 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return mock.self;
 }
 
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
+{
+	note(chare->name, NULL);
+	mock.branch = p.id;
+	return mock.self;
+}
+
 static CkCallback callback(const char *what, int entry)
 {
 	CkCallback cb;
@@ -529,9 +543,29 @@ void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)
 
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done)
 {
-	CkNcpyBuffer b = {ptr, done};
+	CkNcpyBuffer b;
 
+	memset(&b, 0, sizeof b);
+	b.ptr = ptr;
+	b.done = done;
 	return b;
+}
+
+bool CkGen_post(const CkGenPost *p, void *payload, CkNcpyBufferPost *post)
+{
+	const CkGenNcpy *n[4];
+
+	CHECK(p->n > 0 && p->n <= 4);
+	memset(post, 0, (size_t)p->n * sizeof *post);
+	for (int i = 0; i < p->n; i++) {
+		n[i] = (const CkGenNcpy *)(const void *)((char *)payload + p->ncpy[i]);
+		post[i].bytes = n[i]->bytes;
+	}
+	p->post(mock.self, payload, post);
+	for (int i = 0; i < p->n && !mock.no_buffer; i++)
+		memcpy(post[i].ptr, n[i]->at != 0 ? (char *)payload + n[i]->at : n[i]->ptr,
+		       n[i]->bytes);
+	return !mock.no_buffer;
 }
 
 /* ---- packing ---------------------------------------------------------------------------- */

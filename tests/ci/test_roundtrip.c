@@ -467,7 +467,7 @@ static void elements_know_themselves(void)
 	CHECK(Cell_thisElement(&x.self.cell).ck.index.v[1] == 6);
 	CHECK(Cell_ckLocal(to) == &cell && mock.index.v[0] == 3);
 	G_ckLocalBranch((CProxy_G){{78}});
-	CHECK(mock.index.v[0] == 3);            /* CkMyPe */
+	CHECK(mock.branch == 78);
 	CHECK(Line_at((CProxy_Line){{1}}, 8).ck.index.v[0] == 8);
 	CHECK(Cube_at((CProxy_Cube){{1}}, 1, 2, 3).ck.index.v[2] == 3);
 }

@@ -22,13 +22,14 @@ struct flow {
 	struct world w; /* first: the program of the node */
 	size_t bytes, offset;
 	bool seq, own_memory, with_completion;
+	bool in_turn;                  /* two send buffers, by CkDirect_rebind */
 	enum arming arming;
 	int channels, puts;
 
 	/* SENDER */
 	CkDirectHandle to[CHANNELS_MAX];
 	int n_bound, round, completions;
-	unsigned char *source;
+	unsigned char *source, *other;
 	char path[16];
 
 	/* RECEIVER */
@@ -68,8 +69,22 @@ static void free_buffer(struct flow *f, unsigned char *p)
 		CkDirect_free(p - f->offset);
 }
 
+/* Put from the other buffer. The one that was used last is spoiled: nobody may read it any more. */
+static void swap_sources(struct flow *f)
+{
+	unsigned char *old = f->source;
+
+	f->source = f->other;
+	f->other = old;
+	memset(old, 0x55, f->bytes);
+	for (int i = 0; i < f->channels; i++)
+		CkDirect_rebind(&f->to[i], f->source, f->bytes);
+}
+
 static void next_round(struct flow *f)
 {
+	if (f->in_turn && f->round > 0)
+		swap_sources(f);
 	f->round++;
 	for (size_t i = 0; i < f->bytes; i++)
 		f->source[i] = content(f->round, i);
@@ -153,8 +168,10 @@ static void flow_start(struct pe *pe)
 {
 	struct flow *f = flow_of();
 
-	if (pe->id == SENDER)
+	if (pe->id == SENDER) {
 		f->source = new_buffer(f);
+		f->other = new_buffer(f);
+	}
 	if (pe->id == RECEIVER)
 		receiver_start(pe, f);
 }
@@ -167,7 +184,7 @@ static void flow_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
 	switch (kind) {
 	case HANDLE:
 		f->to[index] = *h;
-		CkDirect_assocLocal(&f->to[index], f->source);
+		CkDirect_assocLocalBuffer(&f->to[index], f->source, f->bytes);
 		snprintf(f->path, sizeof(f->path), "%s", CkDirect_path(&f->to[index]));
 		if (++f->n_bound == f->channels)
 			put_all(f);
@@ -189,6 +206,7 @@ static void flow_stop(struct pe *pe)
 		for (int i = 0; i < f->channels; i++)
 			CkDirect_destroyHandle(&f->to[i]);
 		free_buffer(f, f->source);
+		free_buffer(f, f->other);
 	}
 	atomic_fetch_add(&f->created, (long long)pe->n_created);
 	atomic_fetch_add(&f->processed, (long long)pe->n_processed);
@@ -324,6 +342,26 @@ static void local_completion_is_reported_once_per_put(void **state)
 	unsetenv("CK_DIRECT_PATH");
 }
 
+static void two_send_buffers_may_be_used_in_turn(void **state)
+{
+	static const char *const paths[] = {"memory", "rma", "message"};
+
+	(void)state;
+	for (int p = 0; p < 3; p++)
+		for (int way = 0; way < 4; way++) {
+			struct flow *f = new_flow(way & 1 ? 33 : 4096, 3, 40);
+
+			setenv("CK_DIRECT_PATH", paths[p], 1);
+			if (way & 2)
+				setenv("CK_CHECK", "1", 1);
+			f->in_turn = true;
+			f->seq = way & 1;
+			run(f, 2, paths[p]);
+			unsetenv("CK_CHECK");
+		}
+	unsetenv("CK_DIRECT_PATH");
+}
+
 static void checked_mode_accepts_correct_programs(void **state)
 {
 	static const char *const paths[] = {"memory", "rma", "message"};
@@ -389,7 +427,7 @@ static void chain_create(struct chain *c, int i)
 {
 	c->from[i] = CkDirect_createHandleData(&c->buf[i], 8, 0, chain_arrival, &i, sizeof(i));
 	c->to[i] = c->from[i];
-	CkDirect_assocLocal(&c->to[i], &c->src[i]);
+	CkDirect_assocLocalBuffer(&c->to[i], &c->src[i], sizeof(c->src[i]));
 }
 
 /* Arms itself, puts on the next, and every tenth time destroys both ends of its own channel and
@@ -471,7 +509,7 @@ static void pair_start(struct pe *pe)
 		p->from[i] = CkDirect_createHandle(&p->buf[i], 8, 0, pair_arrival, &p->buf[i]);
 		p->to[i] = p->from[i];
 		p->src[i] = 1;
-		CkDirect_assocLocal(&p->to[i], &p->src[i]);
+		CkDirect_assocLocalBuffer(&p->to[i], &p->src[i], sizeof(p->src[i]));
 	}
 	CkDirect_put(&p->to[0]);
 	CkDirect_put(&p->to[1]);
@@ -539,7 +577,7 @@ static void own_start(struct pe *pe)
 		o->from[i] = CkDirect_createHandleData(&o->buf[i], 8, 0, own_arrival, &i,
 						       sizeof(i));
 		o->to[i] = o->from[i];
-		CkDirect_assocLocal(&o->to[i], &o->src[i]);
+		CkDirect_assocLocalBuffer(&o->to[i], &o->src[i], sizeof(o->src[i]));
 		own_put(o, i);
 	}
 }
@@ -577,6 +615,7 @@ int main(void)
 		cmocka_unit_test(ready_may_be_said_after_the_function),
 		cmocka_unit_test(data_that_came_between_mark_and_poll_is_found),
 		cmocka_unit_test(local_completion_is_reported_once_per_put),
+		cmocka_unit_test(two_send_buffers_may_be_used_in_turn),
 		cmocka_unit_test(checked_mode_accepts_correct_programs),
 		cmocka_unit_test(within_a_node_the_path_is_always_memory),
 		cmocka_unit_test(memory_of_the_user_works_too),

@@ -33,7 +33,8 @@ struct link {
 
 	/* src */
 	CkDirectHandle to;
-	uint64_t source[BYTES_MAX / 8 + 1];
+	uint64_t source[2][BYTES_MAX / 8 + 1];
+	int at;                  /* which of the two is put from */
 	int puts;                /* of all lives */
 	bool bound, completing;
 };
@@ -66,7 +67,7 @@ static unsigned char content(int channel, int put, size_t i)
 /* The end of the source is 8-aligned, as pattern mode wants it. */
 static unsigned char *source_of(struct link *l)
 {
-	return (unsigned char *)l->source + (8 - l->bytes % 8) % 8;
+	return (unsigned char *)l->source[l->at] + (8 - l->bytes % 8) % 8;
 }
 
 static void one_less(void)
@@ -150,8 +151,13 @@ static void completed(void *data)
 
 static void put(struct link *l, int channel)
 {
-	unsigned char *source = source_of(l);
+	unsigned char *source;
 
+	if (chance(3) == 0) {
+		l->at ^= 1;
+		CkDirect_rebind(&l->to, source_of(l), l->bytes);
+	}
+	source = source_of(l);
 	l->puts++;
 	for (size_t i = 0; i < l->bytes; i++)
 		source[i] = content(channel, l->puts, i);
@@ -170,7 +176,7 @@ static void bind(struct pe *pe, struct link *l, int channel, const CkDirectHandl
 		CkDirect_destroyHandle(&l->to);
 	l->bound = true;
 	l->to = *h;
-	CkDirect_assocLocal(&l->to, source_of(l));
+	CkDirect_assocLocalBuffer(&l->to, source_of(l), l->bytes);
 	world_send(pe, pe->id, PUT, channel, NULL);
 }
 

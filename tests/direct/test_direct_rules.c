@@ -106,7 +106,7 @@ static void stage_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
 	s->to = *h;
 	for (int i = 0; i < WORDS; i++)
 		s->src[i] = 1;
-	CkDirect_assocLocal(&s->to, s->src);
+	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
 	s->copy = s->to;
 	s->rule->bound(s);
 }
@@ -235,19 +235,116 @@ static void bind_nothing(struct stage *s)
 static void a_handle_must_name_a_channel(void **state)
 {
 	(void)state;
-	expect((struct rule_case){.says = "the handle names no channel", .start = bind_nothing});
+	expect((struct rule_case){.says = "the handle is empty", .start = bind_nothing});
+}
+
+static int damage; /* which half word of a handle */
+
+static void spoil_half(CkDirectHandle *h)
+{
+	uint32_t half;
+
+	memcpy(&half, (char *)h + 4 * damage, 4);
+	half ^= 2; /* 1 would make a living handle a dead one */
+	memcpy((char *)h + 4 * damage, &half, 4);
+}
+
+static void bind_spoiled(struct stage *s)
+{
+	s->to = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	spoil_half(&s->to);
+	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
+}
+
+static void binding_finds_every_change_of_a_handle(void **state)
+{
+	(void)state;
+	for (damage = 0; damage < (int)sizeof(CkDirectHandle) / 4; damage++)
+		expect((struct rule_case){.says = "the handle names no channel",
+					  .or_says = "the channel is bound already", .nodes = 1,
+					  .start = bind_spoiled});
+}
+
+static void put_spoiled(struct stage *s)
+{
+	spoil_half(&s->to);
+	put(s);
+}
+
+static void checked_mode_finds_every_change_of_a_bound_handle(void **state)
+{
+	static const char *const says[] = {
+		"the handle names no channel",                   /* magic */
+		[4] = "called on PE 0", [6] = "the channel has another send buffer",
+	};
+	enum { SAYS = sizeof(says) / sizeof(says[0]) };
+
+	(void)state;
+	for (int p = 0; p < 3; p++)
+		for (damage = 0; damage < (int)sizeof(CkDirectHandle) / 4; damage++)
+			expect((struct rule_case){
+				.says = damage < SAYS && says[damage]
+						? says[damage]
+						: "the handle was changed after it was bound",
+				.nodes = 2, .path = paths[p], .check = true, .bound = put_spoiled});
+}
+
+/* Which bytes of a handle a put may take from it: what tells the sending end apart. */
+static void put_with_other_buffers(struct stage *s)
+{
+	for (damage = 8; damage < 16; damage++)
+		spoil_half(&s->to);
+	put(s);
+}
+
+static void arrived_whole(struct stage *s)
+{
+	for (int i = 0; i < WORDS; i++)
+		assert_int_equal(s->buf[i], 1);
+	csd_exit(csd_self(), 1);
+	fprintf(stderr, "chard: whole\n");
+}
+
+static void away_from_memory_a_put_does_not_trust_the_handle(void **state)
+{
+	(void)state;
+	for (int p = 1; p < 3; p++)
+		expect((struct rule_case){.says = "whole", .nodes = 2, .path = paths[p],
+					  .bound = put_with_other_buffers, .arrival = arrived_whole});
+}
+
+static size_t other_size;
+
+static void bind_other_size(struct stage *s)
+{
+	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+
+	CkDirect_assocLocalBuffer(&h, s->src, other_size);
+}
+
+static void a_send_buffer_has_the_size_of_the_channel(void **state)
+{
+	(void)state;
+	other_size = BYTES - 8;
+	expect((struct rule_case){
+		.says = "CkDirect_assocLocalBuffer: channel 0 (receiver PE 1, sender PE 1, iteration 0): "
+			"the send buffer has 56 bytes, but the channel moves 64",
+		.start = bind_other_size});
+	other_size = BYTES + 8;
+	expect((struct rule_case){.says = "the send buffer has 72 bytes, but the channel moves 64",
+				  .start = bind_other_size});
 }
 
 static void bind_again(struct stage *s)
 {
-	CkDirect_assocLocal(&s->to, s->src);
+	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
 }
 
 static void a_handle_is_bound_once(void **state)
 {
 	(void)state;
 	expect((struct rule_case){
-		.says = "CkDirect_assocLocal: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
+		.says = "CkDirect_assocLocalBuffer: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
 			"the channel is bound already",
 		.bound = bind_again});
 }
@@ -361,6 +458,96 @@ static void a_put_belongs_on_the_pe_that_bound(void **state)
 		.bound = send_away, .step = put_here});
 }
 
+/* ---- another send buffer ------------------------------------------------------------- */
+
+static void rebind_short(struct stage *s)
+{
+	CkDirect_rebind(&s->to, s->src, 8);
+}
+
+static void rebind_to_nothing(struct stage *s)
+{
+	CkDirect_rebind(&s->to, NULL, BYTES);
+}
+
+static void rebind_misaligned(struct stage *s)
+{
+	CkDirect_rebind(&s->to, (char *)s->src + 4, BYTES);
+}
+
+static void rebind_unbound(struct stage *s)
+{
+	s->from = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	CkDirect_rebind(&s->from, s->src, BYTES);
+}
+
+static void another_send_buffer_has_the_same_shape(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_rebind: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
+			"the send buffer has 8 bytes, but the channel moves 64",
+		.bound = rebind_short});
+	expect((struct rule_case){.says = "the send buffer is NULL", .bound = rebind_to_nothing});
+	expect((struct rule_case){.says = "is not 8-aligned", .bound = rebind_misaligned});
+	expect((struct rule_case){.says = "this handle has no send buffer", .start = rebind_unbound});
+}
+
+static void rebind_and_put_copy(struct stage *s)
+{
+	static uint64_t other[WORDS] = {[WORDS - 1] = 1};
+
+	CkDirect_rebind(&s->to, other, BYTES);
+	CkDirect_put(&s->copy);
+}
+
+static void a_copy_from_before_a_rebind_cannot_put(void **state)
+{
+	(void)state;
+	for (int p = 0; p < 3; p++)
+		expect((struct rule_case){
+			.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+				"iteration 0): the channel has another send buffer since this "
+				"copy was made",
+			.path = paths[p], .bound = rebind_and_put_copy});
+}
+
+static void rebind_in_flight(struct stage *s)
+{
+	CkDirect_putData(&s->to, nothing, NULL, 0);
+	CkDirect_rebind(&s->to, s->src, BYTES);
+}
+
+static void a_rebind_waits_for_local_completion(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_rebind: channel 0 (receiver PE 1, sender PE 0, iteration 1): "
+			"the last put is not locally complete",
+		.bound = rebind_in_flight});
+}
+
+/* ---- local completion ---------------------------------------------------------------- */
+
+static void put_and_spoil(struct stage *s)
+{
+	put(s);
+	s->src[3] = 99;
+}
+
+static void checked_mode_finds_a_send_buffer_changed_early(void **state)
+{
+	(void)state;
+	for (int p = 1; p < 3; p++)
+		for (int seq = 0; seq < 2; seq++)
+			expect((struct rule_case){
+				.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+					"iteration 1): the send buffer changed before the put was "
+					"locally complete",
+				.nodes = 2, .check = true, .seq = seq, .path = paths[p],
+				.bound = put_and_spoil});
+}
+
 static void put_twice_with_data(struct stage *s)
 {
 	CkDirect_putData(&s->to, nothing, NULL, 0);
@@ -462,6 +649,36 @@ static void otherwise_ready_while_armed_does_nothing(void **state)
 				  .arrival = ready_armed_then_leave});
 }
 
+/* ---- freeing too early ------------------------------------------------------------- */
+
+static void free_buffer(struct stage *s)
+{
+	CkDirect_free(s->buf);
+}
+
+static void checked_mode_finds_a_receive_buffer_freed_by_its_pe(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_free: channel 0 (receiver PE 1, sender PE 0, iteration 1): "
+			"the receive buffer is freed, but the channel lives",
+		.check = true, .bound = put, .arrival = free_buffer});
+}
+
+static void free_and_put(struct stage *s)
+{
+	free_buffer(s);
+	put(s);
+}
+
+static void checked_mode_finds_a_receive_buffer_freed_by_another_pe(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "iteration 1): the receive buffer changed while it was the sender's",
+		.check = true, .nodes = 1, .bound = free_and_put});
+}
+
 /* ---- putting too early ------------------------------------------------------------- */
 
 static void put_twice(struct stage *s)
@@ -474,6 +691,14 @@ static void answer(struct stage *s)
 {
 	(void)s;
 	go_on(0, 0, NULL);
+}
+
+static void put_third(struct stage *s, struct pe *pe, int step, CkDirectHandle *h)
+{
+	(void)step;
+	(void)h;
+	(void)pe;
+	put(s);
 }
 
 /* PE 0 has put twice already: let PE 1 say ready. */
@@ -519,8 +744,102 @@ static void sequence_mode_finds_a_put_before_ready(void **state)
 		expect((struct rule_case){
 			.says = "CkDirect_ready: channel 0 (receiver PE 1, sender PE 0, "
 				"iteration 1): a put came before the last one was consumed",
+			.or_says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+				   "iteration 2): a put came before the receiver said ready",
 			.seq = true, .path = paths[p], .bound = put, .arrival = answer,
 			.step = put_then_ready});
+}
+
+static void the_message_path_always_finds_an_early_put(void **state)
+{
+	(void)state;
+	for (int seq = 0; seq < 2; seq++) {
+		expect((struct rule_case){
+			.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+				"iteration 2): a put came before the receiver said ready",
+			.nodes = 2, .seq = seq, .path = "message", .bound = put,
+			.arrival = answer, .step = put_then_ready});
+		expect((struct rule_case){
+			.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+				"iteration 2): a put came before the last one was consumed",
+			.or_says = "iteration 2): a put came before the receiver said ready",
+			.nodes = 2, .seq = seq, .path = "message", .bound = put_twice});
+	}
+}
+
+static void put_at_home(struct stage *s)
+{
+	s->from = s->to = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	s->src[WORDS - 1] = 1;
+	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
+	put(s);
+}
+
+static void put_twice_at_home(struct stage *s)
+{
+	put_at_home(s);
+	put(s);
+}
+
+static void destroy_at_home(struct stage *s)
+{
+	put_at_home(s);
+	CkDirect_destroyHandle(&s->from);
+	put(s);
+}
+
+static void within_a_pe_an_early_put_is_always_found(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 1, iteration 2): "
+			"a put came before the last one was consumed",
+		.start = put_twice_at_home});
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 1, iteration 2): "
+			"the receiver has destroyed this channel",
+		.start = destroy_at_home});
+}
+
+static void mark_and_put_twice_at_home(struct stage *s)
+{
+	CkDirect_readyMark(&s->from);
+	put(s);
+	put(s);
+}
+
+static void put_unready_at_home(struct stage *s)
+{
+	put(s);
+}
+
+static void start_at_home(struct stage *s)
+{
+	s->from = s->to = CkDirect_createHandle(s->buf, BYTES, 0, arrived, s);
+	s->src[WORDS - 1] = 1;
+	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
+	put(s);
+}
+
+static void within_a_pe_a_put_before_ready_is_always_found(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "iteration 2): a put came before the receiver said ready",
+				  .start = start_at_home, .arrival = put_unready_at_home});
+	expect((struct rule_case){.says = "iteration 3): a put came before the last one was consumed",
+				  .start = start_at_home, .arrival = mark_and_put_twice_at_home});
+}
+
+/* The first put is told, and nothing listens afterwards: the receiver has no armed channel. */
+static void an_idle_pe_hears_a_put_before_the_first_ready(void **state)
+{
+	(void)state;
+	for (int seq = 0; seq < 2; seq++)
+		expect((struct rule_case){
+			.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
+				"iteration 2): a put came before the receiver said ready",
+			.seq = seq, .path = "memory", .bound = put, .arrival = answer,
+			.step = put_third});
 }
 
 static void checked_mode_finds_a_put_before_ready(void **state)
@@ -535,14 +854,6 @@ static void checked_mode_finds_a_put_before_ready(void **state)
 				.arrival = answer, .step = put_then_ready});
 }
 
-static void put_third(struct stage *s, struct pe *pe, int step, CkDirectHandle *h)
-{
-	(void)step;
-	(void)h;
-	(void)pe;
-	put(s);
-}
-
 static void ready_and_answer(struct stage *s)
 {
 	CkDirect_readyMark(&s->from); /* free for one put, and nobody looks for it */
@@ -553,11 +864,12 @@ static void ready_and_answer(struct stage *s)
 static void checked_mode_finds_a_put_before_the_last_was_consumed(void **state)
 {
 	(void)state;
-	/* On rma the second put has first to be asked for, and is then itself too early. */
-	for (int p = 0; p < 3; p += 2)
+	/* On the other paths the second put has first to be asked for, and is not complete. */
+	for (int p = 0; p < 3; p++)
 		expect((struct rule_case){
 			.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, "
 				"iteration 3): a put before the last one was consumed",
+			.or_says = p ? "iteration 2): the last put is not locally complete" : NULL,
 			.check = true, .path = paths[p], .bound = put,
 			.arrival = ready_and_answer, .step = put_third});
 }
@@ -606,6 +918,15 @@ static void the_message_path_always_finds_a_destroyed_channel(void **state)
 		.step = put_third});
 }
 
+static void an_idle_pe_hears_a_put_into_a_destroyed_channel(void **state)
+{
+	(void)state;
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
+			"the receiver has destroyed this channel",
+		.path = "memory", .bound = put, .arrival = destroy_and_answer, .step = put_third});
+}
+
 static void destroy_and_go_on(struct stage *s)
 {
 	CkDirect_destroyHandle(&s->from);
@@ -628,7 +949,7 @@ static void create_then_put(struct stage *s, struct pe *pe, int step, CkDirectHa
 static void sequence_mode_finds_a_put_for_an_earlier_channel(void **state)
 {
 	(void)state;
-	expect((struct rule_case){.says = "a put through the handle of a destroyed channel came in",
+	expect((struct rule_case){.says = "the receiver has destroyed this channel",
 				  .seq = true, .nodes = 1, .bound = put,
 				  .arrival = destroy_and_go_on, .step = create_then_put});
 }
@@ -640,7 +961,7 @@ static void a_bell_finds_a_put_for_an_earlier_channel(void **state)
 	(void)state;
 	expect((struct rule_case){
 		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 0): "
-			"a put through the handle of a destroyed channel came in",
+			"the receiver has destroyed this channel",
 		.poll_max = "0", .bound = put, .arrival = destroy_and_go_on,
 		.step = create_then_put});
 }
@@ -655,8 +976,9 @@ static void a_bell_finds_a_put_before_ready(void **state)
 {
 	(void)state;
 	expect((struct rule_case){
-		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 1): "
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 0, iteration 2): "
 			"a put came before the last one was consumed",
+		.or_says = "iteration 2): a put came before the receiver said ready",
 		.poll_max = "0", .bound = put_twice, .arrival = listen});
 }
 
@@ -670,7 +992,7 @@ static void a_bell_finds_a_sender_that_never_waits(void **state)
 {
 	(void)state;
 	expect((struct rule_case){.says = "more puts are under way than there are channels",
-				  .or_says = "a put came before the last one was consumed",
+				  .or_says = "a put came before the",
 				  .nodes = 1, .poll_max = "0", .bound = put_for_ever});
 }
 
@@ -713,26 +1035,41 @@ int main(void)
 		cmocka_unit_test(a_channel_needs_a_function),
 		cmocka_unit_test(a_send_buffer_must_end_aligned),
 		cmocka_unit_test(a_handle_must_name_a_channel),
+		cmocka_unit_test(binding_finds_every_change_of_a_handle),
+		cmocka_unit_test(checked_mode_finds_every_change_of_a_bound_handle),
+		cmocka_unit_test(away_from_memory_a_put_does_not_trust_the_handle),
+		cmocka_unit_test(a_send_buffer_has_the_size_of_the_channel),
 		cmocka_unit_test(a_handle_is_bound_once),
 		cmocka_unit_test(a_channel_has_one_sender),
 		cmocka_unit_test(data_must_not_end_in_the_out_of_band_value),
 		cmocka_unit_test(a_put_needs_a_bound_handle),
 		cmocka_unit_test(a_put_needs_a_living_handle),
 		cmocka_unit_test(a_put_belongs_on_the_pe_that_bound),
+		cmocka_unit_test(another_send_buffer_has_the_same_shape),
+		cmocka_unit_test(a_copy_from_before_a_rebind_cannot_put),
+		cmocka_unit_test(a_rebind_waits_for_local_completion),
+		cmocka_unit_test(checked_mode_finds_a_send_buffer_changed_early),
 		cmocka_unit_test(a_put_waits_for_local_completion),
 		cmocka_unit_test(a_sender_is_not_destroyed_with_a_put_in_flight),
 		cmocka_unit_test(polling_needs_a_mark),
 		cmocka_unit_test(ready_belongs_on_the_receiver),
 		cmocka_unit_test(ready_needs_a_living_channel),
 		cmocka_unit_test(checked_mode_finds_ready_while_armed),
+		cmocka_unit_test(checked_mode_finds_a_receive_buffer_freed_by_its_pe),
+		cmocka_unit_test(checked_mode_finds_a_receive_buffer_freed_by_another_pe),
 		cmocka_unit_test(otherwise_ready_while_armed_does_nothing),
 		cmocka_unit_test(sequence_mode_finds_an_overrun),
 		cmocka_unit_test(sequence_mode_finds_a_put_before_ready),
+		cmocka_unit_test(the_message_path_always_finds_an_early_put),
+		cmocka_unit_test(within_a_pe_an_early_put_is_always_found),
+		cmocka_unit_test(within_a_pe_a_put_before_ready_is_always_found),
+		cmocka_unit_test(an_idle_pe_hears_a_put_before_the_first_ready),
 		cmocka_unit_test(checked_mode_finds_a_put_before_ready),
 		cmocka_unit_test(checked_mode_finds_a_put_before_the_last_was_consumed),
 		cmocka_unit_test(checked_mode_finds_a_buffer_that_changed),
 		cmocka_unit_test(checked_mode_finds_a_put_into_a_destroyed_channel),
 		cmocka_unit_test(the_message_path_always_finds_a_destroyed_channel),
+		cmocka_unit_test(an_idle_pe_hears_a_put_into_a_destroyed_channel),
 		cmocka_unit_test(sequence_mode_finds_a_put_for_an_earlier_channel),
 		cmocka_unit_test(a_bell_finds_a_put_for_an_earlier_channel),
 		cmocka_unit_test(a_bell_finds_a_put_before_ready),

@@ -30,7 +30,7 @@ struct gather {
 	size_t bytes[CHANNELS];
 
 	/* sender */
-	unsigned char *field;
+	unsigned char *field, *other;
 	CkDirectHandle to[CHANNELS];
 	int n_bound, round, completions;
 	bool asked;
@@ -89,10 +89,22 @@ static int wrong_bytes(const struct gather *g, int c, int round)
 
 static void completed(void *data);
 
+/* Put from another field of the same shape. */
+static void move_field(struct gather *g, int c)
+{
+	unsigned char *old = g->field;
+
+	g->field = g->other;
+	g->other = old;
+	CkDirect_rebind(&g->to[c], g->field + FIELD / 2, g->bytes[c]);
+}
+
 static void put_all(struct gather *g)
 {
 	g->round++;
 	for (int c = 0; c < CHANNELS; c++) {
+		if (g->round > 1)
+			move_field(g, c);
 		fill_field(g, g->round);
 		if (g->with_completion)
 			CkDirect_putData(&g->to[c], completed, NULL, 0);
@@ -153,8 +165,10 @@ static void gather_start(struct pe *pe)
 {
 	struct gather *g = gather_of();
 
-	if (pe->id == SENDER)
+	if (pe->id == SENDER) {
 		g->field = calloc(1, FIELD);
+		g->other = calloc(1, FIELD);
+	}
 	if (pe->id != g->receiver)
 		return;
 	for (int c = 0; c < CHANNELS; c++) {
@@ -187,11 +201,12 @@ static void gather_stop(struct pe *pe)
 	struct gather *g = gather_of();
 
 	/* Half of the sending ends are left to the end of the node. */
-	if (pe->id == SENDER)
+	if (pe->id == SENDER) {
 		for (int c = 0; c < CHANNELS; c += 2)
 			CkDirect_destroyHandle(&g->to[c]);
-	if (pe->id == SENDER)
 		free(g->field);
+		free(g->other);
+	}
 	atomic_fetch_add(&g->created, (long long)pe->n_created);
 	atomic_fetch_add(&g->processed, (long long)pe->n_processed);
 }

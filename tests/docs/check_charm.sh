@@ -43,18 +43,23 @@ grep -oE '^\| *`CK_[A-Z0-9_]+' docs/GUIDE.md | grep -oE 'CK_[A-Z0-9_]+' >>"$tmp/
 # Everything that ckci makes of a chare X, messages M and a type T.
 n=0
 for kind in chare 'array [1D]' 'array [2D]' group nodegroup; do
-	for entry in 'void f(int a)' '[reductiontarget] void f(int a)' '[sync] int f(int a)'; do
+	for entry in 'void f(int a)' '[reductiontarget] void f(int a)' '[sync] int f(int a)' \
+			'void f(int n, nocopypost int v[n])'; do
 		n=$((n + 1))
 		printf 'module m%d {\npup T;\nmessage %s;\n%s X { entry X(); entry %s; entry void g(T t); };\n}\n' \
-			$n "$([ $n = 1 ] && echo M || echo 'M { int a[]; int b[]; }')" "$kind" \
+			$n "$([ $n = 1 ] && echo '[packed] M' || echo 'M { int a[]; int b[]; }')" "$kind" \
 			"$entry" >"$tmp/m.ci"
 		"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 	done
 done
+printf 'module mi {\ngroup X { readonly int n; entry X(); entry [whenidle] bool f(); };\n}\n' >"$tmp/m.ci"
+"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 cat "$tmp"/m*.decl.h "$tmp"/m*.def.h | grep -oE "$word" >>"$tmp/words"
 sort -u "$tmp/words" -o "$tmp/words"
 sed -n '/attributes_known\[\] = {/,/^};/p' ci-compiler/parse_chare.c | grep 'NULL}' |
 	grep -oE '"[a-z]+"' | tr -d '"' | sort -u >"$tmp/attributes"
+sed -n '/^static bool message_attributes/,/^}/p' ci-compiler/parse.c | grep -oE 'p_accept\(p, "[a-z]+"' |
+	grep -oE '[a-z]+"' | tr -d '"' >>"$tmp/attributes" # those of messages
 [ -s "$tmp/attributes" ] || { echo "check_charm: no attributes found in ckci"; exit 1; }
 
 find tests examples docs bench runtime >"$tmp/paths"

@@ -3,8 +3,8 @@
  * channels: elements in a ring exchange data with both neighbours through channels of several
  * sizes. A receiver says that it is ready in one step or in two (mark at once, poll in the next
  * phase); a channel has a pattern at its end or a sequence word, and a C function or a callback on
- * arrival. Every iteration checks all data. A barrier between iterations tells the senders that the
- * receivers are ready.
+ * arrival. Each sender puts from two buffers in turn. Every iteration checks all data. A barrier
+ * between iterations tells the senders that the receivers are ready.
  *
  *	channels [iterations [elements [malloc]]]
  */
@@ -31,7 +31,7 @@ struct channel {
 struct Ring {
 	struct channel in[SIDES][KINDS][N_SIZES];
 	CkDirectHandle out[SIDES][KINDS][N_SIZES];
-	uint64_t *send[KINDS][N_SIZES];
+	uint64_t *send[2][KINDS][N_SIZES];    /* used in turn */
 	int n_bound, n_in, n_put, n_callbacks, iter;
 	long arrivals;
 	int paths[3];
@@ -88,9 +88,11 @@ static CProxyElement_Ring neighbour(Ring *self, int side)
 /* A neighbour's channels may come before our own call of connect. */
 void Ring_on_new(Ring *self)
 {
-	FOR_ALL(k, s) {
-		self->send[k][s] = malloc(sizes[s]);
-		CHECK(self->send[k][s]);
+	for (int turn = 0; turn < 2; turn++) {
+		FOR_ALL(k, s) {
+			self->send[turn][k][s] = malloc(sizes[s]);
+			CHECK(self->send[turn][k][s]);
+		}
 	}
 }
 
@@ -113,7 +115,7 @@ void Ring_on_channel(Ring *self, int side, int k, int s, CkDirectHandle h)
 
 	*out = h;
 	CHECK(strcmp(CkDirect_path(out), "unbound") == 0);
-	CkDirect_assocLocal(out, self->send[k][s]);
+	CkDirect_assocLocalBuffer(out, self->send[0][k][s], sizes[s]);
 	path = CkDirect_path(out);
 	self->paths[path[0] == 'r' ? 1 : strcmp(path, "message") == 0 ? 2 : 0]++;
 	if (++self->n_bound == N_CHANNELS)
@@ -125,14 +127,19 @@ void Ring_on_channel(Ring *self, int side, int k, int s, CkDirectHandle h)
 
 static void put_all(Ring *self)
 {
-	int me = Ring_thisIndex(self);
+	int me = Ring_thisIndex(self), turn = self->iter % 2;
 
 	FOR_ALL(k, s) {
+		uint64_t *data = self->send[turn][k][s];
+
 		for (size_t w = 0; w < words(s); w++)
-			self->send[k][s][w] = word(me, k, s, self->iter, w);
-		for (int side = 0; side < SIDES; side++)
+			data[w] = word(me, k, s, self->iter, w);
+		for (int side = 0; side < SIDES; side++) {
+			if (self->iter > 0)
+				CkDirect_rebind(&self->out[side][k][s], data, sizes[s]);
 			CkDirect_putCb(&self->out[side][k][s],
 				       Ring_cb_putDone(Ring_thisElement(self)));
+		}
 	}
 }
 
@@ -222,7 +229,8 @@ void Ring_on_sweep(Ring *self)
 			else
 				CkDirect_free(self->in[side][k][s].buf);
 		}
-		free(self->send[k][s]);
+		free(self->send[0][k][s]);
+		free(self->send[1][k][s]);
 	}
 	CkContributeBarrier(self, CkCallbackExit());
 }

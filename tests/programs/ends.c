@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "ends.decl.h"
@@ -16,10 +17,38 @@
 struct Main { int unused; };
 struct Cell { int unused; };
 struct Member { int unused; };
+struct Shared { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
+/* ENDS_INITPROC=WHAT: no chare exists yet, and no readonly variable is set. */
+void starts(void)
+{
+	const char *what = getenv("ENDS_INITPROC");
+
+	if (!what)
+		return;
+	if (is(what, "branch"))
+		Member_spin(Member_at(members, Member_ckLocalBranch(members) != NULL));
+	else if (is(what, "call"))
+		Member_spin_all(members);
+}
+
 /* ---- mistakes with collections and callbacks -------------------------------------------- */
+
+static int ask_branch(void *proxy)
+{
+	return Member_ckLocalBranch(*(CProxy_Member *)proxy) != NULL;
+}
+
+/* A thread of the program's own, which is no PE. */
+static void ask_elsewhere(void)
+{
+	thrd_t t;
+
+	CHECK(thrd_create(&t, ask_branch, &members) == thrd_success);
+	thrd_join(t, NULL);
+}
 
 static void act_bad_call(const char *what)
 {
@@ -36,6 +65,18 @@ static void act_bad_call(const char *what)
 		Cell_run(Cell_at(unset, 0, 0));
 	else if (is(what, "unset-all"))
 		Cell_run_all(unset);
+	else if (is(what, "branch-unset"))
+		Cell_ckLocal(Cell_at(unset, 0, 0));
+	else if (is(what, "branch-made-up"))
+		Member_ckLocalBranch((CProxy_Member){ { members.ck.id + 1000 } });
+	else if (is(what, "branch-node-made-up"))
+		Shared_ckLocalBranch((CProxy_Shared){ { members.ck.id + 1000 } });
+	else if (is(what, "branch-of-another"))
+		Shared_ckLocalBranch((CProxy_Shared){ members.ck });
+	else if (is(what, "branch-thread"))
+		ask_elsewhere();
+	else if (is(what, "group-dep"))
+		Member_spin_opt(&(CkEntryOptions){ .group_dep = { 7ull << 32 } }, Member_at(members, 0));
 	else if (is(what, "length"))
 		Cell_take(Cell_at(cells, 0, 0), -5, NULL);
 	else if (is(what, "dims"))
@@ -50,6 +91,12 @@ static void act_bad_call(const char *what)
 		CkCallbackSendTyped(Main_cb_twoInts(mainProxy), CK_INT, three, 3);
 	else if (is(what, "callback-bytes"))
 		CkCallbackSend(Main_cb_ints(mainProxy), three, 7);
+	else if (is(what, "dims-group"))
+		CkGetArrayDims(members.ck);
+	else if (is(what, "dims-unknown"))
+		CkGetArrayDims((CkArrayID){ cells.ck.id + 1000 });
+	else if (is(what, "assert"))
+		CkAssert(three[0] == 1 && three[1] % 2 == 1);
 	else if (is(what, "callback-unset"))
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
 }
@@ -164,6 +211,7 @@ static void act(const char *what)
 	}
 }
 
+void Shared_on_new(Shared *self) { (void)self; }
 void Member_on_new(Member *self) { (void)self; }
 void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
 

@@ -111,7 +111,7 @@ void Cell_on_connect(Cell *self)
 void Cell_on_channel(Cell *self, CkDirectHandle h)
 {
 	self->to = h;
-	CkDirect_assocLocal(&self->to, self->out);
+	CkDirect_assocLocalBuffer(&self->to, self->out, sizeof self->out);
 	CkFence(self, Cell_cb_run_all(cells));
 }
 

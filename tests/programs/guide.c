@@ -17,9 +17,10 @@ struct Main { bool ready; int stage, n_answers, n_heard, n_results; double asked
 struct Cell {
 	double x, max;
 	double *buffer;
+	double row[N], ghost[N], copy[N];
 	const double *kept;
 	void *kept_msg;
-	int n_poked, n_bulk, n_reused;
+	int n_poked, n_bulk, n_reused, n_placed, n_got, n_gave;
 	long before;
 };
 struct Tile { int n_rows; };
@@ -148,11 +149,23 @@ void Cell_on_release(Cell *self)
 	CkFreeMsg(self->kept_msg);
 }
 
+static void show(Cell *self, CProxyElement_Cell to)
+{
+	CkNcpyBuffer mine;
+
+	CkNcpyBufferInit(&mine, self->row, sizeof self->row, Cell_cb_gave(Cell_thisElement(self)));
+	Cell_offer(to, mine);
+}
+
 void Cell_on_lend(Cell *self, CProxyElement_Cell to)
 {
 	CkCallback done = Cell_cb_reuse(Cell_thisElement(self));
 
 	Cell_bulk(to, N, CkSendBufferCb(self->buffer, done));
+	for (int i = 0; i < N; i++)
+		self->row[i] = 3;
+	Cell_place(to, N, CkSendBuffer(self->row));
+	show(self, to);
 }
 
 void Cell_on_reuse(Cell *self)                  /* now the buffer may change */
@@ -167,6 +180,37 @@ void Cell_on_bulk(Cell *self, int n, const double *v)
 	for (int i = 0; i < n; i++)
 		CHECK(v[i] == 3);
 	self->n_bulk++;
+}
+
+void Cell_on_place_post(Cell *self, int n, double **v, CkNcpyBufferPost *post)
+{
+	(void)n, (void)post;
+	*v = self->ghost;                       /* there it shall go */
+}
+
+void Cell_on_place(Cell *self, int n, double *v)
+{
+	CHECK(v == self->ghost && n == N && v[N - 1] == 3);
+	self->n_placed++;
+}
+
+void Cell_on_offer(Cell *self, CkNcpyBuffer from)
+{
+	CkNcpyBuffer to;
+
+	CkNcpyBufferInit(&to, self->copy, sizeof self->copy, Cell_cb_got(Cell_thisElement(self)));
+	CkNcpyGet(&to, &from);
+}
+
+void Cell_on_got(Cell *self)                    /* the data are in self->copy */
+{
+	CHECK(self->copy[0] == 3 && self->copy[N - 1] == 3);
+	self->n_got++;
+}
+
+void Cell_on_gave(Cell *self)                   /* self->row may change */
+{
+	self->n_gave++;
 }
 
 static void send_messages(void)
@@ -355,6 +399,7 @@ void Tally_on_report(Tally *self)
 		if (!c)
 			continue;
 		CHECK(c->max == N - 0.5 && c->n_bulk == 1 && c->n_reused == 1 && c->buffer[0] == 0);
+		CHECK(c->n_placed == 1 && c->n_got == 1 && c->n_gave == 1);
 		free(c->buffer);
 		here++;
 	}

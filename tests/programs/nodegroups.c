@@ -48,7 +48,7 @@ void Branch_on_new(Branch *self, int n, const int *squares)
 	CHECK_EQ(n, CkNumNodes());
 	CHECK_EQ(Branch_thisIndex(self), CkMyNode());
 	CHECK_EQ(atomic_load(&self->n_hello) + atomic_load(&self->n_soon), 0);
-	CHECK(!Branch_ckLocalBranch(Branch_thisProxy(self))); /* not before it is ready */
+	CHECK(Branch_ckLocalBranch(Branch_thisProxy(self)) == self);
 	self->square = squares[CkMyNode()];
 	Branch_hello(Branch_thisElement(self), CkMyPe(), -1);
 	CHECK_EQ(atomic_fetch_add(&self->n_constructed, 1), 0);
@@ -281,13 +281,13 @@ void Child_on_call(Child *self, int maker, int i)
 
 static atomic_bool looked; /* some PE of this node, or is about to */
 
-/* The PE that answers finds a constructor that has not returned. The wait is bounded, as a message may
- * also come late. */
+/* The PE that answers finds a constructor that has not returned, and waits for it. The wait here is
+ * bounded, as a message may also come late; that of the creator waits until all PEs know of it. */
 void Unready_on_new(Unready *self)
 {
 	int node = CkMyNode(), n = CkNodeSize(node), first = CkNodeFirst(node);
 
-	CHECK(!Unready_ckLocalBranch(Unready_thisProxy(self)));
+	CHECK(Unready_ckLocalBranch(Unready_thisProxy(self)) == self);
 	Caller_find(Caller_at(callers, first + (CkMyPe() - first + 1) % n), Unready_thisProxy(self));
 	for (int i = 0; n > 1 && i < LOOKS && !atomic_load(&looked); i++)
 		sched_yield();
@@ -327,7 +327,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		squares[i] = i * i;
 	mainProxy = Main_thisProxy(self);
 	branches = Branch_ckNew(CkNumNodes(), squares);
-	CHECK(!Branch_ckLocalBranch(branches));
+	CHECK_EQ(atomic_load(&Branch_ckLocalBranch(branches)->n_constructed), 1);
 	callers = Caller_ckNew();
 	Caller_start_all(callers);
 	CkStartQD(Main_cb_next(mainProxy));
@@ -376,11 +376,12 @@ void Main_on_next(Main *self)
 	CHECK(0);
 }
 
-/* Alone on its node a branch gets its calls in order of priority. */
+/* Alone on its node a branch gets its calls in order of priority. Delays hold up the node's own calls,
+ * too. */
 void Main_on_prios(Main *self, int node, int n, const int *order)
 {
 	for (int i = 1; i < n; i++)
-		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_QUEUE") || getenv("CK_RANDOM_DELAY") ||
+		CHECK(CkNodeSize(node) > 1 || getenv("CK_RANDOM_DELAY") ||
 		      order[i] == order[i - 1] + 1);
 	if (++self->n_prios == CkNumNodes())
 		Branch_report_all(branches);

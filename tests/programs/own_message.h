@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_message.h: a message that its program packs itself: two pieces of memory, which become one
- * on the way. For programs with `message Own;`, which include this after their .decl.h.
+ * on the way. For programs with `message [packed] Own;`, which include this after their .decl.h.
  */
 #ifndef OWN_MESSAGE_H
 #define OWN_MESSAGE_H

@@ -10,7 +10,7 @@
 
 #include "packed.decl.h"
 
-enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 4 };
+enum { ELEMENTS = 10, LAPS = 3, LENGTH = 20, PHASES = 6 };
 
 struct node { struct node *next; int value; };
 
@@ -24,6 +24,7 @@ struct List {
 struct Main { int phase; };
 struct Walker { int n_in; List *kept; };
 struct Member { int unused; };
+struct Away { int unused; };
 
 static CProxy_Member members;  /* PE 0's */
 
@@ -193,13 +194,41 @@ void Member_on_take(Member *self, List *l)
 	CkCallbackSend(Main_cb_phase(mainProxy), NULL, 0);
 }
 
+void Away_on_new(Away *self) { (void)self; }
+
+/* A multicast of a section: whose it is survives the change of form, beside the wide priority. */
+void Away_on_take(Away *self, List *l)
+{
+	CkSection s = CkGetSectionInfo(l);
+
+	check(l, LENGTH);
+	CHECK_EQ(CkGetRefNum(l), 5);
+	CHECK_EQ(s.coll, Away_thisProxy(self).ck.id);
+	take_apart(l);
+	CkContributeSection(self, s, NULL, 0, CkReduction_nop, Main_cb_phase(mainProxy));
+}
+
 /* ---- main ----------------------------------------------------------------------------------- */
+
+static void to_aways(const CkEntryOptions *o)
+{
+	CProxy_Away aways = Away_ckNewEmpty();
+	CkIndex list[ELEMENTS];
+
+	for (int i = 0; i < ELEMENTS; i++) {
+		list[i] = Away_index(i);
+		Away_insert(Away_at(aways, i), i % CkNumPes());
+	}
+	Away_doneInserting(aways);
+	Away_take_section_opt(o, Away_ckSection(aways, list, ELEMENTS), make(LENGTH));
+}
 
 static void phase(Main *self)
 {
 	static const unsigned bits[] = { 0x40000000, 0, 0, 1 };
 	const CkEntryOptions o = { .queueing = CK_QUEUEING_BFIFO, .prio_bits = bits,
 				   .n_prio_bits = 128, .refnum = 5 };
+	CkCallback cb = Member_cb_take(Member_at(members, CkNumPes() - 1));
 	List *l;
 
 	switch (self->phase) {
@@ -218,6 +247,13 @@ static void phase(Main *self)
 		break;
 	case 3:
 		Member_take_opt(&o, Member_at(members, 0), make(LENGTH));
+		break;
+	case 4:
+		to_aways(&o);
+		break;
+	case 5: /* by callback: it is packed only if it leaves */
+		CkCallbackSetRefNum(&cb, 5);
+		List_sendToCallback(cb, make(LENGTH));
 		break;
 	default:
 		CkPrintf("packed: %d phases on %d PEs\n", PHASES, CkNumPes());

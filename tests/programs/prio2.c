@@ -304,7 +304,8 @@ void Member_on_new(Member *self)
 {
 	const CkIndex me = Member_index(CkMyPe());
 
-	self->alone = Member_ckSection(members, &me, 1);
+	/* The branch of PE 0 is constructed before Member_ckNew returns, and `members` is set. */
+	self->alone = Member_ckSection(Member_thisProxy(self), &me, 1);
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)

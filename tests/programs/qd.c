@@ -99,7 +99,7 @@ void Node_on_connect(Node *self)
 void Node_on_channel(Node *self, CkDirectHandle h)
 {
 	self->to = h;
-	CkDirect_assocLocal(&self->to, self->out);
+	CkDirect_assocLocalBuffer(&self->to, self->out, BYTES);
 	CkDirect_put(&self->to);
 }
 

@@ -36,10 +36,15 @@ void Cell_on_new(Cell *self)
 
 void Watcher_on_new(Watcher *self, int late_pe)
 {
-	(void)self;
 	check_all();
 	if (CkMyPe() == late_pe)
-		untouched = 1;
+		Watcher_writes(Watcher_thisElement(self));
+}
+
+void Watcher_on_writes(Watcher *self)
+{
+	(void)self;
+	untouched = 1;
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)

@@ -88,6 +88,11 @@ static void check_all(void)
 void Looker_on_new(Looker *self, int late_pe)
 {
 	check_all();
+	Looker_looks(Looker_thisElement(self), late_pe);
+}
+
+void Looker_on_looks(Looker *self, int late_pe)
+{
 	if (CkMyPe() == late_pe)
 		spare->y++;
 	CkContributeBarrier(self, Main_cb_done(mainProxy));
@@ -108,8 +113,7 @@ void Cell_on_new(Cell *self)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
-	NodeLooker_ckNew();
-	Cell_ckNew(CkDims(20));
+	Cell_ckNew(CkDims(20)); /* the variables arrive first */
 	table = Table_alloc(VALUES, 20);
 	table->n = VALUES;
 	for (int i = 0; i < VALUES; i++)
@@ -123,6 +127,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	strcpy(odd, "twelve chars");
 	empty = Table_alloc(0, 0);
 	behind = 99;
+	NodeLooker_ckNew(); /* groups: their branches here are constructed at once */
 	Looker_ckNew(m->argc > 2 && !strcmp(m->argv[1], "late") ? atoi(m->argv[2]) : -1);
 }
 

@@ -282,6 +282,12 @@ void Member_on_mistake(Member *self, const char *what)
 	(void)self;
 	if (is(what, "unset"))
 		Cell_urgent_section((CProxySection_Cell){s}, 0);
+	else if (is(what, "unset-callback"))
+		CkCallbackSend(Cell_cb_result_section((CProxySection_Cell){s}), NULL, 0);
+	else if (is(what, "unset-destroy"))
+		CkSectionDestroy(s);
+	else if (is(what, "invented"))
+		Cell_urgent_section((CProxySection_Cell){{cells.ck.id, (uint64_t)CkNumPes() << 32 | 1}}, 0);
 	else if (is(what, "empty"))
 		Cell_ckSection(cells, two, 0);
 	else if (is(what, "range"))
@@ -300,7 +306,14 @@ void Cell_on_mistake(Cell *self, const char *what, CProxySection_Cell s)
 	int me = Cell_thisIndex(self), v[2] = {0, 0};
 	bool member = me == 1 || me == 2;
 
-	if (is(what, "destroyed") && me == 0) {
+	if (is(what, "unset-contribute") && me == 1) {
+		s.ck = (CkSection){0, 0};
+		CkContributeSection(self, s.ck, v, 1, CkReduction_sum_int, CkCallbackIgnore());
+	} else if (is(what, "no-multicast") && me == 1) {
+		/* The call is one of all. */
+		CkContributeSection(self, CkGetSectionInfo(NULL), v, 1, CkReduction_sum_int,
+				    CkCallbackIgnore());
+	} else if (is(what, "destroyed") && me == 0) {
 		CkSectionDestroy(s.ck);
 		Cell_note_section(s, 0, 0, 0, 0, v, "");
 	} else if (is(what, "destroyed-twice") && me == 0) {

@@ -2,7 +2,8 @@
 /*
  * test_order.c: the promise of delivery. Between one pair of PEs, the receiver handles messages of one
  * priority in the order in which they were sent; none is lost and none comes twice. This holds for every
- * node shape, with random delays of the net, a randomised queue, and a tiny flow-control budget.
+ * node shape, with random delays of the net, a randomised queue, a tiny flow-control budget, and while
+ * the sender now and then holds its messages back (csd_hold).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,11 +77,34 @@ static int node_start(struct node *node)
 	return 0;
 }
 
+/* Begin to hold messages back, or take one of the reasons away, not always the oldest one. */
+enum { MOST_REASONS = 4 };
+struct holds {
+	uint64_t reason[MOST_REASONS];
+	uint64_t n;
+};
+static bool with_holds;
+
+static void hold_or_release(struct pe *pe, struct holds *h, uint64_t *state)
+{
+	if (h->n < MOST_REASONS && random_of(state) % 2) {
+		h->reason[h->n++] = csd_hold(pe);
+	} else if (h->n) {
+		uint64_t i = random_of(state) % h->n;
+
+		csd_release(pe, h->reason[i]);
+		h->reason[i] = h->reason[--h->n];
+	}
+}
+
 static void pe_start(struct pe *pe)
 {
 	uint64_t state = 88172645463325252ull + (uint64_t)pe->id;
+	struct holds holds = { .n = 0 };
 
 	for (uint32_t i = 0; i < MESSAGES; i++) {
+		if (with_holds && random_of(&state) % 8 == 0)
+			hold_or_release(pe, &holds, &state);
 		for (int dst = 0; dst < pe->node->job->n_pes; dst++) {
 			size_t filler = random_of(&state) % (i % 50 ? 200 : 20000);
 			struct numbered *n =
@@ -92,6 +116,67 @@ static void pe_start(struct pe *pe)
 			memset(n->filler, (int)(i & 255), filler);
 			csd_send(pe, dst, &n->head);
 		}
+	}
+	while (holds.n)
+		csd_release(pe, holds.reason[--holds.n]);
+}
+
+/* What must not wait overtakes what is held, and what is held comes when the last reason before it is
+ * gone, even if there are newer reasons. */
+enum { HELD, NOW, BEHIND, STEPS };
+static atomic_int step_handler;
+static int steps[STEPS], n_steps;
+
+static void step_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	steps[n_steps++] = ((struct numbered *)m)->no;
+	csd_msg_free(pe, m);
+	if (n_steps == STEPS - 1) /* BEHIND is held to the end of the job */
+		csd_exit(pe, 0);
+}
+
+static struct cmi_msg *step(struct pe *pe, uint32_t no)
+{
+	struct numbered *n = (struct numbered *)csd_msg_alloc(pe, sizeof *n);
+
+	n->head.handler = (uint16_t)step_handler;
+	n->no = no;
+	return &n->head;
+}
+
+static void steps_start(struct pe *pe)
+{
+	uint64_t first;
+
+	if (pe->id != 0)
+		return;
+	first = csd_hold(pe);
+	csd_send(pe, 1, step(pe, HELD));
+	csd_send_now(pe, 1, step(pe, NOW));
+	csd_hold(pe);
+	csd_send(pe, 1, step(pe, BEHIND));
+	csd_release(pe, first);
+}
+
+static int steps_register(struct node *node)
+{
+	step_handler = csd_register(node, "step", step_arrived);
+	return 0;
+}
+
+static void held_messages_wait_for_their_own_reasons(void **state)
+{
+	static const struct csd_layer steps_layer = {
+		.name = "steps", .node_start = steps_register, .pe_start = steps_start,
+	};
+
+	(void)state;
+	for (int nodes = 1; nodes <= 2; nodes++) {
+		n_steps = 0;
+		assert_int_equal(check_run(&steps_layer, NULL, nodes, 2 / nodes, 0), 0);
+		assert_int_equal(n_steps, 2);
+		assert_int_equal(steps[0], NOW);
+		assert_int_equal(steps[1], HELD);
 	}
 }
 
@@ -141,6 +226,16 @@ static void a_tiny_flow_budget_delays_but_loses_nothing(void **state)
 	unsetenv("CK_FLOW_BYTES");
 }
 
+static void holding_back_keeps_the_order(void **state)
+{
+	(void)state;
+	with_holds = true;
+	run(1, 4, 0);
+	run(2, 2, 0);
+	run(3, 2, 5);
+	with_holds = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +244,8 @@ int main(void)
 		cmocka_unit_test(order_holds_between_nodes),
 		cmocka_unit_test(order_holds_under_random_delays),
 		cmocka_unit_test(order_holds_under_the_randomised_queue),
+		cmocka_unit_test(holding_back_keeps_the_order),
+		cmocka_unit_test(held_messages_wait_for_their_own_reasons),
 		cmocka_unit_test(a_tiny_flow_budget_delays_but_loses_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,74 @@ static void the_randomised_queue_keeps_one_senders_order_and_replays(void **stat
 	assert_string_not_equal(a, c);
 }
 
+/* Messages 0 .. n - 1, in this order, through a randomised queue; returns the order of the numbers. */
+static void through_random(uint64_t seed, int n, int *out)
+{
+	const struct node node = { .random = { .order = true, .seed = seed } };
+	struct msgq q;
+
+	msgq_init(&q);
+	msgq_set_random(&q, msgq_random_create(&node, 0, -1));
+	for (int i = 0; i < n; i++)
+		msgq_push(&q, &pool[i]);
+	for (int i = 0; i < n; i++)
+		out[i] = (int)msgq_pop(&q)->size;
+	assert_null(msgq_pop(&q));
+	msgq_random_destroy(q.random);
+}
+
+/* Three senders with five priorities each; expedited ones among them. */
+static void the_randomised_queue_serves_the_best_priority_first(void **state)
+{
+	enum { N = 300 };
+	int out[N], order[3][5];
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		bool mixed = false; /* whether equals of several senders were */
+
+		memset(order, 0, sizeof order);
+		for (int i = 0; i < N; i++) {
+			int prio = (int)(i * 7 % 5) - 2;
+
+			msg(i, i % 3, i % 11 == 0 ? CMI_F_EXPEDITED : prio ? CMI_F_PRIO : 0, prio);
+		}
+		through_random(seed, N, out);
+		for (int k = 1; k < N; k++) {
+			const struct cmi_msg *a = &pool[out[k - 1]], *b = &pool[out[k]];
+			bool rush_a = a->flags & CMI_F_EXPEDITED, rush_b = b->flags & CMI_F_EXPEDITED;
+
+			assert_true(rush_a || !rush_b);
+			if (rush_a || rush_b)
+				continue;
+			assert_true(a->prio <= b->prio);
+			mixed |= a->prio == b->prio && out[k - 1] > out[k];
+			assert_true(out[k] >= order[b->src_pe][b->prio + 2]);
+			order[b->src_pe][b->prio + 2] = out[k];
+		}
+		assert_true(mixed);
+	}
+}
+
+static void the_randomised_queue_serves_lifo_messages_of_a_sender_last_in_first_out(void **state)
+{
+	int out[90], last[3];
+
+	(void)state;
+	for (int i = 0; i < 90; i++)
+		msg(i, i % 3, CMI_F_LIFO | (i % 2 ? CMI_F_PRIO : 0), i % 2);
+	through_random(5, 90, out);
+	for (int half = 0; half < 2; half++) {
+		for (int pe = 0; pe < 3; pe++)
+			last[pe] = 90;
+		for (int k = 45 * half; k < 45 * half + 45; k++) {
+			assert_int_equal(pool[out[k]].prio, half);
+			assert_true(out[k] < last[out[k] % 3]);
+			last[out[k] % 3] = out[k];
+		}
+	}
+}
+
 static void size_classes_hold_what_they_promise(void **state)
 {
 	(void)state;
@@ -181,6 +249,8 @@ int main(void)
 		cmocka_unit_test(a_mixed_queue_is_plain_again_when_the_rest_has_left),
 		cmocka_unit_test(the_heap_keeps_equals_in_order),
 		cmocka_unit_test(the_randomised_queue_keeps_one_senders_order_and_replays),
+		cmocka_unit_test(the_randomised_queue_serves_the_best_priority_first),
+		cmocka_unit_test(the_randomised_queue_serves_lifo_messages_of_a_sender_last_in_first_out),
 		cmocka_unit_test(size_classes_hold_what_they_promise),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -580,7 +580,7 @@ static void batch_arrived(struct pe *pe, struct cmi_msg *m)
 		size_t bytes = CkGen_align(sizeof *run + (size_t)run->n * run_stride(run));
 		struct collection *c = coll_get(pe, run->coll);
 
-		if (CSD_LIKELY(c->constructed))
+		if (CSD_LIKELY(coll_there(pe, c)))
 			deliver_run(pe, c, run, m->src_pe);
 		else
 			wait_for_elements(pe, c, run, bytes, m->src_pe);

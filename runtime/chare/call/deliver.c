@@ -12,6 +12,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
 	if (ck_of(pe) && ck_of(pe)->now.obj)
 		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
+	else if (ck_of(pe) && ck_of(pe)->starting)
+		snprintf(buf, len, "an initproc function");
 	else
 		buf[0] = 0;
 }
@@ -129,6 +131,11 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 	const CkGenEntry *e = &type->entries[entry];
 	char name[128];
 
+	if (!e->reduced && e->message)
+		csd_abort(pe, "%s takes a message %s: %s_sendToCallback fires its callback; values, and "
+			  "results of reductions, need a [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name), e->message->name,
+			  e->message->name);
 	if (!e->reduced)
 		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
 			  describe_entry(type, entry, name, sizeof name));
@@ -209,7 +216,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	env->entry = 0;
-	env->zero = 0;
+	env->more = 0;
 	if (obj->coll->entries[0].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE))
 		env->flags |= CK_ENV_SPECIAL;
 	deliver_to(pe, obj, env, false);
@@ -235,7 +242,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
-	if (!c->constructed)
+	if (!coll_there(pe, c))
 		coll_wait(c, &env->head);
 	else if (c->sparse)
 		ck_node_of(pe->node)->seek(pe, c, env);
@@ -311,7 +318,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	bcast_forward(pe, env);
-	if (CSD_UNLIKELY(!c->constructed)) {
+	if (CSD_UNLIKELY(!coll_there(pe, c))) {
 		coll_wait(c, m);
 		return;
 	}

@@ -241,6 +241,9 @@ static void coll_let_go(struct pe *pe, struct collection *c)
 
 	while (c->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&c->waiting));
+	if (c->announced)
+		csd_msg_free(pe, (struct cmi_msg *)c->announced);
+	c->announced = NULL;
 	for (int i = CK_PARTS; i-- > 0;)
 		if (ck->parts[i] && ck->parts[i]->watch.fini)
 			ck->parts[i]->watch.fini(pe, c);

@@ -46,6 +46,7 @@ struct collection {
 	bool dynamic;             /* an element came or went here */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots */
 	struct msg_fifo waiting;  /* messages that came too early */
+	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 
 	CkArrayDims dims;
 	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */

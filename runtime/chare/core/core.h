@@ -14,7 +14,7 @@
  *	message.h     making messages, copying them, passing them down a tree, freeing them
  *	collection.h  finding collections and elements by id and by place
  *	index.h       indices: what they are, where they belong, tables by index
- *	callback.h    callbacks as values and messages; firing them
+ *	callback.h    callbacks as values and messages; firing them; built_in.c has the runtime's messages
  *	data.h        the types of values that callbacks bring
  *	register.h    the program's tables by number and by name
  *	idmap.h       the hash table      slots.h  records by number      wave.h  sums over all PEs

@@ -21,16 +21,17 @@ static const struct { const char *name; size_t bytes; } data_types[] = {
 	[CK_STATISTICS] = { "statistics", sizeof(CkReductionStatistics) },
 	[CK_SET] = { "a set", 0 },
 	[CK_TUPLE] = { "a tuple", 0 },
+	[CK_ARRAYID] = { "array ids", sizeof(CkArrayID) },
 };
 
 size_t data_type_bytes(CkDataType type)
 {
-	return (unsigned)type <= CK_TUPLE ? data_types[type].bytes : 0;
+	return (unsigned)type <= CK_ARRAYID ? data_types[type].bytes : 0;
 }
 
 const char *data_type_name(CkDataType type)
 {
-	return (unsigned)type <= CK_TUPLE ? data_types[type].name : "an unknown type";
+	return (unsigned)type <= CK_ARRAYID ? data_types[type].name : "an unknown type";
 }
 
 bool data_as(CkReductionMsg *m, CkDataType type)

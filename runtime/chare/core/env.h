@@ -40,7 +40,7 @@ struct ck_env {
 			CkIndex index;
 			uint16_t entry;
 			uint8_t flags;    /* CK_ENV_* */
-			uint8_t zero;     /* in a call; see `call` */
+			uint8_t more;     /* CK_MORE_*; 0 in a plain call, see `call` */
 		};
 		/* A call by place, a broadcast. */
 		struct {
@@ -122,11 +122,18 @@ enum {
 	/* A call. */
 	CK_CALL_REDUCED = 0x01,   /* payload is a CkReductionMsg, for entry->reduced */
 	CK_CALL_LENT = 0x04,      /* nocopy arrays lie in another process's memory (ncpy.c) */
+	CK_CALL_POSTED = 0x40,    /* has waited, or still waits, for the buffers of its nocopypost arrays;
+				   * its handler has not begun (post.c) */
 	CK_CALL_BACK = 0x80,      /* came back to the home PE because its element was gone (insert.c) */
 	/* A creation. */
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
 	/* A part of a reduction, an answer. */
 	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
+};
+
+/** Bits of `more`, in a call of one element. */
+enum {
+	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 };
 
 /** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads

@@ -3,6 +3,7 @@
 #include "message.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 {
@@ -57,6 +58,39 @@ void *CkGen_allocMsg(size_t bytes)
 	env_of(payload)->head.route = 0;
 	env_of(payload)->head.mark = OWNER_PROGRAM;
 	return payload;
+}
+
+/* ---- the section behind a payload -------------------------------------------------------------- */
+
+bool env_add_section(struct ck_env *env, CkSection section)
+{
+	size_t size = env->head.size + sizeof section;
+
+	if (env->head.origin != CMI_ORIGIN_POOL || size > msg_class_bytes(env->head.size_class))
+		return false;
+	csd_unpoison(&env->head, size);
+	memcpy((char *)env + env->head.size, &section, sizeof section);
+	env->head.size = size;
+	env->more |= CK_MORE_SECTION;
+	return true;
+}
+
+CkSection env_drop_section(struct ck_env *env)
+{
+	CkSection section = env_section(env);
+
+	env->head.size -= sizeof section;
+	env->more &= (uint8_t)~CK_MORE_SECTION;
+	return section;
+}
+
+CkSection env_section(const struct ck_env *env)
+{
+	size_t behind = env->head.flags & CMI_F_WIDE ? msg_prio_of(&env->head)->bytes : 0;
+	CkSection section;
+
+	memcpy(&section, (const char *)env + env->head.size - behind - sizeof section, sizeof section);
+	return section;
 }
 
 /* ---- copies and holders --------------------------------------------------------------------- */

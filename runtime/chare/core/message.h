@@ -21,6 +21,14 @@ static inline struct ck_env *env_fresh(struct cmi_msg *m, size_t size)
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
 /** A copy that the caller owns alone and may change. */
 struct ck_env *own_copy(struct pe *pe, const struct ck_env *env);
+/** A multicast's copy for a member on another PE becomes a call of that element, whose head has no room
+ * for the section. So the section goes behind the payload, before a wide priority. env_add_section
+ * returns false, and leaves the message as it is, if its memory is too short; env_drop_section is the
+ * reverse. Neither may be called while there is a wide priority. */
+bool env_add_section(struct ck_env *env, CkSection section);
+CkSection env_drop_section(struct ck_env *env);
+/** The section behind the payload, in a message with CK_MORE_SECTION. */
+CkSection env_section(const struct ck_env *env);
 /** Let go of a message; the last holder frees it. */
 void env_unref(struct pe *pe, struct ck_env *env);
 /** Send copies to this PE's children in the tree of env->root, once. The caller still owns `env`. */

@@ -26,6 +26,8 @@ static void add_handlers(struct node *node, const struct ck_part *p)
 			ck->first_handler[p->number] = (uint16_t)h;
 		if (p->handlers[i].apart)
 			csd_order_apart(node, h);
+		if (p->handlers[i].early)
+			csd_handle_early(node, h);
 	}
 }
 

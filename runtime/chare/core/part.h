@@ -32,11 +32,12 @@ struct collection;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
-/** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart). */
+/** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart).
+ * `early`: they are handled before the readonly variables have come (csd_handle_early). */
 struct ck_handler {
 	const char *name;
 	CmiHandler fn;
-	bool apart;
+	bool apart, early;
 };
 
 /** One kind of callback (enum callback_kind). */
@@ -68,8 +69,12 @@ struct ck_attribute {
 /** What a kind of chare does in its own way. NULL: it does it like an element of an array, or cannot. */
 struct ck_kind {
 	CkGenKind kind;
-	/** Create a collection; takes the message, which has the constructor's parameters. */
-	CkProxy (*create)(struct pe *pe, struct ck_env *env);
+	/** Groups: a new collection is announced to this PE (place/announce.c). Keep the message, which
+	 * names the collection and has the constructor's parameters; construct nothing yet. */
+	void (*announced)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+	/** Groups: construct what this PE has of an announced collection, unless that is done. May be
+	 * called inside a handler. */
+	void (*born)(struct pe *pe, const CkGenChare *type, uint64_t id);
 	/** Send a call to one element; takes the message. */
 	void (*send)(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
 	/** Send a call to all elements of a collection; takes the message. */

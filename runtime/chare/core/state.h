@@ -57,10 +57,18 @@ struct ck_running {
 	uint32_t entry;
 };
 
+/** What runs on a PE, set aside while a constructor runs inside it. */
+struct ck_outer {
+	struct ck_running now;
+	bool shared;
+	struct pup_block *unpacked;
+};
+
 /** The layer on one PE. Only the PE's thread uses it. */
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
+	bool starting;            /* the initproc functions run */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
 	struct collection *last;  /* the one found most recently; at first `none` */
@@ -81,6 +89,24 @@ static inline struct pe *ck_self(void)
 	if (CSD_UNLIKELY(!pe))
 		csd_abort(NULL, "a Ck function was called on a thread that is no PE");
 	return pe;
+}
+
+static inline struct ck_outer ck_set_aside(struct pe *pe)
+{
+	struct ck_pe *ck = ck_of(pe);
+	struct ck_outer outer = { ck->now, ck->shared, ck->unpacked };
+
+	ck->now = (struct ck_running){ NULL, NULL, 0 };
+	ck->shared = false;
+	ck->unpacked = NULL;
+	return outer;
+}
+
+static inline void ck_go_on(struct pe *pe, struct ck_outer outer)
+{
+	ck_of(pe)->now = outer.now;
+	ck_of(pe)->shared = outer.shared;
+	ck_of(pe)->unpacked = outer.unpacked;
 }
 
 /* A part's own state and handlers; see part.h. */
@@ -118,6 +144,15 @@ static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	for (int i = 0; ck_node_of(pe->node)->destroyed[i]; i++)
 		ck_node_of(pe->node)->destroyed[i](pe, obj);
+}
+
+/** Whether this PE's elements exist. A group's branch that has only been announced is constructed now,
+ * because whoever knows the group may use the branch. */
+static inline bool coll_there(struct pe *pe, struct collection *c)
+{
+	if (CSD_UNLIKELY(c->announced != NULL))
+		ck_kind(pe, c->type)->born(pe, c->type, c->id);
+	return c->constructed;
 }
 
 /* On the path of every call, therefore inline. */

@@ -3,7 +3,8 @@
  * kinds.h: the room kinds/: targets of calls other than arrays, groups and their elements.
  *
  * Owns     singleton chares (single.c) and the choice of their PEs (seed.c), nodegroups
- *          (nodegroup.c), sections and their reductions (section.c, section_reduce.c).
+ *          (nodegroup.c), sections and their reductions (section.c, section_make.c,
+ *          section_reduce.c).
  * Called   by programs; by the rooms below through struct ck_kind and callbacks (part.h).
  * Calls    all rooms below.
  */

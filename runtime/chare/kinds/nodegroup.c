@@ -12,19 +12,21 @@
 #include "kinds.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 /** All PEs of the node find it. It is never freed while they run. */
 struct nodegroup {
-	struct collection coll;     /* first; the branch uses its id and type; constant once the branch
-				     * is born */
+	struct collection coll;     /* first; the branch uses its id and type, constant once it is
+				     * announced */
 	struct csd_gate birth, exclusive;
 	/* NULL until the constructor has run. The release store that sets it pairs with the
 	 * acquire loads of the PEs that use it, so they see the whole branch. */
 	_Atomic(struct ck_obj *) obj;
-	atomic_bool begun;          /* the constructor has begun; see grown */
+	/* Its creation, until the constructor begins. The release store that sets it pairs with the acquire
+	 * load of the PE that constructs, so that PE sees the message and the type. */
+	_Atomic(struct ck_env *) announced;
+	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
 	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
 				     * touches it */
 	struct nodegroup *chain;
@@ -36,17 +38,16 @@ enum { NODEGROUP_BUCKETS = 64 };
 struct nodegroups {
 	_Atomic(struct nodegroup *) bucket[NODEGROUP_BUCKETS];
 	pthread_mutex_t lock;       /* held while adding one */
+	pthread_mutex_t build;      /* held while a branch is constructed; see branch_of */
+	_Atomic(struct pe *) builder; /* the PE that holds `build`, or NULL */
 };
 
-enum { H_CREATE, H_CALL, H_NODE_BCAST, H_IMMEDIATE, H_CONTRIBUTE };
+enum { H_CALL, H_NODE_BCAST, H_IMMEDIATE, H_CONTRIBUTE };
 
 static struct nodegroups *nodegroups_of(const struct pe *pe)
 {
 	return ck_node_state(pe->node, PART_NODEGROUP);
 }
-
-/* Whether this PE is running a branch's constructor; see grown. */
-static bool *builds(const struct pe *pe) { return ck_state(pe, PART_NODEGROUP); }
 
 /* ---- the node's table --------------------------------------------------------------------------- */
 
@@ -100,7 +101,9 @@ static int nodegroup_node_start(struct node *node)
 {
 	struct nodegroups *all = ck_node_state(node, PART_NODEGROUP);
 
-	return -pthread_mutex_init(&all->lock, NULL);
+	int err = pthread_mutex_init(&all->lock, NULL);
+
+	return -(err ? err : pthread_mutex_init(&all->build, NULL));
 }
 
 static void nodegroup_node_stop(struct node *node)
@@ -108,6 +111,7 @@ static void nodegroup_node_stop(struct node *node)
 	struct nodegroups *all = ck_node_state(node, PART_NODEGROUP);
 
 	pthread_mutex_destroy(&all->lock);
+	pthread_mutex_destroy(&all->build);
 	for (size_t i = 0; i < NODEGROUP_BUCKETS; i++) {
 		struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_relaxed);
 
@@ -156,9 +160,14 @@ static void nodegroup_pe_stop(struct pe *pe)
 	for (size_t i = 0; pe->local == 0 && i < NODEGROUP_BUCKETS; i++) {
 		struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire);
 
-		for (; g; g = g->chain)
+		for (; g; g = g->chain) {
+			struct ck_env *never = atomic_load_explicit(&g->announced, memory_order_acquire);
+
+			if (never)
+				csd_msg_free(pe, &never->head);
 			when_leave(pe, atomic_load_explicit(&g->obj, memory_order_acquire),
 				   &g->waiting);
+		}
 	}
 }
 
@@ -271,58 +280,71 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 
 /* ---- creation ----------------------------------------------------------------------------------------- */
 
-static CkProxy nodegroup_create(struct pe *pe, struct ck_env *env)
+static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
-	uint64_t id = env->coll = coll_new_id(pe);
-
-	env->root = pe->id;
-	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CREATE);
-	forward_to_nodes(pe, env);
-	csd_send(pe, pe->id, &env->head);
-	return (CkProxy){ id };
-}
-
-static void nodegroup_create_arrived(struct pe *pe, struct cmi_msg *m)
-{
-	struct ck_env *env = (struct ck_env *)m;
-	const CkGenChare *type = chare_by_number(pe, env->create.chare, CKGEN_NODEGROUP, m->src_pe);
 	struct nodegroup *g = get(pe, env->coll);
 
-	if (env->root != pe->id)
-		forward_to_nodes(pe, env);
 	coll_set_type(&g->coll, type);
-	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
-
-	ck_created(pe, obj);
-	/* Relaxed is enough: a PE that looks because of a message from the constructor is
-	 * ordered by that message. */
-	atomic_store_explicit(&g->begun, true, memory_order_relaxed);
-	*builds(pe) = true;
-	deliver_new(pe, obj, env);
-	*builds(pe) = false;
-	atomic_store_explicit(&g->obj, obj, memory_order_release);
-	csd_gate_open(pe, &g->birth);
+	atomic_store_explicit(&g->announced, env, memory_order_release);
 }
 
-/* An answer to what a constructor sends may reach another PE of the node before the constructor
- * has returned. That PE must find a branch, and a whole one. So it waits; a constructor is a
- * handler, so it ends. A PE that is running a branch's constructor itself does not wait, or two
- * could wait for each other. */
-static struct ck_obj *grown(struct pe *pe, struct nodegroup *g)
+/* Run the constructor. The caller holds `build`. NULL: the nodegroup has not been announced. */
+static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 {
-	struct ck_obj *obj;
+	struct ck_env *env = atomic_load_explicit(&g->announced, memory_order_acquire);
 
-	while (!(obj = atomic_load_explicit(&g->obj, memory_order_acquire)) &&
-	       atomic_load_explicit(&g->begun, memory_order_relaxed) && !*builds(pe))
-		sched_yield();
+	if (!env)
+		return NULL;
+	const struct ck_outer outer = ck_set_aside(pe);
+	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
+
+	atomic_store_explicit(&g->announced, NULL, memory_order_relaxed); /* `build` orders it */
+	g->half = obj;
+	ck_created(pe, obj);
+	deliver_new(pe, obj, env);
+	g->half = NULL;
+	ck_go_on(pe, outer);
+	atomic_store_explicit(&g->obj, obj, memory_order_release);
+	csd_gate_open(pe, &g->birth);
 	return obj;
+}
+
+/* The branch; it is constructed now if it has only been announced. One PE of a node at a time constructs
+ * branches, and others that need one wait; a constructor is a handler, so it ends. A constructor that
+ * needs another branch constructs that, too, and one that needs its own gets it as it is. So no two PEs
+ * wait for each other.
+ *
+ * `builder` is relaxed: only a PE that has written its own name there finds its own name. */
+static struct ck_obj *branch_of(struct pe *pe, struct nodegroup *g)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+	struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+
+	if (CSD_LIKELY(obj != NULL))
+		return obj;
+	if (atomic_load_explicit(&all->builder, memory_order_relaxed) == pe)
+		return g->half ? g->half : build(pe, g);
+	pthread_mutex_lock(&all->build);
+	atomic_store_explicit(&all->builder, pe, memory_order_relaxed);
+	obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+	if (!obj)
+		obj = build(pe, g);
+	atomic_store_explicit(&all->builder, NULL, memory_order_relaxed);
+	pthread_mutex_unlock(&all->build);
+	return obj;
+}
+
+static void nodegroup_born(struct pe *pe, const CkGenChare *type, uint64_t id)
+{
+	(void)type;
+	branch_of(pe, get(pe, id));
 }
 
 static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	bool here = e->index.v[0] == pe->node->job->node;
 	struct nodegroup *g = here ? nodegroup_find(nodegroups_of(pe), e->id) : NULL;
-	struct ck_obj *obj = g ? grown(pe, g) : NULL;
+	struct ck_obj *obj = g ? branch_of(pe, g) : NULL;
 
 	return obj && g->coll.type == type ? obj : NULL;
 }
@@ -412,7 +434,6 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 }
 
 static const struct ck_handler handlers[] = {
-	[H_CREATE] = { "ck.node.create", nodegroup_create_arrived, false },
 	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, false },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived, false },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived, false },
@@ -425,7 +446,8 @@ static const struct ck_callback_kind callbacks[] = {
 static const struct ck_kind kinds[] = {
 	{
 		.kind = CKGEN_NODEGROUP,
-		.create = nodegroup_create,
+		.announced = nodegroup_announced,
+		.born = nodegroup_born,
 		.send = nodegroup_send,
 		.send_all = nodegroup_send_all,
 		.local = nodegroup_local,
@@ -438,7 +460,6 @@ const struct ck_part nodegroup_part = {
 	.name = "nodegroup",
 	.number = PART_NODEGROUP,
 	.node_bytes = sizeof(struct nodegroups),
-	.pe_bytes = sizeof(bool),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,

@@ -2,7 +2,8 @@
 /*
  * section_int.h: what the files of sections share.
  *
- *	section.c         who belongs to it: creation, its tree, multicast, the end
+ *	section_make.c    who belongs to it: its list and its tree
+ *	section.c         the records by number, multicast, misuse, the end
  *	section_reduce.c  reductions over its members
  */
 #ifndef CK_SECTION_INT_H
@@ -68,11 +69,25 @@ static inline unsigned section_no(uint64_t id) { return (uint32_t)id & ~SECTION_
 static inline bool section_mixed(uint64_t id) { return (uint32_t)id & SECTION_MIXED; }
 static inline bool section_known(const struct section *s) { return s && s->type; }
 
+struct section_list;
+
+/* section_make.c */
+/** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE knows the
+ * extents of all its arrays. */
+void section_start(struct pe *pe, struct section *s, struct ck_env *env);
+/** The section's list has come: take our part of it, send on the rest, and handle the messages that came
+ * too early. */
+void section_install(struct pe *pe, struct section *s, struct section_list *l);
+
 /* section.c */
+uint64_t section_new_id(struct pe *pe);
+void *section_zeroed(struct pe *pe, size_t n, size_t bytes);
 struct section *section_find(const struct pe *pe, uint64_t id);
 struct section *section_get(struct pe *pe, uint64_t id);
-void section_check(struct pe *pe, uint64_t id);
-_Noreturn void section_gone(struct pe *pe, uint64_t id);
+bool section_is_set(const struct pe *pe, uint64_t id);
+_Noreturn void section_unset(struct pe *pe, const char *what);
+/** who: what the section was used for, "PE 2 called Cell::note on it". */
+_Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who);
 void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
 		  struct ck_env *env);
 

@@ -276,7 +276,8 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 
 	if (CSD_UNLIKELY(!reducer_find(ck_node_of(pe->node), op)))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
-	section_check(pe, section.id);
+	if (CSD_UNLIKELY(!section_is_set(pe, section.id)))
+		section_unset(pe, "CkContributeSection");
 	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))
 		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
 			  "%s", obj->coll->type->name);
@@ -293,7 +294,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	struct section *s = root ? section_find(pe, section.id) : section_get(pe, section.id);
 
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
-		section_gone(pe, section.id);
+		section_gone(pe, section.id, "an element contributes to it");
 	if (CSD_LIKELY(section_known(s)))
 		contribute(pe, s, pe->id, obj->coll, obj->index, data, count, op, &cb);
 	else

@@ -35,43 +35,22 @@ CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done)
 	return b;
 }
 
-/* The memory is that of a message that is never sent: other processes of the host can read it. */
-void *CkRdmaAlloc(size_t bytes)
-{
-	struct pe *pe = ck_self();
-	struct ck_env *env = env_new(pe, 0, bytes);
-
-	env->head.mark = OWNER_PROGRAM;
-	return payload_of(env);
-}
-
-void CkRdmaFree(void *p)
-{
-	struct pe *pe = ck_self();
-
-	if (!p)
-		return;
-	if (!pe->node->check) {
-		csd_msg_free(pe, &env_of(p)->head);
-		return;
-	}
-	owner_check_use(pe, env_of(p), "CkRdmaFree");
-	owner_free(pe, env_of(p));
-}
-
 static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 {
-	return (CkGenNcpy *)(void *)((char *)payload_of(env) + e->ncpy[i]);
+	return ncpy_at(env, e->ncpy[i]);
 }
 
-/* Tell the caller that it has its memory back. */
+/* Tell the caller that it has its memory back. A message that several PEs share has no callback left. */
 static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
-	const CkCallback done = d->done;
+	CkNcpyBuffer b;
 
+	if (d->done.kind == CB_NONE || d->done.kind == CB_IGNORE)
+		return;
+	b = CkSendBufferCb(d->own, d->done);
+	b.bytes = d->bytes;
 	d->done = CkCallbackIgnore();
-	if (done.kind != CB_NONE && done.kind != CB_IGNORE)
-		callback_fire(pe, &done, CK_NOTYPE, NULL, 0, 0);
+	callback_fire(pe, &b.done, CK_BYTE, &b, sizeof b, sizeof b);
 }
 
 /* Where an array that has no copy lies. */
@@ -93,8 +72,19 @@ void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 {
+	if (env->flags & CK_CALL_POSTED)
+		return;
 	for (int i = 0; i < e->n_ncpy; i++)
 		fire_done(pe, descriptor(env, e, i));
+}
+
+void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, size_t bytes)
+{
+	const void *from = d->at ? (char *)payload_of(env) + d->at : source_of(pe, d);
+
+	if (bytes && to != from)
+		memcpy(to, from, bytes);
+	fire_done(pe, d);
 }
 
 /* A longer message that begins with the content of `env`. It does not get the wide priority. */

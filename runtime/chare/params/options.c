@@ -7,6 +7,13 @@
 
 /* ---- priority ---------------------------------------------------------------------------- */
 
+/* Every group that a program can name is announced on this PE, so a call need not wait for group_dep
+ * (place/announce.c). Whether such a collection can exist is all that is left to ask. */
+static bool may_be_collection(const struct pe *pe, uint64_t id)
+{
+	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id;
+}
+
 _Noreturn static void bad_options(struct pe *pe, const CkGenChare *chare, int entry,
 				  const CkEntryOptions *o)
 {
@@ -16,6 +23,9 @@ _Noreturn static void bad_options(struct pe *pe, const CkGenChare *chare, int en
 	if (o->queueing < CK_QUEUEING_FIFO || o->queueing > CK_QUEUEING_LLIFO)
 		csd_abort(pe, "call of %s: queueing %d is none of CK_QUEUEING_*", name,
 			  o->queueing);
+	if (o->group_dep.id && !may_be_collection(pe, o->group_dep.id))
+		csd_abort(pe, "call of %s: group_dep %llx is the proxy of no group; take it from X_ckNew",
+			  name, (unsigned long long)o->group_dep.id);
 	csd_abort(pe, "call of %s: a priority of %d bits at %p; give prio_bits and n_prio_bits", name,
 		  o->n_prio_bits, (const void *)o->prio_bits);
 }
@@ -79,7 +89,8 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 	if (!o)
 		return env;
 	if (o->queueing < CK_QUEUEING_FIFO || o->queueing > CK_QUEUEING_LLIFO ||
-	    (by_bits(o) && (o->n_prio_bits < 0 || (o->n_prio_bits && !o->prio_bits))))
+	    (by_bits(o) && (o->n_prio_bits < 0 || (o->n_prio_bits && !o->prio_bits))) ||
+	    (o->group_dep.id && !may_be_collection(pe, o->group_dep.id)))
 		bad_options(pe, chare, entry, o);
 	if (!message || o->refnum)
 		env->refnum = o->refnum;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c: messages that the program packs itself (`message M;` in the .ci file). They may hold any
- * pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
+ * pack.c: messages that the program packs itself (`message [packed] M;` in the .ci file). They may hold
+ * any pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
  * travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack converts it back just
  * before the handler.
  *
@@ -27,13 +27,18 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 {
 	const struct ck_env was = *env;
 	struct msg_prio *wide = was.head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
+	const bool of_section = was.more & CK_MORE_SECTION;
+	const CkSection section = of_section ? env_section(env) : (CkSection){ 0, 0 };
 	struct ck_env *made;
 	void *payload;
 
 	csd_clear_prio(&env->head);
+	if (of_section)
+		env_drop_section(env);
 	env->head.mark = OWNER_PROGRAM; /* fn owns it, and frees it */
-	/* Room for the priority in the message that fn makes. */
-	ck_of(pe)->prio_room = wide ? csd_prio_bytes(wide->n_bits) : 0;
+	/* Room for both in the message that fn makes. */
+	ck_of(pe)->prio_room = (wide ? csd_prio_bytes(wide->n_bits) : 0) +
+			       (of_section ? sizeof section : 0);
 	payload = fn(payload_of(env));
 	ck_of(pe)->prio_room = 0;
 	if (!payload || (uintptr_t)payload % CMI_MSG_ALIGN)
@@ -48,8 +53,12 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	made->call = was.call;
 	made->refnum = was.refnum;
 	/* An unpacked message may hold pointers to itself, so it must not move. If fn returned the same
-	 * message, the priority is still behind it. */
-	if (wide && made == env) {
+	 * message, the section and the priority are still behind it. */
+	if (of_section && made != env) {
+		made->more &= (uint8_t)~CK_MORE_SECTION;
+		env_add_section(made, section);
+	}
+	if (made == env) {
 		made->head.size = was.head.size;
 		free(wide);
 	} else if (wide && fn == type->unpack && !csd_prio_fits(&made->head, wide->n_bits))

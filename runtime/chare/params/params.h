@@ -56,6 +56,13 @@ struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m);
 struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
 /** Before the handler: set the pointers to arrays that were lent to this process. */
 void ncpy_arrived(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
+static inline CkGenNcpy *ncpy_at(struct ck_env *env, uint32_t offset)
+{
+	return (CkGenNcpy *)(void *)((char *)payload_of(env) + offset);
+}
+/** Copy the first `bytes` bytes of an array, which has arrived, to where the receiver wants them, and tell
+ * the caller. */
+void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, size_t bytes);
 /** After the handler: tell the caller that it has its memory back. */
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 

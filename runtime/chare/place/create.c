@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * create.c: new collections. The creator checks the options and sends one message to all PEs; each
- * PE creates its own elements from it.
+ * create.c: new arrays. The creator checks the options and sends one message to all PEs; each PE
+ * creates its own elements from it. Groups are announced first (announce.c).
  */
 #include "place_int.h"
 
@@ -48,7 +48,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 	c->elems = calloc(c->n_slots ? c->n_slots : 1, sizeof(*c->elems));
 	if (!c->elems)
 		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_slots);
-	if (c->type->kind != CKGEN_ARRAY) {
+	if (c->type->kind != CKGEN_ARRAY) { /* a group's branch, a main chare */
 		obj_add(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
 		return;
 	}
@@ -311,13 +311,4 @@ CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *p
 	if (shape.sparse || shape.ready || chare->nd > 3)
 		return create_shaped(pe, chare, &shape, o->ready, payload);
 	return create(pe, chare, shape.dims, shape.map, payload);
-}
-
-CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
-{
-	struct pe *pe = ck_self();
-
-	if (ck_kind(pe, chare)->create)
-		return ck_kind(pe, chare)->create(pe, create_take(pe, chare, payload));
-	return create(pe, chare, CkDims1(pe->node->job->n_pes), 0, payload);
 }

@@ -630,21 +630,31 @@ static const struct ck_handler handlers[] = {
 	[H_WHERE] = { "ck.where", where_arrived, false },
 	[H_READY] = { "ck.ready", ready_arrived, false },
 	[H_CLOSING] = { "ck.closing", closing_arrived, false },
+	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true },
+	[H_KNOWN] = { "ck.known", known_arrived, .apart = true, .early = true },
+	[H_BORN] = { "ck.born", born_arrived, .apart = true },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },
-	{ .kind = CKGEN_GROUP, .local = group_local },
+	{
+		.kind = CKGEN_GROUP,
+		.announced = group_announced,
+		.born = group_born,
+		.local = group_local,
+	},
 	{ .kind = CKGEN_MAINCHARE, .local = array_local },
 };
 
 const struct ck_part place_part = {
 	.name = "place",
 	.number = PART_PLACE,
+	.pe_bytes = sizeof(struct idmap),         /* announce.c's */
 	.coll_bytes = sizeof(struct place_coll),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
 	.watch.fini = dynamic_fini,
+	.pe_free = announce_pe_free,
 	.seek = seek,
 };

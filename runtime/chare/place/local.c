@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: finds the elements of this PE, for programs that ask for them. */
+/* local.c: what a program asks about a collection: the elements of this PE, the extents. */
 #include "place_int.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
@@ -13,9 +13,9 @@ struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 
 struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
-	const struct collection *c = coll_get(pe, e->id);
+	struct collection *c = coll_get(pe, e->id);
 
-	return c->constructed && c->type == type ? coll_local(c, e->index) : NULL;
+	return coll_there(pe, c) && c->type == type ? coll_local(c, e->index) : NULL;
 }
 
 struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
@@ -30,15 +30,60 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return obj ? self_of(obj) : NULL;
 }
 
+/* Only a proxy that X_ckNew did not make leads here; see announce.c. */
+_Noreturn static void no_branch(struct pe *pe, const CkGenChare *type, CkProxy p)
+{
+	struct collection *c = coll_get(pe, p.id);
+
+	if (c->type && c->type != type)
+		csd_abort(pe, "%s_ckLocalBranch: this is the proxy of a collection of %s", type->name,
+			  c->type->name);
+	csd_abort(pe, "%s_ckLocalBranch: this PE has no branch, because no %s_ckNew made this proxy",
+		  type->name, type->name);
+}
+
+void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
+{
+	struct pe *pe = csd_self();
+	CkElement mine = { .id = p.id };
+	struct ck_obj *obj;
+
+	if (!pe)
+		csd_abort(NULL, "%s_ckLocalBranch was called on a thread that is no PE", chare->name);
+	mine.index.v[0] = chare->kind == CKGEN_NODEGROUP ? pe->node->job->node : pe->id;
+	obj = ck_local(pe, chare, &mine);
+	if (CSD_UNLIKELY(!obj))
+		no_branch(pe, chare, p);
+	return self_of(obj);
+}
+
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 {
 	struct pe *pe = ck_self();
-	const struct collection *c = coll_get(pe, p.id);
+	struct collection *c = coll_get(pe, p.id);
 	uint64_t i = after ? obj_of(after)->ordinal + 1 : 0;
 
-	if (!c->constructed || c->type != chare)
+	if (!coll_there(pe, c) || c->type != chare)
 		return NULL;
 	while (i < c->n_slots && !c->elems[i])
 		i++;
 	return i < c->n_slots ? self_of(c->elems[i]) : NULL;
+}
+
+bool CkKnowsArray(CkArrayID array)
+{
+	return coll_get(ck_self(), array.id)->type != NULL;
+}
+
+CkArrayDims CkGetArrayDims(CkArrayID array)
+{
+	struct pe *pe = ck_self();
+	const struct collection *c = coll_get(pe, array.id);
+
+	if (!c->type)
+		csd_abort(pe, "CkGetArrayDims: the array's creation has not come to this PE yet; ask on the PE "
+			  "that made it, in a handler of its elements, or after CkKnowsArray");
+	if (c->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
+	return c->dims;
 }

@@ -2,7 +2,7 @@
 /*
  * place.h: the room place/: where elements live.
  *
- * Owns     making collections and their elements (create.c), inserting and destroying elements
+ * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and destroying elements
  *          (insert.c), detecting that inserting is over (closing.c), detecting that all elements
  *          are constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of
  *          this PE (local.c).

@@ -2,7 +2,8 @@
 /*
  * place_int.h: what the files of this room share.
  *
- *	create.c   collections and the elements that they begin with
+ *	create.c   arrays and the elements that they begin with
+ *	announce.c groups and nodegroups, which all PEs know before anyone can use them
  *	insert.c   inserting and destroying elements; messages that wait for them
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
  *	ready.c    whether all PEs have constructed the elements of a new array
@@ -15,7 +16,10 @@
 #include "place.h"
 
 /* Handlers of PART_PLACE. */
-enum { H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING };
+enum {
+	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
+	H_ANNOUNCE, H_KNOWN, H_BORN
+};
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
 struct ck_shape {
@@ -110,7 +114,15 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
 struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
 
-/* insert.c, local.c: functions of the tables of kinds (part.h) */
+/* announce.c */
+void announce_arrived(struct pe *pe, struct cmi_msg *m);
+void known_arrived(struct pe *pe, struct cmi_msg *m);
+void born_arrived(struct pe *pe, struct cmi_msg *m);
+void announce_pe_free(struct pe *pe);
+
+/* insert.c, announce.c, local.c: functions of the tables of kinds (part.h) */
+void group_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+void group_born(struct pe *pe, const CkGenChare *type, uint64_t id);
 void element_destroy(struct pe *pe, struct ck_obj *obj);
 struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
 struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e);

@@ -27,11 +27,12 @@ static void pass_on(struct pe *pe, struct collection *c)
 {
 	struct ready *r = place_of(c)->ready;
 	int root = (int)(c->id >> 32);
+	const CkArrayID aid = { c->id };
 
 	if (!r->constructed || r->n_in < csd_tree_n_children(pe, root))
 		return;
 	if (pe->id == root)
-		callback_fire(pe, &r->cb, CK_NOTYPE, NULL, 0, 0);
+		callback_fire(pe, &r->cb, CK_ARRAYID, &aid, 1, sizeof aid);
 	else
 		where_send(pe, csd_tree_parent(pe, root), H_READY, 0,
 			   (struct where_msg){ .coll = c->id });

@@ -169,7 +169,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 	const CkReductionMsg *head = payload_of(env);
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (!c->constructed) {
+	if (!coll_there(pe, c)) {
 		coll_wait(c, m);
 		return;
 	}

@@ -256,7 +256,7 @@ void exchange_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (CSD_UNLIKELY(!c->constructed)) {
+	if (CSD_UNLIKELY(!coll_there(pe, c))) {
 		coll_wait(c, m);
 		return;
 	}

@@ -158,7 +158,7 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (env->place == ALL)
 		bcast_forward(pe, env);
-	if (!c->constructed) {
+	if (!coll_there(pe, c)) {
 		coll_wait(c, m);
 		return;
 	}

@@ -103,6 +103,7 @@ static void wait_pe_stop(struct pe *pe)
 {
 	struct wait_pe *w = wait_of(pe);
 
+	idle_drop(pe);
 	threads_drop(pe);
 	for (uint32_t i = 1; i < w->n; i++) {
 		struct ck_extra *x = w->extras[i];

@@ -253,8 +253,12 @@ int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took)
 void CkGen_take(const CkGenWanted *w, void *in)
 {
 	struct pe *pe = ck_self();
+	const struct collection *c = ck_of(pe)->now.obj->coll;
+	struct ck_env *env = w->env;
 
-	checked_call(pe, ck_of(pe)->now.obj->coll, w->env)(in, payload_of(w->env));
+	if (env->flags & CK_CALL_LENT)
+		ncpy_arrived(pe, &c->entries[env->entry], env);
+	checked_call(pe, c, env)(in, payload_of(env));
 }
 
 static void free_call(struct pe *pe, struct ck_env *env)

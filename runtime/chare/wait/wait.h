@@ -4,7 +4,8 @@
  *
  * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions (when.c),
  *          [threaded] entries (threaded.c), Structured Dagger (sdag.c), answers (sync.c), futures
- *          (future.c), calls inside their caller (inline.c).
+ *          (future.c), calls inside their caller (inline.c), calls when there is
+ *          nothing else to do (idle.c).
  * Called   on the element's PE, by the rooms above, and by call/ through attributes and `behind`
  *          (part.h).
  * Calls    call/, params/, core/, and the scheduler's threads (cth.h).

@@ -27,6 +27,8 @@ struct wait_pe {
 	struct ck_extra **extras; /* [cap], by number; number 0 is nobody's */
 	uint32_t n, cap;
 	struct ck_extra *spare;
+	struct idle_call *idle;   /* [whenidle] entry methods to call when there is nothing to do */
+	bool idle_hook;           /* the scheduler will call run_idle, or it is running */
 };
 
 static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe, PART_WAIT); }
@@ -50,6 +52,11 @@ void when_test(struct pe *pe, struct ck_obj *obj);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* ---- idle.c --------------------------------------------------------------------------------------- */
+
+/** At the end: no more [whenidle] calls. */
+void idle_drop(struct pe *pe);
 
 /* ---- sdag.c --------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #ifndef TYPES_H
 #define TYPES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TYPES_ROW 6
@@ -25,6 +26,10 @@ typedef struct vec {
 	int n;
 	int *v;
 } vec;
+
+/* Numbers by other names. */
+typedef double real;
+typedef bool flag;
 
 typedef struct colour_index {
 	int32_t colour;

@@ -35,7 +35,6 @@ void First_on_new(First *self, CkArgMsg *m)
 {
 	started(m, 1);
 	first = First_thisProxy(self);
-	Looker_ckNew();
 	m->argv[1][0] = 'o'; /* theirs to write, as in main() */
 }
 
@@ -43,6 +42,7 @@ void Second_on_new(Second *self, CkArgMsg *m)
 {
 	started(m, 2);
 	second = Second_thisProxy(self);
+	Looker_ckNew(); /* which calls `second` at once on this PE */
 	CHECK(first.ck.id != second.ck.id && first.ck.id != partMain.ck.id);
 }
 

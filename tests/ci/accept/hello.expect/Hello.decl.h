@@ -97,6 +97,11 @@ CkCallback HelloArray_cb_PrintHello_section(CProxySection_HelloArray to);
 extern const struct CkGenModule ck_module_Hello;
 
 #pragma GCC diagnostic pop
+/* Handlers need not use their parameters. To be warned of unused ones all the same, define
+ * CK_WARN_UNUSED_PARAMETERS before this header. */
+#ifndef CK_WARN_UNUSED_PARAMETERS
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
 
 #ifdef __cplusplus
 }

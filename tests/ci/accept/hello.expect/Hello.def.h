@@ -262,7 +262,12 @@ const CkGenModule ck_module_Hello = {
 };
 
 #ifndef CK_NO_MAIN
-int main(int argc, char **argv)
+/* the program's main() */
+#ifdef __cplusplus
+extern "C"
+#endif
+int ck_main(int argc, char **argv) __asm__("main");
+int ck_main(int argc, char **argv)
 {
 	return CkMain(argc, argv, &ck_module_Hello);
 }

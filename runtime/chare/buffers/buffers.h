@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * buffers.h: the room buffers/: memory of the program that the runtime writes.
+ *
+ * Owns     get and put between two CkNcpyBuffers (getput.c), which buffers there are, in checked mode
+ *          (live.c), the buffers that calls with nocopypost arrays wait for (post.c).
+ * Called   by programs and by printed code, on any PE.
+ * Calls    call/, params/, core/, and the scheduler's threads (cth.h).
+ */
+#ifndef CK_BUFFERS_H
+#define CK_BUFFERS_H
+
+#include "../call/call.h"
+
+enum { PART_GETPUT = 20, PART_LIVE = 21, PART_POST = 22 };
+extern const struct ck_part getput_part, live_part, post_part;
+
+/* ---- live.c: checked mode; any PE of the process that has the memory ------------------------------ */
+
+/** Note a new buffer; returns its number. */
+uint64_t live_begin(struct pe *pe, const void *ptr, size_t bytes);
+/** Abort if the buffer has ended. `call` and `side` are for the error line. */
+void live_check(struct pe *pe, const char *call, const char *side, const CkNcpyBuffer *b);
+void live_end(struct pe *pe, const CkNcpyBuffer *b);
+/** End all buffers that lie in memory which is freed. */
+void live_freed(struct pe *pe, const void *p, size_t bytes);
+
+#endif
