@@ -97,10 +97,8 @@ void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 
 void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 {
-	m->src_pe = pe->id;
+	csd_count_sent(pe, m);
 	m->flags |= CMI_F_NODE;
-	if (!(m->flags & CMI_F_SYSTEM))
-		pe->n_created++;
 	if (CSD_UNLIKELY(pe->hold != NULL))
 		hold_push(pe, node, m);
 	else

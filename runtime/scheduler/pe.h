@@ -175,13 +175,19 @@ static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 	pe->pool.free[m->size_class] = m;
 }
 
-/** Send `m` (handler set) to a PE of the job. Takes ownership; never blocks. FIFO per pair of
- * PEs among messages of one priority. */
-static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
+/* From now on the message is under way, for quiescence. */
+static inline void csd_count_sent(struct pe *pe, struct cmi_msg *m)
 {
 	m->src_pe = pe->id;
 	if (!(m->flags & CMI_F_SYSTEM))
 		pe->n_created++;
+}
+
+/** Send `m` (handler set) to a PE of the job. Takes ownership; never blocks. FIFO per pair of
+ * PEs among messages of one priority. */
+static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	csd_count_sent(pe, m);
 	if (dst_pe == pe->id)
 		msgq_push(&pe->queue, m);
 	else

@@ -28,9 +28,7 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 
 void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
-	m->src_pe = pe->id;
-	if (!(m->flags & CMI_F_SYSTEM))
-		pe->n_created++;
+	csd_count_sent(pe, m);
 	if (dst_pe == pe->id)
 		msgq_push(&pe->queue, m);
 	else
