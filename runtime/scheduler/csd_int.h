@@ -23,6 +23,13 @@ enum own_handler {
 	N_OWN_HANDLERS,
 };
 
+/* arrival.c */
+void client_arrived(void *owner, struct cmi_msg *m);
+void client_arrived_sealed(void *owner, struct cmi_msg *m); /* in checked mode */
+struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m); /* takes it; may return another one */
+void arrival_check(struct pe *pe, const struct cmi_msg *m);
+void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
+
 /* layers.c */
 int layers_node_start(struct node *node);
 void layers_pe_start(struct pe *pe);

@@ -62,7 +62,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
-	cmi_send(pe->wire, dst_pe, m);
+	cmi_send(pe->wire, dst_pe, CSD_UNLIKELY(pe->node->check) ? arrival_seal(pe, m) : m);
 }
 
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
@@ -89,7 +89,7 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
-	cmi_send(pe->wire, src_pe, &c->head);
+	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_seal(pe, &c->head) : &c->head);
 }
 
 /* A message that `by`, another PE of this node, received was handled here. */
@@ -124,6 +124,21 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
+/* Credit is given for what was sent, and never taken back. */
+static const char *credit_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_peer *p = peer_of(pe, m->src_pe);
+	const uint64_t more = ((const struct flow_credit *)m)->consumed - p->acked;
+
+	return more <= p->sent - p->acked ? NULL : "it gives credit for more than was sent";
+}
+
+static const struct csd_shape credit_shape = {
+	.least = sizeof(struct flow_credit), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+	.misfit = credit_misfit,
+};
+static const struct csd_shape handled_shape = { .least = 0 };
+
 /* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
  * receiver that has fallen behind by megabytes stops a sender. */
 void flow_register(struct node *node)
@@ -131,11 +146,13 @@ void flow_register(struct node *node)
 	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
 	if (csd_register(node, "csd.credit", credit_arrived) != CREDIT_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
+	csd_expect(node, CREDIT_HANDLER, &credit_shape, NULL);
 }
 
 void flow_register_handled(struct node *node)
 {
 	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
+	csd_expect(node, node->h_handled, &handled_shape, NULL);
 }
 
 void flow_fini(struct pe *pe)
