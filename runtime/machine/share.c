@@ -107,19 +107,6 @@ static uint64_t take_refs(struct msg_stack *stack)
 	return msg_stack_any(stack) ? msg_stack_take(stack) : 0;
 }
 
-/* A reference that another process wrote: whether a head lies there that one can read. */
-static bool ref_fits(const struct share *s, uint64_t ref, size_t bytes)
-{
-	const uint64_t number = ref >> SHARE_OFFSET_BITS, at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
-	uint64_t used;
-
-	if (number >= (uint64_t)s->n_local || at % CMI_MSG_ALIGN)
-		return false;
-	/* Relaxed: what was handed out before the reference was written is visible with it. */
-	used = atomic_load_explicit(&share_head_of(s, (int)number)->used, memory_order_relaxed);
-	return at >= s->lines_at && used <= s->segment && at <= used && bytes <= used - at;
-}
-
 _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *what)
 {
 	if (src_pe < 0)
@@ -133,7 +120,7 @@ static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint
 {
 	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
 
-	if (!ref_fits(w->m->share, ref, sizeof(struct cmi_msg)))
+	if (ref % CMI_MSG_ALIGN || !share_fits(w->m->share, ref, sizeof(struct cmi_msg)))
 		damaged(w, src_pe, "a reference to no message");
 	return share_msg_of(w->m->share, ref);
 }
@@ -422,7 +409,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	struct share_pe *p = w->share;
 
 	if (m->size != sizeof *m + sizeof *offer || offer->number >= RINGS_MOST ||
-	    offer->ref % RING_LINE || !ref_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
+	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
 	    p->in[offer->number].ring.ring)
 		damaged(w, m->src_pe, "an offer of no ring");
 
@@ -444,7 +431,7 @@ static void check_ref(const struct cmi_pe *w, const struct cmi_msg *m)
 
 	if (src_pe < 0 || src_pe >= j->n_pes || s->number[j->node_of[src_pe]] < 0 || j->node_of[src_pe] == j->node)
 		damaged(w, -1, "a sender that is none");
-	if (m->size < sizeof *m || !ref_fits(s, ref, m->size))
+	if (m->size < sizeof *m || !share_fits(s, ref, m->size))
 		damaged(w, src_pe, "a message that does not lie in one piece of shared memory");
 	if (m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED)
 		damaged(w, src_pe, "a message in memory that is nobody's");

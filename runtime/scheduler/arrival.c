@@ -45,7 +45,7 @@ static bool flags_fit(const struct csd_shape *s, uint8_t flags)
 	return !(flags & ~(s->always | s->may)) && (flags & s->always) == s->always;
 }
 
-void arrival_check(struct pe *pe, const struct cmi_msg *m)
+void csd_check(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
 	const char *why;
@@ -65,7 +65,7 @@ void arrival_check(struct pe *pe, const struct cmi_msg *m)
 
 void arrival_handle(struct pe *pe, struct cmi_msg *m)
 {
-	arrival_check(pe, m);
+	csd_check(pe, m);
 	pe->node->handlers[m->handler].fn(pe, m);
 }
 
@@ -87,7 +87,7 @@ static __attribute__((noinline)) void marked_arrived(struct pe *pe, struct cmi_m
 	if ((m->flags & CMI_F_WIDE) && !wide_fits(m))
 		csd_misfit(pe, m, "it has a priority that does not lie within it");
 	if (m->flags & CMI_F_NODE) {
-		arrival_check(pe, m);
+		csd_check(pe, m);
 		node_queue_arrived(pe, m);
 	} else {
 		msgq_push(&pe->queue, m);

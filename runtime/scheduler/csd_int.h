@@ -27,7 +27,6 @@ enum own_handler {
 void client_arrived(void *owner, struct cmi_msg *m);
 void client_arrived_sealed(void *owner, struct cmi_msg *m); /* in checked mode */
 struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m); /* takes it; may return another one */
-void arrival_check(struct pe *pe, const struct cmi_msg *m);
 void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
 
 /* layers.c */
@@ -151,6 +150,7 @@ bool hooks_any(const struct pe *pe, int condition);
 void hooks_raise(struct pe *pe, int condition);
 
 /* loop.c, idle.c */
+void loop_register(struct node *node);
 void loop_run(struct pe *pe);
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);

@@ -122,11 +122,30 @@ static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 	if (m->flags & CMI_F_REMOTE) {
 		if (m->handler >= pe->node->n_handlers)
 			abort_no_handler(pe, m);
-		arrival_check(pe, m);
 		m->flags &= (uint8_t)~CMI_F_REMOTE;
 		flow_consumed(pe, m->src_pe, m->size);
+		/* When its turn comes it is looked at, as any message from another process. */
+		m->mark = (uint8_t)m->handler;
+		m->handler = (uint16_t)pe->node->h_held;
 	}
 	msg_fifo_push(held, m);
+}
+
+_Static_assert(CSD_MAX_HANDLERS <= UINT8_MAX, "a mark can hold a handler");
+
+static void held_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	m->handler = m->mark;
+	m->mark = 0;
+	pe->node->handlers[m->handler].arrived(pe, m);
+}
+
+void loop_register(struct node *node)
+{
+	static const struct csd_shape shape = { .least = 0 };
+
+	node->h_held = csd_register(node, "csd.held", held_arrived);
+	csd_expect(node, node->h_held, &shape, NULL);
 }
 
 static bool is_early(const struct node *node, const struct cmi_msg *m)

@@ -223,6 +223,7 @@ static int register_all(struct node *node)
 	exit_register(node);
 	thread_register(node);
 	flow_register_handled(node);
+	loop_register(node);
 	return layers_node_start(node);
 }
 

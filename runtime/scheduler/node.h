@@ -112,6 +112,9 @@ enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED }
  * and handles it. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
+/** Look at a message from another process: end the job unless it has its handler's shape. */
+void csd_check(struct pe *pe, const struct cmi_msg *m);
+
 /** End the job: the message, which came from another process, does not fit; `why` says what does not. */
 _Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why);
 
@@ -153,6 +156,7 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */

@@ -4,6 +4,7 @@
  * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
 #include "call.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,11 +146,26 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 		wrong_data(pe, type, entry, m);
 }
 
+/* Entries that have no plain calls come here, too. */
+static __attribute__((noinline)) void check_params(struct pe *pe, const CkGenChare *type,
+						   const struct ck_env *env)
+{
+	const char *why = shape_call(pe, type, env->entry, env);
+	char name[128], text[256];
+
+	if (!why)
+		return;
+	snprintf(text, sizeof text, "%s, of %s", why, describe_entry(type, env->entry, name, sizeof name));
+	csd_misfit(pe, &env->head, text);
+}
+
 static void check_entry(struct pe *pe, const struct collection *c, const struct ck_env *env)
 {
 	if (env->entry >= c->type->n_entries)
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
+	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least))
+		check_params(pe, c->type, env);
 }
 
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
@@ -157,6 +173,7 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 	check_entry(pe, c, env);
 	if (!(env->flags & CK_CALL_REDUCED))
 		return c->entries[env->entry].call;
+	check_params(pe, c->type, env);
 	check_reduced(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
@@ -242,9 +259,10 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
-	if (!coll_there(pe, c))
+	if (!coll_there(pe, c)) {
+		env->more |= CK_MORE_WAITED; /* that it goes this way again */
 		coll_wait(c, &env->head);
-	else if (c->sparse)
+	} else if (c->sparse)
 		ck_node_of(pe->node)->seek(pe, c, env);
 	else
 		deliver_one(pe, c, env);
@@ -263,6 +281,21 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
 	else
 		element_arrived_slow(pe, c, env);
+}
+
+/* The same for a call from another process: its parameters must fit the entry. */
+static void element_came(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+	uint64_t at = env->place - c->first;
+
+	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries && m->size >= c->entries[env->call].least)) {
+		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+		return;
+	}
+	csd_check(pe, m);
+	element_arrived_slow(pe, c, env);
 }
 
 /* All elements share one message; the last holder frees it. */
@@ -411,9 +444,15 @@ static void call_pe_start(struct pe *pe)
 					  .src_pe = pe->id }.route;
 }
 
+static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	return shape_in_tree(pe, m, ((const struct ck_env *)m)->root);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_ELEMENT] = { "ck.element", element_arrived, false },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, true },
+	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll },
+			.arrived = element_came },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_ELEMENT, send_to_element, NULL },

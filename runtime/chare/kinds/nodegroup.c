@@ -10,6 +10,7 @@
  * queue of the PE that receives them.
  */
 #include "kinds.h"
+#include "../core/shape.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -433,10 +434,25 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 	nodegroup_send_all(pe, type, cb->id, env);
 }
 
+static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const int system = m->flags & (CMI_F_SYSTEM | CMI_F_EXPEDITED);
+
+	if (system == CMI_F_SYSTEM)
+		return "its flags are not those of such messages";
+	return shape_in_tree(pe, m, env->root);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, false },
-	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived, false },
-	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived, false },
+	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
+		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = shape_coll } },
+	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
+			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM,
+				      .misfit = bcast_misfit } },
+	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
+			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+				     .may = CSD_F_QUEUEING, .misfit = shape_coll } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
 };
 static const struct ck_callback_kind callbacks[] = {
