@@ -574,7 +574,7 @@ static void wait_for_elements(struct pe *pe, struct collection *c, const struct 
 
 	env->head.src_pe = src_pe;
 	memcpy(payload_of(env), run, bytes);
-	coll_wait(c, &env->head);
+	call_wait(pe, c, &env->head);
 }
 
 static void batch_arrived(struct pe *pe, struct cmi_msg *m)

@@ -16,7 +16,7 @@
 #include "../params/params.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST };      /* handlers of PART_CALL */
+enum { H_ELEMENT, H_BCAST, H_MADE };/* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ------------------------------------------------------------------------------------ */
@@ -102,5 +102,9 @@ void aggregate_flush(struct pe *pe);
 bool aggregate_runs(const struct pe *pe);
 /** Copy what the running handler was given into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);
+
+/** coll_wait for a message that may have come from another process: also asks the collection's creator, once,
+ * whether it has made it. If not, the job ends there. */
+void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m);
 
 #endif

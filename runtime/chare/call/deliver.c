@@ -221,8 +221,10 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	check_entry(pe, obj->coll, env);
-	if (env->flags & CK_ENV_PACKED)
+	if (env->flags & CK_ENV_PACKED) {
+		check_params(pe, obj->coll->type, env);
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
+	}
 	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
 		return;
 	execute(pe, obj, env, shared);
@@ -255,13 +257,55 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 	ck_node_of(pe->node)->seek(pe, c, env);
 }
 
+/* ---- too early ---------------------------------------------------------------------------------- */
+
+struct made_msg {
+	struct cmi_msg head;
+	uint64_t id;
+};
+
+static void check_made(struct pe *pe, uint64_t id, int from)
+{
+	if ((uint32_t)id > ck_of(pe)->n_created)
+		csd_abort(pe, "PE %d has got a message for collection %u of this PE, which has made %u; the message "
+			  "was damaged on its way, or the nodes run different programs", from, (uint32_t)id,
+			  ck_of(pe)->n_created);
+}
+
+static void made_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	check_made(pe, ((const struct made_msg *)m)->id, m->src_pe);
+	csd_msg_free(pe, m);
+}
+
+/* A message can only know a collection that has been made, so its creator knows it. */
+void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
+{
+	const int creator = (int)(c->id >> 32);
+
+	coll_wait(c, m);
+	if (c->type || c->asked_for)
+		return;
+	c->asked_for = true;
+	if (creator == pe->id) {
+		check_made(pe, c->id, pe->id);
+		return;
+	}
+	struct made_msg *q = (struct made_msg *)csd_msg_alloc(pe, sizeof *q);
+
+	q->head.handler = ck_handler(pe, PART_CALL, H_MADE);
+	q->head.flags = CMI_F_SYSTEM;
+	q->id = c->id;
+	csd_send_now(pe, creator, &q->head);
+}
+
 /* The calls for which element_arrived needs more than the place. */
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
 	if (!coll_there(pe, c)) {
 		env->more |= CK_MORE_WAITED; /* that it goes this way again */
-		coll_wait(c, &env->head);
+		call_wait(pe, c, &env->head);
 	} else if (c->sparse)
 		ck_node_of(pe->node)->seek(pe, c, env);
 	else
@@ -352,7 +396,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 
 	bcast_forward(pe, env);
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	deliver_all(pe, c, env);
@@ -444,15 +488,21 @@ static void call_pe_start(struct pe *pe)
 					  .src_pe = pe->id }.route;
 }
 
+/* The parameters are looked at before the message goes further down, so that one process speaks and not all. */
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
-	return shape_in_tree(pe, m, ((const struct ck_env *)m)->root);
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = shape_in_tree(pe, m, env->root);
+
+	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
 }
 
 static const struct ck_handler handlers[] = {
 	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll },
 			.arrived = element_came },
 	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
+	[H_MADE] = { "ck.made", made_arrived,
+		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_ELEMENT, send_to_element, NULL },

@@ -118,3 +118,11 @@ const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const s
 		return "a parameter does not lie within it";
 	return NULL;
 }
+
+const char *shape_call_of(struct pe *pe, const struct collection *c, const struct ck_env *env)
+{
+	if (!c->type)
+		return NULL;
+	return env->entry < c->type->n_entries ? shape_call(pe, c->type, env->entry, env) :
+	       "it calls an entry that does not exist";
+}

@@ -427,7 +427,8 @@ static const char *multicast_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "it names a section that nobody can have made";
 	if (env->flags & CK_ENV_FORWARDED)
 		return "it says that others have it, too";
-	return shape_coll(pe, m);
+	return shape_id(pe, env->coll) ? shape_id(pe, env->coll) :
+	       shape_call_of(pe, coll_get(pe, env->coll), env);
 }
 
 static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)

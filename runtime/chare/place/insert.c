@@ -419,7 +419,7 @@ static void destroy_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 	} else if (c->sparse) {
 		sparse_arrived(pe, c, env);
 	} else {
@@ -461,7 +461,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	CkIndex i = env->index;
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	/* The caller may not have known yet what kind of array it is. */
@@ -497,7 +497,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	/* Sent before the constructor runs, because it may destroy the element. */

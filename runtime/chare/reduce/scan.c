@@ -607,7 +607,7 @@ static void scan_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	if (CSD_UNLIKELY(env->part.stage == SCAN_GONE)) {

@@ -434,9 +434,11 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct completion_msg *c = (const struct completion_msg *)m;
 	const struct completion_start *s = (const struct completion_start *)m;
 	const int root = (int)(c->id >> 32);
-	bool fits = false;
+	bool fits = false, known = false;
 
-	if (shape_id(pe, c->id))
+	for (const struct completion *d = completions_of(pe)->first; d; d = d->next)
+		known = known || d->id == c->id;
+	if (shape_id(pe, c->id) || (root == pe->id && (uint32_t)c->id > completions_of(pe)->n_made))
 		return "it names a detector that nobody can have made";
 	switch ((enum completion_kind)c->kind) {
 	case COMPLETION_ASK:
@@ -444,7 +446,7 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 		break;
 	case COMPLETION_SUM:
 	case COMPLETION_CHANGED:
-		fits = csd_tree_parent_of(pe, m->src_pe, root) == pe->id;
+		fits = known && csd_tree_parent_of(pe, m->src_pe, root) == pe->id;
 		break;
 	case COMPLETION_START:
 		fits = pe->id == root && m->size >= sizeof *s && !shape_callback(pe, &s->started) &&
