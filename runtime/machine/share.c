@@ -48,6 +48,7 @@ _Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == SHARE_LINE, 
 struct share_offer {
 	uint64_t ref;
 	uint64_t number;            /* place in the receiver's in[] */
+	uint64_t check;             /* both once more: nothing would ever come out of another place */
 };
 
 /** A PE's way to another one of the host. */
@@ -308,6 +309,7 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	m->src_pe = w->pe;
 	offer->ref = share_ref_of(s, ring);
 	offer->number = (uint64_t)number;
+	offer->check = ~(offer->ref + offer->number);
 	send_by_stack(w, o, m);
 	ring_writer_init(&o->ring, ring);
 	o->mark = (uint8_t)(number + 1);
@@ -409,6 +411,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	struct share_pe *p = w->share;
 
 	if (m->size != sizeof *m + sizeof *offer || offer->number >= RINGS_MOST ||
+	    offer->check != ~(offer->ref + offer->number) ||
 	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
 	    p->in[offer->number].ring.ring)
 		damaged(w, m->src_pe, "an offer of no ring");

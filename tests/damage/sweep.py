@@ -67,7 +67,7 @@ def outcome(code, out):
     if code is None:
         return 'hang'
     if code >= 128 or code < 0:
-        return 'data' if re.search(r'^chard:   #0 (\w+_on_\w+|__mem\w+)\+', out, re.M) else 'crash'
+        return 'data' if re.search(r'^chard:   #[0-3] (\w+_on_|ck_call_|ck_pack_)\w+', out, re.M) else 'crash'
     if code == 0:
         return 'right'
     return 'told' if len(lines) == 1 else 'wrong'
@@ -92,7 +92,7 @@ def sweep(options, transport):
             counts[result] += 1
             if options.verbose or result in options.bad or (options.show and result not in ('right', 'told')):
                 print(f'{result}: {transport} {what}')
-                print(''.join(f'    {line}\n' for line in out.splitlines()[-12:]), end='', flush=True)
+                print(''.join(f'    {line}\n' for line in out.splitlines()[:14]), end='', flush=True)
     bad = sum(counts[result] for result in options.bad)
     print(f'{"not ok" if bad else "ok"} {transport}{", checked mode" if options.check else ""}: ' +
           ', '.join(f'{count} {result}' for result, count in counts.items()))
