@@ -488,6 +488,12 @@ static void call_pe_start(struct pe *pe)
 					  .src_pe = pe->id }.route;
 }
 
+static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	return ((const struct ck_env *)m)->flags & CK_CALL_POSTED ?
+	       "it says that it has waited for its buffers" : shape_coll(pe, m);
+}
+
 /* The parameters are looked at before the message goes further down, so that one process speaks and not all. */
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
@@ -498,7 +504,7 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 }
 
 static const struct ck_handler handlers[] = {
-	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll },
+	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = element_misfit },
 			.arrived = element_came },
 	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
 	[H_MADE] = { "ck.made", made_arrived,

@@ -84,7 +84,8 @@ const char *shape_callback(struct pe *pe, const CkCallback *cb)
 static bool ncpy_fit(struct pe *pe, const CkGenEntry *e, const struct ck_env *env, size_t room)
 {
 	const struct cmi_job *job = pe->node->job;
-	const bool away = job->node_of[env->head.src_pe] != job->node;
+	/* A call that has waited for its buffers was looked at before. */
+	const bool away = job->node_of[env->head.src_pe] != job->node && !(env->flags & CK_CALL_POSTED);
 
 	for (int i = 0; i < e->n_ncpy; i++) {
 		const CkGenNcpy *d = (const CkGenNcpy *)(const void *)((const char *)(env + 1) + e->ncpy[i]);

@@ -8,8 +8,8 @@
 
 #include "state.h"
 
-/** The shape of a call: with any priority, and at least a head. */
-#define CK_SHAPE_CALL .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING
+/** The shape of a call: with any priority, with lent arrays (CMI_F_HERE), and at least a head. */
+#define CK_SHAPE_CALL .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_HERE
 /** The shape of other messages with a struct ck_env, and of those that are just one struct. */
 #define CK_SHAPE_ENV .least = sizeof(struct ck_env)
 #define CK_SHAPE_STRUCT(s) .least = sizeof(s), .exact = true

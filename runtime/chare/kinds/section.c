@@ -440,13 +440,13 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 	switch ((enum section_kind)env->section.kind) {
 	case SECTION_CREATE:
 		return section_list_misfit(pe, env);
+	case SECTION_CONTRIBUTE: /* of an element away from its home */
 	case SECTION_PART:
 		return shape_result(env, sizeof(CkCallback));
 	case SECTION_ASK:
 	case SECTION_DESTROY:
 		return NULL;
 	case SECTION_START:
-	case SECTION_CONTRIBUTE:
 		break;
 	}
 	return "it is of no kind";
