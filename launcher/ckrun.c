@@ -19,7 +19,7 @@
  *
  *   0        every node ended with 0, and those that joined left in good order
  *   N        a node ended with N, or aborted with N
- *   128 + N  a node was killed by signal N; 130, 131, 143: ckrun got INT, QUIT or TERM
+ *   128 + N  a node was killed by signal N; 129, 130, 131, 143: ckrun got HUP, INT, QUIT or TERM
  *   1        a node ended with 0 before the job's end; or ckrun's own failure
  *   2        the command line is wrong
  *   124      --timeout

@@ -293,7 +293,7 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 		stop_together(job);
 		return;
 	}
-	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT) {
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT && sig != SIGHUP) {
 		forward_signal(job, sig, from_terminal);
 		return;
 	}

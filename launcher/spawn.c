@@ -67,8 +67,10 @@ static void set_job_environment(const struct launch_job *job)
 		setenv("CK_BIND", job->o.bind, 1);
 	if (job->o.verbose)
 		setenv("CK_VERBOSE", "1", 1);
-	/* UCX reads this when it is loaded. Without it, it reports errors among the output. */
+	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
 	setenv("UCX_LOG_FILE", "stderr", 0);
+	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */
+	setenv("UCX_DEBUG_SIGNO", "0", 0);
 }
 
 static void set_number(const char *name, int value)

@@ -95,6 +95,8 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 
 	if (!m)
 		return -ENOMEM;
+	if (!o->net) /* signals belong to the process: not when it holds several nodes */
+		fault_let_signals_end_us();
 	m->client = *client;
 	meet_open(m);
 	atomic_init(&m->ender, 0);

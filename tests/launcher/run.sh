@@ -237,17 +237,24 @@ until [ -s "$dir/err" ]; do sleep 0.01; done # two INTs at once would count as o
 kill -INT $pid
 finish
 fact "a second INT kills at once" eval 'ended 130 "signal 2" && all_gone "$dir"/s.*'
-start -n 2 "$NODE" trap 10 trap 1 ready "$dir/s" sleep
-kill -USR1 $pid
+start -n 2 "$NODE" ready "$dir/s" sleep
 kill -HUP $pid
+finish
+fact "HUP ends the job with 129" eval 'ended 129 "signal 1" && all_gone "$dir"/s.*'
+start -n 2 --grace 0.3 "$NODE" ignore 1 ready "$dir/s" sleep
+kill -HUP $pid
+finish
+fact "a job that ignores HUP is killed after --grace" \
+	eval 'ended 129 "signal 1" && all_gone "$dir"/s.*'
+start -n 2 "$NODE" trap 10 ready "$dir/s" sleep
+kill -USR1 $pid
 for i in $(seq 200); do
-	[ "$(sort "$dir/out" | uniq -c | tr -s ' \n' ' ')" = " 2 got 01 2 got 10 " ] && break
+	[ "$(sort "$dir/out" | uniq -c | tr -s ' \n' ' ')" = " 2 got 10 " ] && break
 	sleep 0.01
 done
 kill -USR2 $pid
 finish
-fact "USR1, HUP and USR2 reach every node and do not end the job" \
-	says "$(printf 'got 01\ngot 01\ngot 10\ngot 10')"
+fact "USR1 and USR2 reach every node and do not end the job" says "$(printf 'got 10\ngot 10')"
 run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
 fact "--timeout gives 124 and leaves nothing" \
 	eval 'soon 124 "--timeout 0.2 s" && all_gone "$dir"/t.*'
