@@ -11,8 +11,9 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
+ *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; only where they may be made
  *
- * Inherited PMI_*, PMIX_* and CK_PES are removed first. stdin is ckrun's own for node 0 and
+ * Inherited PMI_*, PMIX_*, CK_PES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
  * Exit codes; the first failure decides:
@@ -243,8 +244,10 @@ int main(int argc, char **argv)
 		return rc;
 	}
 	init_job(&job);
+	launch_folder_make(&job);
 	launch_spawn_all(&job);
 	forward_until_end(&job);
+	launch_folder_remove(&job);
 	drain_and_free(&job);
 	return job.code;
 }

@@ -40,11 +40,11 @@ void launch_open_std_fds(void)
 		close(fd);
 }
 
-/** Drop another launcher's variables, which would lead our nodes to it, and the number of PEs of an outer
- * job, which a node would take for its own. */
+/** Drop another launcher's variables, which would lead our nodes to it, and what an outer job has told its
+ * nodes, which ours would take for their own. */
 static void scrub_environment(void)
 {
-	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=" };
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_UCX_DIR=" };
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
 		bool keep = true;
@@ -67,6 +67,8 @@ static void set_job_environment(const struct launch_job *job)
 		setenv("CK_BIND", job->o.bind, 1);
 	if (job->o.verbose)
 		setenv("CK_VERBOSE", "1", 1);
+	if (job->folder[0])
+		setenv("CK_UCX_DIR", job->folder, 1);
 	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
 	setenv("UCX_LOG_FILE", "stderr", 0);
 	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */

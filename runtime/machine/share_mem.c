@@ -192,6 +192,30 @@ void share_agree(struct cmi *m)
 		machine_say("messages between nodes of one host pass through their memory");
 }
 
+static bool has_mapped(const struct share *s, int a, int b)
+{
+	/* Relaxed: the fence of share_agree has ordered it. */
+	return a == b ||
+	       atomic_load_explicit(&share_head_of(s, a)->mapped[b], memory_order_relaxed);
+}
+
+/* If a pair is missing, everybody knows: the node that could not map, from its own list, and all others,
+ * who read that list or could not map that node either. */
+bool share_whole(const struct cmi *m)
+{
+	const struct share *s = m->share;
+	const struct cmi_job *j = &m->job;
+
+	for (int node = 0; node < j->n_nodes; node++)
+		if (j->host_id[node] == j->host_id[j->node] && s->number[node] < 0)
+			return false;
+	for (int a = 0; a < s->n_local; a++)
+		for (int b = 0; b < s->n_local; b++)
+			if (!has_mapped(s, a, b))
+				return false;
+	return true;
+}
+
 bool share_reaches(const struct share *s, int node)
 {
 	return s->number[node] >= 0;
@@ -241,6 +265,14 @@ void *share_alloc(struct share *s, size_t bytes)
 							memory_order_relaxed,
 							memory_order_relaxed));
 	return s->own + start;
+}
+
+void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p)
+{
+	void *p = s->any ? share_alloc(s, bytes) : NULL;
+
+	*name_p = p ? share_name_of(s, p, bytes) : 0;
+	return p;
 }
 
 /* Only memory in our own segment has a name: every node that we reach has mapped that. */
