@@ -2,6 +2,7 @@
 /* cmi_env.c: see cmi_env.h. */
 #include "cmi_env.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -49,6 +50,9 @@ static int64_t parse_number(const char *text, const char **end_p)
 	char *end;
 	int64_t n;
 
+	*end_p = text;
+	if (!isdigit((unsigned char)*digits)) /* strtoll would skip blanks */
+		return 0;
 	errno = 0;
 	n = strtoll(text, &end, hex ? 16 : 10);
 	*end_p = errno ? text : end;

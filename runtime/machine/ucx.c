@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmi_env.h"
 #include "meet.h"
@@ -43,6 +44,8 @@ static void set_posix_options(const struct cmi *m)
 	if (!posix_is_possible(m))
 		return;
 	/* A node that is killed while UCX makes a file leaves it. The launcher removes this folder. */
+	if (folder && access(folder, W_OK | X_OK))
+		cmi_env_refuse("CK_UCX_DIR", folder, "a folder to write to");
 	if (folder)
 		setenv("UCX_POSIX_DIR", folder, 0);
 	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
