@@ -101,7 +101,7 @@ static void host_release(struct cmi_pe *w, struct cmi_msg *m)
 	machine_die(w->m, "PE %d releases a network's buffer, but there is no network", w->pe);
 }
 
-/* What comes through memory wakes us by the wake socket. */
+/* What comes through memory wakes us by our pipe (wake_host.c). */
 static bool host_arm(struct cmi_pe *w, int *fd_p)
 {
 	(void)w;

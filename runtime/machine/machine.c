@@ -145,7 +145,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->pe = m->job_known ? m->job.my_first_pe + local : -1;
 	w->network = m->job_known && m->job.n_nodes > 1;
 	rc = wake_open(w);
-	w->wake_socket = m->job_known ? share_pe_open(m, local) : -1;
+	w->wake_pipe = m->job_known ? share_pe_open(m, local) : -1;
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
@@ -192,8 +192,8 @@ void cmi_close(struct cmi *m)
 	for (int i = 0; i < m->o.n_pes; i++)
 		if (m->wire[i]) {
 			wake_close(m->wire[i]);
-			if (m->wire[i]->wake_socket >= 0)
-				close(m->wire[i]->wake_socket);
+			if (m->wire[i]->wake_pipe >= 0)
+				close(m->wire[i]->wake_pipe);
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
@@ -297,7 +297,7 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
 	struct pollfd fds[3] = {{.fd = w->wake_fd, .events = POLLIN},
 				{.events = POLLIN},
-				{.fd = w->wake_socket, .events = POLLIN}};
+				{.fd = w->wake_pipe, .events = POLLIN}};
 	struct timespec t;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))

@@ -95,7 +95,7 @@ struct cmi_pe {
 	int local;
 	int pe;          /* global number; -1 until the job is known */
 	int wake_fd;     /* wake.c's eventfd, written from any thread */
-	int wake_socket; /* share.c's, written by the other nodes of the host; -1: none */
+	int wake_pipe; /* share.c's, written by the other nodes of the host; -1: none */
 	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
 	bool network;    /* another node exists */

@@ -328,6 +328,13 @@ else
 	skip "Ctrl-C at a terminal" "no pseudo-terminal"
 	skip "node 0 reads from a terminal" "no pseudo-terminal"
 fi
+run -n 1 sh -c 'echo "${CK_UCX_DIR:-none}"'
+fact "no folder for UCX where it makes no files" says none
+export CK_SHARE=0
+run -n 1 sh -c 'stat -c "%F %a" "$CK_UCX_DIR"; echo "$CK_UCX_DIR" >'"$dir/folder"
+unset CK_SHARE
+fact "UCX's files have a folder that is ours alone, and goes with the job" \
+	eval 'says "directory 700" && [ ! -e "$(cat "$dir/folder")" ]'
 run -n 2 "$CKRUN" -n 2 "$NODE" join exchange 100 finish
 fact "ckrun under ckrun: two jobs of two" ended 0 ""
 if command -v mpiexec.hydra >/dev/null; then
