@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,9 +84,9 @@ static void remove_folder(const char *folder)
 	}
 }
 
-/** The keeper. Its group is its own, so that signals for the job do not reach it, and it holds no
- * descriptor of others. */
-_Noreturn static void keep(const struct launch_job *job, int alive_fd)
+/** The keeper makes the folder itself, so that there is no moment in which only ckrun knows of it. Its group is
+ * its own, which signals for the job do not reach, and it holds no descriptor of others. */
+_Noreturn static void keep(struct launch_job *job, int ckrun_fd)
 {
 	char byte;
 	sigset_t all;
@@ -94,10 +95,14 @@ _Noreturn static void keep(const struct launch_job *job, int alive_fd)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "ckrun-keeper");
-	dup2(alive_fd, STDIN_FILENO);
+	dup2(ckrun_fd, STDIN_FILENO);
 	close_range(STDIN_FILENO + 1, ~0U, 0);
-	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
-		;
+	make_folder(job);
+	if (!job->folder[0])
+		_exit(0);
+	if (send(STDIN_FILENO, job->folder, sizeof(job->folder), 0) > 0)
+		while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+			;
 	remove_folder(job->folder);
 	_exit(0);
 }
@@ -107,25 +112,23 @@ void launch_folder_make(struct launch_job *job)
 	int fds[2];
 
 	job->keeper_fd = -1;
-	if (!is_wanted())
-		return;
-	make_folder(job);
-	if (!job->folder[0] || pipe2(fds, O_CLOEXEC))
+	if (!is_wanted() || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return;
 	job->keeper = fork();
 	if (job->keeper == 0)
-		keep(job, fds[0]);
-	close(fds[0]);
-	job->keeper_fd = fds[1];
+		keep(job, fds[1]);
+	close(fds[1]);
+	job->keeper_fd = fds[0];
+	if (recv(fds[0], job->folder, sizeof(job->folder), MSG_WAITALL) != sizeof(job->folder))
+		job->folder[0] = '\0';
 }
 
 void launch_folder_remove(struct launch_job *job)
 {
-	if (!job->folder[0])
-		return;
 	if (job->keeper_fd >= 0)
 		close(job->keeper_fd);
 	if (job->keeper > 0)
 		waitpid(job->keeper, NULL, 0);
-	remove_folder(job->folder); /* if somebody has killed the keeper */
+	if (job->folder[0])
+		remove_folder(job->folder); /* if somebody has killed the keeper */
 }

@@ -122,7 +122,7 @@ static uint64_t env_size(const char *name, uint64_t otherwise, uint64_t least, u
 			 int plain, const char *unit)
 {
 	const char *text = cmi_env_text(name);
-	char allowed[128], low[32], high[32];
+	char allowed[160], low[32], high[32];
 	uint64_t bytes;
 
 	if (!text)
