@@ -321,7 +321,7 @@ struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *ke
 
 	if (key->len == 0 || key->len > sizeof key->bytes)
 		return NULL;
-	near = near_attach(w, pe, key);
+	near = near_attach(w, pe, key, addr);
 	return near ? near : w->ops->attach(w, pe, key, addr);
 }
 

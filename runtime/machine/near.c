@@ -13,19 +13,21 @@ void near_key(const struct mem_key_head *head, struct cmi_key *key_p)
 	key_p->len = sizeof *head;
 }
 
-struct cmi_remote *near_attach(struct cmi_pe *w, int pe, const struct cmi_key *key)
+struct cmi_remote *near_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr)
 {
 	struct mem_key_head head;
 	struct cmi_remote *r;
+	uint64_t offset;
 	char *here;
 
 	if (key->len < sizeof head)
 		return NULL;
 	memcpy(&head, key->bytes, sizeof head);
-	here = share_at(w->m->share, w->m->job.node_of[pe], head.shared);
+	offset = addr - head.base;
+	here = head.shared ? share_at(w->m->share, w->m->job.node_of[pe], head.shared + offset) : NULL;
 	r = here ? malloc(sizeof *r) : NULL;
 	if (r)
-		*r = (struct cmi_remote){.w = w, .pe = pe, .here = here, .there = head.base};
+		*r = (struct cmi_remote){.w = w, .pe = pe, .here = here, .there = addr};
 	return r;
 }
 

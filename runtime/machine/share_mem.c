@@ -290,10 +290,16 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 	return share_reaches(s, node) ? share_name_of(s, p, bytes) : 0;
 }
 
-/* Nodes that reach each other number the segments of their host alike. */
+/* Nodes that reach each other number the segments of their host alike. The name has come in a message; it must
+ * lie in that node's segment. */
 void *share_at(const struct share *s, int node, uint64_t name)
 {
-	return name && share_reaches(s, node) ? share_msg_of(s, name) : NULL;
+	const uint64_t offset = name & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+
+	if (!name || !share_reaches(s, node) || offset >= s->segment ||
+	    name >> SHARE_OFFSET_BITS != (uint64_t)s->number[node])
+		return NULL;
+	return share_msg_of(s, name);
 }
 
 const void *share_ptr(const struct share *s, uint64_t ref)

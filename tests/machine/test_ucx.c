@@ -425,6 +425,18 @@ static void await_word(struct pe *p, const uint64_t *word, uint64_t value)
 		progress(p);
 }
 
+/** A key that is damaged, or does not fit its address, maps nothing. */
+static void test_bad_key(struct pe *p, const struct offer *o)
+{
+	struct cmi_key other = o->key;
+
+	other.bytes[15] ^= 1; /* the node, in the name of shared memory (share_int.h) */
+	CHECK(!cmi_attach(p->wire, p->peer, &other, o->addr));
+	CHECK(!cmi_attach(p->wire, p->peer, &o->key, o->addr + ((uint64_t)1 << 52)));
+	other.len = 9;
+	CHECK(!cmi_attach(p->wire, p->peer, &other, o->addr));
+}
+
 static void test_mapped(struct pe *p)
 {
 	enum { WORDS = 1000 };
@@ -435,6 +447,8 @@ static void test_mapped(struct pe *p)
 
 	CHECK(o.key.len > 0 && r && again);
 	cmi_detach(p->wire, again);
+	if (p->node->shares)
+		test_bad_key(p, &o);
 	theirs = cmi_remote_ptr(r, o.addr);
 	for (uint64_t k = 1; theirs && k < 2000; k++) {
 		for (int i = 0; i < WORDS - 1; i++)
