@@ -191,7 +191,7 @@ size_t cmi_mem_bytes(struct cmi *m, const void *p);
 void cmi_mem_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p);
 
 /** Attach memory of `pe`, a PE of another node. NULL when the key is empty or cannot be used from
- * here. Attachments to one chunk are shared and counted. */
+ * here. Each attachment is detached once. */
 struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr);
 void cmi_detach(struct cmi_pe *w, struct cmi_remote *r);
 

@@ -24,6 +24,7 @@
  */
 #include "call.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,9 +123,9 @@ static bool read_limits(const char *text, struct agg_limits *l)
 	char *end;
 	uint64_t bytes;
 
-	l->count = strtol(text, &end, 10);
-	if (end == text)
+	if (!isdigit((unsigned char)*text)) /* strtol would skip blanks */
 		return false;
+	l->count = strtol(text, &end, 10);
 	if (*end == ',') {
 		if (!cmi_env_parse_bytes(end + 1, &bytes) || bytes > BYTES_MOST)
 			return false;
