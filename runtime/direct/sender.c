@@ -251,7 +251,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 		copy_out(h, dst, body);
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
 	 * receiver that polls may see the word at once, mark the channel again, and ask to be told of the
-	 * next put. Model: channel.pml, put_memory. */
+	 * next put. Model: channel.pml, put_memory */
 	tell = atomic_load_explicit(hot->tell, memory_order_relaxed);
 	/* release: pairs with the acquire in pollset_scan. A receiver that sees the word sees the
 	 * body, too. */

@@ -116,7 +116,7 @@ void announce_arrived(struct pe *pe, struct cmi_msg *m)
 	const int parent = m->src_pe;
 
 	/* Kept first: the answer lets messages go that find it, also on other PEs of this node. Nobody
-	 * takes it before the answer. */
+	 * takes it before the answer. Model: announce.pml, announce_arrived */
 	ck_kind(pe, type)->announced(pe, type, env);
 	announce(pe, type, env, parent);
 }
