@@ -7,10 +7,12 @@
  * arrival's function or later, at once (CkDirect_ready) or in two steps (readyMark, readyPollQ). It tells the
  * sender of the mark in a message; this is all the order that a program must give. Whether the receiver polls
  * or is told is open at each mark: the number of its channels may have changed (must_tell). The bell has just one
- * slot more than the channels, so it goes round.
+ * slot more than the channels, so it goes round. Not in the model: larger rings (BELL_END), puts by message or by
+ * the network, destroyed channels.
  *
  * Proved:  whole    a function that runs finds the whole put: the body, and the word.
- *          once     it runs once for each put, and only for a put; no bell rings for a channel that waits for none.
+ *          once     it runs once for each put, only for a put, and not before readyPollQ; no bell rings for a channel
+ *                   that waits for none.
  *          room     the bell is never full.
  *          awake    a PE that sleeps without a limit (nap_us in idle.c) waits for no put.
  *          end      every put is found.
@@ -58,8 +60,9 @@
 mtype = { CONSUMED, MARKED, ARMED, FIRED };  /* enum channel_state */
 mtype state[CHANNELS];
 bool tell[CHANNELS], landed[CHANNELS], in_set[CHANNELS];
+bool may_run[CHANNELS];                      /* the program has said readyPollQ */
 byte iteration[CHANNELS];
-byte armed;
+byte n_bell, armed;                          /* armed: pe->armed */
 
 chan ready = [CHANNELS] of { byte };         /* messages to the sender */
 
@@ -186,25 +189,21 @@ inline watch(c)
 	:: else
 	fi;
 	state[c] = ARMED;
+	may_run[c] = true;
 	if
 	:: landed[c] && mutant != 6 -> landed[c] = false; direct_ring(c)
 	:: !(landed[c] && mutant != 6) && !tell[c] -> in_set[c] = true; armed++
-	:: else ->
-		if
-		:: mutant != 10 -> armed++
-		:: else
-		fi
+	:: else -> n_bell++; armed = armed + (mutant != 10)
 	fi
 }
 
-/* heard; n_bell counts as armed */
 inline heard(c)
 {
 	assert(c < CHANNELS && tell[c]);
 	if
 	:: state[c] == ARMED || (mutant == 14 && state[c] == MARKED) ->
 		if
-		:: armed > 0 && mutant != 10 -> armed--
+		:: state[c] == ARMED -> n_bell--; armed = armed - (mutant != 10)
 		:: else
 		fi;
 		direct_ring(c)
@@ -244,7 +243,8 @@ inline direct_bells_take()
 /* run_function: the program looks at its buffer, and goes on. */
 inline run_function(c)
 {
-	assert(state[c] == FIRED);
+	assert(state[c] == FIRED && may_run[c]);
+	may_run[c] = false;
 	iteration[c]++;
 	if
 	:: loaded[c] -> v = early[c]
@@ -308,7 +308,7 @@ inline direct_run_polled()
 /* A pass that finds nothing changes nothing, so the model leaves it out. */
 #define rings(i) (next == i && (lap -> mem[SLOT(i)] >= LAP : mem[SLOT(i)] < LAP))
 #define fires(c) (in_set[c] && mem[WORD(c)] != IDLE)
-#define something_there (rings(0) || rings(1) || rings(2) || fires(0) || fires(1))
+#define something_there (n_bell && (rings(0) || rings(1) || rings(2)) || fires(0) || fires(1))
 
 /* Without an acquire the body may be loaded long before the word or the slot. */
 #define may_load_early(c) (state[c] == ARMED && !loaded[c] && \
@@ -326,6 +326,8 @@ proctype receiver()
 		store(RECEIVER, TELL(c), 1, RELAXED);
 		tell[c] = true;
 		state[c] = ARMED;
+		may_run[c] = true;
+		n_bell++;
 		armed = armed + (mutant != 10);
 		c++
 	:: else -> break
@@ -337,7 +339,10 @@ proctype receiver()
 	/* poll_all; between passes handlers run */
 end:	do
 	:: armed > 0 && something_there ->   /* armed is 0: the PE sleeps until a message comes */
-		direct_bells_take();
+		if
+		:: n_bell -> direct_bells_take()
+		:: else
+		fi;
 		direct_run_rung();
 		direct_run_polled()
 	:: state[0] == FIRED || state[1] == FIRED -> direct_run_rung()

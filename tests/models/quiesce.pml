@@ -9,6 +9,8 @@
  * function that nobody counts, such as a timer's, once, after it has sent a message: what it began must
  * also be over when its own request is answered.
  *
+ * Not in the model: fences, several requests at a time but that of the timer, deeper trees.
+ *
  * Proved:  quiet    when a request is answered, all that was done before it, and what followed from that, is over.
  *          end      every request is answered: of two waves that find nothing under way, the second answers.
  *

@@ -5,7 +5,8 @@
  *
  * One PE sends MESSAGES messages: by the stack until it has offered a ring, then by the ring, by value or by
  * reference, and by the stack again when the ring is full. The other PE takes them and sleeps in between. The ring
- * has RING_SLOTS slots, so it goes round.
+ * has RING_SLOTS slots, so it goes round. Not in the model: several senders (inbox.pml has them), blocks that go
+ * back by the stack of returns.
  *
  * Proved:  order    messages come in the order of sending, whichever way they go.
  *          whole    their bytes are there.
