@@ -122,8 +122,8 @@ enum { ROUNDS = 20, IDLE_ENOUGH_US = 10 * 1000 };
 
 static int h_serve, h_round;
 static bool by_node;
-static int n_hooks, n_rounds;
-static atomic_int asked, answered;
+static int n_hooks;
+static atomic_int asked, answered, n_rounds;
 
 static void before_sleep(void *arg)
 {
@@ -146,7 +146,7 @@ static void round_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_exit(pe, 0);
 }
 
-/* On PE 1, which does nothing else, so a message to the node is for PE 0. */
+/* On PE 1, which does nothing else until PE 0 has handled all messages to the node. */
 static void serve_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	csd_msg_free(pe, m);
@@ -159,6 +159,7 @@ static void serve_arrived(struct pe *pe, struct cmi_msg *m)
 		else
 			csd_send(pe, 0, r);
 		atomic_store(&answered, i);
+		wait_for(&n_rounds, i);
 	}
 }
 
@@ -184,8 +185,8 @@ static const struct csd_layer sleep_layer = {
 static void check_sleep(bool to_the_node)
 {
 	by_node = to_the_node;
-	n_hooks = n_rounds = 0;
-	asked = answered = 0;
+	n_hooks = 0;
+	asked = answered = n_rounds = 0;
 	assert_int_equal(check_run(&sleep_layer, NULL, 1, 2, 0), 0);
 	assert_int_equal(n_rounds, ROUNDS);
 }
