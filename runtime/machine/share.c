@@ -145,7 +145,7 @@ static bool something_came(const struct share_pe *p)
  * barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead, until a store that was under way
  * when `sleeping` became visible must have come. That is no proof, and none is needed: a message whose
  * store takes longer still waits for the end of a nap, which cmi_sleep bounds, or for the next
- * message. */
+ * message. Model: ring.pml, share_sleep_begin */
 bool share_sleep_begin(struct cmi_pe *w)
 {
 	struct share_pe *p = w->share;
