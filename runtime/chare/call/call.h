@@ -94,6 +94,12 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
 
+/* ---- describe.c ---------------------------------------------------------------------------------- */
+
+/** The scheduler's upcalls may_wait and describe_message. */
+bool ck_may_wait(const struct pe *pe);
+int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
+
 /* ---- aggregate.c ------------------------------------------------------------------------------------ */
 
 /** Send all calls that this PE holds back. */

@@ -240,7 +240,7 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 {
 	struct pe *pe = ck_self();
 
-	csd_msg_free(pe, csd_msg_alloc_slow(pe, size, (unsigned)cls));
+	csd_msg_free(pe, csd_msg_alloc_call_slow(pe, size, (unsigned)cls));
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
