@@ -32,8 +32,6 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 	}
 	snprintf(buf, len, "%s of %s", all ? "broadcasts" : "calls",
 		 describe_entry(c->type, env->entry, name, sizeof name));
-	if (!all && c->type->kind == CKGEN_GROUP)
-		return (int)env->place;
 	return all || (env->flags & CK_ENV_UNPLACED) || env->place >= c->total ?
 		       -1 : coll_home(pe, c, env->place);
 }
