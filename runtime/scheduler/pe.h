@@ -208,6 +208,14 @@ static inline bool csd_msg_room(struct pe *pe, size_t size)
 	return CSD_UNLIKELY(!pe->pool.free[csd_size_class(size)]) && csd_msg_room_slow(pe, size);
 }
 
+/** Let the running thread wait until ready(pe, arg); that is asked about once a millisecond, and by
+ * csd_room_wake. Returns false at once if what runs cannot wait. */
+bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg), const void *arg);
+void csd_room_wake(struct pe *pe);
+
+/** End the job because a handler has no room for a message, with a line that says what `waits`. */
+_Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits);
+
 /** Whether a message of this size would need memory beyond what threads may take. */
 bool csd_msg_short(const struct pe *pe, size_t size);
 

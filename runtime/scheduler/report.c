@@ -114,24 +114,31 @@ static double mib(uint64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
+_Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits)
+{
+	char where[256], why[1024];
+
+	pe_describe(pe, where, sizeof where);
+	snprintf(why, sizeof why, "chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
+		 "MiB). Of PE %d %s. A handler cannot wait for room: send from a [threaded] entry, let "
+		 "receivers answer before more is sent, or raise CK_MESSAGE_MEMORY", where, size,
+		 mib(pe->node->memory.most), pe->id, waits);
+	cmi_abort(pe->node->machine, 1, false, why);
+}
+
 _Noreturn void report_no_room(struct pe *pe, size_t size)
 {
-	const struct csd_memory *memory = &pe->node->memory;
 	struct tally t = { 0 };
-	char kind[256] = "", others[96] = "", where[256], why[1024];
+	char kind[256] = "", others[96] = "", waits[512];
 
 	count_all(pe, &t);
 	say_kind(&t, kind, sizeof kind);
-	uint64_t taken = atomic_load_explicit(&memory->taken, memory_order_relaxed);
+	uint64_t taken = atomic_load_explicit(&pe->node->memory.taken, memory_order_relaxed);
 
 	if (taken > 2 * t.bytes)
 		snprintf(others, sizeof others, "; other PEs of the process have %.1f MiB",
 			 mib(taken - t.bytes));
-	pe_describe(pe, where, sizeof where);
-	snprintf(why, sizeof why, "chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
-		 "MiB). Of PE %d %llu messages wait (%.1f MiB)%s%s. A handler cannot wait for room: send "
-		 "from a [threaded] entry, let receivers answer before more is sent, or raise "
-		 "CK_MESSAGE_MEMORY", where, size, mib(memory->most), pe->id, (unsigned long long)t.n,
+	snprintf(waits, sizeof waits, "%llu messages wait (%.1f MiB)%s%s", (unsigned long long)t.n,
 		 mib(t.bytes), kind, others);
-	cmi_abort(pe->node->machine, 1, false, why);
+	csd_no_room(pe, size, waits);
 }

@@ -135,6 +135,21 @@ static void wait_for_tick(struct pe *pe)
 	pe->n_processed++;
 }
 
+void csd_room_wake(struct pe *pe)
+{
+	wake_first(pe);
+}
+
+bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg), const void *arg)
+{
+	if (!can_wait(pe))
+		return false;
+	while (!ready(pe, arg))
+		wait_for_tick(pe);
+	wake_first(pe);
+	return true;
+}
+
 /* ---- taking ----------------------------------------------------------------------------------- */
 
 /* Returns whether a slab may be taken; false: something may have come back, or the thread has waited. */
