@@ -106,14 +106,19 @@ static struct msg_slab *slab_take(struct pe *pe, unsigned cls)
 
 void msg_slab_cut(struct pe *pe, struct msg_slab *slab)
 {
-	for (uint32_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
-		struct cmi_msg *m = msg_slab_block(slab, i);
+	size_t bytes = msg_class_bytes(slab->cls);
+	uint32_t owner = owner_word(pe->local, slab->cls);
+	struct cmi_msg *next = pe->pool.free[slab->cls];
 
-		m->owner = owner_word(pe->local, slab->cls);
+	for (size_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
+		struct cmi_msg *m = (struct cmi_msg *)(void *)(slab->at + i * bytes);
+
+		m->owner = owner;
 		csd_poison(m);
-		m->next = pe->pool.free[slab->cls];
-		pe->pool.free[slab->cls] = m;
+		m->next = next;
+		next = m;
 	}
+	pe->pool.free[slab->cls] = next;
 }
 
 static struct cmi_msg *pop(struct msg_pool *pool, unsigned cls)

@@ -216,8 +216,8 @@ void csd_room_wake(struct pe *pe);
 /** End the job because a handler has no room for a message, with a line that says what `waits`. */
 _Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits);
 
-/** Whether a message of this size would need memory beyond what threads may take. */
-bool csd_msg_short(const struct pe *pe, size_t size);
+/** The same without waiting: false if there is no room now. */
+bool csd_msg_try_room(struct pe *pe, size_t size);
 
 /** Give a message's memory back; on any PE of the node that owns it. */
 static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)

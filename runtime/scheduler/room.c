@@ -220,11 +220,15 @@ bool csd_msg_room_slow(struct pe *pe, size_t size)
 	return true;
 }
 
-bool csd_msg_short(const struct pe *pe, size_t size)
+bool csd_msg_try_room(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
+	struct cmi_msg *m = msg_pool_pop(pe, cls);
+	bool first = is_first(pe, cls);
 
-	return !pe->pool.free[cls] && !is_first(pe, cls) &&
-	       atomic_load_explicit(&pe->node->memory.taken, memory_order_relaxed) +
-			       msg_slab_bytes(cls) > threads_most(pe->node);
+	if (!m && (first || take(pe->node, msg_slab_bytes(cls), threads_most(pe->node))))
+		m = msg_pool_refill(pe, cls, !first);
+	if (m)
+		csd_msg_free(pe, m);
+	return m != NULL;
 }

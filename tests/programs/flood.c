@@ -7,7 +7,8 @@
  *
  * WHO   thread or handler, or threads: several, that send N together
  * KIND  small, bytes, block, item ([aggregate]), flush (the same with CkFlush behind each), all (broadcasts),
- *       converse; self: small ones to the PE that sends; sizes: phases of ever larger ones
+ *       callback, converse; self: small ones to the PE that sends; sizes: phases of ever larger ones;
+ *       turns: large ones, of each PE to the next, one PE after the other
  * N     calls
  * MIB   of memory that no process may exceed; 0: any
  */
@@ -19,7 +20,7 @@
 #include "csd.h"
 #include "flood.decl.h"
 
-enum { THREADS = 20, BYTES = 3000, SIZES = 8 };
+enum { THREADS = 20, BYTES = 3000, SIZES = 8 }; /* twice BYTES has a slab of its own */
 
 struct Main {
 	const char *kind;
@@ -45,6 +46,7 @@ static void handled(Sink *self, int k)
 
 void Sink_on_new(Sink *self) { (void)self; }
 void Sink_on_small(Sink *self, int k) { handled(self, k); }
+void Sink_on_called(Sink *self, int k) { handled(self, k); }
 void Sink_on_item(Sink *self, int k) { handled(self, k); }
 
 void Sink_on_bytes(Sink *self, int k, int n, const char *v)
@@ -97,6 +99,18 @@ static void send_bytes(CProxyElement_Sink to, int k, int n)
 	Sink_bytes(to, k, n, v);
 }
 
+/* What one PE has freed the next one needs. */
+void Sink_on_turn(Sink *self, int n)
+{
+	int next = (CkMyPe() + 1) % CkNumPes();
+
+	(void)self;
+	for (int i = 0; i < n; i++)
+		send_bytes(Sink_at(sinks, next), 0, 2 * BYTES);
+	if (next)
+		Sink_turn(Sink_at(sinks, next), n);
+}
+
 static void send_block(CProxyElement_Sink to, int k)
 {
 	Block *b = Block_alloc(BYTES);
@@ -136,6 +150,8 @@ static void send_one(Main *self, int k)
 		send_block(to, k);
 	else if (!strcmp(self->kind, "all"))
 		Sink_small_all(sinks, k);
+	else if (!strcmp(self->kind, "callback"))
+		CkCallbackSendTyped(Sink_cb_called(to), CK_INT, &k, 1);
 	else if (!strcmp(self->kind, "converse"))
 		send_drop(CkNumPes() - 1, k);
 	else
@@ -163,7 +179,7 @@ void Main_on_thread(Main *self) { send_part(self); }
 
 void Main_on_quiet(Main *self)
 {
-	CHECK_EQ(self->sent, self->n);
+	CHECK_EQ(self->sent, turns ? 0 : self->n);
 	Sink_count_all(sinks);
 }
 
@@ -175,7 +191,7 @@ void Main_on_size(Main *self, long kib)
 
 void Main_on_total(Main *self, int n, const long *v)
 {
-	int times = !strcmp(self->kind, "all") ? CkNumPes() : 1;
+	int times = !strcmp(self->kind, "all") || turns ? CkNumPes() : 1;
 
 	CHECK_EQ(n, 2);
 	CHECK_EQ(v[0], (long)self->n * times);
@@ -193,12 +209,15 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	self->n = m->argc > 3 ? atoi(m->argv[3]) : 20000;
 	self->mib = m->argc > 4 ? atoi(m->argv[4]) : 0;
 	slow_us = m->argc > 5 ? atoi(m->argv[5]) : 0;
+	turns = !strcmp(self->kind, "turns");
 	self->n_threads = !strcmp(who, "threads") ? THREADS : 1;
 	CHECK_EQ(self->n % self->n_threads, 0);
 	mainProxy = Main_thisProxy(self);
 	sinks = Sink_ckNew();
 	for (int i = 0; i < self->n_threads; i++)
-		if (!strcmp(who, "handler"))
+		if (turns)
+			Sink_turn(Sink_at(sinks, 0), self->n);
+		else if (!strcmp(who, "handler"))
 			Main_handler(mainProxy);
 		else
 			Main_thread(mainProxy);

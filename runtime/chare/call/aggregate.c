@@ -218,7 +218,7 @@ static struct ck_env *what_to_send(struct pe *pe, struct agg_to *to, size_t size
 {
 	struct ck_env *env = to->env;
 
-	if (size > to->size / COPY_BELOW || csd_msg_short(pe, size)) {
+	if (size > to->size / COPY_BELOW || !csd_msg_try_room(pe, size)) {
 		to->env = NULL;
 		return env;
 	}
@@ -336,11 +336,18 @@ static size_t room(const struct agg_to *to, uint32_t stride)
 	return used > to->size ? 0 : (to->size - used) / stride;
 }
 
+/* Bytes from one item of a new run to the next. */
+static uint32_t new_stride(const struct agg_to *to, const struct collection *c, uint64_t kind)
+{
+	return CkGen_itemStride(kind) - (needs_no_place(to, c, kind) ? CkGen_itemSlot(kind) : 0);
+}
+
 /* If a run of this kind will need a block, have one in the pool. The thread may wait for it, and others
  * may make calls meanwhile, so look again. */
-static void await_block(struct pe *pe, const struct agg_to *to, uint64_t kind)
+static void await_block(struct pe *pe, const struct agg_to *to, const struct collection *c,
+			uint64_t kind)
 {
-	uint32_t stride = CkGen_itemStride(kind);
+	uint32_t stride = new_stride(to, c, kind);
 
 	while ((!to->env || room(to, stride) < 2) &&
 	       csd_msg_room(pe, block_size(agg_of(pe), stride)))
@@ -351,7 +358,7 @@ static void open_run(struct pe *pe, struct agg_to *to, const struct collection *
 {
 	bool placeless = needs_no_place(to, c, kind);
 	uint32_t lead = placeless ? 0 : CkGen_itemSlot(kind);
-	uint32_t stride = CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - lead);
+	uint32_t stride = new_stride(to, c, kind);
 
 	close_run(to);
 	if (to->env && !room(to, stride))
@@ -408,7 +415,7 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 			flush_one(pe, to); /* the call goes by itself, after these */
 			return NULL;
 		}
-		await_block(pe, to, kind);
+		await_block(pe, to, c, kind);
 	}
 	if (to->open.coll != c->id || to->open.kind != kind) {
 		open_run(pe, to, c, kind);

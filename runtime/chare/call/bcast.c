@@ -2,8 +2,9 @@
 /*
  * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's tree, where nobody
  * can wait for room, so the root has to know how far all PEs are. A PE may have CK_FLOW_BYTES bytes of broadcasts
- * under way that some PE has not handled, or a quarter of CK_MESSAGE_MEMORY if that is set and less. Beyond this
- * budget a thread waits; a handler, which cannot, may go as far as CK_MESSAGE_MEMORY.
+ * under way that some PE has not handled; less if all their copies could take more than a quarter of
+ * CK_MESSAGE_MEMORY where that is set. Beyond this budget a thread waits; a handler, which cannot, may go as far as
+ * CK_MESSAGE_MEMORY.
  *
  * For each root a PE adds up what it has handled itself, and knows the same of each child's subtree. When the least of
  * these has grown by a step, it tells its parent. All levels of the tree together keep back at most a quarter of
@@ -51,13 +52,24 @@ static unsigned levels(const struct cmi_job *job)
 	return n;
 }
 
+/* Into how many messages one may turn on a PE, itself included, at most. */
+static unsigned copies_most(const struct cmi_job *job)
+{
+	int nodes = job->n_nodes - 1 < CSD_TREE_ARITY ? job->n_nodes - 1 : CSD_TREE_ARITY, pes = 0;
+
+	for (int i = 0; i < job->n_nodes; i++)
+		if (job->first_pe[i + 1] - job->first_pe[i] > pes)
+			pes = job->first_pe[i + 1] - job->first_pe[i];
+	return (unsigned)(nodes + pes);
+}
+
 /* The same on all nodes, therefore without the default of CK_MESSAGE_MEMORY. */
 void bcast_pe_start(struct pe *pe)
 {
 	const struct node *node = pe->node;
-	uint64_t some = node->memory.asked / 4;
+	uint64_t least = node->memory.asked / 4 / copies_most(node->job);
 
-	bcast_of(pe)->budget = some && some < node->flow_bytes ? some : node->flow_bytes;
+	bcast_of(pe)->budget = node->memory.asked && least < node->flow_bytes ? least : node->flow_bytes;
 	bcast_of(pe)->step = bcast_of(pe)->budget / 4 / levels(node->job);
 }
 
@@ -208,10 +220,11 @@ static bool may_go(struct pe *pe, const void *bytes)
 void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes)
 {
 	const struct bcast_from *f;
+	uint64_t copies = 1 + (uint64_t)csd_tree_n_children(pe, pe->id);
 
 	if (CSD_LIKELY(in_budget(pe, bytes)) || csd_await_room(pe, may_go, &bytes))
 		return;
 	f = from_of(pe, pe->id);
-	if (f->sent.bytes - f->told.bytes + bytes > pe->node->memory.most)
+	if ((f->sent.bytes - f->told.bytes + bytes) * copies > pe->node->memory.most)
 		no_room(pe, chare, entry, bytes);
 }
