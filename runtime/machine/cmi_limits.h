@@ -14,8 +14,8 @@ uint64_t cmi_limit_shared(void);
 /** The bytes of address space that this process may have (ulimit -v); UINT64_MAX: no limit. */
 uint64_t cmi_limit_own(void);
 
-/** The control groups' part of cmi_limit_shared; tests give it files of their own. `proc` stands for /proc/self, `root`
- * goes before each mount point. UINT64_MAX: no limit is found. */
+/** The control groups' part of cmi_limit_shared; tests give it files of their own. `proc` stands for
+ * /proc/self, `root` goes before each mount point. UINT64_MAX: no limit is found. */
 uint64_t cmi_limit_cgroups(const char *proc, const char *root);
 
 #endif

@@ -110,8 +110,8 @@ bool pool_trim(struct pe *pe, bool must)
 
 /* ---- the other PEs of the process ------------------------------------------------------------- */
 
-/* `asked` guards the message: the release lets the next PE that asks write its link after we have read it. It is
- * cleared behind the trim, for pool_await_others. */
+/* `asked` guards the message: the release lets the next PE that asks write its link after we have read it.
+ * It is cleared behind the trim, for pool_await_others. */
 void pool_trim_asked(struct pe *pe)
 {
 	pool_trim(pe, false);

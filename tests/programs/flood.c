@@ -8,7 +8,8 @@
  * WHO   thread or handler, or threads: several, that send N together
  * KIND  small, bytes, block, item ([aggregate]), flush (the same with CkFlush behind each), all (broadcasts),
  *       callback, converse; self: small ones to the PE that sends; sizes: phases of ever larger ones;
- *       turns: large ones, of each PE to the next, one PE after the other
+ *       turns: large ones, of each PE to the next, one PE after the other; kept: as bytes, while the program
+ *       itself keeps all memory for a time, so nothing is under way
  * N     calls
  * MIB   of memory that no process may exceed; 0: any
  */
@@ -111,6 +112,24 @@ void Sink_on_turn(Sink *self, int n)
 		Sink_turn(Sink_at(sinks, next), n);
 }
 
+/* Nearly all that threads may have of 4 MiB, in messages that are not sent; a timer frees them. */
+enum { KEPT = 60, KEPT_BYTES = 48 * 1024, KEPT_MS = 200 };
+static void *kept[KEPT];
+
+static void free_kept(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < KEPT; i++)
+		CmiFree(kept[i]);
+}
+
+static void keep_all(void)
+{
+	for (int i = 0; i < KEPT; i++)
+		kept[i] = CmiAlloc(KEPT_BYTES);
+	CcdCallFnAfter(free_kept, NULL, KEPT_MS);
+}
+
 static void send_block(CProxyElement_Sink to, int k)
 {
 	Block *b = Block_alloc(BYTES);
@@ -142,7 +161,7 @@ static void send_one(Main *self, int k)
 		Sink_small(to, k);
 	else if (!strcmp(self->kind, "self"))
 		Sink_small(Sink_at(sinks, CkMyPe()), k);
-	else if (!strcmp(self->kind, "bytes"))
+	else if (!strcmp(self->kind, "bytes") || !strcmp(self->kind, "kept"))
 		send_bytes(to, k, BYTES);
 	else if (!strcmp(self->kind, "sizes"))
 		send_bytes(to, k, size_of(self, k));
@@ -214,6 +233,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	CHECK_EQ(self->n % self->n_threads, 0);
 	mainProxy = Main_thisProxy(self);
 	sinks = Sink_ckNew();
+	if (!strcmp(self->kind, "kept"))
+		keep_all();
 	for (int i = 0; i < self->n_threads; i++)
 		if (turns)
 			Sink_turn(Sink_at(sinks, 0), self->n);

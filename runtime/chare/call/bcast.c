@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's tree, where nobody
- * can wait for room, so the root has to know how far all PEs are. A PE may have CK_FLOW_BYTES bytes of broadcasts
- * under way that some PE has not handled; less if all their copies could take more than a quarter of
- * CK_MESSAGE_MEMORY where that is set. Beyond this budget a thread waits; a handler, which cannot, may go as far as
- * CK_MESSAGE_MEMORY.
+ * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's tree,
+ * where nobody can wait for room, so the root has to know how far all PEs are. A PE may have CK_FLOW_BYTES
+ * bytes of broadcasts under way that some PE has not handled; less if all their copies could take more than
+ * a quarter of CK_MESSAGE_MEMORY where that is set. Beyond this budget a thread waits; a handler, which
+ * cannot, may go as far as CK_MESSAGE_MEMORY.
  *
- * For each root a PE adds up what it has handled itself, and knows the same of each child's subtree. When the least of
- * these has grown by a step, it tells its parent. All levels of the tree together keep back at most a quarter of
- * the budget, so a thread never waits for a report that does not come.
+ * For each root a PE adds up what it has handled itself, and knows the same of each child's subtree. When
+ * the least of these has grown by a step, it tells its parent. All levels of the tree together keep back at
+ * most a quarter of the budget, so a thread never waits for a report that does not come.
  */
 #include "call.h"
 

@@ -100,8 +100,8 @@ struct bcast_pe;
 enum { BCAST_PE_BYTES = 24 };
 void bcast_pe_start(struct pe *pe);
 void bcast_pe_stop(struct pe *pe);
-/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job when too much
- * waits already. */
+/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
+ * when too much waits already. */
 void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
 /** This PE has begun a broadcast. / It has handled one of `root`. */
 void bcast_sent(struct pe *pe, uint64_t bytes);
