@@ -264,6 +264,11 @@ void *cmi_message_memory(struct cmi *m, size_t bytes)
 	return share_alloc(m->share, bytes);
 }
 
+bool cmi_message_memory_back(struct cmi *m, void *p, size_t bytes)
+{
+	return share_back(m->share, p, bytes);
+}
+
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes)
 {
 	return share_ref(w->m->share, w->m->job.node_of[dst_pe], p, bytes);

@@ -54,6 +54,8 @@ bool share_reaches(const struct share *s, int node);
 
 /** Any thread. Message memory, 64-byte aligned and valid until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
+/** Any thread. The contract of cmi_message_memory_back. */
+bool share_back(struct share *s, void *p, size_t bytes);
 
 /** Any thread, after share_agree. The same memory, for other nodes to use under a name (share_name_of); NULL
  * also when no other node is reached. */

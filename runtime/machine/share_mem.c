@@ -275,6 +275,12 @@ void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p)
 	return p;
 }
 
+/* A hole in the file, for all who have mapped it; or private pages that are dropped. */
+bool share_back(struct share *s, void *p, size_t bytes)
+{
+	return !madvise(p, bytes, s->name.fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
 /* Only memory in our own segment has a name: every node that we reach has mapped that. */
 uint64_t share_name_of(const struct share *s, const void *p, size_t bytes)
 {
