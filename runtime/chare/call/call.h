@@ -16,7 +16,7 @@
 #include "../params/params.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST };      /* handlers of PART_CALL */
+enum { H_ELEMENT, H_BCAST, H_BCAST_HANDLED }; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ------------------------------------------------------------------------------------ */
@@ -93,6 +93,26 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
+
+/* ---- bcast.c -------------------------------------------------------------------------------------- */
+
+struct bcast_pe;
+enum { BCAST_PE_BYTES = 24 };
+void bcast_pe_start(struct pe *pe);
+void bcast_pe_stop(struct pe *pe);
+/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
+ * when too much waits already. */
+void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
+/** This PE has begun a broadcast. / It has handled one of `root`. */
+void bcast_sent(struct pe *pe, uint64_t bytes);
+void bcast_handled(struct pe *pe, int root, uint64_t bytes);
+void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* ---- describe.c ---------------------------------------------------------------------------------- */
+
+/** The scheduler's upcalls may_wait and describe_message. */
+bool ck_may_wait(const struct pe *pe);
+int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 
 /* ---- aggregate.c ------------------------------------------------------------------------------------ */
 
