@@ -27,13 +27,6 @@ struct bcast_from {
 	struct bcast_count below[];        /* handled in each child's subtree */
 };
 
-struct bcast_pe {
-	struct bcast_from **from;          /* [n_pes]; NULL: nothing yet */
-	uint64_t budget, step;             /* bytes */
-};
-
-_Static_assert(sizeof(struct bcast_pe) == BCAST_PE_BYTES, "the part's state");
-
 struct report_msg {
 	struct cmi_msg head;
 	int32_t root;

@@ -96,8 +96,11 @@ void ck_describe(const struct pe *pe, char *buf, size_t len);
 
 /* ---- bcast.c -------------------------------------------------------------------------------------- */
 
-struct bcast_pe;
-enum { BCAST_PE_BYTES = 24 };
+/** On a PE. */
+struct bcast_pe {
+	struct bcast_from **from;          /* [n_pes], by root; NULL: nothing yet */
+	uint64_t budget, step;             /* bytes */
+};
 void bcast_pe_start(struct pe *pe);
 void bcast_pe_stop(struct pe *pe);
 /** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
