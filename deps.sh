@@ -12,7 +12,7 @@
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
-	libopenblas-dev libcmocka-dev procps python3)
+	libopenblas-dev libcmocka-dev procps python3 spin)
 bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox)
 
 fail() { echo "deps: $*" >&2; exit 1; }

@@ -11,15 +11,16 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
+ *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; only where they may be made
  *
- * Inherited PMI_*, PMIX_* and CK_PES are removed first. stdin is ckrun's own for node 0 and
+ * Inherited PMI_*, PMIX_*, CK_PES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
  * Exit codes; the first failure decides:
  *
  *   0        every node ended with 0, and those that joined left in good order
  *   N        a node ended with N, or aborted with N
- *   128 + N  a node was killed by signal N; 130, 131, 143: ckrun got INT, QUIT or TERM
+ *   128 + N  a node was killed by signal N; 129, 130, 131, 143: ckrun got HUP, INT, QUIT or TERM
  *   1        a node ended with 0 before the job's end; or ckrun's own failure
  *   2        the command line is wrong
  *   124      --timeout
@@ -243,8 +244,10 @@ int main(int argc, char **argv)
 		return rc;
 	}
 	init_job(&job);
+	launch_folder_make(&job);
 	launch_spawn_all(&job);
 	forward_until_end(&job);
+	launch_folder_remove(&job);
 	drain_and_free(&job);
 	return job.code;
 }

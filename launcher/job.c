@@ -80,6 +80,14 @@ static void kill_all(struct launch_job *job)
 	job->deadline = launch_now_ms() + GIVE_UP_MS;
 }
 
+/** Take what the nodes have written so far, so that our line does not come in the midst of a back-trace. */
+static void take_last_words(struct launch_job *job)
+{
+	for (int i = 0; i < job->n_started; i++)
+		for (int k = 0; k < 2; k++)
+			launch_stream_read(&job->nodes[i].streams[k], LAST_WORDS);
+}
+
 void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 {
@@ -88,16 +96,17 @@ void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 	job->phase = LAUNCH_ENDING;
 	job->code = code;
 	job->deadline = launch_now_ms() + grace_ms;
-	if (fmt) {
-		va_list args;
-		va_start(args, fmt);
-		say_args(job, fmt, args);
-		va_end(args);
-	}
 	if (spare)
 		kill_nodes(job, spare);
 	else if (grace_ms == 0)
 		kill_all(job);
+	if (fmt) {
+		va_list args;
+		take_last_words(job);
+		va_start(args, fmt);
+		say_args(job, fmt, args);
+		va_end(args);
+	}
 }
 
 /** Do not wait for nodes that even SIGKILL does not end now; they die when they can. */
@@ -115,13 +124,59 @@ static void give_up(struct launch_job *job)
 	}
 }
 
+/** What ckrun knows of a node without asking it. */
+enum stage { NOT_JOINED, MEETING, AT_WORK, LEFT, ENDED, STAGES };
+
+static enum stage stage_of(const struct launch_node *n)
+{
+	return n->ended ? ENDED : n->left ? LEFT : n->in_fence ? MEETING : n->joined ? AT_WORK : NOT_JOINED;
+}
+
+/** Append the numbers of the nodes in this stage, "0-2, 5", as far as there is room; how many there are. */
+static int add_numbers(const struct launch_job *job, enum stage stage, char *text, size_t cap)
+{
+	int n = 0;
+	size_t used = 0;
+	for (int i = 0; i < job->n_nodes; i++) {
+		int first = i;
+		while (i < job->n_nodes && stage_of(&job->nodes[i]) == stage)
+			i++;
+		if (i > first && used < cap)
+			used += (size_t)snprintf(text + used, cap - used, i > first + 1 ? "%s%d-%d" : "%s%d",
+						 n ? ", " : "", first, i - 1);
+		n += i - first;
+	}
+	return n;
+}
+
+/** Where the nodes are, in one line: what the job was waiting for, as far as ckrun can see. */
+static char *stages_text(const struct launch_job *job, char *text, size_t cap)
+{
+	static const char *const names[STAGES] = {
+		[NOT_JOINED] = "not in the job yet", [MEETING] = "waiting for all nodes to meet",
+		[AT_WORK] = "at work", [LEFT] = "through but not ended", [ENDED] = "ended",
+	};
+	size_t used = 0;
+	text[0] = '\0';
+	for (int s = 0; s < STAGES && used < cap; s++) {
+		char numbers[128] = "";
+		int n = add_numbers(job, (enum stage)s, numbers, sizeof(numbers));
+		if (n)
+			used += (size_t)snprintf(text + used, cap - used, "%s%s: %s %s", used ? "; " : "",
+						 names[s], n > 1 ? "nodes" : "node", numbers);
+	}
+	return text;
+}
+
 int launch_deadlines(struct launch_job *job)
 {
 	int64_t now = launch_now_ms();
 	if (job->phase == LAUNCH_RUNNING && job->timeout_at >= 0 && now >= job->timeout_at) {
+		char stages[800];
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
-			       "the job ran longer than --timeout %g s; it is ended",
-			       (double)job->o.timeout_ms / 1000);
+			       "the job ran longer than --timeout %g s; it is ended (%s)",
+			       (double)job->o.timeout_ms / 1000,
+			       stages_text(job, stages, sizeof(stages)));
 		for (int i = 0; i < job->n_nodes; i++)
 			signal_node(&job->nodes[i], SIGTERM);
 	}
@@ -293,7 +348,7 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 		stop_together(job);
 		return;
 	}
-	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT) {
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT && sig != SIGHUP) {
 		forward_signal(job, sig, from_terminal);
 		return;
 	}

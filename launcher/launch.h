@@ -4,6 +4,7 @@
  *
  *   options.c      command line -> struct launch_options
  *   spawn.c        processes, their pipes and environment
+ *   folder.c       the folder for UCX's files, and who removes it
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
@@ -144,6 +145,10 @@ struct launch_job {
 	bool quit;                     /* the user wants out: nobody waits for slow readers */
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none */
+	/* folder.c's */
+	char folder[256];              /* "": none */
+	pid_t keeper;
+	int keeper_fd;                 /* closed when ckrun ends */
 	/* as ckrun found it, for its children */
 	sigset_t old_mask;
 	struct sigaction old_pipe, old_chld;
@@ -158,6 +163,13 @@ void launch_open_std_fds(void);
 void launch_spawn_all(struct launch_job *job);
 /** Look whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
+
+/* ---- folder.c ------------------------------------------------------------------------ */
+
+/** Make a folder for the files of UCX, if the nodes may need one. Before the nodes are started. */
+void launch_folder_make(struct launch_job *job);
+/** Remove it. When the nodes have ended. */
+void launch_folder_remove(struct launch_job *job);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 

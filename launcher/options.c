@@ -6,6 +6,7 @@
  */
 #include "launch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 enum {
 	EXIT_USAGE = 2,
 	MAX_PES = 1000000,       /* to catch typing errors */
+	MAX_PPN = 65535,         /* what a node takes */
 	MAX_SECONDS = 31536000,  /* a year: keeps milliseconds far from overflow */
 	DEFAULT_GRACE_MS = 2000,
 };
@@ -86,17 +88,24 @@ static int take_value(struct cursor *c, const char *name, const char **value_p)
 	return -1;
 }
 
-static int set_count(struct cursor *c, const char *name, const char *value, bool *given, int *out)
+/** Where the number begins that the value is; "", which is none, for a value that begins with a blank. */
+static const char *number_text(const char *value)
+{
+	return isspace((unsigned char)*value) ? "" : value;
+}
+
+static int set_count(struct cursor *c, const char *name, const char *value, int most, bool *given, int *out)
 {
 	int rc = take_value(c, name, &value);
 	if (rc >= 0)
 		return rc;
 	char *end;
 	errno = 0;
-	long v = strtol(value, &end, 10);
-	if (end == value || *end || errno || v < 1 || v > MAX_PES) {
+	const char *text = number_text(value);
+	long v = strtol(text, &end, 10);
+	if (end == text || *end || errno || v < 1 || v > most) {
 		fprintf(stderr, "ckrun: %s needs a number from 1 to %d, not '%s'; "
-				"see ckrun --help\n", name, MAX_PES, value);
+				"see ckrun --help\n", name, most, value);
 		return EXIT_USAGE;
 	}
 	if (*given && *out != v) {
@@ -115,8 +124,9 @@ static int set_seconds(struct cursor *c, const char *name, const char *value, do
 	if (rc >= 0)
 		return rc;
 	char *end;
-	double s = strtod(value, &end);
-	if (end == value || *end || !isfinite(s) || s < least || s > MAX_SECONDS) {
+	const char *text = number_text(value);
+	double s = strtod(text, &end);
+	if (end == text || *end || !isfinite(s) || s < least || s > MAX_SECONDS) {
 		fprintf(stderr, "ckrun: %s needs a number of seconds%s, not '%s'; "
 				"see ckrun --help\n", name, least > 0 ? " above 0" : "", value);
 		return EXIT_USAGE;
@@ -142,9 +152,9 @@ static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_
 	const char *arg = c->argv[c->at], *value;
 	*taken_p = true;
 	if (is_option(arg, "++ppn", &value) || is_option(arg, "+ppn", &value))
-		return set_count(c, "++ppn", value, &c->ppn_given, &o->ppn);
+		return set_count(c, "++ppn", value, MAX_PPN, &c->ppn_given, &o->ppn);
 	if (is_option(arg, "++p", &value) || is_option(arg, "+p", &value))
-		return set_count(c, "+p", value, &c->n_given, &o->n_pes);
+		return set_count(c, "+p", value, MAX_PES, &c->n_given, &o->n_pes);
 	if (!strcmp(arg, "++local"))
 		return -1; /* ckrun does that anyway */
 	*taken_p = false;
@@ -159,9 +169,9 @@ static int own_option(struct cursor *c, struct launch_options *o)
 	if (taken)
 		return rc;
 	if (is_option(arg, "-np", &value) || is_option(arg, "-n", &value))
-		return set_count(c, "-n", value, &c->n_given, &o->n_pes);
+		return set_count(c, "-n", value, MAX_PES, &c->n_given, &o->n_pes);
 	if (is_option(arg, "--ppn", &value))
-		return set_count(c, "--ppn", value, &c->ppn_given, &o->ppn);
+		return set_count(c, "--ppn", value, MAX_PPN, &c->ppn_given, &o->ppn);
 	if (is_option(arg, "--bind", &value))
 		return set_bind(c, value, &o->bind);
 	if (is_option(arg, "--timeout", &value))

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,12 @@
 #include <unistd.h>
 
 extern char **environ;
+
+enum {
+	FDS_PER_NODE = 3,        /* its socket and two pipes */
+	FDS_OF_OURS = 16,
+	BYTES_PER_NODE = 500000, /* what a process takes before it does anything */
+};
 
 /** What a child writes to the exec pipe. It is less than PIPE_BUF, so it arrives in one piece. */
 struct exec_report {
@@ -40,11 +47,11 @@ void launch_open_std_fds(void)
 		close(fd);
 }
 
-/** Drop another launcher's variables, which would lead our nodes to it, and the number of PEs of an outer
- * job, which a node would take for its own. */
+/** Drop another launcher's variables, which would lead our nodes to it, and what an outer job has told its
+ * nodes, which ours would take for their own. */
 static void scrub_environment(void)
 {
-	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=" };
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_UCX_DIR=" };
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
 		bool keep = true;
@@ -67,8 +74,15 @@ static void set_job_environment(const struct launch_job *job)
 		setenv("CK_BIND", job->o.bind, 1);
 	if (job->o.verbose)
 		setenv("CK_VERBOSE", "1", 1);
-	/* UCX reads this when it is loaded. Without it, it reports errors among the output. */
+	if (job->folder[0])
+		setenv("CK_UCX_DIR", job->folder, 1);
+	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
 	setenv("UCX_LOG_FILE", "stderr", 0);
+	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */
+	setenv("UCX_DEBUG_SIGNO", "0", 0);
+	/* It would try its hooks with a System V segment, which a node that is killed just then leaves for
+	 * ever. On one host nothing needs the hooks. */
+	setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
 }
 
 static void set_number(const char *name, int value)
@@ -175,6 +189,74 @@ static int spawn_node(struct launch_job *job, struct launch_node *n, int exec_fd
 	return 0;
 }
 
+/** The number in a file of the kernel's; `otherwise` when there is none. */
+static double number_in(const char *path, double otherwise)
+{
+	char text[32];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return otherwise;
+	text[n] = '\0';
+	char *end;
+	double value = strtod(text, &end);
+	return end == text ? otherwise : value; /* "max" */
+}
+
+/** How many processes and threads there may be, as far as somebody has set a limit. */
+static double most_threads(const char **limit_p)
+{
+	static const struct { const char *path, *name; } files[] = {
+		{ "/proc/sys/kernel/pid_max", "kernel.pid_max" },
+		{ "/proc/sys/kernel/threads-max", "kernel.threads-max" },
+		{ "/sys/fs/cgroup/pids.max", "pids.max of the control group" },
+	};
+	struct rlimit own;
+	double most = HUGE_VAL;
+	if (geteuid() != 0 && !getrlimit(RLIMIT_NPROC, &own) && own.rlim_cur != RLIM_INFINITY) {
+		most = (double)own.rlim_cur;
+		*limit_p = "ulimit -u";
+	}
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		double here = number_in(files[i].path, HUGE_VAL);
+		if (here < most) {
+			most = here;
+			*limit_p = files[i].name;
+		}
+	}
+	return most;
+}
+
+/** Say no to a job that this host cannot hold, before a part of it is started. Of what the nodes need only
+ * the least is counted here. */
+static bool has_room_for(struct launch_job *job)
+{
+	const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	const double files = (double)job->n_nodes * FDS_PER_NODE + FDS_OF_OURS;
+	const char *limit = "";
+	double threads = most_threads(&limit);
+	struct rlimit nofile;
+
+	getrlimit(RLIMIT_NOFILE, &nofile);
+	if (nofile.rlim_max != RLIM_INFINITY && files > (double)nofile.rlim_max)
+		launch_job_end(job, 1, 0, NULL,
+			       "%d nodes need %.0f open files of ckrun, which may have %.0f (ulimit -n); "
+			       "nothing is started",
+			       job->n_nodes, files, (double)nofile.rlim_max);
+	else if (job->o.n_pes > threads)
+		launch_job_end(job, 1, 0, NULL,
+			       "%d PEs need as many threads, and there may be %.0f (%s); nothing is started",
+			       job->o.n_pes, threads, limit);
+	else if ((double)job->n_nodes * BYTES_PER_NODE > memory)
+		launch_job_end(job, 1, 0, NULL,
+			       "%d nodes need at least %.0f MB of memory, and the host has %.0f; nothing "
+			       "is started",
+			       job->n_nodes, (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6);
+	return job->phase == LAUNCH_RUNNING;
+}
+
 static void raise_fd_limit(struct launch_job *job)
 {
 	getrlimit(RLIMIT_NOFILE, &job->old_nofile);
@@ -185,6 +267,8 @@ static void raise_fd_limit(struct launch_job *job)
 void launch_spawn_all(struct launch_job *job)
 {
 	int fds[2];
+	if (!has_room_for(job))
+		return;
 	raise_fd_limit(job);
 	set_job_environment(job);
 	if (pipe2(fds, O_CLOEXEC)) {

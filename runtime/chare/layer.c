@@ -122,6 +122,8 @@ const struct csd_layer chare_layer = {
 		.swap_running = ck_swap_running,
 		.leaving = ck_leaving,
 		.gate_of = nodegroup_gate,
+		.may_wait = ck_may_wait,
+		.describe_message = ck_describe_message,
 	},
 	.slot = CK_SLOT,
 };

@@ -81,7 +81,7 @@ static inline bool bell_ring(struct bell_writer *w, uint64_t word)
 	if (__builtin_expect(w->next == w->stop, 0) && !bell_turn(w))
 		return false;
 	/* release: pairs with the acquire in bell_next. The reader that takes the word sees all that
-	 * was written before it: the body of the put, and its last word. */
+	 * was written before it: the body of the put, and its last word. Model: channel.pml, bell_ring */
 	atomic_store_explicit(w->next++, word | w->lap, memory_order_release);
 	return true;
 }
@@ -96,7 +96,7 @@ static inline bool bell_rings(const struct bell_reader *r)
 /** Take one word, bit 63 cleared, if there is one. bell_taken must follow the last of a batch. */
 static inline bool bell_next(struct bell_reader *r, uint64_t *word_p)
 {
-	/* acquire: pairs with the release in bell_ring. */
+	/* acquire: pairs with the release in bell_ring. Model: channel.pml, direct_bells_take */
 	uint64_t word = atomic_load_explicit(r->next, memory_order_acquire);
 
 	if ((word ^ r->lap) & BELL_LAP)

@@ -153,7 +153,8 @@ static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, b
 
 	hot->tell = tell;
 	/* relaxed: the program tells the sender of this ready before the sender puts again, and
-	 * thereby orders the store before the load in the put: see struct direct_shared. */
+	 * thereby orders the store before the load in the put: see struct direct_shared.
+	 * Model: channel.pml, set_tell */
 	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
 }
 
@@ -168,7 +169,8 @@ static inline bool must_tell(const struct direct_pe *d, const struct direct_chan
 /** What a scan must find until the put has come. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
-	/* relaxed: ordered before the put in the same way as the flag (set_tell). */
+	/* relaxed: ordered before the put in the same way as the flag (set_tell).
+	 * Model: channel.pml, write_idle */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }

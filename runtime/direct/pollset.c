@@ -60,7 +60,8 @@ uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t ma
 
 		/* acquire: pairs with the sender's release store of the word. The word changes
 		 * once per put, so this load sees the store that the relaxed one saw, or a
-		 * later one. The body written before it is visible from here on. */
+		 * later one. The body written before it is visible from here on.
+		 * Model: channel.pml, direct_run_polled */
 		(void)atomic_load_explicit(item->word, memory_order_acquire);
 		pollset_remove(set, item);
 		fired[found++] = item;

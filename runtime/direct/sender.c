@@ -288,17 +288,21 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 			      uint64_t word_addr, uint64_t word)
 {
 	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
+	uint8_t tell;
 
 	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
 		copy_out_large(pe, h, dst, body);
 	else if (CSD_LIKELY(body))
 		copy_out(h, dst, body);
+	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
+	 * receiver that polls may see the word at once, mark the channel again, and ask to be told of the
+	 * next put. Model: channel.pml, put_memory */
+	tell = atomic_load_explicit(hot->tell, memory_order_relaxed);
 	/* release: pairs with the acquire in pollset_scan. A receiver that sees the word sees the
 	 * body, too. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
 			      memory_order_release);
-	/* relaxed: ordered by the program; see struct direct_shared. */
-	if (!atomic_load_explicit(hot->tell, memory_order_relaxed))
+	if (!tell)
 		return;
 	if (hot->bell)
 		direct_tell(pe, call, h, hot->bell);

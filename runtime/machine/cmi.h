@@ -148,6 +148,10 @@ void cmi_give_back(struct cmi *m, struct cmi_msg *msg);
  * when there is no more. Any thread, after cmi_open. */
 void *cmi_message_memory(struct cmi *m, size_t bytes);
 
+/** Give whole pages of such memory, which holds no message, back to the system. The addresses stay the
+ * caller's, and are zero when they are used again. False: the pages are as they were. Any thread. */
+bool cmi_message_memory_back(struct cmi *m, void *p, size_t bytes);
+
 /** A name under which the node of `dst_pe` can read this memory (of cmi_message_memory) where it lies,
  * until it is freed here; 0 when that node cannot. */
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes);
@@ -193,7 +197,7 @@ size_t cmi_mem_bytes(struct cmi *m, const void *p);
 void cmi_mem_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p);
 
 /** Attach memory of `pe`, a PE of another node. NULL when the key is empty or cannot be used from
- * here. Attachments to one chunk are shared and counted. */
+ * here. Each attachment is detached once. */
 struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr);
 void cmi_detach(struct cmi_pe *w, struct cmi_remote *r);
 

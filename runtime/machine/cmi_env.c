@@ -2,6 +2,7 @@
 /* cmi_env.c: see cmi_env.h. */
 #include "cmi_env.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -49,6 +50,9 @@ static int64_t parse_number(const char *text, const char **end_p)
 	char *end;
 	int64_t n;
 
+	*end_p = text;
+	if (!isdigit((unsigned char)*digits)) /* strtoll would skip blanks */
+		return 0;
 	errno = 0;
 	n = strtoll(text, &end, hex ? 16 : 10);
 	*end_p = errno ? text : end;
@@ -118,7 +122,7 @@ static uint64_t env_size(const char *name, uint64_t otherwise, uint64_t least, u
 			 int plain, const char *unit)
 {
 	const char *text = cmi_env_text(name);
-	char allowed[128], low[32], high[32];
+	char allowed[160], low[32], high[32];
 	uint64_t bytes;
 
 	if (!text)

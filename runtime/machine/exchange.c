@@ -23,7 +23,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 8 };
+enum { PROTOCOL_VERSION = 10 };
 
 static const char MAGIC[8] = "chard";
 
@@ -193,6 +193,21 @@ static int finish_job(struct cmi *m)
 	return 0;
 }
 
+/** Map the memory of this host's nodes; then find out, together, who has mapped whom. All nodes see the same
+ * names, so all of them come to the fence or none does. */
+static int meet_in_memory(struct cmi *m, const struct share_name *names)
+{
+	int rc = share_map(m, names), n_offers = 0;
+
+	for (int node = 0; node < m->job.n_nodes; node++)
+		n_offers += names[node].pid != 0;
+	if (!rc && n_offers > 1)
+		rc = meet_fence(m);
+	if (!rc)
+		share_agree(m);
+	return rc;
+}
+
 int exchange_hosts(struct cmi *m)
 {
 	struct share_name *shares;
@@ -217,7 +232,7 @@ int exchange_hosts(struct cmi *m)
 	if (!rc)
 		rc = finish_job(m);
 	if (!rc)
-		rc = share_map(m, shares);
+		rc = meet_in_memory(m, shares);
 	free(shares);
 	return rc;
 }

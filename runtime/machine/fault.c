@@ -174,6 +174,25 @@ static bool belongs_to_ucx(const struct sigaction *a)
 	       handler.dli_fbase == ucx.dli_fbase;
 }
 
+/** If UCX handles this signal, let it do again what it did before. UCX has its own sigaction, which leaves
+ * its handlers where they are, so only UCX can take them away. */
+static void take_from_ucx(int sig)
+{
+	struct sigaction now;
+
+	if (sigaction(sig, NULL, &now) == 0 && belongs_to_ucx(&now))
+		ucs_debug_disable_signal(sig);
+}
+
+/* UCX takes SIGHUP when it is loaded (UCX_DEBUG_SIGNO), and what UCX_ERROR_SIGNALS names. */
+void fault_let_signals_end_us(void)
+{
+	static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		take_from_ucx(ends[i]);
+}
+
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 		      void (*explain)(const void *at, char *buf, size_t len))
 {
@@ -185,11 +204,8 @@ void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 	ours.sa_sigaction = on_fault;
 	sigemptyset(&ours.sa_mask);
 	for (int i = 0; i < N_SIGNALS; i++) {
-		if (sigaction(SIGNALS[i], NULL, &now) == 0 && belongs_to_ucx(&now)) {
-			ucs_debug_disable_signal(SIGNALS[i]);
-			sigaction(SIGNALS[i], NULL, &now);
-		}
-		if (now.sa_handler == SIG_DFL)
+		take_from_ucx(SIGNALS[i]);
+		if (sigaction(SIGNALS[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			sigaction(SIGNALS[i], &ours, NULL);
 	}
 }

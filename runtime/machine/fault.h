@@ -9,6 +9,10 @@ struct cmi;
 _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** Main, first of all. Hang-up, interrupt, quit and terminate do what they did before UCX was loaded; by
+ * default they end the process. A handler of the program's own stays. */
+void fault_let_signals_end_us(void);
+
 /** Give the calling thread a stack for fault handlers. NULL when it has one already, or there is no
  * memory. */
 void *fault_stack_open(void);

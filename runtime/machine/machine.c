@@ -17,20 +17,23 @@
 #include "loop_net.h"
 #include "machine_int.h"
 #include "meet.h"
+#include "near.h"
 #include "say.h"
 #include "share.h"
 #include "wake.h"
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/** UCX under a launcher, loopback without one; CK_MACHINE overrides that, for tests. */
-static void choose_ops(struct cmi *m)
+/** UCX under a launcher, loopback without one; CK_MACHINE overrides that, for tests. *asked_p: whether it
+ * does. */
+static void choose_ops(struct cmi *m, bool *asked_p)
 {
 	static const struct cmi_ops *const all[] = {&ucx_ops, &loop_ops};
 	const char *const names[] = {ucx_ops.name, loop_ops.name};
-	const int n_nodes = boot_size(m->boot);
+	const int n_nodes = boot_size(m->boot), asked = cmi_env_word("CK_MACHINE", names, 2, -1);
 
-	m->ops = all[cmi_env_word("CK_MACHINE", names, 2, boot_alone(m->boot))];
+	*asked_p = asked >= 0;
+	m->ops = all[*asked_p ? asked : boot_alone(m->boot)];
 	if (m->ops == &loop_ops && n_nodes > 1)
 		cmi_env_refuse("CK_MACHINE", loop_ops.name,
 			       "ucx in a job of several nodes: loopback has no network");
@@ -64,10 +67,17 @@ static bool share_wanted(void)
 	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
 }
 
+/** Whether all that the nodes send goes through the memory of one host. */
+static bool needs_no_network(const struct cmi *m)
+{
+	return m->job.pes_on_host == m->job.n_pes && share_whole(m);
+}
+
 /** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
  * thread may open all nodes. */
 static int join_job(struct cmi *m)
 {
+	bool asked;
 	int rc;
 
 	if (m->o.net) {
@@ -78,13 +88,15 @@ static int join_job(struct cmi *m)
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
-	choose_ops(m);
+	choose_ops(m, &asked);
 	rc = share_open(m, share_wanted() && m->ops == &ucx_ops);
 	if (rc)
 		return rc;
 	rc = exchange_hosts(m);
 	if (rc)
 		return rc;
+	if (m->ops == &ucx_ops && !asked && needs_no_network(m))
+		m->ops = &host_ops;
 	return bind_open(m);
 }
 
@@ -95,6 +107,8 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 
 	if (!m)
 		return -ENOMEM;
+	if (!o->net) /* signals belong to the process: not when it holds several nodes */
+		fault_let_signals_end_us();
 	m->client = *client;
 	meet_open(m);
 	atomic_init(&m->ender, 0);
@@ -131,7 +145,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->pe = m->job_known ? m->job.my_first_pe + local : -1;
 	w->network = m->job_known && m->job.n_nodes > 1;
 	rc = wake_open(w);
-	w->wake_socket = m->job_known ? share_pe_open(m, local) : -1;
+	w->wake_pipe = m->job_known ? share_pe_open(m, local) : -1;
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
@@ -158,7 +172,6 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	share_agree(m);
 	return share_connect(m);
 }
 
@@ -179,8 +192,8 @@ void cmi_close(struct cmi *m)
 	for (int i = 0; i < m->o.n_pes; i++)
 		if (m->wire[i]) {
 			wake_close(m->wire[i]);
-			if (m->wire[i]->wake_socket >= 0)
-				close(m->wire[i]->wake_socket);
+			if (m->wire[i]->wake_pipe >= 0)
+				close(m->wire[i]->wake_pipe);
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
@@ -251,6 +264,11 @@ void *cmi_message_memory(struct cmi *m, size_t bytes)
 	return share_alloc(m->share, bytes);
 }
 
+bool cmi_message_memory_back(struct cmi *m, void *p, size_t bytes)
+{
+	return share_back(m->share, p, bytes);
+}
+
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes)
 {
 	return share_ref(w->m->share, w->m->job.node_of[dst_pe], p, bytes);
@@ -289,7 +307,7 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
 	struct pollfd fds[3] = {{.fd = w->wake_fd, .events = POLLIN},
 				{.events = POLLIN},
-				{.fd = w->wake_socket, .events = POLLIN}};
+				{.fd = w->wake_pipe, .events = POLLIN}};
 	struct timespec t;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
@@ -309,24 +327,30 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 
 struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr)
 {
+	struct cmi_remote *near;
+
 	if (key->len == 0 || key->len > sizeof key->bytes)
 		return NULL;
-	return w->ops->attach(w, pe, key, addr);
+	near = near_attach(w, pe, key, addr);
+	return near ? near : w->ops->attach(w, pe, key, addr);
 }
 
 void cmi_detach(struct cmi_pe *w, struct cmi_remote *r)
 {
-	w->ops->detach(w, r);
+	if (r->here)
+		near_detach(r);
+	else
+		w->ops->detach(w, r);
 }
 
 void *cmi_remote_ptr(struct cmi_remote *r, uint64_t addr)
 {
-	return r->w->ops->remote_ptr(r, addr);
+	return r->here ? near_ptr(r, addr) : r->w->ops->remote_ptr(r, addr);
 }
 
 bool cmi_remote_rma(const struct cmi_remote *r)
 {
-	return r->w->ops->remote_rma(r);
+	return r->here || r->w->ops->remote_rma(r);
 }
 
 bool cmi_put(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr, const void *src,
@@ -338,6 +362,8 @@ bool cmi_put(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr, cons
 	op->tail = tail;
 	op->tail_addr = word_addr;
 	op->word = word;
+	if (body->here)
+		return near_put(body, body_addr, src, bytes, op);
 	return w->ops->put(body, body_addr, src, bytes, op);
 }
 
@@ -346,6 +372,8 @@ bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr
 {
 	op->w = w;
 	op->pe = body->pe;
+	if (body->here)
+		return near_put_naive(body, body_addr, src, bytes);
 	return w->ops->put_naive(body, body_addr, src, bytes, op);
 }
 

@@ -20,8 +20,7 @@ struct wire_address {
 };
 
 /** The addresses of all PEs, one behind the other: PE p's reaches from at[p] to at[p + 1]. Every node
- * keeps them all, so each takes no more than it needs: 108 bytes on one host, 178 on several hosts
- * with tcp. */
+ * keeps them all, so each takes no more than it needs: 178 bytes with tcp, none without a network. */
 struct wire_addresses {
 	unsigned char *bytes;
 	uint32_t *at; /* [n_pes + 1] */
@@ -58,7 +57,9 @@ struct cmi_ops {
 	bool (*arm)(struct cmi_pe *w, int *fd_p);
 
 	/** Any thread, under the arena's lock. Map at least c->bytes of memory that other nodes can
-	 * write, 64-byte aligned, zeroed or not; fill in base, bytes, back and key. */
+	 * write, 64-byte aligned, zeroed or not; fill in base, bytes, back and key. If there is a base
+	 * already, the nodes of the host share that memory under the name c->shared; it only has to
+	 * become known to the network. */
 	int (*chunk_map)(struct cmi *m, struct mem_chunk *c);
 	void (*chunk_unmap)(struct cmi *m, struct mem_chunk *c);
 	/** Any thread. Make the key of memory that is in no chunk. */
@@ -81,6 +82,8 @@ struct cmi_ops {
 struct cmi_remote {
 	struct cmi_pe *w;
 	int pe;
+	char *here;      /* where it is mapped (near.c); NULL: the back end reaches it */
+	uint64_t there;  /* the address that the node over there knows it by */
 };
 
 /** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
@@ -92,7 +95,7 @@ struct cmi_pe {
 	int local;
 	int pe;          /* global number; -1 until the job is known */
 	int wake_fd;     /* wake.c's eventfd, written from any thread */
-	int wake_socket; /* share.c's, written by the other nodes of the host; -1: none */
+	int wake_pipe; /* share.c's, written by the other nodes of the host; -1: none */
 	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
 	bool network;    /* another node exists */
@@ -121,6 +124,6 @@ struct cmi {
 	atomic_int ender;
 };
 
-extern const struct cmi_ops ucx_ops, loop_ops;
+extern const struct cmi_ops ucx_ops, host_ops, loop_ops;
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "fault.h"
 #include "machine_int.h"
+#include "share.h"
 
 enum {
 	ALIGN = 64,              /* a cache line, and what SIMD code likes */
@@ -87,6 +88,7 @@ static bool arena_grow(struct mem_arena *a, struct cmi *m, size_t need)
 		return false;
 	need += sizeof *end;
 	c->bytes = need > least ? need : least;
+	c->base = share_alloc_named(m->share, c->bytes, &c->shared);
 	if (m->ops->chunk_map(m, c)) {
 		free(c);
 		return false;

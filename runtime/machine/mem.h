@@ -14,11 +14,18 @@
 
 struct mem_block;
 
-/** One mapping of the back end. It is constant once it is in the arena's list. */
+/** How a key begins that other processes read; what the back end needs stands behind it. */
+struct mem_key_head {
+	uint64_t base;       /* of the chunk; it names the chunk within its node */
+	uint64_t shared;     /* share_name_of(base); 0: the host's other nodes have not mapped it */
+};
+
+/** One mapping. It is constant once it is in the arena's list. */
 struct mem_chunk {
 	struct mem_chunk *next;
 	char *base;
 	size_t bytes;
+	uint64_t shared;     /* its name for the other nodes of the host; 0: none */
 	void *back;          /* the back end's handle */
 	struct cmi_key key;  /* of the whole chunk */
 };

@@ -49,7 +49,7 @@ static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64
 		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst for
 		 * pushers that then look whether the reader sleeps, while the reader first says that it
 		 * sleeps and then looks at the stack: one of the two sees the other. On x86 and ARM the
-		 * instruction is the same. */
+		 * instruction is the same. Model: ring.pml, send_by_stack */
 	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, name, memory_order_seq_cst,
 							memory_order_relaxed));
 }
@@ -69,7 +69,7 @@ static inline bool msg_stack_any_for_sleep(const struct msg_stack *s)
 /** The reader. Take all: the name of the newest message, whose link names the next one; 0: none. */
 static inline uint64_t msg_stack_take(struct msg_stack *s)
 {
-	/* Acquire: pairs with msg_stack_push. */
+	/* Acquire: pairs with msg_stack_push. Model: ring.pml, take_stack */
 	return atomic_exchange_explicit(&s->top, 0, memory_order_acquire);
 }
 

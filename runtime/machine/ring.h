@@ -96,7 +96,7 @@ static inline struct ring_slot *ring_claim(struct ring_writer *w)
 {
 	if (__builtin_expect(w->n_written == w->limit, 0)) {
 		/* Acquire: pairs with ring_release; the reader's last look at these slots came
-		 * before we write them. */
+		 * before we write them. Model: ring.pml, ring_claim */
 		w->limit = atomic_load_explicit(&w->ring->n_read, memory_order_acquire) + RING_SLOTS;
 		if (w->n_written == w->limit)
 			return NULL;
@@ -105,7 +105,7 @@ static inline struct ring_slot *ring_claim(struct ring_writer *w)
 }
 
 /** Writer. Hand over the claimed slot. The store is a release, which makes the body visible to ring_look.
- * Nothing waits for it to get through: see share_sleep_begin. */
+ * Nothing waits for it to get through: see share_sleep_begin. Model: ring.pml, ring_publish */
 static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, uint64_t tag)
 {
 	atomic_store_explicit(&slot->tag, ring_lap(w->n_written++) | tag, memory_order_release);
@@ -115,7 +115,7 @@ static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, u
 static inline const struct ring_slot *ring_look(const struct ring_reader *r, uint64_t *tag_p)
 {
 	/* As an acquire it pairs with ring_publish. It is seq_cst for share_sleep_begin, where it comes
-	 * after the store of `sleeping`; on x86 the instruction is the same. */
+	 * after the store of `sleeping`; on x86 the instruction is the same. Model: ring.pml, take_ring */
 	uint64_t tag = atomic_load_explicit(&r->next->tag, memory_order_seq_cst);
 
 	*tag_p = tag;
@@ -126,7 +126,7 @@ static inline const struct ring_slot *ring_look(const struct ring_reader *r, uin
 static inline void ring_release(struct ring_reader *r)
 {
 	r->next++;
-	/* Release: pairs with ring_claim. */
+	/* Release: pairs with ring_claim. Model: ring.pml, ring_release */
 	if (++r->n_read % RING_REPORT == 0)
 		atomic_store_explicit(&r->ring->n_read, r->n_read, memory_order_release);
 	if (r->n_read % RING_SLOTS == 0) {

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "fault.h"
@@ -58,7 +55,7 @@ struct share_out {
 	uint32_t n_past;            /* messages that went by the stack since there is a ring */
 	unsigned n_sent;            /* messages before that */
 	uint8_t mark;               /* which of the receiver's rings, from 1; 0: none */
-	int node, local;
+	int node;
 };
 
 /** A ring that a PE reads. */
@@ -73,6 +70,7 @@ struct share_pe {
 	struct share_line *line;
 	int n_in;                   /* rings of in[]; all but the last may still be to come */
 	struct share_in in[RINGS_MOST];
+	struct wake_keys keys;      /* to those whom this PE wakes */
 	struct share_out *out[];    /* [n_pes of the job], NULL: nothing sent yet */
 };
 
@@ -145,44 +143,20 @@ static struct cmi_msg *msg_of_name(const void *wire, uint64_t ref)
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
 
-/* Sockets in the abstract namespace have no file and vanish with the process. */
-static socklen_t address_of(struct sockaddr_un *a, int pid, int local)
-{
-	int n;
-
-	memset(a, 0, sizeof *a);
-	a->sun_family = AF_UNIX;
-	n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "chard.%d.%d", pid, local);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
 int share_pe_open(struct cmi *m, int local)
 {
-	struct sockaddr_un a;
-	socklen_t len = address_of(&a, getpid(), local);
-	int fd;
+	const struct share *s = m->share;
 
-	if (!m->share->name.pid || m->share->n_local < 2)
-		return -1;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&a, len)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd; /* without it, messages of other nodes wait for the end of a nap */
+	/* Without a pipe, messages of other nodes wait for the end of a nap. */
+	return s->any ? wake_door_open(&share_line_of(s, s->me, local)->door) : -1;
 }
 
-static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int node, int local,
-						       struct share_line *line)
+static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int dst_pe,
+						       const struct share_out *o)
 {
-	struct sockaddr_un a;
-	socklen_t len = address_of(&a, w->m->share->names[node].pid, local);
-
 	/* Relaxed: it only lets one sender do it; to wake twice would do no harm. */
-	atomic_store_explicit(&line->sleeping, false, memory_order_relaxed);
-	if (w->wake_socket >= 0)
-		sendto(w->wake_socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&a,
-		       len);
+	atomic_store_explicit(&o->line->sleeping, false, memory_order_relaxed);
+	wake_host(&w->share->keys, dst_pe, w->m->share->names[o->node].pid, &o->line->door);
 }
 
 static bool something_came(const struct share_pe *p)
@@ -202,7 +176,7 @@ static bool something_came(const struct share_pe *p)
  * barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead, until a store that was under way
  * when `sleeping` became visible must have come. That is no proof, and none is needed: a message whose
  * store takes longer still waits for the end of a nap, which cmi_sleep bounds, or for the next
- * message. */
+ * message. Model: ring.pml, share_sleep_begin */
 bool share_sleep_begin(struct cmi_pe *w)
 {
 	struct share_pe *p = w->share;
@@ -223,13 +197,10 @@ bool share_sleep_begin(struct cmi_pe *w)
 
 void share_sleep_end(struct cmi_pe *w)
 {
-	char drop[16];
-
 	if (!w->share)
 		return;
 	atomic_store_explicit(&w->share->line->sleeping, false, memory_order_relaxed);
-	while (w->wake_socket >= 0 && recv(w->wake_socket, drop, sizeof drop, MSG_DONTWAIT) >= 0)
-		;
+	wake_door_forget(w->wake_pipe);
 }
 
 /* ---- sending ------------------------------------------------------------------------------------ */
@@ -247,8 +218,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 	if (!o)
 		machine_die(w->m, "PE %d: no memory to send to PE %d", w->pe, dst_pe);
 	o->node = j->node_of[dst_pe];
-	o->local = dst_pe - j->first_pe[o->node];
-	o->line = share_line_of(s, s->number[o->node], o->local);
+	o->line = share_line_of(s, s->number[o->node], dst_pe - j->first_pe[o->node]);
 	return w->share->out[dst_pe] = o;
 }
 
@@ -362,7 +332,7 @@ bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 		send_ref_by_ring(w, o, slot, m);
 	}
 	if (__builtin_expect(atomic_load_explicit(&o->line->sleeping, memory_order_seq_cst), 0))
-		wake_other(w, o->node, o->local, o->line);
+		wake_other(w, dst_pe, o);
 	return true;
 }
 
@@ -610,6 +580,8 @@ void share_pe_close(struct cmi_pe *w)
 {
 	for (int pe = 0; w->share && pe < w->m->job.n_pes; pe++)
 		free(w->share->out[pe]);
+	if (w->share)
+		wake_keys_close(&w->share->keys);
 	free(w->share);
 	w->share = NULL;
 }

@@ -46,11 +46,20 @@ void share_close(struct cmi *m);
 /** Main, after the fence that follows share_map. Find out which nodes can be reached: those that have
  * mapped us as we have mapped them. */
 void share_agree(struct cmi *m);
+/** Any thread, after share_agree. Whether all nodes of this host reach each other. They all give the same
+ * answer. */
+bool share_whole(const struct cmi *m);
 /** Any thread, after share_agree. Whether messages to that node go this way. */
 bool share_reaches(const struct share *s, int node);
 
 /** Any thread. Message memory, 64-byte aligned and valid until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
+/** Any thread. The contract of cmi_message_memory_back. */
+bool share_back(struct share *s, void *p, size_t bytes);
+
+/** Any thread, after share_agree. The same memory, for other nodes to use under a name (share_name_of); NULL
+ * also when no other node is reached. */
+void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p);
 
 /* Any thread, after share_agree. The contracts of cmi_shared_ref and its neighbours: */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
@@ -65,7 +74,7 @@ void *share_at(const struct share *s, int node, uint64_t name);
 /** Main, after share_agree. Allocate what the PEs of this node keep about others. */
 int share_connect(struct cmi *m);
 
-/** PE. The socket through which this PE is woken; -1 when nothing is shared. */
+/** PE. The pipe through which the host's other processes wake this PE; -1 when there are none. */
 int share_pe_open(struct cmi *m, int local);
 /** Main, when all PEs have stopped. */
 void share_pe_close(struct cmi_pe *w);

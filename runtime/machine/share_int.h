@@ -23,6 +23,7 @@
 
 #include "msg_stack.h"
 #include "share.h"
+#include "wake_host.h"
 
 enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
 
@@ -37,6 +38,7 @@ struct share_line {
 	_Alignas(SHARE_LINE) struct msg_stack returns;  /* our blocks, given back */
 	_Alignas(SHARE_LINE) atomic_bool sleeping;
 	atomic_int n_rings;                       /* that this PE reads, or soon will */
+	struct wake_door door;
 };
 
 struct share {

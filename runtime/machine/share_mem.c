@@ -192,6 +192,30 @@ void share_agree(struct cmi *m)
 		machine_say("messages between nodes of one host pass through their memory");
 }
 
+static bool has_mapped(const struct share *s, int a, int b)
+{
+	/* Relaxed: the fence of share_agree has ordered it. */
+	return a == b ||
+	       atomic_load_explicit(&share_head_of(s, a)->mapped[b], memory_order_relaxed);
+}
+
+/* If a pair is missing, everybody knows: the node that could not map, from its own list, and all others,
+ * who read that list or could not map that node either. */
+bool share_whole(const struct cmi *m)
+{
+	const struct share *s = m->share;
+	const struct cmi_job *j = &m->job;
+
+	for (int node = 0; node < j->n_nodes; node++)
+		if (j->host_id[node] == j->host_id[j->node] && s->number[node] < 0)
+			return false;
+	for (int a = 0; a < s->n_local; a++)
+		for (int b = 0; b < s->n_local; b++)
+			if (!has_mapped(s, a, b))
+				return false;
+	return true;
+}
+
 bool share_reaches(const struct share *s, int node)
 {
 	return s->number[node] >= 0;
@@ -243,6 +267,20 @@ void *share_alloc(struct share *s, size_t bytes)
 	return s->own + start;
 }
 
+void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p)
+{
+	void *p = s->any ? share_alloc(s, bytes) : NULL;
+
+	*name_p = p ? share_name_of(s, p, bytes) : 0;
+	return p;
+}
+
+/* A hole in the file, for all who have mapped it; or private pages that are dropped. */
+bool share_back(struct share *s, void *p, size_t bytes)
+{
+	return !madvise(p, bytes, s->name.fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
 /* Only memory in our own segment has a name: every node that we reach has mapped that. */
 uint64_t share_name_of(const struct share *s, const void *p, size_t bytes)
 {
@@ -258,10 +296,16 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 	return share_reaches(s, node) ? share_name_of(s, p, bytes) : 0;
 }
 
-/* Nodes that reach each other number the segments of their host alike. */
+/* Nodes that reach each other number the segments of their host alike. The name has come in a message; it must
+ * lie in that node's segment. */
 void *share_at(const struct share *s, int node, uint64_t name)
 {
-	return name && share_reaches(s, node) ? share_msg_of(s, name) : NULL;
+	const uint64_t offset = name & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+
+	if (!name || !share_reaches(s, node) || offset >= s->segment ||
+	    name >> SHARE_OFFSET_BITS != (uint64_t)s->number[node])
+		return NULL;
+	return share_msg_of(s, name);
 }
 
 const void *share_ptr(const struct share *s, uint64_t ref)

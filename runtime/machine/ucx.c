@@ -12,14 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cmi_env.h"
 #include "meet.h"
 #include "say.h"
+#include "share.h"
 
 /* ---- settings ---------------------------------------------------------------------- */
 
-/** Whether the user's UCX_TLS leaves room for the posix transport. */
-static bool posix_is_possible(void)
+/** Whether UCX may use its posix transport: where the user's UCX_TLS leaves room for it; without one, where
+ * nodes of this host cannot reach each other through their memory. */
+static bool posix_is_possible(const struct cmi *m)
 {
 	static const char *const NAMES[] = {"posix", "sm", "shm", "all", "^"};
 	const char *tls = getenv("UCX_TLS");
@@ -27,16 +31,23 @@ static bool posix_is_possible(void)
 	for (size_t i = 0; tls && i < sizeof NAMES / sizeof *NAMES; i++)
 		if (strstr(tls, NAMES[i]))
 			return true;
-	return !tls;
+	return !tls && !share_whole(m);
 }
 
 /** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify says
  * Success and does nothing. UCX warns of variables that nobody reads, so they are set only when
  * posix will read them. */
-static void set_posix_options(void)
+static void set_posix_options(const struct cmi *m)
 {
-	if (!posix_is_possible())
+	const char *folder = cmi_env_text("CK_UCX_DIR");
+
+	if (!posix_is_possible(m))
 		return;
+	/* A node that is killed while UCX makes a file leaves it. The launcher removes this folder. */
+	if (folder && access(folder, W_OK | X_OK))
+		cmi_env_refuse("CK_UCX_DIR", folder, "a folder to write to");
+	if (folder)
+		setenv("UCX_POSIX_DIR", folder, 0);
 	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
 	 * 8 KB. Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
 	setenv("UCX_POSIX_SEG_SIZE", "32k", 0);
@@ -72,8 +83,11 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 
 	/* Segments of sysv are a scarce resource of the whole system and outlive a killed process. cma
 	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
-	 * no tcp at all, because every worker would open a listener. */
-	rc = set_option(config, "TLS", one_host(&m->job) ? "^sysv,tcp" : "^sysv");
+	 * no tcp at all, because every worker would open a listener. posix makes files in /dev/shm, which
+	 * a node that is killed at the wrong moment leaves behind; only what would have no other way in
+	 * its host needs it. */
+	rc = set_option(config, "TLS", !posix_is_possible(m) ? "^sysv,posix"
+				       : one_host(&m->job) ? "^sysv,tcp" : "^sysv");
 	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
 	 * which very large messages ask for by themselves (ucx_am.c). */
 	if (!rc)
@@ -110,7 +124,7 @@ static int ucx_open(struct cmi *m)
 	if (!u)
 		return -ENOMEM;
 	pthread_mutex_init(&u->lock, NULL);
-	set_posix_options();
+	set_posix_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status == UCS_OK) {
 		rc = set_options(m, config);

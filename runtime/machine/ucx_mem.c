@@ -2,18 +2,21 @@
 /*
  * ucx_mem.c: memory that other nodes write, and puts into such memory of theirs.
  *
- * A key that travels consists of the start of the registered memory and UCX's packed key:
+ * A key that travels consists of a struct mem_key_head and UCX's packed key:
  *
- *   | base, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
+ *   | base, 8 bytes | shared, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
  *
- * The base names the chunk within its node, so many attachments to one chunk share one
- * unpacked key. Only memory that UCX itself allocated can be mapped by a neighbour.
+ * The base names the chunk within its node, so many attachments to one chunk share one unpacked key.
+ * Memory that the host's nodes share reaches this file only for other hosts. Of all other memory a
+ * neighbour can map only what UCX itself allocated.
  */
 #include "ucx_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "near.h"
 
 /** A registration of the user's own memory. It lives until cmi_close. */
 struct foreign {
@@ -36,27 +39,53 @@ struct ucx_remote {
 
 /* ---- own side ----------------------------------------------------------------------- */
 
-/** Make the key of registered memory; it stays empty when there is no room for it. */
-static void key_make(struct ucx *u, ucp_mem_h mem, const void *base, struct cmi_key *key_p)
+/** Make the key of registered memory; without UCX's part when there is no room for it. */
+static void key_make(struct ucx *u, ucp_mem_h mem, const struct mem_key_head *head,
+		     struct cmi_key *key_p)
 {
-	const uint64_t start = (uintptr_t)base;
 	void *packed;
 	size_t len;
 
-	key_p->len = 0;
 	if (ucp_rkey_pack(u->context, mem, &packed, &len) != UCS_OK)
 		return;
-	if (sizeof start + len <= sizeof key_p->bytes) {
-		memcpy(key_p->bytes, &start, sizeof start);
-		memcpy(key_p->bytes + sizeof start, packed, len);
-		key_p->len = (uint8_t)(sizeof start + len);
+	if (sizeof *head + len <= sizeof key_p->bytes) {
+		memcpy(key_p->bytes, head, sizeof *head);
+		memcpy(key_p->bytes + sizeof *head, packed, len);
+		key_p->len = (uint8_t)(sizeof *head + len);
 	}
 	ucp_rkey_buffer_release(packed);
 }
 
-int ucx_chunk_map(struct cmi *m, struct mem_chunk *c)
+/** Register memory that is there. */
+static ucs_status_t map_existing(struct ucx *u, const void *addr, size_t bytes, ucp_mem_h *mem_p)
 {
-	struct ucx *u = m->back;
+	const ucp_mem_map_params_t params = {
+		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+		.address = (void *)addr,
+		.length = bytes,
+	};
+
+	return ucp_mem_map(u->context, &params, mem_p);
+}
+
+/* Only a transport that writes remote memory by itself has a use for the registration. Without it other
+ * hosts send their puts as messages. */
+static int shared_chunk_map(struct ucx *u, struct mem_chunk *c)
+{
+	const struct mem_key_head head = {(uintptr_t)c->base, c->shared};
+	ucp_mem_h mem;
+
+	near_key(&head, &c->key);
+	if (u->true_rma && map_existing(u, c->base, c->bytes, &mem) == UCS_OK) {
+		c->back = mem;
+		key_make(u, mem, &head, &c->key);
+	}
+	return 0;
+}
+
+static int own_chunk_map(struct ucx *u, struct mem_chunk *c)
+{
+	struct mem_key_head head = {0};
 	const ucp_mem_map_params_t params = {
 		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
 			      UCP_MEM_MAP_PARAM_FIELD_FLAGS,
@@ -79,35 +108,38 @@ int ucx_chunk_map(struct cmi *m, struct mem_chunk *c)
 	c->base = attr.address;
 	c->bytes = attr.length;
 	c->back = mem;
-	key_make(u, mem, c->base, &c->key);
+	head.base = (uintptr_t)c->base;
+	key_make(u, mem, &head, &c->key);
 	return 0;
+}
+
+int ucx_chunk_map(struct cmi *m, struct mem_chunk *c)
+{
+	return c->base ? shared_chunk_map(m->back, c) : own_chunk_map(m->back, c);
 }
 
 void ucx_chunk_unmap(struct cmi *m, struct mem_chunk *c)
 {
 	struct ucx *u = m->back;
 
-	ucp_mem_unmap(u->context, c->back);
+	if (c->back)
+		ucp_mem_unmap(u->context, c->back);
 }
 
 static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t bytes)
 {
-	const ucp_mem_map_params_t params = {
-		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-		.address = (void *)addr,
-		.length = bytes,
-	};
+	const struct mem_key_head head = {(uintptr_t)addr, 0};
 	struct foreign *f = calloc(1, sizeof *f);
 
 	if (!f)
 		return NULL;
-	if (ucp_mem_map(u->context, &params, &f->mem) != UCS_OK) {
+	if (map_existing(u, addr, bytes, &f->mem) != UCS_OK) {
 		free(f);
 		return NULL;
 	}
 	f->base = addr;
 	f->bytes = bytes;
-	key_make(u, f->mem, addr, &f->key);
+	key_make(u, f->mem, &head, &f->key);
 	f->next = u->foreign;
 	u->foreign = f;
 	return f;
@@ -173,7 +205,8 @@ static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_
 	r->base.pe = pe;
 	r->e = ucx_ep(w, pe);
 	r->key = *key;
-	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(uint64_t), &r->rkey) != UCS_OK) {
+	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(struct mem_key_head),
+			       &r->rkey) != UCS_OK) {
 		free(r);
 		return NULL;
 	}
@@ -189,7 +222,7 @@ struct cmi_remote *ucx_attach(struct cmi_pe *base, int pe, const struct cmi_key 
 	struct ucx_remote *r;
 
 	(void)addr; /* the key covers the whole chunk */
-	if (key->len <= sizeof(uint64_t))
+	if (key->len <= sizeof(struct mem_key_head))
 		return NULL;
 	r = remote_find(w, pe, key);
 	if (!r)

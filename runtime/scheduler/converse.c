@@ -27,7 +27,7 @@ void *CmiAlloc(size_t bytes)
 	if (bytes < sizeof(struct cmi_msg))
 		csd_abort(pe, "CmiAlloc(%zu): a message begins with a struct cmi_msg of %zu bytes", bytes,
 			  sizeof(struct cmi_msg));
-	return csd_msg_alloc(pe, bytes);
+	return csd_msg_alloc_call(pe, bytes);
 }
 
 void CmiFree(void *m)

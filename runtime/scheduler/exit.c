@@ -96,7 +96,7 @@ static void subtree_stopped(struct pe *pe)
 }
 
 /* The handlers do not run any more. The credit is given all the same: the sender's exit messages
- * may wait for it. */
+ * may wait for it. Model: flow.pml, receiver */
 static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if ((m->flags & CMI_F_REMOTE) && m->handler != CREDIT_HANDLER)

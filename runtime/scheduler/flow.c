@@ -54,7 +54,7 @@ static inline struct csd_peer *peer_of(struct pe *pe, int other)
 }
 
 /* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up to
- * a quarter of the budget may have been handled without a report. */
+ * a quarter of the budget may have been handled without a report. Model: flow.pml, may_send */
 static bool may_send(const struct csd_peer *p, uint64_t size)
 {
 	uint64_t under_way = p->sent - p->acked;

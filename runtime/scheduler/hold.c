@@ -67,6 +67,7 @@ static void hold_free(struct pe *pe)
 	pe->hold = NULL;
 }
 
+/* Model: announce.pml, csd_release */
 void csd_release(struct pe *pe, uint64_t reason)
 {
 	struct csd_hold *h = pe->hold;

@@ -66,7 +66,7 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 /* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
  * seq_cst push and load in inbox_push: one of the two sees the other. The count of sleepers and the
  * load of the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the
- * count is raised, so a waker that sees the count finds somebody to wake. */
+ * count is raised, so a waker that sees the count finds somebody to wake. Model: inbox.pml, nap */
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;

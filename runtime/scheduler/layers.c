@@ -81,6 +81,8 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(describe);
 	ADD(swap_running);
 	ADD(leaving);
+	ADD(may_wait);
+	ADD(describe_message);
 	ADD(gate_of);
 }
 #undef ADD

@@ -4,17 +4,20 @@
  * on the owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node goes
  * home through the owner's stack `returns`, because a pool has one writer.
  *
- * The blocks are cut from the machine's message memory and stay in their class. A message to another
- * node of the host is handed over where it lies, and its block comes back here.
+ * The blocks are cut from slabs, pieces of the machine's message memory, and stay in their class. A message
+ * to another node of the host is handed over where it lies, and its block comes back here. room.c limits
+ * what is taken for the program's messages, and reclaim.c gives slabs back of which all blocks are free.
  *
  * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
  * first cache line and the payload starts on the second.
  */
 #include "csd_int.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SLAB_BYTES = 64 * 1024 };
+enum { SLAB_BYTES = 64 * 1024, PAGE = 4096 };
 
 size_t msg_class_bytes(unsigned cls)
 {
@@ -39,50 +42,121 @@ void msg_pool_init(struct msg_pool *pool, int local)
 {
 	memset(pool, 0, sizeof *pool);
 	pool->owner = owner_word(local, 0);
+	pool->ask.home = (uint16_t)local;
 }
 
-static void *slab_alloc(struct pe *pe, size_t bytes)
+void msg_pool_fini(struct msg_pool *pool)
 {
-	void *slab = cmi_message_memory(pe->node->machine, bytes);
+	free(pool->slabs);
+}
 
-	if (!slab)
-		csd_abort(pe, "no memory for messages (%zu bytes)", bytes);
-	pe->pool.n_slabs++;
+/* ---- slabs ------------------------------------------------------------------------------------ */
+
+/* Small blocks are cut from one slab, large ones are got singly. */
+uint32_t msg_slab_blocks(unsigned cls)
+{
+	size_t bytes = msg_class_bytes(cls);
+
+	return bytes <= SLAB_BYTES / 16 ? (uint32_t)(SLAB_BYTES / bytes) : 1;
+}
+
+/* Whole pages, so that they can be given back. */
+size_t msg_slab_bytes(unsigned cls)
+{
+	return (msg_slab_blocks(cls) * msg_class_bytes(cls) + PAGE - 1) / PAGE * PAGE;
+}
+
+static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
+{
+	struct msg_pool *pool = &pe->pool;
+
+	if (pool->n_slabs == pool->cap_slabs) {
+		size_t cap = pool->cap_slabs ? pool->cap_slabs * 2 : 64;
+		struct msg_slab *slabs = realloc(pool->slabs, cap * sizeof *slabs);
+
+		if (!slabs)
+			csd_abort(pe, "no memory for %zu slabs", cap);
+		pool->slabs = slabs;
+		pool->cap_slabs = cap;
+	}
+	struct msg_slab *slab = &pool->slabs[pool->n_slabs];
+
+	*slab = (struct msg_slab){ .cls = (uint8_t)cls };
+	slab->at = cmi_message_memory(pe->node->machine, msg_slab_bytes(cls));
+	if (!slab->at)
+		csd_abort(pe, "no memory for messages (%zu bytes)", msg_slab_bytes(cls));
+	assert(!pool->n_slabs || slab[-1].at < slab->at);
+	pool->n_slabs++;
 	return slab;
 }
 
-/* Refill an empty class: small blocks are cut from one slab, large ones are got singly. */
-static struct cmi_msg *refill(struct pe *pe, unsigned cls)
+/* A slab of the class that has no pages: an emptied one, else a new one. */
+static struct msg_slab *slab_take(struct pe *pe, unsigned cls)
 {
-	size_t bytes = msg_class_bytes(cls);
-	size_t n = bytes <= SLAB_BYTES / 16 ? SLAB_BYTES / bytes : 1;
-	char *slab = slab_alloc(pe, n * bytes);
-	struct cmi_msg *m = NULL;
+	uint32_t hollow = pe->pool.hollow[cls];
 
-	for (size_t i = n; i-- > 0;) {
-		m = (struct cmi_msg *)(void *)(slab + i * bytes);
-		m->owner = owner_word(pe->local, cls);
+	if (!hollow)
+		return slab_new(pe, cls);
+	struct msg_slab *slab = &pe->pool.slabs[hollow - 1];
+
+	pe->pool.hollow[cls] = slab->next;
+	slab->hollow = false;
+	return slab;
+}
+
+void msg_slab_cut(struct pe *pe, struct msg_slab *slab)
+{
+	size_t bytes = msg_class_bytes(slab->cls);
+	uint32_t owner = owner_word(pe->local, slab->cls);
+	struct cmi_msg *next = pe->pool.free[slab->cls];
+
+	for (size_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
+		struct cmi_msg *m = (struct cmi_msg *)(void *)(slab->at + i * bytes);
+
+		m->owner = owner;
 		csd_poison(m);
-		if (i > 0) {
-			m->next = pe->pool.free[cls];
-			pe->pool.free[cls] = m;
-		}
+		m->next = next;
+		next = m;
 	}
+	pe->pool.free[slab->cls] = next;
+}
+
+static struct cmi_msg *pop(struct msg_pool *pool, unsigned cls)
+{
+	struct cmi_msg *m = pool->free[cls];
+
+	if (m)
+		pool->free[cls] = m->next;
 	return m;
+}
+
+/* Refill an empty class, and take a block. */
+struct cmi_msg *msg_pool_refill(struct pe *pe, unsigned cls, bool counted)
+{
+	struct msg_slab *slab = slab_take(pe, cls);
+
+	slab->counted = counted;
+	pe->pool.n_full[cls]++;
+	msg_slab_cut(pe, slab);
+	return pop(&pe->pool, cls);
+}
+
+struct cmi_msg *msg_pool_pop(struct pe *pe, unsigned cls)
+{
+	msg_pool_take_returns(pe);
+	return pop(&pe->pool, cls);
 }
 
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 {
 	if (cls >= MSG_CLASSES)
 		csd_abort(pe, "a message of %zu bytes cannot be", size);
-	msg_pool_take_returns(pe);
-	struct cmi_msg *m = pe->pool.free[cls];
+	struct cmi_msg *m = msg_pool_pop(pe, cls);
 
-	if (!m)
-		return refill(pe, cls);
-	pe->pool.free[cls] = m->next;
-	return m;
+	return m ? m : msg_pool_refill(pe, cls, false);
 }
+
+/* ---- freeing ---------------------------------------------------------------------------------- */
 
 /* Send memory home. Our last reads and writes of the block come before the owner's next use of it,
  * because a push releases and the taking acquires. */
@@ -97,6 +171,8 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 {
 	if (m->origin == CMI_ORIGIN_SHARED)
 		cmi_give_back(pe->node->machine, m);
+	else if (m == &pe->pool.ask)
+		pool_trim_asked(pe);
 	else if (m->home != pe->local)
 		return_to(pe->node->pes[m->home], m);
 	else if (m->origin == CMI_ORIGIN_WIRE)

@@ -81,6 +81,7 @@ static struct pe *pe_create(struct node *node, int local)
 	msgq_init(&pe->queue);
 	timers_init(pe);
 	threads_init(pe);
+	room_init(pe);
 	return pe;
 }
 
@@ -89,6 +90,7 @@ static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
 	threads_fini(pe);
+	msg_pool_fini(&pe->pool);
 	free(pe);
 }
 
@@ -137,8 +139,10 @@ static int node_join_job(struct node *node)
 {
 	int err = cmi_connect(node->machine, node->fingerprint);
 
-	if (!err)
+	if (!err) {
 		node_queue_init(node);
+		room_limit(node);
+	}
 	return err;
 }
 
@@ -220,6 +224,7 @@ static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 static int register_all(struct node *node)
 {
 	flow_register(node);
+	room_register(node);
 	exit_register(node);
 	thread_register(node);
 	flow_register_handled(node);

@@ -42,6 +42,11 @@ struct csd_upcalls {
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may. */
 	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
+	/** Whether what runs on this thread may be suspended where it makes a message. */
+	bool (*may_wait)(const struct pe *pe);
+	/** Write what a message of the layer's is, as "call of Cell::ghost", or "". Returns the PE that it
+	 * is for, or -1 when that cannot be said. The message may be damaged. */
+	int (*describe_message)(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
@@ -148,6 +153,13 @@ struct csd_handler {
 	bool early;                        /* csd_handle_early */
 };
 
+/** The message memory that the PEs of a process have taken for the program's messages (room.c). */
+struct csd_memory {
+	uint64_t most;                     /* CK_MESSAGE_MEMORY */
+	uint64_t asked;                    /* what it said; 0: nothing */
+	_Alignas(CSD_CACHE_LINE) _Atomic uint64_t taken; /* bytes of slabs; relaxed: only a sum */
+};
+
 /** One process. Constant while the loops run, except where a comment says so. */
 struct node {
 	struct cmi *machine;
@@ -165,6 +177,7 @@ struct node {
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
 	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	struct csd_memory memory;
 	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
 		bool order, delays;
 		uint64_t seed;

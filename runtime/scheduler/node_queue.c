@@ -49,7 +49,8 @@ static void wake_one(struct pe *pe)
 }
 
 /* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with nap in idle.c,
- * all seq_cst: either we see that a PE sleeps, or it sees that there is a message and stays awake. */
+ * all seq_cst: either we see that a PE sleeps, or it sees that there is a message and stays awake.
+ * Model: inbox.pml, push_to_node */
 static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))

@@ -34,12 +34,26 @@ enum {
 	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
 };
 
+struct msg_slab;
+
 /** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from
  * the day it is cut: allocating writes none of it, freeing compares it. */
 struct msg_pool {
 	struct cmi_msg *free[MSG_CLASSES];
 	uint32_t owner;                    /* of this PE's blocks, without the class */
-	uint64_t n_slabs;                  /* pieces taken from the machine's message memory */
+	struct msg_slab *slabs;            /* [n_slabs], rising addresses: pieces of the machine's memory */
+	size_t n_slabs, cap_slabs;
+	uint32_t hollow[MSG_CLASSES];      /* 1 + the first slab without pages; 0: none (reclaim.c) */
+	uint32_t n_full[MSG_CLASSES];      /* slabs with pages */
+	uint64_t trim_after_ns;            /* reclaim.c: not before; looking takes time */
+	struct cmi_msg ask;                /* reclaim.c: another PE's question for our free slabs ... */
+	atomic_bool asked;                 /* ... is under way */
+};
+
+/** The threads of a PE that wait for room in the process's message memory (room.c). */
+struct csd_room {
+	struct room_waiter *first, **last;
+	bool ticks;                        /* a timer looks after them */
 };
 
 /* ---- the PE ---------------------------------------------------------------------------- */
@@ -63,6 +77,7 @@ struct pe {
 	/* Written by the PE's own thread only. */
 	struct msgq queue;
 	struct msg_pool pool;
+	struct csd_room room;
 	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	uint64_t n_processed;              /* the same, handled */
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
@@ -100,6 +115,7 @@ static inline struct pe *csd_self(void) { return csd_self_; }
 /* ---- the message path: no malloc, no lock, no system call ---------------------------------- */
 
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls);
+struct cmi_msg *csd_msg_alloc_call_slow(struct pe *pe, size_t size, unsigned cls);
 void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m);
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
@@ -144,9 +160,19 @@ static inline void csd_unpoison(struct cmi_msg *m, size_t size) { (void)m; (void
 static inline void csd_unpoison_block(struct cmi_msg *m) { (void)m; }
 #endif
 
+static inline struct cmi_msg *csd_msg_begin(struct cmi_msg *m, size_t size)
+{
+	csd_unpoison(m, size);
+	m->size = size;
+	m->flags = 0;
+	m->mark = 0;
+	return m;
+}
+
 /** Memory for a message of `size` bytes, its head of 32 included. Size and no flags are filled in;
  * handler, priority (if a flag says so) and payload are the caller's to write. Never NULL: no memory
- * ends the job. */
+ * ends the job. For the runtime's own messages and for what arrives: it never waits, and
+ * CK_MESSAGE_MEMORY does not limit it. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
@@ -156,12 +182,42 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 		m = csd_msg_alloc_slow(pe, size, cls);
 	else
 		pe->pool.free[cls] = m->next;
-	csd_unpoison(m, size);
-	m->size = size;
-	m->flags = 0;
-	m->mark = 0;
-	return m;
+	return csd_msg_begin(m, size);
 }
+
+/** The same for a message that the program makes. Where CK_MESSAGE_MEMORY leaves no room, a thread waits
+ * here, while the PE runs other handlers and threads; what cannot wait ends the job. */
+static inline struct cmi_msg *csd_msg_alloc_call(struct pe *pe, size_t size)
+{
+	unsigned cls = csd_size_class(size);
+	struct cmi_msg *m = pe->pool.free[cls];
+
+	if (CSD_UNLIKELY(!m))
+		m = csd_msg_alloc_call_slow(pe, size, cls);
+	else
+		pe->pool.free[cls] = m->next;
+	return csd_msg_begin(m, size);
+}
+
+/** For runtime code that takes messages for the program while it must not wait: have a message of `size`
+ * bytes ready before. Returns false if one was; true means that the caller may have waited, so what it
+ * knew may be old. */
+bool csd_msg_room_slow(struct pe *pe, size_t size);
+static inline bool csd_msg_room(struct pe *pe, size_t size)
+{
+	return CSD_UNLIKELY(!pe->pool.free[csd_size_class(size)]) && csd_msg_room_slow(pe, size);
+}
+
+/** Let the running thread wait until ready(pe, arg); that is asked about once a millisecond, and by
+ * csd_room_wake. Returns false at once if what runs cannot wait. */
+bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg), const void *arg);
+void csd_room_wake(struct pe *pe);
+
+/** End the job because a handler has no room for a message, with a line that says what `waits`. */
+_Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits);
+
+/** The same without waiting: false if there is no room now. */
+bool csd_msg_try_room(struct pe *pe, size_t size);
 
 /** Give a message's memory back; on any PE of the node that owns it. */
 static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)

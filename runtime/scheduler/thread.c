@@ -450,6 +450,11 @@ CthThread CthSelf(void)
 	return pe_here("CthSelf")->threads->running;
 }
 
+bool thread_runs(const struct pe *pe)
+{
+	return pe->threads->running != NULL;
+}
+
 static struct pe *check_waiting(const char *what, CthThread t)
 {
 	struct pe *pe = pe_here(what);

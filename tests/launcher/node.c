@@ -18,6 +18,7 @@
  *   trap N          on signal N print "got N" and go on; on SIGUSR2 exit(0)
  *   ignore N        ignore signal N
  *   lines N         print N lines of 60 characters, in odd pieces
+ *   moan N          print N lines on stderr, each by itself, as a back-trace does
  *   child FILE      leave a child that sleeps and holds the pipes; its pid to FILE
  *   leak            whether a child finds an inherited PMI socket or its variable
  *   pid FILE        write our pid to FILE.RANK
@@ -223,6 +224,9 @@ static void word_with(struct boot *b, int rank, const char *w, const char *arg)
 		signal(atoi(arg), SIG_IGN);
 	} else if (!strcmp(w, "lines")) {
 		lines(rank, atol(arg));
+	} else if (!strcmp(w, "moan")) {
+		for (int i = 0; i < atoi(arg); i++)
+			dprintf(STDERR_FILENO, "node: line %d\n", i);
 	} else if (!strcmp(w, "child")) {
 		leave_child(arg, rank);
 	} else {

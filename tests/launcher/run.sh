@@ -128,6 +128,12 @@ for bad in "-n 0 x" "-n -2 x" "-n two x" "-n 2" "-n" "" "--ppn 1.5 x" "--bind mo
 	run $bad
 	fact "usage error: ckrun $bad" ended 2 "ckrun: .*--help|contradicts"
 done
+for bad in "-n| 2" "-n|2 " "-n|0x2" "-n|99999999999999999999" "-n|2e3" "--ppn|65536" "--ppn|" "--bind|" \
+	"--bind|Core" "--timeout|" "--timeout|1s" "--timeout|nan" "--timeout|inf" "--timeout|1e400" \
+	"--timeout| 5" "--timeout|-5" "--grace|-0.1" "--grace|soon" "--tag-output=1|x" "--verbose=|x"; do
+	run "${bad%%|*}" "${bad#*|}" "$NODE" env
+	fact "usage error: ckrun ${bad%%|*} '${bad#*|}'" ended 2 "ckrun: .*--help"
+done
 run --frobnicate x
 fact "an unknown option is named, --help is pointed to" ended 2 "'--frobnicate'.*--help"
 run --help
@@ -180,7 +186,10 @@ fact "SIGKILL gives 137 and names node and PEs" \
 run -n 2 sh -c 'kill -SEGV $$'
 fact "SIGSEGV gives 139" soon 139 "signal 11 \(Segmentation fault"
 outcome bash -c 'ulimit -n 64; exec "$0" -n 100 "$1" sleep' "$CKRUN" "$NODE" </dev/null
-fact "too few descriptors for so many nodes" ended 1 "cannot start node [0-9]+: Too many open"
+fact "too few descriptors for so many nodes" ended 1 "100 nodes need [0-9]+ open files .* 64 .*nothing is"
+run -n 1000000 touch "$dir/started"
+fact "a million nodes: refused before anything is started" \
+	eval 'ended 1 "^ckrun: 1000000 (nodes|PEs) need .*; nothing is started" && [ ! -e "$dir/started" ]'
 run -n 2 "$dir/nothing"
 fact "127 when there is no such program" soon 127 "cannot start '$dir/nothing': No such file"
 echo "#!/bin/sh" >"$dir/script"
@@ -237,17 +246,31 @@ until [ -s "$dir/err" ]; do sleep 0.01; done # two INTs at once would count as o
 kill -INT $pid
 finish
 fact "a second INT kills at once" eval 'ended 130 "signal 2" && all_gone "$dir"/s.*'
-start -n 2 "$NODE" trap 10 trap 1 ready "$dir/s" sleep
-kill -USR1 $pid
+start -n 2 "$NODE" ready "$dir/s" sleep
 kill -HUP $pid
+finish
+fact "HUP ends the job with 129" eval 'ended 129 "signal 1" && all_gone "$dir"/s.*'
+start -n 2 --grace 0.3 "$NODE" ignore 1 ready "$dir/s" sleep
+kill -HUP $pid
+finish
+fact "a job that ignores HUP is killed after --grace" \
+	eval 'ended 129 "signal 1" && all_gone "$dir"/s.*'
+start -n 2 "$NODE" trap 10 ready "$dir/s" sleep
+kill -USR1 $pid
 for i in $(seq 200); do
-	[ "$(sort "$dir/out" | uniq -c | tr -s ' \n' ' ')" = " 2 got 01 2 got 10 " ] && break
+	[ "$(sort "$dir/out" | uniq -c | tr -s ' \n' ' ')" = " 2 got 10 " ] && break
 	sleep 0.01
 done
 kill -USR2 $pid
 finish
-fact "USR1, HUP and USR2 reach every node and do not end the job" \
-	says "$(printf 'got 01\ngot 01\ngot 10\ngot 10')"
+fact "USR1 and USR2 reach every node and do not end the job" says "$(printf 'got 10\ngot 10')"
+run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
+fact "--timeout says where the nodes are" grep -q "ended (not in the job yet: nodes 0-1)$" "$dir/err"
+run -n 5 --timeout 2 "$NODE" @1 sleep join @3 sleep fence
+fact "--timeout tells who waits for whom" grep -q \
+	"(not in the job yet: node 1; waiting for all nodes to meet: nodes 0, 2, 4; at work: node 3)$" "$dir/err"
+run -n 2 --timeout 2 "$NODE" join fence finish @0 sleep
+fact "--timeout tells who has not ended" grep -q "(through but not ended: node 0; ended: node 1)$" "$dir/err"
 run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
 fact "--timeout gives 124 and leaves nothing" \
 	eval 'soon 124 "--timeout 0.2 s" && all_gone "$dir"/t.*'
@@ -286,6 +309,10 @@ fact "a slow reader gets everything" eval '[ $rc = 0 ] && [ $(wc -l <"$dir/out")
 yes_head() { timeout -k 1 10 "$CKRUN" -n 3 yes | head -2; return "${PIPESTATUS[0]}"; }
 outcome yes_head </dev/null
 fact "a closed reader ends the job quietly with 141" soon 141 ""
+run -n 4 "$NODE" join fence moan 300 abort 9
+fact "all nodes abort at once: ckrun's line comes behind the back-trace, whole" \
+	eval 'ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " &&
+	grep -q "^node: line 299$" "$dir/err"'
 run -n 2 sh -c '[ $PMI_RANK = 1 ] || sleep 9; echo last words; exit 3'
 fact "last words come before ckrun's line" \
 	eval 'ended 3 "exit code 3" && grep -qx "last words" "$dir/out"'
@@ -301,6 +328,13 @@ else
 	skip "Ctrl-C at a terminal" "no pseudo-terminal"
 	skip "node 0 reads from a terminal" "no pseudo-terminal"
 fi
+run -n 1 sh -c 'echo "${CK_UCX_DIR:-none}"'
+fact "no folder for UCX where it makes no files" says none
+export CK_SHARE=0
+run -n 1 sh -c 'stat -c "%F %a" "$CK_UCX_DIR"; echo "$CK_UCX_DIR" >'"$dir/folder"
+unset CK_SHARE
+fact "UCX's files have a folder that is ours alone, and goes with the job" \
+	eval 'says "directory 700" && [ ! -e "$(cat "$dir/folder")" ]'
 run -n 2 "$CKRUN" -n 2 "$NODE" join exchange 100 finish
 fact "ckrun under ckrun: two jobs of two" ended 0 ""
 if command -v mpiexec.hydra >/dev/null; then

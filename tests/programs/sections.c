@@ -279,7 +279,11 @@ void Member_on_mistake(Member *self, const char *what)
 	CkIndex pes[2] = {Member_index(0), Member_index(CkNumPes())};
 	CkSection s = {0, 0};
 
-	(void)self;
+	/* The lines name the array, so its creation must have come. */
+	if (!CkKnowsArray(cells.ck)) {
+		Member_mistake(Member_thisElement(self), what);
+		return;
+	}
 	if (is(what, "unset"))
 		Cell_urgent_section((CProxySection_Cell){s}, 0);
 	else if (is(what, "unset-callback"))

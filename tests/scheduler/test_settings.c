@@ -22,6 +22,8 @@ static void a_bad_value_ends_the_job_with_one_line(void **state)
 	static const struct { const char *name, *value, *allowed; } bad[] = {
 		{ "CK_FLOW_BYTES", "32X", "a number of bytes" },
 		{ "CK_FLOW_BYTES", "0", "from 1 to" },
+		{ "CK_MESSAGE_MEMORY", "512K", "a number of bytes" },
+		{ "CK_MESSAGE_MEMORY", "lots", "a number of bytes" },
 		{ "CK_STACK", "1x", "a number of KiB, or of bytes with K, M or G, from 16K to 64G" },
 		{ "CK_STACK", "8", "from 16K" },
 		{ "CK_RANDOM_QUEUE", "yes", "a number from 0" },

@@ -295,7 +295,8 @@ static const char *buffers_misfit(struct pe *pe, const struct transfer_msg *t, c
 			return "it names no buffer";
 		if (b->done.kind != CB_NONE && shape_callback(pe, &b->done))
 			return shape_callback(pe, &b->done);
-		if (b->shared && !pe_is_here(pe, b->pe) &&
+		/* The name of a buffer on another host means nothing here, and is not used. */
+		if (!pe_is_here(pe, b->pe) && cmi_shared_at(pe->wire, b->pe, b->shared) &&
 		    !cmi_shared_fits(pe->node->machine, b->shared, b->bytes))
 			return "its buffer does not lie in shared memory";
 	}

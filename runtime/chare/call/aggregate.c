@@ -25,6 +25,7 @@
 #include "call.h"
 #include "../core/shape.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ enum {
 	/* A PE that is never idle sends its batches after this many turns of its queue. */
 	TURNS_MOST = 8,
 	/* A batch that is at most a quarter full is sent as a copy: 1 call should not occupy
-	 * 16 kB at the receiver, and the block stays in the sender's cache. */
+	 * 16 kB at the receiver, and the block stays in the sender's cache. Unless memory is short: a copy
+	 * never waits for room, a new block does. */
 	COPY_BELOW = 4,
 	/* Bytes: the receiver prefetches the batch this far ahead of the call that it handles. With it
 	 * a call in a stream took 4.2 ns instead of 5.5. */
@@ -123,9 +125,9 @@ static bool read_limits(const char *text, struct agg_limits *l)
 	char *end;
 	uint64_t bytes;
 
-	l->count = strtol(text, &end, 10);
-	if (end == text)
+	if (!isdigit((unsigned char)*text)) /* strtol would skip blanks */
 		return false;
+	l->count = strtol(text, &end, 10);
 	if (*end == ',') {
 		if (!cmi_env_parse_bytes(end + 1, &bytes) || bytes > BYTES_MOST)
 			return false;
@@ -218,7 +220,7 @@ static struct ck_env *what_to_send(struct pe *pe, struct agg_to *to, size_t size
 {
 	struct ck_env *env = to->env;
 
-	if (size > to->size / COPY_BELOW) {
+	if (size > to->size / COPY_BELOW || !csd_msg_try_room(pe, size)) {
 		to->env = NULL;
 		return env;
 	}
@@ -295,16 +297,22 @@ static void list(struct pe *pe, struct agg_to *to)
 		send_mark(pe);
 }
 
-/* Allocate no more than the calls need: with few calls per batch, many batches may be under way. */
-static void new_block(struct pe *pe, struct agg_to *to, uint32_t stride)
+/* No more than the calls need: with few calls per batch, many batches may be under way. */
+static size_t block_size(const struct aggregator *a, uint32_t stride)
 {
-	const struct aggregator *a = agg_of(pe);
 	size_t wanted = sizeof(struct ck_env) + sizeof(struct run) +
 			CkGen_align((size_t)a->count * stride);
 
+	return wanted < a->bytes ? wanted : a->bytes;
+}
+
+static void new_block(struct pe *pe, struct agg_to *to, uint32_t stride)
+{
+	const struct aggregator *a = agg_of(pe);
+
 	if (to->env)
 		csd_msg_free(pe, &to->env->head);
-	to->size = wanted < a->bytes ? wanted : a->bytes;
+	to->size = block_size(a, stride);
 	to->env = env_new(pe, ck_handler(pe, PART_AGGREGATE, H_BATCH), to->size - sizeof *to->env);
 	begin_batch(to, a->count);
 }
@@ -330,11 +338,29 @@ static size_t room(const struct agg_to *to, uint32_t stride)
 	return used > to->size ? 0 : (to->size - used) / stride;
 }
 
+/* Bytes from one item of a new run to the next. */
+static uint32_t new_stride(const struct agg_to *to, const struct collection *c, uint64_t kind)
+{
+	return CkGen_itemStride(kind) - (needs_no_place(to, c, kind) ? CkGen_itemSlot(kind) : 0);
+}
+
+/* If a run of this kind will need a block, have one in the pool. The thread may wait for it, and others
+ * may make calls meanwhile, so look again. */
+static void await_block(struct pe *pe, const struct agg_to *to, const struct collection *c,
+			uint64_t kind)
+{
+	uint32_t stride = new_stride(to, c, kind);
+
+	while ((!to->env || room(to, stride) < 2) &&
+	       csd_msg_room(pe, block_size(agg_of(pe), stride)))
+		;
+}
+
 static void open_run(struct pe *pe, struct agg_to *to, const struct collection *c, uint64_t kind)
 {
 	bool placeless = needs_no_place(to, c, kind);
 	uint32_t lead = placeless ? 0 : CkGen_itemSlot(kind);
-	uint32_t stride = CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - lead);
+	uint32_t stride = new_stride(to, c, kind);
 
 	close_run(to);
 	if (to->env && !room(to, stride))
@@ -391,6 +417,9 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 			flush_one(pe, to); /* the call goes by itself, after these */
 			return NULL;
 		}
+		await_block(pe, to, c, kind);
+	}
+	if (to->open.coll != c->id || to->open.kind != kind) {
 		open_run(pe, to, c, kind);
 		note_neighbours(to, c, place);
 	}

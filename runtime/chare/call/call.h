@@ -16,7 +16,7 @@
 #include "../params/params.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST, H_MADE };/* handlers of PART_CALL */
+enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED }; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ------------------------------------------------------------------------------------ */
@@ -93,6 +93,40 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
+
+/* ---- bcast.c -------------------------------------------------------------------------------------- */
+
+/** On a PE. */
+struct bcast_pe {
+	struct bcast_from **from;          /* [n_pes], by root; NULL: nothing yet */
+	uint64_t budget, step;             /* bytes */
+};
+/** How much of one root's broadcasts a PE and all below it have handled, told to its parent in the tree. */
+struct bcast_count {
+	uint64_t bytes, n;
+};
+struct bcast_report {
+	struct cmi_msg head;
+	int32_t root;
+	struct bcast_count handled;
+};
+
+void bcast_pe_start(struct pe *pe);
+void bcast_pe_stop(struct pe *pe);
+/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
+ * when too much waits already. */
+void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
+/** This PE has begun a broadcast. / It has handled one of `root`. */
+void bcast_sent(struct pe *pe, uint64_t bytes);
+void bcast_handled(struct pe *pe, int root, uint64_t bytes);
+void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
+const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/* ---- describe.c ---------------------------------------------------------------------------------- */
+
+/** The scheduler's upcalls may_wait and describe_message. */
+bool ck_may_wait(const struct pe *pe);
+int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 
 /* ---- aggregate.c ------------------------------------------------------------------------------------ */
 

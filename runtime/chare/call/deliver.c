@@ -393,6 +393,8 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
+	int root = env->root;
+	uint64_t bytes = m->size;
 
 	bcast_forward(pe, env);
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
@@ -400,6 +402,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	deliver_all(pe, c, env);
+	bcast_handled(pe, root, bytes);
 }
 
 /* ---- what a handler may do with its message --------------------------------------------- */
@@ -486,6 +489,7 @@ static void call_pe_start(struct pe *pe)
 {
 	ck_of(pe)->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
 					  .src_pe = pe->id }.route;
+	bcast_pe_start(pe);
 }
 
 static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -509,6 +513,9 @@ static const struct ck_handler handlers[] = {
 	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
 	[H_MADE] = { "ck.made", made_arrived,
 		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
+	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,
+			      .shape = { CK_SHAPE_STRUCT(struct bcast_report), .always = CMI_F_SYSTEM,
+					 .misfit = bcast_report_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_ELEMENT, send_to_element, NULL },
@@ -519,9 +526,11 @@ static const struct ck_callback_kind callbacks[] = {
 const struct ck_part call_part = {
 	.name = "call",
 	.number = PART_CALL,
+	.pe_bytes = sizeof(struct bcast_pe),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_start = call_pe_start,
+	.pe_stop = bcast_pe_stop,
 };

@@ -131,6 +131,7 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 	env->coll = id;
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
+	bcast_sent(pe, env->head.size);
 	bcast_forward(pe, env);
 	csd_send(pe, pe->id, &env->head);
 }
@@ -240,7 +241,7 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 {
 	struct pe *pe = ck_self();
 
-	csd_msg_free(pe, csd_msg_alloc_slow(pe, size, (unsigned)cls));
+	csd_msg_free(pe, csd_msg_alloc_call_slow(pe, size, (unsigned)cls));
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
@@ -306,6 +307,9 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self();
+
+	bcast_room(pe, chare, entry, env_of(payload)->head.size);
+
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))

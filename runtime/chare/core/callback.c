@@ -106,10 +106,14 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 		describe_entry(callback_target(pe, cb), cb->entry, buf, len);
 }
 
+static size_t payload_size(uint64_t bytes)
+{
+	return sizeof(CkReductionMsg) + CkGen_align(bytes) + sizeof(CkCallback);
+}
+
 struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes)
 {
-	struct ck_env *env = env_new(pe, 0, sizeof(CkReductionMsg) + CkGen_align(bytes) +
-						    sizeof(CkCallback));
+	struct ck_env *env = env_new(pe, 0, payload_size(bytes));
 	CkReductionMsg *m = payload_of(env);
 
 	*m = (CkReductionMsg){ .bytes = bytes, .count = count, .type = type };
@@ -160,14 +164,25 @@ void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const v
 	callback_send(pe, cb, env);
 }
 
+/* The program's own call; those of the runtime do not wait for memory. */
+static struct pe *with_room(uint64_t bytes)
+{
+	struct pe *pe = ck_self();
+
+	csd_msg_room(pe, sizeof(struct ck_env) + payload_size(bytes));
+	return pe;
+}
+
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)
 {
-	callback_fire(ck_self(), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
+	callback_fire(with_room(bytes), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
 }
 
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count)
 {
-	callback_fire(ck_self(), &cb, type, data, count, count * data_type_bytes(type));
+	uint64_t bytes = count * data_type_bytes(type);
+
+	callback_fire(with_room(bytes), &cb, type, data, count, bytes);
 }
 
 void CkCallbackFn(void *cb)

@@ -20,7 +20,7 @@ struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes)
 
 static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, size_t cls)
 {
-	return payload_of(env_fresh(csd_msg_alloc_slow(pe, size, (unsigned)cls), size));
+	return payload_of(env_fresh(csd_msg_alloc_call_slow(pe, size, (unsigned)cls), size));
 }
 
 void *CkGen_allocClass(size_t size, size_t cls)
@@ -51,10 +51,12 @@ void CkGen_copyBulk(void *to, const void *from, size_t bytes)
 void *CkGen_allocMsg(size_t bytes)
 {
 	struct ck_pe *ck = ck_of(ck_self());
-	void *payload = CkGen_alloc(bytes + ck->prio_room);
+	size_t room = ck->prio_room;
 
-	env_of(payload)->head.size -= ck->prio_room;
-	ck->prio_room = 0;
+	ck->prio_room = 0; /* a thread may wait for its memory */
+	void *payload = CkGen_alloc(bytes + room);
+
+	env_of(payload)->head.size -= room;
 	env_of(payload)->head.route = 0;
 	env_of(payload)->head.mark = OWNER_PROGRAM;
 	return payload;

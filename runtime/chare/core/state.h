@@ -150,7 +150,7 @@ static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
  * because whoever knows the group may use the branch. */
 static inline bool coll_there(struct pe *pe, struct collection *c)
 {
-	if (CSD_UNLIKELY(c->announced != NULL))
+	if (CSD_UNLIKELY(!c->constructed && c->announced))
 		ck_kind(pe, c->type)->born(pe, c->type, c->id);
 	return c->constructed;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * announce.c: new groups and nodegroups. Whoever knows the proxy of a group finds the local branch, on
- * every PE, however the proxy got there: as a readonly, a parameter, a member of a message, an element
- * that was created later, or through third parties. Nobody has to declare it (setGroupDepID), and no
- * order of messages can break it:
+ * every PE, whatever message brought the proxy there: a readonly, a parameter, a member of a message, an
+ * element that was created later, or through third parties. (Memory is not ordered by this: a proxy that
+ * goes through a channel, or through a global variable of the process, may come sooner.) Nobody has to
+ * declare it (setGroupDepID), and no order of messages can break it:
  *
  *   announce  creator -> all   the creation, down the creator's tree; each PE keeps it (kind->announced)
  *   known     all -> creator   the whole subtree has it
@@ -89,7 +90,8 @@ static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
 }
 
 /* Tell the children, then keep the creation, which this takes. In this order: once it is kept, another
- * PE of the node may take it as soon as it may know the group. */
+ * PE of the node may take it as soon as it may know the group. Only then comes the answer, which lets
+ * messages go that find it. Model: announce.pml, announce_arrived */
 static void announce(struct pe *pe, const CkGenChare *type, struct ck_env *env, int parent)
 {
 	const int root = root_of(env->coll), n = n_children(pe, type, root);

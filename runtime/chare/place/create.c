@@ -148,7 +148,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 		if (shape.ready)
 			ready_want(pe, c, NULL);
 	} else {
-		coll_type(pe, c, type, CkDimsN(type->nd ? type->nd : 1, env->create.extents[0],
+		coll_type(pe, c, type, CkDimsN(type->nd, env->create.extents[0],
 					       env->create.extents[1], env->create.extents[2], 1, 1, 1),
 			  map_by_number(ck, env->create.map));
 	}

@@ -83,7 +83,7 @@ static void quiescent(struct pe *pe)
 	}
 }
 
-/* PE 0 has the sums of a whole wave. */
+/* PE 0 has the sums of a whole wave. Model: quiesce.pml, qd_wave_over */
 static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 {
 	struct qd *qd = qd_of(pe);

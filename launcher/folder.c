@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder.c: where UCX puts the files of its shared memory, in jobs whose nodes use it within their host.
+ *
+ * UCX makes a file, fills it, and then removes its name. A node that is killed in between leaves the file
+ * for ever. So the files of a job have a folder of their own, which goes with the job. A process of
+ * ours, the keeper, waits for the end of ckrun, however that comes, and removes the folder. Once the
+ * folder is gone nobody can put anything into it any more.
+ *
+ * Usually the nodes hand everything over in memory without a name, and UCX is not opened. Then there is
+ * neither folder nor keeper.
+ */
+#include "launch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES_PER_PE = 4 << 20, TRIES = 1000, TRY_US = 1000 };
+
+/** Whether the nodes may use UCX within their host: they are told so, or they may lack the address space to
+ * map each other's memory. */
+static bool is_wanted(void)
+{
+	static const char *const names[] = { "CK_SHARE", "CK_MACHINE", "UCX_TLS" };
+	struct rlimit space;
+
+	if (getenv("UCX_POSIX_DIR"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (getenv(names[i]))
+			return true;
+	return !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY;
+}
+
+static bool has_room(const char *place, int n_pes)
+{
+	struct statvfs fs;
+	return !statvfs(place, &fs) &&
+	       (double)fs.f_bavail * (double)fs.f_frsize >= (double)n_pes * BYTES_PER_PE;
+}
+
+/** Make the folder in the first place that takes it and has room; "" when there is none. */
+static void make_folder(struct launch_job *job)
+{
+	const char *const places[] = { "/dev/shm", getenv("TMPDIR"), "/tmp" };
+	char *path = job->folder;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (!places[i] || !has_room(places[i], job->o.n_pes))
+			continue;
+		int n = snprintf(path, sizeof(job->folder), "%s/ckrun.XXXXXX", places[i]);
+		if (n < (int)sizeof(job->folder) && mkdtemp(path))
+			return;
+	}
+	path[0] = '\0';
+}
+
+static void remove_files(const char *folder)
+{
+	DIR *d = opendir(folder);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));)
+		unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+}
+
+/** A node that is being killed may still make a file between two of our steps. */
+static void remove_folder(const char *folder)
+{
+	for (int i = 0; i < TRIES && rmdir(folder) && errno != ENOENT; i++) {
+		remove_files(folder);
+		if (i > 0)
+			usleep(TRY_US);
+	}
+}
+
+/** The keeper makes the folder itself, so that there is no moment in which only ckrun knows of it. Its group is
+ * its own, which signals for the job do not reach, and it holds no descriptor of others. */
+_Noreturn static void keep(struct launch_job *job, int ckrun_fd)
+{
+	char byte;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "ckrun-keeper");
+	dup2(ckrun_fd, STDIN_FILENO);
+	close_range(STDIN_FILENO + 1, ~0U, 0);
+	make_folder(job);
+	if (!job->folder[0])
+		_exit(0);
+	if (send(STDIN_FILENO, job->folder, sizeof(job->folder), 0) > 0)
+		while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+			;
+	remove_folder(job->folder);
+	_exit(0);
+}
+
+void launch_folder_make(struct launch_job *job)
+{
+	int fds[2];
+
+	job->keeper_fd = -1;
+	if (!is_wanted() || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return;
+	job->keeper = fork();
+	if (job->keeper == 0)
+		keep(job, fds[1]);
+	close(fds[1]);
+	job->keeper_fd = fds[0];
+	if (recv(fds[0], job->folder, sizeof(job->folder), MSG_WAITALL) != sizeof(job->folder))
+		job->folder[0] = '\0';
+}
+
+void launch_folder_remove(struct launch_job *job)
+{
+	if (job->keeper_fd >= 0)
+		close(job->keeper_fd);
+	if (job->keeper > 0)
+		waitpid(job->keeper, NULL, 0);
+	if (job->folder[0])
+		remove_folder(job->folder); /* if somebody has killed the keeper */
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * describe.c: answers the scheduler's questions about message memory: may the running code wait for room, and
+ * what are the messages that fill it (room.c, report.c of the scheduler).
+ */
+#include "call.h"
+
+#include <stdio.h>
+
+/* A constructor may run in the middle of a creation, which nothing may come between. */
+bool ck_may_wait(const struct pe *pe)
+{
+	const struct ck_running *now = &ck_of(pe)->now;
+
+	return !now->obj || now->entry != 0;
+}
+
+/* The message may be in use elsewhere, and its collection unknown here. */
+int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	bool all = m->handler == ck_handler(pe, PART_CALL, H_BCAST);
+	char name[128];
+
+	if (!all && m->handler != ck_handler(pe, PART_CALL, H_ELEMENT))
+		return -1;
+	struct collection *c = idmap_get(&ck_of(pe)->colls, env->coll);
+
+	if (!c || !c->type) {
+		snprintf(buf, len, "calls of a chare");
+		return -1;
+	}
+	snprintf(buf, len, "%s of %s", all ? "broadcasts" : "calls",
+		 describe_entry(c->type, env->entry, name, sizeof name));
+	return all || (env->flags & CK_ENV_UNPLACED) || env->place >= c->total ?
+		       -1 : coll_home(pe, c, env->place);
+}

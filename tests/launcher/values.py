@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""values.py CKRUN PROGRAM: every CK_ variable that the runtime reads is given values that it cannot mean. Each
+time the job must end with code 1 and one line that names variable and value, with ckrun and without."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+HOSTILE = ["x", "-5", "4 4", " 4", "4 ", "1.5", "1e3", "0x", "5KK", "4K4", "K", "maybe", "99999999999999999999999",
+           "-99999999999999999999999", "4,", ",4", "\u00fc", "4;ls", "%s%n", "core,none", "A" * 5000]
+# Any text is a host's name. A folder is looked at only where UCX makes files.
+ANY_TEXT = {"CK_HOST_ID"}
+SETTINGS = {"CK_UCX_DIR": {"CK_BOOT": "alone", "CK_MACHINE": "ucx", "CK_SHARE": "0", "UCX_TLS": "posix,self"}}
+ALONE_ONLY = {"CK_PES", "CK_UCX_DIR"}  # ckrun sets them
+
+
+def variables():
+    """What the sources read."""
+    found = set()
+    for path in glob.glob("runtime/**/*.c", recursive=True):
+        with open(path, encoding="utf-8") as f:
+            found |= set(re.findall(r'cmi_env_\w+\("(CK_\w+)"', f.read()))
+    return found - ANY_TEXT
+
+
+def refused(command, name, value):
+    """What is wrong with the way it is refused; "": nothing."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CK_")}
+    environment.update(SETTINGS.get(name, {}))
+    environment[name] = value
+    end = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False)
+    said = end.stderr.decode(errors="replace")
+    lines = [line for line in said.splitlines() if not line.startswith("ckrun: ")]
+    if end.returncode != 1:
+        return f"exit code {end.returncode}: {said}"
+    # Every node says it once, unless another one has ended the job before.
+    if not lines or len(lines) > 2 or set(lines) != {lines[0]}:
+        return said
+    if not lines[0].startswith(f"chard: {name}={value} is refused: it must be "):
+        return said
+    return ""
+
+
+def main():
+    ckrun, program = sys.argv[1:]
+    names, failed, n = sorted(variables()), 0, 0
+    assert len(names) > 15, names
+    for name in names:
+        commands = [[program, "+p", "2"]]
+        if name not in ALONE_ONLY:
+            commands.append([ckrun, "-n", "2", program])
+        if name == "CK_PES":
+            commands = [[program]]
+        for value in HOSTILE:
+            for command in commands:
+                n += 1
+                if wrong := refused(command, name, value):
+                    failed += 1
+                    print(f"FAIL  {name}={value[:40]} {' '.join(command)}: {wrong[:300]}")
+    print(f"{len(names)} variables, {n} refusals, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

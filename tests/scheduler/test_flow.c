@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_flow.c: flow control holds a sender back, and never for ever; nor does a PE sleep while there is something for
+ * it. A fault would mostly be a wait without an end, so a clock ends the tests.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <sched.h>
+
+#include "check_run.h"
+#include "../../runtime/scheduler/csd_int.h"
+
+enum { SECONDS_MOST = 100 };
+
+static struct cmi_msg *message(struct pe *pe, int handler, size_t bytes)
+{
+	struct cmi_msg *m = csd_msg_alloc(pe, bytes);
+
+	m->handler = (uint16_t)handler;
+	return m;
+}
+
+static void wait_for(atomic_int *flag, int value)
+{
+	while (atomic_load(flag) != value)
+		sched_yield();
+}
+
+/* ---- the budget -------------------------------------------------------------------------------- */
+
+enum { BUDGET = 4000, SIZE = 400, SENT = 500, LARGE = 10 * BUDGET };
+
+static atomic_int h_flood, all_sent; /* every node of the net writes the same number */
+static size_t under_way;
+static int n_came;
+
+/* The first one waits until all have been sent. What is there then is all that was under way. */
+static void flood_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	if (n_came++ == 0) {
+		wait_for(&all_sent, 1);
+		while (loop_receive(pe))
+			;
+		under_way = SIZE * (1 + csd_queue_length(pe, SIZE_MAX));
+	}
+	if (n_came == SENT + 1)
+		csd_exit(pe, 0);
+}
+
+static void flood_start(struct pe *pe)
+{
+	if (pe->id != 0)
+		return;
+	for (int i = 0; i < SENT; i++)
+		csd_send(pe, 1, message(pe, h_flood, SIZE));
+	csd_send(pe, 1, message(pe, h_flood, LARGE));
+	atomic_store(&all_sent, 1);
+}
+
+static int flood_register(struct node *node)
+{
+	h_flood = csd_register(node, "flood", flood_arrived);
+	return 0;
+}
+
+static const struct csd_layer flood_layer = {
+	.name = "flood", .node_start = flood_register, .pe_start = flood_start,
+};
+
+static void no_more_than_the_budget_is_under_way(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&flood_layer, NULL, 2, 1, 0), 0);
+	assert_int_equal(under_way, BUDGET);
+	assert_int_equal(n_came, SENT + 1);
+}
+
+/* ---- the end of the job ---------------------------------------------------------------------- */
+
+static atomic_int h_late;
+
+/* The job ends while the sender still has messages that wait for credit. Its answer, that it has stopped,
+ * waits behind them. */
+static void late_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	csd_exit(pe, 3);
+}
+
+static void late_start(struct pe *pe)
+{
+	for (int i = 0; pe->id == 1 && i < SENT; i++)
+		csd_send(pe, 0, message(pe, h_late, SIZE));
+}
+
+static int late_register(struct node *node)
+{
+	h_late = csd_register(node, "late", late_arrived);
+	return 0;
+}
+
+static const struct csd_layer late_layer = {
+	.name = "late", .node_start = late_register, .pe_start = late_start,
+};
+
+static void a_job_ends_while_messages_wait_for_credit(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&late_layer, NULL, 2, 1, 0), 3);
+}
+
+/* ---- going to sleep ---------------------------------------------------------------------------- */
+
+/* PE 0 has looked for messages, found none, and is about to sleep. In this moment PE 1 sends one; it sees PE 0
+ * awake, and wakes nobody. A hook that runs on PE 0 between its look and its sleep makes the moment: the first time it
+ * lets the time pass after which the PE sleeps, the second time it lets PE 1 send. */
+enum { ROUNDS = 20, IDLE_ENOUGH_US = 10 * 1000 };
+
+static int h_serve, h_round;
+static bool by_node;
+static int n_hooks;
+static atomic_int asked, answered, n_rounds;
+
+static void before_sleep(void *arg)
+{
+	(void)arg;
+	if (n_rounds == ROUNDS)
+		return;
+	if (++n_hooks == 1) {
+		usleep(IDLE_ENOUGH_US);
+	} else if (n_hooks == 2) {
+		atomic_store(&asked, n_rounds + 1);
+		wait_for(&answered, n_rounds + 1);
+	}
+}
+
+static void round_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	n_hooks = 0;
+	if (++n_rounds == ROUNDS)
+		csd_exit(pe, 0);
+}
+
+/* On PE 1, which does nothing else until PE 0 has handled all messages to the node. */
+static void serve_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	for (int i = 1; i <= ROUNDS; i++) {
+		struct cmi_msg *r = message(pe, h_round, sizeof *r);
+
+		wait_for(&asked, i);
+		if (by_node)
+			csd_send_node(pe, 0, r);
+		else
+			csd_send(pe, 0, r);
+		atomic_store(&answered, i);
+		wait_for(&n_rounds, i);
+	}
+}
+
+static void sleep_start(struct pe *pe)
+{
+	if (pe->id != 0)
+		return;
+	CcdCallOnConditionKeep(CcdPROCESSOR_STILL_IDLE, before_sleep, NULL);
+	csd_send(pe, 1, message(pe, h_serve, sizeof(struct cmi_msg)));
+}
+
+static int sleep_register(struct node *node)
+{
+	h_serve = csd_register(node, "serve", serve_arrived);
+	h_round = csd_register(node, "round", round_arrived);
+	return 0;
+}
+
+static const struct csd_layer sleep_layer = {
+	.name = "sleep", .node_start = sleep_register, .pe_start = sleep_start,
+};
+
+static void check_sleep(bool to_the_node)
+{
+	by_node = to_the_node;
+	n_hooks = 0;
+	asked = answered = n_rounds = 0;
+	assert_int_equal(check_run(&sleep_layer, NULL, 1, 2, 0), 0);
+	assert_int_equal(n_rounds, ROUNDS);
+}
+
+static void a_message_that_comes_just_before_the_sleep_is_seen(void **state)
+{
+	(void)state;
+	check_sleep(false);
+}
+
+static void so_is_one_to_the_node(void **state)
+{
+	(void)state;
+	check_sleep(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_more_than_the_budget_is_under_way),
+		cmocka_unit_test(a_job_ends_while_messages_wait_for_credit),
+		cmocka_unit_test(a_message_that_comes_just_before_the_sleep_is_seen),
+		cmocka_unit_test(so_is_one_to_the_node),
+	};
+	char budget[16];
+
+	snprintf(budget, sizeof budget, "%d", BUDGET);
+	setenv("CK_FLOW_BYTES", budget, 1);
+	alarm(SECONDS_MOST);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
