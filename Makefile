@@ -181,7 +181,7 @@ install: lib tools
 	ln -sf libchard.so.0 $(INST)/lib/libchard.so
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|; s|@RPATH@|$(RPATH)|' chard.pc.in | \
 		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
-	install -m 644 chard.mk $(INST)/share/chard
+	install -m 644 chard.mk runtime/chard-gdb.py $(INST)/share/chard
 	install -m 644 $(MANPAGES) $(INST)/share/man/man1
 uninstall:
 	rm -f $(addprefix $(INST)/bin/,ckci ckrun) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc

@@ -8,12 +8,12 @@
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot
+#	          with, and gnuplot; with gdb, which only one test needs
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
 	libopenblas-dev libcmocka-dev procps python3 spin)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
 
 fail() { echo "deps: $*" >&2; exit 1; }
 list= what=
