@@ -73,18 +73,34 @@ static bool needs_no_network(const struct cmi *m)
 	return m->job.pes_on_host == m->job.n_pes && share_whole(m);
 }
 
-/** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
- * thread may open all nodes. */
+/** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes. The nodes of a
+ * shared one must know it before they open their wires. */
+static int join_net(struct cmi *m)
+{
+	int rc = share_open(m, m->o.net->shared);
+
+	m->ops = &loop_ops;
+	if (!rc)
+		rc = loop_net_join(m->o.net, m->o.loop_rank, m);
+	if (rc || !m->o.net->shared)
+		return rc;
+	rc = exchange_hosts(m);
+	if (rc)
+		return rc;
+	if (!needs_no_network(m))
+		return -EIO;
+	m->ops = &host_ops;
+	return bind_open(m);
+}
+
+/** Join the job and learn who is in it. */
 static int join_job(struct cmi *m)
 {
 	bool asked;
 	int rc;
 
-	if (m->o.net) {
-		m->ops = &loop_ops;
-		rc = share_open(m, false);
-		return rc ? rc : loop_net_join(m->o.net, m->o.loop_rank, m);
-	}
+	if (m->o.net)
+		return join_net(m);
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;

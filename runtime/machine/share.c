@@ -107,7 +107,11 @@ static uint64_t take_refs(struct msg_stack *stack)
 /* For msg_stack_in_order. */
 static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
 {
-	return share_msg_of(share, ref);
+	const struct share *s = share;
+	struct cmi_msg *m = share_msg_of(s, ref);
+
+	msg_tell_taken(m, s->one_process);
+	return m;
 }
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
@@ -227,7 +231,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	msg_stack_push(&o->line->inbox, m, share_ref_of(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, share_ref_of(w->m->share, m), w->m->share->one_process);
 }
 
 /* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
@@ -277,7 +281,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	ref = share_ref_of(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
-	msg_tell_pushed(m);
+	msg_tell_pushed(m, w->m->share->one_process);
 	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
 }
 
@@ -326,7 +330,8 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	struct share *s = m->share;
 	uint64_t ref = share_ref_of(s, msg);
 
-	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg, ref);
+	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg, ref,
+		       s->one_process);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
@@ -375,7 +380,7 @@ static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
 
 	memcpy(&ref, slot->body, sizeof ref);
 	m = share_msg_of(w->m->share, ref);
-	msg_tell_taken(m);
+	msg_tell_taken(m, w->m->share->one_process);
 	arrived(w, m);
 }
 
@@ -463,7 +468,7 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 	while (ref) {
 		struct cmi_msg *m = share_msg_of(w->m->share, ref);
 
-		msg_tell_taken(m);
+		msg_tell_taken(m, w->m->share->one_process);
 		ref = msg_stack_link(m);
 		m->origin = CMI_ORIGIN_POOL;
 		w->m->client.msg_free(w->owner, m);

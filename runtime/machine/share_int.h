@@ -49,6 +49,7 @@ struct share {
 	size_t lines_at;            /* offset of the lines in each segment */
 	char *own;                  /* base + me * segment, or the private segment */
 	bool any;                   /* some other node is reached */
+	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
 static inline struct share_head *share_head_of(const struct share *s, int number)
