@@ -242,6 +242,22 @@ bool share_reaches(const struct share *s, int node)
 	return s->number[node] >= 0;
 }
 
+int share_pid(const struct share *s, int node)
+{
+	return s->names[node].pid;
+}
+
+/* Relaxed, both: the kernel says that the process has ended, after all that it did. */
+void share_flee(const struct share *s)
+{
+	atomic_store_explicit(&share_head_of(s, s->me)->fled, true, memory_order_relaxed);
+}
+
+bool share_has_fled(const struct share *s, int node)
+{
+	return atomic_load_explicit(&share_head_of(s, s->number[node])->fled, memory_order_relaxed);
+}
+
 /* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
  * addresses may become anybody's. */
 #ifdef __SANITIZE_ADDRESS__
