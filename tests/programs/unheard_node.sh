@@ -12,6 +12,10 @@ set -u
 ckrun=$1
 shift
 PROMISED_MS=1000 TRIES=3
+if ! python3 -c 'import os; os.pidfd_open(os.getpid())' 2>/dev/null; then
+	echo "skip  deaths that no launcher tells: this kernel gives no descriptors of processes"
+	exit 77
+fi
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
