@@ -128,7 +128,10 @@ refused() { # the error's text, compiler, options...
 	! compiles "$@" >"$tmp/errors" 2>&1 && grep "$text" "$tmp/errors"
 }
 for cc in gcc clang; do
-	command -v $cc >/dev/null || continue
+	if ! command -v $cc >/dev/null; then
+		echo "skip $cc, unused parameters: it is not installed"
+		continue
+	fi
 	step "$cc: unused parameters" compiles $cc
 	step "$cc: CK_WARN_UNUSED_PARAMETERS" refused "unused parameter .*self" $cc -DCK_WARN_UNUSED_PARAMETERS
 done

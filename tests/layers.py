@@ -69,10 +69,10 @@ INCLUDES = {
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/launcher': ['boot.h'],
     'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h'],
-    'tests/machine': ['check_run.h', 'runtime/machine/*'],
-    'tests/scheduler': ['check_run.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_run.h', 'runtime/chare/*', *SCHEDULER],
-    'tests/direct': ['check_run.h', 'runtime/direct/*', *SCHEDULER],
+    'tests/machine': ['check_*.h', 'runtime/machine/*'],
+    'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
+    'tests/chare': ['check_*.h', 'runtime/chare/*', *SCHEDULER],
+    'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }
 # System headers that one folder alone may include.
 ONLY = {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "cmi.h"
@@ -44,6 +45,11 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 	return net;
 }
 
+void cmi_loop_net_share(struct cmi_loop_net *net)
+{
+	net->shared = true;
+}
+
 static void free_blobs(struct loop_blob *b)
 {
 	while (b) {
@@ -59,6 +65,8 @@ void cmi_loop_net_destroy(struct cmi_loop_net *net)
 	for (int rank = 0; rank < net->n_nodes; rank++)
 		free_blobs(net->blobs[rank]);
 	free(net->blobs);
+	if (net->room)
+		munmap(net->room, net->room_bytes);
 	pthread_cond_destroy(&net->moved);
 	pthread_mutex_destroy(&net->lock);
 	free(net->node);
@@ -68,6 +76,21 @@ void cmi_loop_net_destroy(struct cmi_loop_net *net)
 int loop_net_size(const struct cmi_loop_net *net)
 {
 	return net->n_nodes;
+}
+
+char *loop_net_room(struct cmi_loop_net *net, size_t bytes)
+{
+	char *room;
+
+	pthread_mutex_lock(&net->lock);
+	if (!net->room) {
+		room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		net->room = room == MAP_FAILED ? NULL : room;
+		net->room_bytes = bytes;
+	}
+	room = net->room;
+	pthread_mutex_unlock(&net->lock);
+	return room;
 }
 
 int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)

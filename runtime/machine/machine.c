@@ -73,18 +73,34 @@ static bool needs_no_network(const struct cmi *m)
 	return m->job.pes_on_host == m->job.n_pes && share_whole(m);
 }
 
-/** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
- * thread may open all nodes. */
+/** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes. The nodes of a
+ * shared one must know it before they open their wires. */
+static int join_net(struct cmi *m)
+{
+	int rc = share_open(m, m->o.net->shared);
+
+	m->ops = &loop_ops;
+	if (!rc)
+		rc = loop_net_join(m->o.net, m->o.loop_rank, m);
+	if (rc || !m->o.net->shared)
+		return rc;
+	rc = exchange_hosts(m);
+	if (rc)
+		return rc;
+	if (!needs_no_network(m))
+		return -EIO;
+	m->ops = &host_ops;
+	return bind_open(m);
+}
+
+/** Join the job and learn who is in it. */
 static int join_job(struct cmi *m)
 {
 	bool asked;
 	int rc;
 
-	if (m->o.net) {
-		m->ops = &loop_ops;
-		rc = share_open(m, false);
-		return rc ? rc : loop_net_join(m->o.net, m->o.loop_rank, m);
-	}
+	if (m->o.net)
+		return join_net(m);
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
@@ -146,6 +162,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->network = m->job_known && m->job.n_nodes > 1;
 	rc = wake_open(w);
 	w->wake_pipe = m->job_known ? share_pe_open(m, local) : -1;
+	w->neighbour = m->job_known && m->boot ? neighbour_open(m, local) : (struct neighbour){.fd = -1};
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
@@ -194,6 +211,7 @@ void cmi_close(struct cmi *m)
 			wake_close(m->wire[i]);
 			if (m->wire[i]->wake_pipe >= 0)
 				close(m->wire[i]->wake_pipe);
+			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
@@ -305,9 +323,10 @@ enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
-	struct pollfd fds[3] = {{.fd = w->wake_fd, .events = POLLIN},
+	struct pollfd fds[4] = {{.fd = w->wake_fd, .events = POLLIN},
 				{.events = POLLIN},
-				{.fd = w->wake_pipe, .events = POLLIN}};
+				{.fd = w->wake_pipe, .events = POLLIN},
+				{.fd = w->neighbour.fd, .events = POLLIN}};
 	struct timespec t;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
@@ -316,11 +335,13 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 		timeout_us = NETWORK_NAP_US;
 	t.tv_sec = timeout_us / 1000000;
 	t.tv_nsec = timeout_us % 1000000 * 1000;
-	if (ppoll(fds, 3, timeout_us < 0 ? NULL : &t, NULL) < 0)
-		fds[0].revents = 0;
+	if (ppoll(fds, 4, timeout_us < 0 ? NULL : &t, NULL) < 0)
+		fds[0].revents = fds[3].revents = 0;
 	share_sleep_end(w);
 	if (fds[0].revents)
 		wake_forget(w);
+	if (fds[3].revents || w->neighbour.seen_ns)
+		neighbour_died(w);
 }
 
 /* ---- remote memory ---------------------------------------------------------------- */

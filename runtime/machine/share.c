@@ -118,10 +118,13 @@ _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *wh
 static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name)
 {
 	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
+	struct cmi_msg *m;
 
 	if (ref % CMI_MSG_ALIGN || !share_fits(w->m->share, ref, sizeof(struct cmi_msg)))
 		damaged(w, src_pe, "a reference to no message");
-	return share_msg_of(w->m->share, ref);
+	m = share_msg_of(w->m->share, ref);
+	msg_tell_taken(m, w->m->share->one_process);
+	return m;
 }
 
 static inline void check_class(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t name)
@@ -258,7 +261,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m), w->m->share->one_process);
 }
 
 /* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
@@ -309,7 +312,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	ref = share_name_of_msg(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
-	msg_tell_pushed(m);
+	msg_tell_pushed(m, w->m->share->one_process);
 	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
 }
 
@@ -359,7 +362,7 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	uint64_t ref = share_ref_of(s, msg);
 
 	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg,
-		       ref | share_class_check(msg));
+		       ref | share_class_check(msg), s->one_process);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
@@ -439,7 +442,6 @@ static void ref_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *sl
 
 	memcpy(&ref, slot->body, sizeof ref);
 	m = msg_named(w, src_pe, ref);
-	msg_tell_taken(m);
 	flip_arrived(m, m->size);
 	check_class(w, m, ref);
 	arrived(w, m);
@@ -546,7 +548,6 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 	while (ref) {
 		struct cmi_msg *m = msg_named(w, -1, ref);
 
-		msg_tell_taken(m);
 		check_class(w, m, ref);
 		if (ref >> SHARE_OFFSET_BITS != (uint64_t)w->m->share->me)
 			damaged(w, -1, "memory that is not ours");

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "loop_net.h"
 #include "machine_int.h"
 #include "say.h"
 #include "share_int.h"
@@ -53,6 +54,7 @@ int share_open(struct cmi *m, bool offer)
 	if (!s)
 		return -ENOMEM;
 	m->share = s;
+	s->one_process = m->o.net && m->o.net->shared;
 	s->segment = segment_bytes();
 	s->name.fd = offer ? make_file(s->segment) : -1;
 	if (s->name.fd >= 0) {
@@ -87,7 +89,25 @@ static int number_nodes(struct cmi *m)
 	return 0;
 }
 
-/* Reserve room for all segments, and map ours in its place. */
+/* Room for all segments. Nodes of one process have it in common: each maps its own segment there, and finds those
+ * of the others. */
+static char *reserve(const struct cmi *m, size_t all)
+{
+	char *base;
+
+	if (m->share->one_process)
+		return loop_net_room(m->o.net, all);
+	base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return base == MAP_FAILED ? NULL : base;
+}
+
+static void unreserve(const struct share *s)
+{
+	if (s->base && !s->one_process)
+		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+}
+
+/* Reserve the room, and map our segment in its place. */
 static int map_own(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -97,8 +117,8 @@ static int map_own(struct cmi *m)
 	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
 		return -E2BIG;
 	all = (size_t)((uint64_t)s->n_local * s->segment);
-	s->base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->base == MAP_FAILED)
+	s->base = reserve(m, all);
+	if (!s->base)
 		return -errno;
 	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
 		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
@@ -110,8 +130,7 @@ static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
 
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	s->name = (struct share_name){ .fd = -1 };
@@ -131,6 +150,8 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 	void *p;
 	int fd;
 
+	if (s->one_process)
+		return true; /* it is there, from the fence of share_agree on */
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
@@ -153,7 +174,7 @@ int share_map(struct cmi *m, const struct share_name *names)
 		return -ENOMEM;
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
 	rc = number_nodes(m);
-	if (!rc && map_own(m))
+	if (!rc && (rc = map_own(m)) && !s->one_process)
 		rc = map_alone(m);
 	if (rc) {
 		machine_say("node %d has no address space for its messages: %s", j->node,
@@ -221,6 +242,22 @@ bool share_reaches(const struct share *s, int node)
 	return s->number[node] >= 0;
 }
 
+int share_pid(const struct share *s, int node)
+{
+	return s->names[node].pid;
+}
+
+/* Relaxed, both: the kernel says that the process has ended, after all that it did. */
+void share_flee(const struct share *s)
+{
+	atomic_store_explicit(&share_head_of(s, s->me)->fled, true, memory_order_relaxed);
+}
+
+bool share_has_fled(const struct share *s, int node)
+{
+	return atomic_load_explicit(&share_head_of(s, s->number[node])->fled, memory_order_relaxed);
+}
+
 /* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
  * addresses may become anybody's. */
 #ifdef __SANITIZE_ADDRESS__
@@ -241,8 +278,7 @@ void share_close(struct cmi *m)
 	if (!s)
 		return;
 	in_bounds_again(s);
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	free(s->number);

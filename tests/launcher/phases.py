@@ -10,8 +10,8 @@ A job of four nodes is ended at a random moment of its life, start-up and end in
   kill       SIGKILL to ckrun
   node       SIGKILL to one of the nodes
 
-After each trial ckrun must have ended, with a code other than 0 unless the job had come to its end before;
-no process of the job may be left, nor a file in /dev/shm or a System V segment. DONE is
+After each trial ckrun must have ended, with a code other than 0 unless the job had come to its end before; within
+a second, as the guide promises, if it was a node that died. No process of the job may be left, nor a file in /dev/shm or a System V segment. DONE is
 what the program prints at its end. A trial's environment is one of ENVIRONMENTS.
 
 As root it looks at a /dev/shm and at segments of its own; otherwise others may make some meanwhile, and then
@@ -26,6 +26,8 @@ import sys
 import time
 
 PATIENCE_S = 30
+PROMISED_S = 1
+TRIES = 3  # of a trial that comes late, and only of that: the machine may be busy
 NODES = 4
 ENVIRONMENTS = [
     {},
@@ -135,6 +137,15 @@ class Job:
             os.kill(self.pid, signal.SIGTERM if how == "term" else signal.SIGKILL)
 
 
+def plain_death():
+    """How long it takes just now to kill a process that is nobody's node, and to wait for it."""
+    with subprocess.Popen(["sleep", "100"]) as plain:
+        start = time.monotonic()
+        plain.kill()
+        plain.wait()
+        return time.monotonic() - start
+
+
 def usual_seconds(command, environment, done):
     """How long the job takes when nobody ends it."""
     start = time.monotonic()
@@ -147,19 +158,21 @@ def usual_seconds(command, environment, done):
 
 
 def trial(command, done, how, environment, delay, chance):
-    """Returns what is wrong afterwards."""
+    """Returns what is wrong afterwards, and by how much it was late."""
     before, mark = litter(), f"{os.getpid()}.{chance.getrandbits(32)}"
     job = Job(command, environment, mark)
     job.run_for(delay)
     if job.over():
         job.close()
-        return []
+        return [], 0
     job.strike(how, chance)
-    wrong = []
+    wrong, start = [], time.monotonic()
     if wait_until(lambda: not job.over()):
         wrong.append("ckrun has not ended")
         os.kill(job.pid, signal.SIGKILL)
         wait_until(lambda: not job.over())
+    took = time.monotonic() - start
+    late = how == "node" and max(0, took - PROMISED_S - plain_death())
     # Nobody sees the end of a job whose terminal is closed.
     if job.code == 0 and not done in job.output and how not in ("hang-up", "node"):
         wrong.append("exit code 0")
@@ -172,7 +185,16 @@ def trial(command, done, how, environment, delay, chance):
         wrong.append(f"left behind: {sorted(left)}")
     if wrong:
         print(job.output.decode(errors="replace"))
-    return wrong
+    return wrong, late
+
+
+def tried(*what):
+    """A trial, which may come late now and then; returns what is wrong."""
+    for _ in range(TRIES):
+        wrong, late = trial(*what)
+        if wrong or not late:
+            return wrong
+    return [f"it took {late:.1f} s longer than promised, {TRIES} times"]
 
 
 def main():
@@ -187,7 +209,7 @@ def main():
         os.close(pty.openpty()[0])
     except OSError:
         print("skip  jobs ended in every phase: no pseudo-terminals here")
-        return 0
+        return 77
     own_shm()
     command = [o.ckrun, "-n", str(NODES), "--grace", "1"] + o.command
     chance, failed = random.Random(o.seed), 0
@@ -197,7 +219,7 @@ def main():
         how = kinds[i % len(kinds)]
         which = i // len(kinds) % len(ENVIRONMENTS)
         environment, delay = ENVIRONMENTS[which], chance.uniform(0, usual[which])
-        if wrong := trial(command, o.done.encode(), how, environment, delay, chance):
+        if wrong := tried(command, o.done.encode(), how, environment, delay, chance):
             failed += 1
             print(f"FAIL  {how} after {delay:.4f} s with {environment}: {'; '.join(wrong)}")
     print(f"{o.trials} trials, {failed} failed (seed {o.seed}, a whole job takes {max(usual):.2f} s)")

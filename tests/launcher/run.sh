@@ -61,7 +61,15 @@ ended() { # code, pattern in the one line of stderr (empty: none at all)
 		[ "$(grep -c '^ckrun: ' "$dir/err")" = 1 ] && grep -Eq -e "$2" "$dir/err"
 	fi
 }
-soon() { ended "$@" && [ "$took_ms" -lt 1000 ]; }
+# Within a second, as promised, of a job's start. On a busy machine a job takes longer, whatever it does: the time
+# that one of as many nodes takes just then, whose nodes do nothing, is added.
+soon() {
+	ended "$@" || return 1
+	[ "$took_ms" -ge 1000 ] || return 0
+	local start=${EPOCHREALTIME/./}
+	"$CKRUN" -n 4 true </dev/null
+	[ "$took_ms" -lt $((1000 + (${EPOCHREALTIME/./} - start) / 1000)) ]
+}
 says() { [ "$rc" = 0 ] && [ "$(sort "$dir/out")" = "$1" ]; }
 wait_for() { # files; at most 5 s
 	local f n=0
