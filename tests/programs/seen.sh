@@ -4,7 +4,7 @@
 # seen.sh PROGRAM: the debugger's helpers (runtime/chard-gdb.py) show what tests/programs/seen has made: in the
 # live process, where it stops in seen_now, and in a core file of that moment.
 set -u
-command -v gdb >/dev/null || { echo "skip the debugger's helpers: gdb is not installed"; exit 0; }
+command -v gdb >/dev/null || { echo "skip the debugger's helpers: gdb is not installed"; exit 77; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 commands=(pes queue 'queue 1' chares 'chares Cell' 'chares Lone' channels threads 'chares Nobody' 'queue 7')
