@@ -1,0 +1,2 @@
+def trials(count, seed):
+    return []
