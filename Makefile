@@ -3,6 +3,7 @@
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
+#   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=...
 
@@ -55,7 +56,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers reliability bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -183,6 +184,10 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
+# What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
+reliability: deps
+	@$(MAKE) -s tests
+	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
 deps:
 	@./deps.sh
 deps-bench:

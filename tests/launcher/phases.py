@@ -27,12 +27,23 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from runner import job as jobs
 
 NODES = 4
+places = None
 ENVIRONMENTS = [
     {},
     {"CK_SHARE": "0"},
     {"UCX_ERROR_SIGNALS": "HUP,INT,TERM,SEGV", "UCX_HANDLE_ERRORS": "freeze"},
     {"UCX_DEBUG_SIGNO": "HUP"},
 ]
+
+
+def own_shm():
+    """A /dev/shm and segments of our own, if we may."""
+    global places
+    places = jobs.Places(tmp=False)
+
+
+def litter():
+    return places.litter()
 
 
 def start(command, environment):
@@ -60,9 +71,9 @@ def usual_seconds(command, environment, done):
     return time.monotonic() - begin
 
 
-def trial(command, done, how, environment, delay, chance, places):
+def trial(command, done, how, environment, delay, chance):
     """Returns what is wrong afterwards."""
-    before, job = places.litter(), start(command, environment)
+    before, job = litter(), start(command, environment)
     if job.run(delay):
         job.close()
         return []
@@ -87,7 +98,7 @@ def main():
     if not jobs.terminals():
         print("skip  jobs ended in every phase: no pseudo-terminals here")
         return 0
-    places = jobs.Places(o.ckrun)
+    own_shm()
     command = [o.ckrun, "-n", str(NODES), "--grace", "1"] + o.command
     chance, failed = random.Random(o.seed), 0
     usual = [usual_seconds(command, environment, o.done.encode()) for environment in ENVIRONMENTS]
@@ -96,10 +107,9 @@ def main():
         how = kinds[i % len(kinds)]
         which = i // len(kinds) % len(ENVIRONMENTS)
         environment, delay = ENVIRONMENTS[which], chance.uniform(0, usual[which])
-        if wrong := trial(command, o.done.encode(), how, environment, delay, chance, places):
+        if wrong := trial(command, o.done.encode(), how, environment, delay, chance):
             failed += 1
             print(f"FAIL  {how} after {delay:.4f} s with {environment}: {'; '.join(wrong)}")
-    places.remove()
     print(f"{o.trials} trials, {failed} failed (seed {o.seed}, a whole job takes {max(usual):.2f} s)")
     return failed > 0
 

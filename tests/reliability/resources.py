@@ -13,7 +13,7 @@ import time
 
 from reliability.trials import Outcome, environment, own_lines
 from runner import job as jobs
-from runner.job import PATIENCE_S, Job
+from runner.job import Job
 
 K, M, G = 1 << 10, 1 << 20, 1 << 30
 MUST, MAY = 'must', 'may'
@@ -261,7 +261,7 @@ def run(scarcity, options, places):
         end.skipped = 'the kernel does not let us'
         return end
     job = Job(command_of(scarcity, options.build), variables_of(scarcity, places), prepare=scarcity.prepare)
-    job.run(PATIENCE_S)
+    job.run()
     if scarcity.after:
         scarcity.after()
     end.wrong = job.remains(places, before)

@@ -34,23 +34,29 @@ class Places:
     /tmp and System V segments of their own. Otherwise others may leave something there meanwhile, and only what
     stays counts."""
 
-    def __init__(self, keep_tmp_for=''):
-        """`keep_tmp_for`: a path that must stay in sight."""
+    def __init__(self, tmp=True):
+        """tmp: a /tmp of our own, too."""
+        self.made = None
         self.own = libc.unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0 and \
             mount('/', 'none', MS_REC | MS_PRIVATE) and mount('/dev/shm')
-        self.own_tmp = self.own and not os.path.abspath(keep_tmp_for).startswith('/tmp/') and \
-            not os.getcwd().startswith('/tmp/') and mount('/tmp')
-        self.folder = tempfile.mkdtemp(prefix='chard-job-')
+        self.own_tmp = self.own and tmp and not os.getcwd().startswith('/tmp/') and mount('/tmp')
+
+    @property
+    def folder(self):
+        """For $TMPDIR of jobs, or what a test likes."""
+        self.made = self.made or tempfile.mkdtemp(prefix='chard-job-')
+        return self.made
 
     def litter(self):
+        """The names of all that there is."""
         if not self.own:
-            return left.litter() | self.listed(self.folder)
-        places = ['/dev/shm', self.folder] + ['/tmp'] * self.own_tmp
+            return left.litter() | (self.listed(self.made) if self.made else set())
+        places = ['/dev/shm'] + [self.made] * bool(self.made) + ['/tmp'] * self.own_tmp
         segments = left.read('/proc/sysvipc/shm').splitlines()[1:]
         return set().union(*map(self.listed, places)) | {f'segment {line.split()[1]}' for line in segments}
 
     def listed(self, folder):
-        return {path for name in os.listdir(folder) if (path := f'{folder}/{name}') != self.folder}
+        return {path for name in os.listdir(folder) if (path := f'{folder}/{name}') != self.made}
 
     def clean(self):
         for name in os.listdir(self.folder):
@@ -61,12 +67,13 @@ class Places:
                 os.unlink(path)
 
     def remove(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.made:
+            shutil.rmtree(self.made, ignore_errors=True)
 
 
-def wait_until(condition, seconds=PATIENCE_S):
+def wait_until(condition):
     """What `condition` returns at last; it should be empty."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE_S
     while (found := condition()) and time.monotonic() < end:
         time.sleep(0.01)
     return found
@@ -155,9 +162,9 @@ class Job:
                 self.read()
         return self.code is not None
 
-    def run(self, seconds=PATIENCE_S, until=lambda: False):
+    def run(self, seconds=None, until=lambda: False):
         """Until it has ended, until the condition holds, or for so long. Returns whether it has ended."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (PATIENCE_S if seconds is None else seconds)
         while not self.over() and not until() and (left_s := end - time.monotonic()) > 0:
             self.poll.poll(left_s * 1000)
         return self.over()
