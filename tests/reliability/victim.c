@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include "ck.h"
@@ -185,11 +184,11 @@ ssize_t send(int fd, const void *data, size_t n, int flags)
 	return libc_send(fd, data, n, flags);
 }
 
-ucs_status_t ucp_init_version(unsigned major, unsigned minor, const ucp_params_t *params,
-			      const ucp_config_t *config, ucp_context_h *context_p)
+/* UCX's, through which its users open it. */
+int ucp_init_version(unsigned major, unsigned minor, const void *params, const void *config, void *context_p);
+int ucp_init_version(unsigned major, unsigned minor, const void *params, const void *config, void *context_p)
 {
-	ucs_status_t (*real)(unsigned, unsigned, const ucp_params_t *, const ucp_config_t *, ucp_context_h *);
-	ucs_status_t rc;
+	int (*real)(unsigned, unsigned, const void *, const void *, void *), rc;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ucp_init_version");
 	at("ucx");
