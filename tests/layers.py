@@ -69,6 +69,7 @@ INCLUDES = {
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/launcher': ['boot.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
+    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h'],
     'tests/machine': ['check_run.h', 'runtime/machine/*'],
     'tests/scheduler': ['check_run.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_run.h', 'runtime/chare/*', *SCHEDULER],

@@ -41,6 +41,7 @@ PARTS = {
 # What is a program of its own: {part: (command, more words of the full form, of the short form)}.
 COMMANDS = {
     'byte flips': ('tests/damage/sweep.py', ['-n', '200'], ['-n', '10']),
+    'the same, CK_CHECK=1': ('tests/damage/sweep.py', ['-n', '100', '--check'], ['-n', '10', '--check']),
     'allocation': ('tests/alloc/sweep.py', ['--full'], ['--short']),
 }
 LAST_LINES = 15
@@ -174,10 +175,10 @@ class Table:
         sys.stdout.flush()
 
     def print_rows(self):
-        print(f'\n{"part":12}{"kind":26}{"trials":>7}{"passed":>8}{"failed":>8}{"skipped":>9}{"longest":>10}')
+        print(f'\n{"part":22}{"kind":24}{"trials":>7}{"passed":>8}{"failed":>8}{"skipped":>9}{"longest":>10}')
         order = [*PARTS, *COMMANDS]
         for (name, kind), row in sorted(self.rows.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
-            print(f'{name:12}{kind:26}{row.passed + row.failed + row.skipped:7}{row.passed:8}{row.failed:8}'
+            print(f'{name:22}{kind:24}{row.passed + row.failed + row.skipped:7}{row.passed:8}{row.failed:8}'
                   f'{row.skipped:9}{row.longest:8.2f} s')
         passed, failed, skipped = (sum(getattr(row, what) for row in self.rows.values())
                                    for what in ('passed', 'failed', 'skipped'))
