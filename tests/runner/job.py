@@ -131,6 +131,7 @@ class Job:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             environment = dict(environment, CHARD_TEST=self.mark)
+            os.closerange(3, 1024)  # what a shell or flock has left to us
             if prepare:
                 prepare()
             os.execvpe(command[0], command, environment)
