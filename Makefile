@@ -3,6 +3,7 @@
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
+#   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=...
 
@@ -44,11 +45,12 @@ CKRUN    := $(B)/bin/ckrun
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
+VICTIM   := $(B)/tests/reliability/victim
 # Programs whose messages tests/damage/sweep.py damages.
 DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
 	chares completion getput sdag
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
-PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
+PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
@@ -58,7 +60,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers reliability bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -115,7 +117,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
@@ -196,6 +198,10 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
+# What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
+reliability: deps
+	@$(MAKE) -s tests
+	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
 deps:
 	@./deps.sh
 deps-bench:

@@ -183,6 +183,9 @@ void launch_pmi_write(struct launch_node *n);
 int64_t launch_now_ms(void);
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
+/** Replace control characters by question marks: text from outside must not look like another line, nor steer a
+ * terminal. */
+void launch_make_printable(char *text);
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

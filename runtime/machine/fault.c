@@ -5,7 +5,7 @@
  * and the process exits.
  *
  * A signal handler takes no argument of ours, so what it needs are file-scope variables. They are
- * written once, before the handlers are installed.
+ * written once, before the handlers are installed; the machine is forgotten before it is freed.
  */
 #define UNW_LOCAL_ONLY
 #include "fault.h"
@@ -191,6 +191,12 @@ void fault_let_signals_end_us(void)
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		take_from_ucx(ends[i]);
+}
+
+void fault_forget(const struct cmi *m)
+{
+	if (fault_machine == m)
+		fault_machine = NULL;
 }
 
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),

@@ -215,6 +215,7 @@ void cmi_close(struct cmi *m)
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
+	fault_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);
 	machine_free(m);

@@ -297,10 +297,10 @@ int csd_run(struct csd_config *cfg)
 	if (pes_create(&node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
 	csd_self_ = node.pes[0];
-	if (register_all(&node))
-		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);
+	if (register_all(&node)) /* runs code of the program, too */
+		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	pes_run(&node, o.n_pes);
 	node_destroy(&node, o.n_pes);
 	if (start.failed)

@@ -114,8 +114,10 @@ def main():
     options = parser.parse_args()
     options.programs = options.programs or PROGRAMS
     options.bad = ('wrong', 'data', 'crash', 'hang') if options.check else ('crash',)
-    sys.exit(1 if sum([sweep(options, transport)
-                       for transport in options.transport or ENVIRONMENT]) else 0)
+    transports = options.transport or list(ENVIRONMENT)
+    bad = sum([sweep(options, transport) for transport in transports])
+    print(f'{len(transports) * options.flips - bad} passed, {bad} failed')
+    sys.exit(1 if bad else 0)
 
 
 main()

@@ -21,6 +21,22 @@ struct Shared { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
+/* ENDS_INITNODE=WHAT: no PE has started. */
+void prepares(void)
+{
+	const char *what = getenv("ENDS_INITNODE");
+
+	if (!what)
+		return;
+	CkPrintf("an initnode function prints\n");
+	if (is(what, "exit"))
+		CkExit(7);
+	else if (is(what, "abort"))
+		CkAbort("before anything");
+	else if (is(what, "crash"))
+		raise(SIGSEGV);
+}
+
 /* ENDS_INITPROC=WHAT: no chare exists yet, and no readonly variable is set. */
 void starts(void)
 {

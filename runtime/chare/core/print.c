@@ -25,7 +25,11 @@ struct print_pe {
 	struct line_buffer out, err;
 };
 
-static struct print_pe *print_of(const struct pe *pe) { return ck_state(pe, PART_PRINT); }
+/* NULL in initnode functions: no PE has started yet. */
+static struct print_pe *print_of(const struct pe *pe)
+{
+	return ck_of(pe) ? ck_state(pe, PART_PRINT) : NULL;
+}
 
 /* The lock allows one write at a time per node. */
 static pthread_mutex_t *lock_of(const struct node *node)
@@ -74,11 +78,16 @@ static void reserve(struct pe *pe, struct line_buffer *b, size_t more)
 static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
+/* Without a buffer, at once. */
 static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 {
 	struct pe *pe = ck_self();
 	va_list again;
 
+	if (!b) {
+		vdprintf(fd, fmt, ap);
+		return;
+	}
 	va_copy(again, ap);
 	int len = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
@@ -97,19 +106,21 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 
 void CkPrintf(const char *fmt, ...)
 {
+	struct print_pe *p = print_of(ck_self());
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(&print_of(ck_self())->out, STDOUT_FILENO, fmt, ap);
+	print(p ? &p->out : NULL, STDOUT_FILENO, fmt, ap);
 	va_end(ap);
 }
 
 void CkError(const char *fmt, ...)
 {
+	struct print_pe *p = print_of(ck_self());
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(&print_of(ck_self())->err, STDERR_FILENO, fmt, ap);
+	print(p ? &p->err : NULL, STDERR_FILENO, fmt, ap);
 	va_end(ap);
 }
 
@@ -117,6 +128,8 @@ void print_flush(struct pe *pe)
 {
 	struct print_pe *p = print_of(pe);
 
+	if (!p)
+		return;
 	write_lines(pe, &p->out, STDOUT_FILENO, p->out.len);
 	write_lines(pe, &p->err, STDERR_FILENO, p->err.len);
 }
