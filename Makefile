@@ -46,7 +46,7 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 # Programs whose messages tests/damage/sweep.py damages.
 DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
-	chares completion getput sdag
+	chares completion getput sdag groups broadcast qd fence sync spread lend readonlies delete converse
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))

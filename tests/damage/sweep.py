@@ -29,9 +29,10 @@ import subprocess
 import sys
 
 PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', 'insert', 'channels',
-            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag']
+            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag',
+            'groups', 'broadcast', 'qd', 'fence', 'sync', 'spread', 'lend', 'readonlies', 'delete', 'converse']
 ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}}
-LIMIT = 10
+LIMIT = 20
 
 
 def wish(rng):
