@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../runtime/scheduler/csd_int.h"
+#include "node.h"
+#include "pe.h"
 #include "ring.h"
 
 enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
