@@ -69,7 +69,7 @@ INCLUDES = {
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/launcher': ['boot.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
-    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h'],
+    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_*.h', 'runtime/chare/*', *SCHEDULER],

@@ -25,8 +25,9 @@ enum own_handler {
 
 /* arrival.c */
 void client_arrived(void *owner, struct cmi_msg *m);
-void client_arrived_sealed(void *owner, struct cmi_msg *m); /* in checked mode */
-struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m); /* takes it; may return another one */
+void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode */
+void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process */
+struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
 void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
 
 /* layers.c */

@@ -65,7 +65,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
-	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_seal(pe, m) : m);
+	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_hash(pe, m) : m);
 }
 
 static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
@@ -102,7 +102,8 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
-	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_seal(pe, &c->head) : &c->head);
+	arrival_seal(pe, &c->head);
+	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_hash(pe, &c->head) : &c->head);
 }
 
 /* A message that `by`, another PE of this node, received was handled here. */

@@ -31,6 +31,8 @@ void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHa
 {
 	node->handlers[handler].shape = s;
 	node->handlers[handler].arrived = arrived ? arrived : arrival_handle;
+	if (arrived)
+		node->plain = (uint32_t)(struct cmi_msg){ .handler = (uint16_t)handler }.route;
 }
 
 void csd_order_apart(struct node *node, int handler)

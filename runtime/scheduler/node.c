@@ -54,7 +54,7 @@ static const struct cmi_client client = {
 static const struct cmi_client client_checked = {
 	.msg_alloc = client_alloc,
 	.msg_free = client_free,
-	.msg_arrived = client_arrived_sealed,
+	.msg_arrived = client_arrived_hashed,
 	.put_arrived = client_put_arrived,
 };
 

@@ -105,6 +105,10 @@ struct csd_shape {
 					    * process */
 	bool exact;                        /* it has just so many */
 	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
+	/** On the way between processes 4 bytes hold a hash of the message (arrival.c): those so far from its
+	 * beginning; 0: head.word. Afterwards they are `open` again. */
+	uint16_t seal_at;
+	uint32_t open;
 	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
 	 * called again for a message that has waited. NULL: there is nothing else. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
@@ -114,7 +118,8 @@ enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED }
 
 /** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls that
  * function for a message of another process, and does not look itself: the function checks the message
- * and handles it. In a layer's node_start. */
+ * and handles it. There can be one such handler. Its messages without flags are the plain calls, which
+ * travel without a hash. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
 /** Look at a message from another process: end the job unless it has its handler's shape. */
@@ -168,6 +173,7 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	uint32_t plain;                    /* low word of `route` of a plain call (csd_expect) */
 	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	bool complete;                     /* all handlers are registered; no more are taken */

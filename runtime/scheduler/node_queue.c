@@ -90,8 +90,10 @@ void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 
 	if (node == job->node)
 		push_to_node(pe, m);
-	else
+	else {
+		arrival_seal(pe, m);
 		flow_send(pe, first + local_wire(pe->id, n), m);
+	}
 }
 
 void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)

@@ -5,17 +5,28 @@
  */
 #include "csd_int.h"
 
+/* All but plain calls. */
+static __attribute__((noinline)) void send_marked(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	if (m->flags & CMI_F_HERE)
+		m = pe->node->up.leaving(pe, dst_pe, m);
+	arrival_seal(pe, m);
+	flow_send(pe, dst_pe, m);
+}
+
 void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct pe *to = pe_of_node(pe, dst_pe);
 
 	if (to)
 		inbox_push(to, m);
-	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
-		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
-	else
+	else if (CSD_UNLIKELY((unsigned)dst_pe >= (unsigned)pe->node->job->n_pes))
 		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
 			  pe->node->job->n_pes - 1);
+	else if (CSD_LIKELY((uint32_t)m->route == pe->node->plain))
+		flow_send(pe, dst_pe, m);
+	else
+		send_marked(pe, dst_pe, m);
 }
 
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)

@@ -457,11 +457,11 @@ static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
 		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit } },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
-			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM,
+			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
 				      .misfit = bcast_misfit } },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
 			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-				     .may = CSD_F_QUEUEING, .misfit = call_misfit } },
+				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
 };
 static const struct ck_callback_kind callbacks[] = {

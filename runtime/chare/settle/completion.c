@@ -38,6 +38,7 @@ struct completion_msg {
 	uint64_t id;
 	uint16_t kind, changed;
 	int32_t prio;              /* ASK, START: the priority of the detection's messages */
+	uint32_t seal;             /* on the way, because head.word may be a priority */
 	struct sums sums;
 };
 
@@ -459,7 +460,7 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 static const struct ck_handler handlers[] = {
 	[H_COMPLETION] = { "ck.completion", completion_arrived, true,
 			   .shape = { .least = sizeof(struct completion_msg), .may = CSD_F_QUEUEING,
-				      .misfit = completion_misfit } },
+				      .seal_at = offsetof(struct completion_msg, seal), .misfit = completion_misfit } },
 };
 
 const struct ck_part completion_part = {
