@@ -23,6 +23,7 @@ struct Side {
 struct Lone { int n; };
 
 /** Where the debugger stops. */
+void seen_now(void);
 __attribute__((noinline)) void seen_now(void) { __asm__ volatile(""); }
 
 void Main_on_new(Main *self, CkArgMsg *m)
