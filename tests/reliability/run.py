@@ -20,6 +20,7 @@ import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from reliability import check, deaths, hostile, resources
 from reliability.trials import Outcome
-from runner.job import Places
+from runner import left
+from runner.job import Places, new_mark
 
 # Each has trials(count, seed) and run(trial, options, places); how many trials the full and the short form have.
 PARTS = {
@@ -186,6 +188,15 @@ class Table:
         return failed == 0
 
 
+def run_trials(table, options):
+    pool = concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context('fork'), begin,
+                                                  (options.build,))
+    ends = {pool.submit(one, name, number, options): (name, number) for name, number in given}
+    for end in concurrent.futures.as_completed(ends):
+        table.add(*ends[end], end.result())
+    pool.shutdown()
+
+
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     options = parse_options()
@@ -194,11 +205,14 @@ def main():
     table = Table(options)
     given.update(drawn(options))
     print(f'{len(given)} trials, {options.jobs} at a time, --seed {options.seed}', flush=True)
-    context = multiprocessing.get_context('fork')
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, context, begin, (options.build,)) as pool:
-        ends = {pool.submit(one, name, number, options): (name, number) for name, number in given}
-        for end in concurrent.futures.as_completed(ends):
-            table.add(*ends[end], end.result())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    os.environ['CHARD_TEST'] = mark = new_mark()
+    try:
+        run_trials(table, options)
+    finally:
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        left.end_processes(mark, 0)
     for name in COMMANDS:
         if name in (options.parts or COMMANDS) and not options.only:
             table.add_command(name, *run_command(name, options))
