@@ -2,6 +2,7 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=...
@@ -18,6 +19,7 @@ OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread  := -fsanitize=thread
+SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
@@ -46,6 +48,7 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
+FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
@@ -54,14 +57,15 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers fuzz bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins fuzz-bins
+fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -133,6 +137,14 @@ $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
+# A harness gets its inputs from libFuzzer, which only clang has, or from files.
+$(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
+$(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_pmi: LIBS += -Wl,--wrap=_exit
+$(FUZZ_BINS): %: %.o $(if $(filter fuzz,$(SANITIZE)),,$(B)/tests/fuzz/files.o)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(if $(filter fuzz,$(SANITIZE)),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
@@ -182,10 +194,16 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
+# A build of its own, by clang.
+fuzz: deps-fuzz
+	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
+	@tests/fuzz/run.sh $(FUZZ)
 deps:
 	@./deps.sh
 deps-bench:
 	@./deps.sh --bench
+deps-fuzz:
+	@./deps.sh --fuzz
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
@@ -201,6 +219,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread
+	rm -rf build build-address build-thread build-fuzz
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
