@@ -19,7 +19,8 @@ OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread  := -fsanitize=thread
-SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -Wno-missing-field-initializers
+SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow -D__SANITIZE_ADDRESS__ \
+	-Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
@@ -151,13 +152,21 @@ $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
-# A harness gets its inputs from libFuzzer, which only clang has, or from files.
+# A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to
+# a node of a program, zoo; they look at what the machine hands up.
+FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),$(shell $(CC) -print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++ -lm,$(B)/tests/fuzz/files.o)
+ZOO_OBJ  := $(patsubst %,$(B)/tests/fuzz/%.o,nodes zoo)
 $(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
 $(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_pmi: LIBS += -Wl,--wrap=_exit
-$(FUZZ_BINS): %: %.o $(if $(filter fuzz,$(SANITIZE)),,$(B)/tests/fuzz/files.o)
+$(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=client_arrived
+# A message may bring any value, also for a bool of the program.
+$(B)/tests/fuzz/zoo.o: CFLAGS += -DCK_NO_MAIN -fno-sanitize=bool
+$(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
+$(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(if $(filter fuzz,$(SANITIZE)),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@

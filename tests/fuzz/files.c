@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * files.c: gives a harness the files that the command line names, and those in the folders that it names. It
- * stands in for libFuzzer, so that every compiler can run the seeds.
+ * stands in for libFuzzer, so that the seeds run without clang, too.
  */
 #include "fuzz.h"
 
@@ -15,6 +15,7 @@
 enum { SECONDS_EACH = 20 };
 
 static int n_files;
+static int (*take_in)(const uint8_t *data, size_t size);
 
 static void give_file(const char *path, size_t size)
 {
@@ -28,7 +29,7 @@ static void give_file(const char *path, size_t size)
 	fclose(f);
 	n_files++;
 	alarm(SECONDS_EACH);
-	LLVMFuzzerTestOneInput(data, size);
+	take_in(data, size);
 	alarm(0);
 	free(data);
 }
@@ -68,10 +69,11 @@ static void give(const char *path, int depth)
 		give_folder(path);
 }
 
-int main(int argc, char **argv)
+int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*each)(const uint8_t *data, size_t size))
 {
-	for (int i = 1; i < argc; i++)
-		give(argv[i], 0);
-	printf("%s: %d inputs\n", strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], n_files);
-	return n_files == 0;
+	take_in = each;
+	for (int i = 1; i < *argc; i++)
+		give((*argv)[i], 0);
+	printf("%s: %d inputs\n", strrchr(**argv, '/') ? strrchr(**argv, '/') + 1 : **argv, n_files);
+	exit(n_files == 0);
 }

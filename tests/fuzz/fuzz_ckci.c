@@ -39,7 +39,7 @@ static void compile(struct ci *ci)
 			generate(ci, m);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int each(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
 	struct ci ci = {.path = "fuzz.ci", .text = text, .text_bytes = size,
@@ -53,4 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ci_free_all(&ci);
 	free(text);
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return LLVMFuzzerRunDriver(&argc, &argv, each);
 }

@@ -226,7 +226,7 @@ static void run_ckrun(char *text)
 
 /* ---- all ----------------------------------------------------------------------------- */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int each(const uint8_t *data, size_t size)
 {
 	if (size == 0 || size > 65536)
 		return 0;
@@ -246,4 +246,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		set_variable(text);
 	free(text);
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return LLVMFuzzerRunDriver(&argc, &argv, each);
 }
