@@ -220,7 +220,7 @@ check-layers: lib
 # A build of its own, by clang.
 fuzz: deps-fuzz
 	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
-	@tests/fuzz/run.sh $(FUZZ)
+	@bash tests/fuzz/run.sh $(FUZZ)
 deps:
 	@./deps.sh
 deps-bench:

@@ -12,6 +12,7 @@
 #include "nodes.h"
 #include "fuzz.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -164,7 +165,7 @@ static int end_child(void)
 	int status;
 
 	close(here.fd);
-	if (waitpid(here.child, &status, 0) != here.child)
+	if (TEMP_FAILURE_RETRY(waitpid(here.child, &status, 0)) != here.child)
 		abort();
 	here.child = 0;
 	return status;
@@ -179,7 +180,8 @@ static int try_input(void)
 		start_child();
 	here.n_inputs++;
 	memcpy(here.shared->counters, __start___sancov_cntrs, counters_bytes());
-	if (write(here.fd, &byte, 1) != 1 || read(here.fd, &byte, 1) != 1)
+	/* libFuzzer's clock interrupts them. */
+	if (TEMP_FAILURE_RETRY(write(here.fd, &byte, 1)) != 1 || TEMP_FAILURE_RETRY(read(here.fd, &byte, 1)) != 1)
 		return end_child();
 	memcpy(__start___sancov_cntrs, here.shared->counters, counters_bytes());
 	return byte == OVER || here.n_inputs == INPUTS_MOST ? end_child() : 0;

@@ -167,7 +167,7 @@ void Cell_on_fast(Cell *self, int n, const int *v) { self->n_in++; READ(v, n); }
 int Cell_on_ask(Cell *self, int n, const int *v) { READ(v, n); return self->n_in; }
 Block *Cell_on_askBlock(Cell *self, Block *b) { self->n_in++; return b; }
 void Cell_on_thread(Cell *self, int n, const int *v) { self->n_in++; READ(v, n); }
-void Cell_on_later(Cell *self, int n, int k, const int *v) { self->n_in += n > k; READ(v, k); }
+void Cell_on_later(Cell *self, int n, int k, const int *v) { self->n_in += n > k; READ(v, n); }
 void Cell_on_result(Cell *self, int n, const double *v) { self->n_in++; READ(v, n); }
 
 static void cell_read(const int *v, int n) { READ(v, n); }
