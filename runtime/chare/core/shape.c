@@ -106,7 +106,8 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 	if (!e->call && !e->answer)
 		return "it calls an entry that no message can call";
 	if (env->flags & CK_CALL_REDUCED)
-		return values_fit(env);
+		return env->flags & (CK_ENV_PACKED | CK_CALL_LENT | CK_CALL_POSTED) ?
+		       "it is a result, and a call with parameters" : values_fit(env);
 	if (env->flags & CK_ENV_PACKED)
 		return e->flags & CKGEN_MESSAGE && e->message->unpack ? NULL : "its message is packed and should not be";
 	if (e->flags & CKGEN_MESSAGE)
