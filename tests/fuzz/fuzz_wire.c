@@ -6,7 +6,8 @@
  *	| name of the handler | \n | PE that sends, flags: one byte each | word: 4 bytes | payload |
  *
  * or, with the name "put", a put by active message: | PE | struct cmi_put_head | body |. With FUZZ_RECORD=folder
- * the messages of the program go there as such files; a few of each kind (see seeds.sh).
+ * the messages of the program go there as such files, a few of each kind: new seeds, for when what is on the wire has
+ * changed.
  */
 #include "nodes.h"
 

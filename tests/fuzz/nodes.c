@@ -70,6 +70,18 @@ static size_t counters_bytes(void)
 	return (size_t)(__stop___sancov_cntrs - __start___sancov_cntrs);
 }
 
+static void counters_give(void)
+{
+	if (counters_bytes())
+		memcpy(here.shared->counters, __start___sancov_cntrs, counters_bytes());
+}
+
+static void counters_take(void)
+{
+	if (counters_bytes())
+		memcpy(__start___sancov_cntrs, here.shared->counters, counters_bytes());
+}
+
 /* What an input has come to: the child takes another one, or has ended in order. */
 enum answer { AGAIN = 'a', OVER = 'o' };
 
@@ -77,7 +89,7 @@ static void answer(enum answer a)
 {
 	const char byte = (char)a;
 
-	memcpy(here.shared->counters, __start___sancov_cntrs, counters_bytes());
+	counters_give();
 	if (write(here.fd, &byte, 1) != 1)
 		_exit(3);
 }
@@ -109,7 +121,7 @@ static void take_in(struct pe *pe)
 	int turns = 0;
 
 	memcpy(data, here.shared->data, here.shared->size);
-	memcpy(__start___sancov_cntrs, here.shared->counters, counters_bytes());
+	counters_take();
 	fuzz_input(pe, data, here.shared->size);
 	do {
 		n = pe->n_dispatched;
@@ -179,11 +191,11 @@ static int try_input(void)
 	if (!here.child)
 		start_child();
 	here.n_inputs++;
-	memcpy(here.shared->counters, __start___sancov_cntrs, counters_bytes());
+	counters_give();
 	/* libFuzzer's clock interrupts them. */
 	if (TEMP_FAILURE_RETRY(write(here.fd, &byte, 1)) != 1 || TEMP_FAILURE_RETRY(read(here.fd, &byte, 1)) != 1)
 		return end_child();
-	memcpy(__start___sancov_cntrs, here.shared->counters, counters_bytes());
+	counters_take();
 	return byte == OVER || here.n_inputs == INPUTS_MOST ? end_child() : 0;
 }
 
