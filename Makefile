@@ -2,6 +2,7 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
@@ -19,6 +20,8 @@ OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread  := -fsanitize=thread
+SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow -D__SANITIZE_ADDRESS__ \
+	-Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
@@ -51,6 +54,7 @@ DAMAGED  := arrays params mixed reductions messages sections insert channels agg
 	chares completion getput sdag groups broadcast qd fence sync spread lend readonlies delete converse
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
+FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
@@ -60,14 +64,15 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers reliability bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins
+fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -149,6 +154,22 @@ $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
+# A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to
+# a node of a program, zoo; they look at what the machine hands up.
+FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),$(shell $(CC) -print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++ -lm,$(B)/tests/fuzz/files.o)
+ZOO_OBJ  := $(patsubst %,$(B)/tests/fuzz/%.o,nodes zoo)
+$(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
+$(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=client_arrived
+# A message may bring any value, also for a bool of the program.
+$(B)/tests/fuzz/zoo.o: CFLAGS += -DCK_NO_MAIN -fno-sanitize=bool
+$(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
+$(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
+
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
@@ -202,10 +223,16 @@ check-layers: lib
 reliability: deps
 	@$(MAKE) -s tests
 	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
+# A build of its own, by clang.
+fuzz: deps-fuzz
+	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
+	@bash tests/fuzz/run.sh $(FUZZ)
 deps:
 	@./deps.sh
 deps-bench:
 	@./deps.sh --bench
+deps-fuzz:
+	@./deps.sh --fuzz
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
@@ -221,6 +248,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread
+	rm -rf build build-address build-thread build-fuzz
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

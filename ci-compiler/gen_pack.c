@@ -515,6 +515,16 @@ static void fits_length(struct ci_out *o, const struct ci_entry *e, const struct
 		ci_put(o, "0");
 }
 
+/* As many objects were packed as the length says: the handler goes by the length. */
+static void fits_count(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (!gen_is_plain(&q->length, e))
+		return;
+	ci_put(o, " &&\n\t\tck_a->ck_n_%s == (uint64_t)(", q->name);
+	gen_expr(o, &q->length, e, true);
+	ci_put(o, ")");
+}
+
 static void fits_param(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
 {
 	if (!is_block(q) && (q->kind != CI_PARAM_NOCOPY || !gen_is_plain(&q->length, e)))
@@ -532,6 +542,8 @@ static void fits_param(struct ci_out *o, const struct ci_entry *e, const struct 
 	else
 		ci_put(o, "0"); /* reading the objects ends at the message's end (pup.c) */
 	ci_put(o, ", sizeof(%s))", has_length(q) ? element(q) : "char");
+	if (has_count(q))
+		fits_count(o, e, q);
 }
 
 /* Lengths are expressions of parameters, by their names. */

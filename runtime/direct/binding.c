@@ -326,7 +326,7 @@ const char *CkDirect_path(const CkDirectHandle *handle)
 	const struct direct_handle *h = direct_open((CkDirectHandle *)(uintptr_t)handle);
 	const struct pe *pe = csd_self();
 
-	if (h->magic != DIRECT_MAGIC || !pe || h->sender_pe != pe->id ||
+	if (h->magic != DIRECT_MAGIC || !pe || h->sender_pe != pe->id || !direct_has_sender(pe, h) ||
 	    direct_of(pe)->senders[h->sender].generation != h->sender_generation)
 		return path_names[DIRECT_UNBOUND];
 	return path_names[direct_sender_at(direct_of(pe), h->sender)->path];

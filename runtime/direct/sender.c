@@ -183,8 +183,7 @@ no_sender(struct pe *pe, const char *call, const struct direct_handle *h)
 	const struct direct_pe *d = direct_of(pe);
 	const struct direct_sender *s = NULL;
 
-	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id &&
-	    h->sender < d->n_sender_blocks * DIRECT_BLOCK)
+	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id && direct_has_sender(pe, h))
 		s = direct_sender_at(d, h->sender);
 	if (s && s->path != DIRECT_UNBOUND && s->receiver == h->receiver &&
 	    s->channel == h->channel && s->channel_generation == h->generation)
@@ -194,7 +193,8 @@ no_sender(struct pe *pe, const char *call, const struct direct_handle *h)
 	direct_not_a_sender(pe, call, h);
 }
 
-/** The sending end that `h` names, which must live on this PE. */
+/** The sending end that `h` names, which must live on this PE. The number in a handle is right unless the program
+ * has written over it: that is not looked at here, where each instruction of a put counts. */
 static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *call,
 						   const struct direct_handle *h)
 {
@@ -207,6 +207,15 @@ static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *ca
 	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
 		no_sender(pe, call, h);
 	return hot;
+}
+
+/** The same for calls other than CkDirect_put, where all is looked at. */
+static struct direct_sender *checked_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	if (!direct_has_sender(pe, h))
+		no_sender(pe, call, h);
+	own_sender(pe, call, h);
+	return direct_sender_at(direct_of(pe), h->sender);
 }
 
 static _Noreturn __attribute__((noinline, cold)) void
@@ -357,6 +366,16 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	return put_message(s, word);
 }
 
+/** Checked mode: the program has not written to the handle since it was bound. */
+static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
+			    const struct direct_handle *h, const struct direct_sender *s)
+{
+	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
+		direct_broken(pe, call, id,
+			      "only the functions of ckdirect.h may write to one",
+			      "the handle was changed after it was bound");
+}
+
 /** Before a put that is checked, or whose last one was not complete. */
 static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
 							const struct direct_handle *h,
@@ -369,10 +388,7 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 	if (!is_checked(s))
 		return;
 	id.iteration++;
-	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
-		direct_broken(pe, call, id,
-			      "only the functions of ckdirect.h may write to one",
-			      "the handle was changed after it was bound");
+	check_unchanged(pe, call, id, h, s);
 	if (s->way == DIRECT_ASKING && !s->staging)
 		s->sum = direct_checksum(s->src, s->bytes);
 }
@@ -454,12 +470,9 @@ void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, s
 	static const char call[] = "CkDirect_putData";
 	struct pe *pe = direct_self(call);
 	const struct direct_handle *h = direct_open(handle);
-	struct direct_sender *s;
-	uint64_t word;
+	struct direct_sender *s = checked_sender(pe, call, h);
+	uint64_t word = begin_put(pe, call, h, s);
 
-	own_sender(pe, call, h);
-	s = direct_sender_at(direct_of(pe), h->sender);
-	word = begin_put(pe, call, h, s);
 	if (CSD_UNLIKELY(!fn || data_bytes > DIRECT_DATA_MAX))
 		direct_broken(pe, call, direct_id_of_sender(s), "pass a function and a pointer",
 			      "%zu bytes of data (at most %d) for %s function", data_bytes,
@@ -487,12 +500,12 @@ static void detach_receiver(struct pe *pe, struct direct_sender *s)
 struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
 					    const struct direct_handle *h)
 {
-	struct direct_sender *s;
+	struct direct_sender *s = checked_sender(pe, call, h);
 
-	own_sender(pe, call, h);
-	s = direct_sender_at(direct_of(pe), h->sender);
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	if (is_checked(s))
+		check_unchanged(pe, call, direct_id_of_sender(s), h, s);
 	return s;
 }
 

@@ -77,6 +77,12 @@ static inline struct direct_sender *direct_sender_at(const struct direct_pe *d, 
 	return &d->sender_blocks[number / DIRECT_BLOCK][number % DIRECT_BLOCK];
 }
 
+/** Whether there is a record of the number in `h`, which need not be in use. */
+static inline bool direct_has_sender(const struct pe *pe, const struct direct_handle *h)
+{
+	return h->sender < direct_of(pe)->n_sender_blocks * DIRECT_BLOCK;
+}
+
 static inline struct direct_sender_hot *direct_hot(const struct direct_sender *s)
 {
 	return &direct_of(s->pe)->senders[s->number];

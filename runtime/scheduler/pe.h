@@ -136,7 +136,8 @@ static inline unsigned csd_size_class(size_t size)
 }
 
 /* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be, and
- * so is the rest of a block behind its message. The machine's head stays readable. */
+ * so is the rest of a block behind its message. The machine's head stays readable, and so does a whole cache line of
+ * each message: calls are looked up by what stands there before it is clear that the message is so long. */
 size_t msg_class_bytes(unsigned cls);
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
@@ -148,7 +149,7 @@ static inline void csd_poison(struct cmi_msg *m)
 static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 {
 	/* Rings copy in steps of 16 bytes. */
-	__asan_unpoison_memory_region(m, (size + 15) & ~(size_t)15);
+	__asan_unpoison_memory_region(m, size < CSD_CACHE_LINE ? CSD_CACHE_LINE : (size + 15) & ~(size_t)15);
 }
 static inline void csd_unpoison_block(struct cmi_msg *m)
 {

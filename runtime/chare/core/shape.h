@@ -42,6 +42,9 @@ size_t shape_room(const struct ck_env *env);
  * has said no. */
 const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env);
 
+/** The same where the payload has `room` bytes. */
+const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env, size_t room);
+
 /** The same for a call of elements of that collection, whose type may not be known yet. */
 const char *shape_call_of(struct pe *pe, const struct collection *c, const struct ck_env *env);
 

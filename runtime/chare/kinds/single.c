@@ -376,8 +376,16 @@ static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *en
 	single_send(pe, type, (CkChareID){ cb->id, cb->index.v[0], 0 }, env);
 }
 
+static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const uint64_t id = ((const struct ck_env *)m)->coll;
+
+	return !(id & ((1ull << NUMBER_BITS) - 1)) || was_born(pe, id, m->src_pe) ?
+	       "its chare has been created already" : NULL;
+}
+
 static const struct ck_handler handlers[] = {
-	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL } },
+	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL, .misfit = new_misfit } },
 	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL } },
 };
 static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };

@@ -175,8 +175,8 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_node *ck = ck_node_of(pe->node);
 	const struct ck_env *env = (const struct ck_env *)m;
 	const CkGenChare *type = env->create.chare < ck->n_chares ? ck->chares[env->create.chare] : NULL;
-	struct ck_env call = *env; /* to be looked at as the constructor's */
 	struct ck_shape shape = { .empty = false };
+	size_t room = m->size - sizeof *env;
 
 	if (!type || env->create.map > ck->n_maps)
 		return "it creates a chare of a type, or with a map, that does not exist";
@@ -185,18 +185,19 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (coll_get(pe, env->coll)->constructed)
 		return "it creates a collection for the second time";
 	if (env->flags & CK_CREATE_SHAPED) {
-		if (m->size < sizeof *env + sizeof shape)
+		if (room < sizeof shape)
 			return "its shape does not lie within it";
 		memcpy(&shape, (const char *)env + m->size - sizeof shape, sizeof shape);
 		if (shape.dims.nd < 0 || shape.dims.nd > 6 || shape.map < 0 || shape.map > ck->n_maps ||
 		    !extents_fit(&shape.dims))
 			return "its extents are none";
-		call.head.size -= sizeof shape;
+		room -= sizeof shape;
 	} else if (type->kind == CKGEN_ARRAY && (env->create.extents[0] < 1 ||
 		   (type->nd > 1 && env->create.extents[1] < 1) || (type->nd > 2 && env->create.extents[2] < 1))) {
 		return "its extents are none";
 	}
-	return NULL;
+	/* An empty array has no constructor's parameters. */
+	return shape.empty ? NULL : shape_params(pe, type, 0, env, room);
 }
 
 /* ---- what leaves ----------------------------------------------------------------------------- */

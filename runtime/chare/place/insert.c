@@ -464,6 +464,8 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
+	if (index_home(pe, c, i) != pe->id)
+		csd_misfit(pe, m, "this is not the home of the element that it inserts");
 	/* The caller may not have known yet what kind of array it is. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
@@ -500,6 +502,8 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
+	if (!c->sparse || coll_local(c, env->index))
+		csd_misfit(pe, m, "no such element is to be made here");
 	/* Sent before the constructor runs, because it may destroy the element. */
 	tell_where(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
 	     .kind = WHERE_BORN });

@@ -26,9 +26,9 @@ struct ck_shape {
 	CkArrayDims dims;         /* elements per dimension; all 0: none are known in advance */
 	int32_t start[6], step[6];
 	int32_t map;
-	bool sparse;              /* elements have indices and no places */
-	bool empty;               /* made without elements */
-	bool ready;               /* the creator wants to know when all are constructed */
+	uint8_t sparse;           /* elements have indices and no places */
+	uint8_t empty;            /* made without elements */
+	uint8_t ready;            /* the creator wants to know when all are constructed */
 };
 
 /** Of a collection on a PE. */

@@ -193,7 +193,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 struct empty_msg {
 	struct cmi_msg head;
 	uint64_t coll;
-	bool empty;
+	uint8_t empty;
 };
 
 static void say_to(struct pe *pe, int dst_pe, const struct collection *c, bool empty)
