@@ -54,6 +54,9 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
+# Preloaded by tests/alloc/sweep.py.
+FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
+
 .PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -61,7 +64,7 @@ all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins $(FAIL_SO)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -132,6 +135,10 @@ $(UNIT_BINS) $(BENCH_BINS): $(LIB_ALL)
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+
+$(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -o $@ $^ -ldl
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@

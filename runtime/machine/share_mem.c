@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "machine_int.h"
+#include "cmi_alloc.h"
 #include "say.h"
 #include "share_int.h"
 
@@ -48,10 +49,8 @@ static int make_file(uint64_t bytes)
 
 int share_open(struct cmi *m, bool offer)
 {
-	struct share *s = calloc(1, sizeof *s);
+	struct share *s = cmi_alloc_zero(1, sizeof *s, "message memory");
 
-	if (!s)
-		return -ENOMEM;
 	m->share = s;
 	s->segment = segment_bytes();
 	s->name.fd = offer ? make_file(s->segment) : -1;
@@ -68,14 +67,12 @@ const struct share_name *share_name(const struct share *s)
 }
 
 /* Number the nodes of this host that offer a segment of our size, and this node in any case. */
-static int number_nodes(struct cmi *m)
+static void number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
 	const struct cmi_job *j = &m->job;
 
-	s->number = calloc((size_t)j->n_nodes, sizeof *s->number);
-	if (!s->number)
-		return -ENOMEM;
+	s->number = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->number, "message memory");
 	for (int node = 0; node < j->n_nodes; node++) {
 		const struct share_name *n = &s->names[node];
 		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
@@ -84,7 +81,6 @@ static int number_nodes(struct cmi *m)
 		s->number[node] = there || node == j->node ? s->n_local++ : -1;
 	}
 	s->me = s->number[j->node];
-	return 0;
 }
 
 /* Reserve room for all segments, and map ours in its place. */
@@ -148,16 +144,13 @@ int share_map(struct cmi *m, const struct share_name *names)
 	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
 	int rc;
 
-	s->names = calloc((size_t)j->n_nodes, sizeof *s->names);
-	if (!s->names)
-		return -ENOMEM;
+	s->names = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->names, "message memory");
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
-	rc = number_nodes(m);
-	if (!rc && map_own(m))
-		rc = map_alone(m);
+	number_nodes(m);
+	rc = map_own(m) ? map_alone(m) : 0;
 	if (rc) {
-		machine_say("node %d has no address space for its messages: %s", j->node,
-			    strerror(-rc));
+		machine_say("node %d has no address space for its messages: %s; raise what limits it (ulimit "
+			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
 		return rc;
 	}
 	/* The same on all nodes of the host, because n_local is. */

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmi_alloc.h"
 #include "exchange.h"
 #include "fault.h"
 
@@ -38,10 +39,8 @@ static void ep_look(struct ucx_ep *e)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "a connection");
 
-	if (!f)
-		return;
 	ucp_ep_print_info(e->ep, f);
 	fclose(f);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
@@ -54,11 +53,9 @@ bool ucx_context_has_rma(ucp_context_h context)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "the network");
 	bool rma;
 
-	if (!f)
-		return false;
 	ucp_context_print_info(context, f);
 	fclose(f);
 	rma = names_transport(text, RMA_TRANSPORTS);
@@ -112,13 +109,11 @@ static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
 struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
 {
 	struct cmi *m = w->base.m;
-	struct ucx_ep *e = calloc(1, sizeof *e);
+	struct ucx_ep *e = cmi_alloc_zero(1, sizeof *e, "a connection");
 	ucs_status_t status;
 
 	if (!w->ep)
-		w->ep = calloc((size_t)m->job.n_pes, sizeof *w->ep);
-	if (!e || !w->ep)
-		machine_die(m, "PE %d is out of memory for a connection", w->base.pe);
+		w->ep = cmi_alloc_zero((size_t)m->job.n_pes, sizeof *w->ep, "connections");
 	e->w = w;
 	e->pe = pe;
 	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);

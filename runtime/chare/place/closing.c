@@ -12,6 +12,7 @@
  * believed to be over.
  */
 #include "place_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,7 @@ static struct closing *closing_of(struct pe *pe, struct collection *c)
 
 	if (x)
 		return x;
-	x = place_of(c)->closing = calloc(1, sizeof *x);
-	if (!x)
-		csd_abort(pe, "no memory for a collection");
+	x = place_of(c)->closing = cmi_alloc_zero(1, sizeof *x, "a collection");
 	x->pe = pe;
 	x->id = c->id;
 	return x;

@@ -10,6 +10,7 @@
  * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
  */
 #include "settle.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -136,10 +137,8 @@ static void qd_ask(struct pe *pe, uint32_t wave)
 static void qd_begin(struct pe *pe, const CkCallback *cb)
 {
 	struct qd *qd = qd_of(pe);
-	struct qd_waiter *w = malloc(sizeof *w);
+	struct qd_waiter *w = cmi_alloc(sizeof *w, "quiescence detection");
 
-	if (!w)
-		csd_abort(pe, "no memory for quiescence detection");
 	*w = (struct qd_waiter){ *cb, qd->waiters };
 	qd->waiters = w;
 	qd->have_before = false;
