@@ -34,6 +34,13 @@ static bool names_transport(const char *text, const char *const *names)
 static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
 static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
 
+/** The text is complete. While it was printed nobody could say that there is no memory for it. */
+static void close_text(FILE *f, char *const *text)
+{
+	if (fclose(f) || !*text)
+		cmi_no_memory(0, "what UCX says about its transports");
+}
+
 /** Learn what an endpoint's lanes are; once for each. */
 static void ep_look(struct ucx_ep *e)
 {
@@ -42,7 +49,7 @@ static void ep_look(struct ucx_ep *e)
 	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "a connection");
 
 	ucp_ep_print_info(e->ep, f);
-	fclose(f);
+	close_text(f, &text);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
 	if (names_transport(text, TCP_TRANSPORTS))
 		e->w->poll_period = TCP_POLL_PERIOD;
@@ -57,7 +64,7 @@ bool ucx_context_has_rma(ucp_context_h context)
 	bool rma;
 
 	ucp_context_print_info(context, f);
-	fclose(f);
+	close_text(f, &text);
 	rma = names_transport(text, RMA_TRANSPORTS);
 	free(text);
 	return rma;

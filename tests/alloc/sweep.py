@@ -23,11 +23,13 @@ import argparse
 import collections
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,18 +44,23 @@ from runner import left
 
 PATIENCE_S = 60  # a job takes a fraction of a second; a busy machine must not look like a hang
 GOES_S = 10  # until what a job leaves must have gone
-SHORT_PROGRAMS, SHORT_TRIALS = 5, 60
+SHORT_PROGRAMS, SHORT_TRIALS = 4, 12  # of each
 SAME_PLACE = 3  # programs; what starts every program need not fail in each of them
+# With --any: what a library could not do, in its words.
+ANY_LINE = re.compile(r'^chard: .*(cannot|lost the connection)', re.M)
 # Our line: what there was no memory for. What follows the semicolon says what to do about it.
 OUR_LINE = re.compile(r'^(chard|ckrun|ckci): .*\bno memory for .*; .*|^(chard|ckrun|ckci): .*\bno address space '
-                      r'for .*; .*|^chard: .*cannot start the thread of PE .*; .*', re.M)
+                      r'for .*; .*|^chard: .*cannot start the thread of PE .*; .*|'
+                      r'^ckci: cannot .*: Cannot allocate memory$', re.M)
 FAULT = re.compile(r'^chard: .*(Segmentation fault|Bus error|Arithmetic exception|Illegal instruction|Aborted)',
                    re.M)
 KILLED = re.compile(r'^ckrun: .*killed by (signal|SIG)', re.M)
 FRAME = re.compile(r'^chard:   #\d+ ([^+\s]+)', re.M)
+UCX_FRAME = re.compile(r'^ +\d+ +\S+\((\w+)\+0x', re.M)  # what UCX itself prints before we catch faults
 # Frames of a back-trace that only say that the process ended.
-NO_FAULT_OF_ITS_OWN = {'abort', 'raise', 'pthread_key_delete', 'gsignal', '__pthread_kill_implementation', 'pthread_kill', '__assert_fail',
-                       '__libc_message', 'malloc_printerr', 'ucs_fatal_error_message', 'ucs_fatal_error_format'}
+NO_FAULT_OF_ITS_OWN = {'abort', 'raise', 'gsignal', 'pthread_key_delete', '__pthread_kill_implementation',
+                       'pthread_kill', '__assert_fail', '__libc_message', 'malloc_printerr',
+                       'ucs_handle_error', 'ucs_fatal_error_message', 'ucs_fatal_error_format'}
 KINDS = ['orderly', 'survived', 'crashed', 'crashed in a library', 'hung', 'silent', 'left something',
          'not reached']
 GOOD = {'orderly', 'survived', 'crashed in a library'}
@@ -124,7 +131,7 @@ JOBS = [
     Job(['bin/ckci', '-o', '@', '--cpp', '-DX=1', 'tests/programs/sdag.ci'], '-'),
     Job(['bin/ckci', '--list', 'tests/programs/mixed.ci'], '-'),
     Job(['bin/ckci', '-M', 'tests/programs/chares.ci'], '-'),
-    Job(['bin/ckci', '-o', '@', 'tests/ci/refuse/array_length.ci'], '-'),
+    Job(['bin/ckci', '-o', '@', 'tests/ci/refuse/array_without_length.ci'], '-'),
 ]
 
 
@@ -220,12 +227,12 @@ class Sweep:
         self.mark = os.environ.get('CHARD_TEST', '') + f'{os.getpid()}-{random.randrange(10**9)}/'
         self.given = {name: value for name, value in os.environ.items()
                       if not name.startswith(('CK_', 'UCX_', 'PMI', 'FAIL_'))}
-        self.number = 0
+        self.numbers = itertools.count()
+        self.seen = collections.Counter()
 
     def run(self, job, program, rank, extra):
         """Starts the job once; returns its exit code (None: it hung), what it wrote, and what is wrong."""
-        self.number += 1
-        folder, mark = tempfile.mkdtemp(dir=self.folder), f'{self.mark}{self.number}/'
+        folder, mark = tempfile.mkdtemp(dir=self.folder), f'{self.mark}{next(self.numbers)}/'
         os.mkdir(f'{folder}/tmp')
         os.mkdir(f'{folder}/out')
         env = self.given | job.env | {'CHARD_TEST': mark, 'TMPDIR': f'{folder}/tmp', 'LD_PRELOAD': self.library,
@@ -286,29 +293,24 @@ class Sweep:
             return Result(trial, 'not reached', told=told)
         if FAULT.search(text) or KILLED.search(text) or code < 0 or code >= 128:
             return self.crash(trial, phase, text, told)
-        if code == refused and not OUR_LINE.search(text):
+        said = OUR_LINE.search(text) or self.options.any and ANY_LINE.search(text)
+        if code == refused and not said:
             return Result(trial, 'survived', phase)
-        if code and OUR_LINE.search(text):
+        if code and said:
             return Result(trial, 'orderly', phase)
         return Result(trial, 'silent', phase, told=told)
 
     def crash(self, trial, phase, text, told):
-        frames = [name for name in FRAME.findall(text) if name not in NO_FAULT_OF_ITS_OWN]
+        frames = [name for name in FRAME.findall(text) or UCX_FRAME.findall(text) if name not in NO_FAULT_OF_ITS_OWN]
         where = frames[0] if frames else 'an unknown function'
-        ours = not self.options.any or not frames or is_ours(trial.site.program, where)
+        ours = not self.options.any or is_ours(trial.site.program, where)
         return Result(trial, 'crashed' if ours else 'crashed in a library', phase, where, told)
 
-    def trials(self, jobs, chance):
-        found, seen = [], collections.Counter()
-        for job in jobs:
-            sites = [site for site in self.sites(job) if seen[where(site), site.rank] < SAME_PLACE]
-            seen.update({(where(site), site.rank) for site in sites})
-            full = self.options.full
-            found += [Trial(site, turn, on) for site in sites for turn in site.turns(full)
-                      for on in ((False,) if self.options.any else (False, True))]
-        if self.options.short:
-            found = chance.sample(found, min(SHORT_TRIALS, len(found)))
-        return found
+    def trials(self, job):
+        sites = [site for site in self.sites(job) if self.seen[where(site), site.rank] < SAME_PLACE]
+        self.seen.update({(where(site), site.rank) for site in sites})
+        return [Trial(site, turn, on) for site in sites for turn in site.turns(self.options.full)
+                for on in ((False,) if self.options.any else (False, True))]
 
 
 def is_ours(program, function):
@@ -349,7 +351,8 @@ def parse_options():
     return options
 
 
-def counts_of(sites, results):
+def counts_of(results):
+    sites = [result.trial.site for result in results]
     kinds = collections.Counter(result.kind for result in results)
     phases = collections.Counter(result.phase for result in results if result.phase)
     return {'sites': len({(site.program, site.module, site.offset) for site in sites}),
@@ -368,23 +371,39 @@ def print_counts(counts):
         print(f'    crashed in {function}: {n}')
 
 
+def run_trials(sweep, job, chance, results):
+    trials, options = sweep.trials(job), sweep.options
+    if options.short:
+        trials = chance.sample(trials, min(SHORT_TRIALS, len(trials)))
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
+        for result in pool.map(sweep.judge, trials):
+            results.append(result)
+            if result.kind not in ('orderly', 'survived', 'not reached') or \
+                    options.verbose and result.kind == 'survived':
+                tell(result)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if not options.short:
+        print(f'{len(trials)} trials: {job.name}', flush=True)
+
+
 def main():
     options = parse_options()
     own_shm()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sweep, chance = Sweep(options), random.Random(options.seed)
     jobs = [job for job in JOBS if options.pattern in job.name]
     if options.short:
         jobs = chance.sample(jobs, min(SHORT_PROGRAMS, len(jobs)))
         print(f'seed {options.seed}')
-    before, results = litter(), []
+    before, results, interrupted = litter(), [], False
     try:
-        trials = sweep.trials(jobs, chance)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for result in pool.map(sweep.judge, trials):
-                results.append(result)
-                if result.kind not in ('orderly', 'survived', 'not reached') or \
-                        options.verbose and result.kind == 'survived':
-                    tell(result)
+        for job in jobs:
+            run_trials(sweep, job, chance, results)
+    except KeyboardInterrupt:
+        print('FAIL  interrupted')
+        interrupted = True
     finally:
         left.end_processes(sweep.mark, 0)
         shutil.rmtree(sweep.folder, ignore_errors=True)
@@ -393,9 +412,9 @@ def main():
         time.sleep(0.1)
     for name in more:
         print(f'FAIL  left behind: {name}')
-    counts = counts_of([trial.site for trial in trials], results)
+    counts = counts_of(results)
     print_counts(counts)
-    failed = sum(result.kind not in GOOD | {'not reached'} for result in results) + len(more)
+    failed = sum(result.kind not in GOOD | {'not reached'} for result in results) + len(more) + interrupted
     if options.table:
         print(json.dumps(counts))
     print(f'{len(results) - failed - counts["kinds"]["not reached"]} passed, {failed} failed')
