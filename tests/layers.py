@@ -67,6 +67,7 @@ INCLUDES = {
     'tests': SCHEDULER,
     'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
+    'tests/alloc': [],
     'tests/launcher': ['boot.h'],
     'tests/machine': ['check_run.h', 'runtime/machine/*'],
     'tests/scheduler': ['check_run.h', 'runtime/scheduler/*', *MACHINE],

@@ -45,7 +45,6 @@ from runner import left
 PATIENCE_S = 60  # a job takes a fraction of a second; a busy machine must not look like a hang
 GOES_S = 10  # until what a job leaves must have gone
 SHORT_PROGRAMS, SHORT_TRIALS = 4, 12  # of each
-SAME_PLACE = 3  # programs; what starts every program need not fail in each of them
 # With --any: what a library could not do, in its words.
 ANY_LINE = re.compile(r'^chard: .*(cannot|lost the connection)', re.M)
 # Our line: what there was no memory for. What follows the semicolon says what to do about it.
@@ -307,7 +306,7 @@ class Sweep:
         return Result(trial, 'crashed' if ours else 'crashed in a library', phase, where, told)
 
     def trials(self, job):
-        sites = [site for site in self.sites(job) if self.seen[where(site), site.rank] < SAME_PLACE]
+        sites = [site for site in self.sites(job) if self.seen[where(site), site.rank] < self.options.programs]
         self.seen.update({(where(site), site.rank) for site in sites})
         return [Trial(site, turn, on) for site in sites for turn in site.turns(self.options.full)
                 for on in ((False,) if self.options.any else (False, True))]
@@ -343,6 +342,8 @@ def parse_options():
     parser.add_argument('--any', action='store_true', help='libraries allocate in vain, too')
     parser.add_argument('--table', action='store_true', help='print the counts as JSON, too')
     parser.add_argument('--seed', type=int, default=None, help='of the short form')
+    parser.add_argument('--programs', type=int, default=3, metavar='N',
+                        help='let a place fail in N programs (3): what starts all need not fail in each')
     parser.add_argument('-j', '--jobs', type=int, default=2, help='trials at a time')
     parser.add_argument('-v', '--verbose', action='store_true', help='show what survived, too')
     options = parser.parse_args()
