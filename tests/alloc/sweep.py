@@ -47,9 +47,9 @@ GOES_S = 10  # until what a job leaves must have gone
 SHORT_PROGRAMS, SHORT_TRIALS = 4, 12  # of each
 # With --any: what a library could not do, in its words.
 ANY_LINE = re.compile(r'^chard: .*(cannot|lost the connection)', re.M)
-# Our line: what there was no memory for. What follows the semicolon says what to do about it.
-OUR_LINE = re.compile(r'^(chard|ckrun|ckci): .*\bno memory for .*; .*|^(chard|ckrun|ckci): .*\bno address space '
-                      r'for .*; .*|^chard: .*cannot start the thread of PE .*; .*|'
+# Our line, or that of a program that got NULL: what there was no memory for, and what to do about it.
+OUR_LINE = re.compile(r'^(chard|ckrun|ckci): .*\bno ((shared )?memory|address space) for .*[:;] .*|'
+                      r'^chard: .*cannot start the thread of PE .*; .*|'
                       r'^ckci: cannot .*: Cannot allocate memory$', re.M)
 FAULT = re.compile(r'^chard: .*(Segmentation fault|Bus error|Arithmetic exception|Illegal instruction|Aborted)',
                    re.M)
