@@ -64,6 +64,9 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
+# Preloaded by tests/alloc/sweep.py.
+FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
+
 .PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -71,7 +74,7 @@ all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins $(FAIL_SO)
 fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
@@ -169,6 +172,10 @@ $(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
 $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
+
+$(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -o $@ $^ -ldl
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@

@@ -24,6 +24,12 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/* ---- memory (buf.c) ----------------------------------------------------------------- */
+
+/** Give p back. If it is NULL ckrun ends, because there was no memory for `what`; its nodes, if it has some,
+ * end with it, as they have asked the kernel to. */
+void *launch_must_have(void *p, const char *what);
+
 /* ---- bytes (buf.c) ------------------------------------------------------------------ */
 
 /** A queue of bytes: appended at the end, taken from the front. Owns its memory. */

@@ -204,9 +204,7 @@ static int program(struct cursor *c, struct launch_options *o)
 {
 	int n = 0;
 	bool ours = true;
-	o->argv = calloc((size_t)(c->argc - c->at) + 1, sizeof(*o->argv));
-	if (!o->argv)
-		return usage("out of memory", NULL, NULL);
+	o->argv = launch_must_have(calloc((size_t)(c->argc - c->at) + 1, sizeof(*o->argv)), "the command line");
 	o->argv[n++] = c->argv[c->at++];
 	for (; c->at < c->argc; c->at++) {
 		char *arg = c->argv[c->at];

@@ -9,6 +9,7 @@
  * waits for these variables, so no entry method ever sees them unset.
  */
 #include "chare_layer.h"
+#include "../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,9 +42,7 @@ static int ck_node_start(struct node *node)
 {
 	int err;
 
-	node->layer[CK_SLOT] = calloc(1, sizeof(struct ck_node));
-	if (!node->layer[CK_SLOT])
-		return -ENOMEM;
+	node->layer[CK_SLOT] = cmi_alloc_zero(1, sizeof(struct ck_node), "the chare layer");
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
 	return err ? err : register_program(node);
 }
@@ -79,10 +78,8 @@ static void run_main_chares(struct pe *pe)
 
 static void ck_pe_start(struct pe *pe)
 {
-	struct ck_pe *ck = calloc(1, sizeof *ck);
+	struct ck_pe *ck = cmi_alloc_zero(1, sizeof *ck, "the chare layer");
 
-	if (!ck)
-		csd_abort(pe, "no memory for the chare layer");
 	ck->none.id = UINT64_MAX;
 	ck->last = &ck->none;
 	pe->layer[CK_SLOT] = ck;

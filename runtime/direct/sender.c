@@ -12,6 +12,7 @@
  *   message  one active message; the receiver's own thread copies, then stores the word
  */
 #include "sender.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,12 @@ enum { SETTLE_POLLS = 1000 };
 static void add_senders(struct pe *pe, struct direct_pe *d)
 {
 	uint32_t first = d->n_sender_blocks * DIRECT_BLOCK;
-	struct direct_sender *block = calloc(DIRECT_BLOCK, sizeof(*block));
+	struct direct_sender *block = cmi_alloc_zero(DIRECT_BLOCK, sizeof(*block), "channels");
 	struct direct_sender_hot *hot =
-		realloc(d->senders, (first + DIRECT_BLOCK) * sizeof(*hot));
+		cmi_realloc(d->senders, first + DIRECT_BLOCK, sizeof(*hot), "channels");
 	struct direct_sender **blocks =
-		realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
+		cmi_realloc(d->sender_blocks, d->n_sender_blocks + 1, sizeof(*blocks), "channels");
 
-	if (!block || !hot || !blocks)
-		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
 	d->senders = hot;
 	d->sender_blocks = blocks;
 	blocks[d->n_sender_blocks++] = block;

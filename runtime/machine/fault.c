@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "cmi_alloc.h"
 #include "machine_int.h"
 
 enum {
@@ -121,6 +122,18 @@ _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	vsnprintf(line + used, sizeof line - used, format, ap);
 	va_end(ap);
 	cmi_abort(m, 1, false, line);
+}
+
+/* For programs, who want to know what to do. snprintf of numbers and strings takes no memory. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	char who[160] = "", line[512];
+
+	if (fault_whoami)
+		fault_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
+		 "container's memory), or start fewer nodes on a host", who, who[0] ? ": " : "", what, bytes);
+	cmi_abort(fault_machine, 1, false, line);
 }
 
 /* ---- faults -------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cmi.h"
+#include "cmi_alloc.h"
 #include "say.h"
 
 /** Something that a node has published. It never changes. */
@@ -22,19 +23,11 @@ struct loop_blob {
 
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 {
-	struct cmi_loop_net *net = calloc(1, sizeof *net);
+	struct cmi_loop_net *net = cmi_alloc_zero(1, sizeof *net, "a loopback net");
 	pthread_condattr_t attr;
 
-	if (!net)
-		return NULL;
-	net->node = calloc((size_t)n_nodes, sizeof *net->node);
-	net->blobs = calloc((size_t)n_nodes, sizeof *net->blobs);
-	if (!net->node || !net->blobs) {
-		free(net->node);
-		free(net->blobs);
-		free(net);
-		return NULL;
-	}
+	net->node = cmi_alloc_zero((size_t)n_nodes, sizeof *net->node, "a loopback net");
+	net->blobs = cmi_alloc_zero((size_t)n_nodes, sizeof *net->blobs, "a loopback net");
 	net->n_nodes = n_nodes;
 	net->seed = seed;
 	pthread_mutex_init(&net->lock, NULL);
@@ -111,10 +104,8 @@ int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)
 int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
 		 size_t len)
 {
-	struct loop_blob *b = calloc(1, sizeof *b + len);
+	struct loop_blob *b = cmi_alloc_zero(1, sizeof *b + len, "a loopback net");
 
-	if (!b)
-		return -ENOMEM;
 	snprintf(b->key, sizeof b->key, "%s", key);
 	b->len = len;
 	memcpy(b->value, value, len);

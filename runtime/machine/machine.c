@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "boot.h"
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "exchange.h"
 #include "fault.h"
@@ -46,8 +47,8 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 		return -EINVAL;
 	}
 	m->o = *o;
-	m->wire = calloc((size_t)o->n_pes, sizeof *m->wire);
-	return m->wire ? 0 : -ENOMEM;
+	m->wire = cmi_alloc_zero((size_t)o->n_pes, sizeof *m->wire, "PEs");
+	return 0;
 }
 
 /** Free everything about a machine that is plain memory. */
@@ -113,16 +114,15 @@ static int join_job(struct cmi *m)
 		return rc;
 	if (m->ops == &ucx_ops && !asked && needs_no_network(m))
 		m->ops = &host_ops;
-	return bind_open(m);
+	bind_open(m);
+	return 0;
 }
 
 int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
 {
-	struct cmi *m = calloc(1, sizeof *m);
+	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
 	int rc;
 
-	if (!m)
-		return -ENOMEM;
 	if (!o->net) /* signals belong to the process: not when it holds several nodes */
 		fault_let_signals_end_us();
 	m->client = *client;
@@ -177,10 +177,9 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 
 	if (!m->job_known) {
 		rc = exchange_hosts(m);
-		if (!rc)
-			rc = bind_open(m);
 		if (rc)
 			return rc;
+		bind_open(m);
 		for (int i = 0; i < m->o.n_pes; i++) {
 			m->wire[i]->pe = m->job.my_first_pe + i;
 			m->wire[i]->network = m->job.n_nodes > 1;
@@ -189,7 +188,8 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	return share_connect(m);
+	share_connect(m);
+	return 0;
 }
 
 int cmi_fence(struct cmi *m)

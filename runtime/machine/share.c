@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "cmi_alloc.h"
 #include "fault.h"
 #include "flip.h"
 #include "machine_int.h"
@@ -76,26 +77,24 @@ struct share_pe {
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-int share_connect(struct cmi *m)
+void share_connect(struct cmi *m)
 {
 	struct share *s = m->share;
 	bool all = true;
 
 	if (!s->any)
-		return 0;
+		return;
 	for (int node = 0; node < m->job.n_nodes; node++)
 		all = all && share_reaches(s, node);
 	for (int i = 0; i < m->o.n_pes; i++) {
 		struct share_pe *p =
-			calloc(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *));
+			cmi_alloc_zero(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *),
+				       "the ways to the host's nodes");
 
-		if (!p)
-			return -ENOMEM;
 		p->line = share_line_of(s, s->me, i);
 		m->wire[i]->share = p;
 		m->wire[i]->all_shared = all;
 	}
-	return 0;
 }
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
@@ -217,9 +216,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 
 	if (!share_reaches(s, j->node_of[dst_pe]))
 		return NULL;
-	o = calloc(1, sizeof *o);
-	if (!o)
-		machine_die(w->m, "PE %d: no memory to send to PE %d", w->pe, dst_pe);
+	o = cmi_alloc_zero(1, sizeof *o, "the way to a PE");
 	o->node = j->node_of[dst_pe];
 	o->line = share_line_of(s, s->number[o->node], dst_pe - j->first_pe[o->node]);
 	return w->share->out[dst_pe] = o;

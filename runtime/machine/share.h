@@ -79,7 +79,7 @@ void *share_at(const struct share *s, int node, uint64_t name);
 /* ---- messages: share.c ---------------------------------------------------------------------- */
 
 /** Main, after share_agree. Allocate what the PEs of this node keep about others. */
-int share_connect(struct cmi *m);
+void share_connect(struct cmi *m);
 
 /** PE. The pipe through which the host's other processes wake this PE; -1 when there are none. */
 int share_pe_open(struct cmi *m, int local);

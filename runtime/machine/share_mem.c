@@ -15,6 +15,7 @@
 
 #include "loop_net.h"
 #include "machine_int.h"
+#include "cmi_alloc.h"
 #include "say.h"
 #include "share_int.h"
 
@@ -49,10 +50,8 @@ static int make_file(uint64_t bytes)
 
 int share_open(struct cmi *m, bool offer)
 {
-	struct share *s = calloc(1, sizeof *s);
+	struct share *s = cmi_alloc_zero(1, sizeof *s, "message memory");
 
-	if (!s)
-		return -ENOMEM;
 	m->share = s;
 	s->one_process = m->o.net && m->o.net->shared;
 	s->segment = segment_bytes();
@@ -70,14 +69,12 @@ const struct share_name *share_name(const struct share *s)
 }
 
 /* Number the nodes of this host that offer a segment of our size, and this node in any case. */
-static int number_nodes(struct cmi *m)
+static void number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
 	const struct cmi_job *j = &m->job;
 
-	s->number = calloc((size_t)j->n_nodes, sizeof *s->number);
-	if (!s->number)
-		return -ENOMEM;
+	s->number = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->number, "message memory");
 	for (int node = 0; node < j->n_nodes; node++) {
 		const struct share_name *n = &s->names[node];
 		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
@@ -86,7 +83,6 @@ static int number_nodes(struct cmi *m)
 		s->number[node] = there || node == j->node ? s->n_local++ : -1;
 	}
 	s->me = s->number[j->node];
-	return 0;
 }
 
 /* Room for all segments. Nodes of one process have it in common: each maps its own segment there, and finds those
@@ -169,16 +165,15 @@ int share_map(struct cmi *m, const struct share_name *names)
 	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
 	int rc;
 
-	s->names = calloc((size_t)j->n_nodes, sizeof *s->names);
-	if (!s->names)
-		return -ENOMEM;
+	s->names = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->names, "message memory");
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
-	rc = number_nodes(m);
-	if (!rc && (rc = map_own(m)) && !s->one_process)
+	number_nodes(m);
+	rc = map_own(m);
+	if (rc && !s->one_process)
 		rc = map_alone(m);
 	if (rc) {
-		machine_say("node %d has no address space for its messages: %s", j->node,
-			    strerror(-rc));
+		machine_say("node %d has no address space for its messages: %s; raise what limits it (ulimit "
+			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
 		return rc;
 	}
 	/* The same on all nodes of the host, because n_local is. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmi_alloc.h"
 #include "near.h"
 
 /** A registration of the user's own memory. It lives until cmi_close. */
@@ -129,10 +130,8 @@ void ucx_chunk_unmap(struct cmi *m, struct mem_chunk *c)
 static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t bytes)
 {
 	const struct mem_key_head head = {(uintptr_t)addr, 0};
-	struct foreign *f = calloc(1, sizeof *f);
+	struct foreign *f = cmi_alloc_zero(1, sizeof *f, "registered memory");
 
-	if (!f)
-		return NULL;
 	if (map_existing(u, addr, bytes, &f->mem) != UCS_OK) {
 		free(f);
 		return NULL;
@@ -197,10 +196,8 @@ static struct ucx_remote *remote_find(struct ucx_pe *w, int pe, const struct cmi
 
 static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_key *key)
 {
-	struct ucx_remote *r = calloc(1, sizeof *r);
+	struct ucx_remote *r = cmi_alloc_zero(1, sizeof *r, "attached memory");
 
-	if (!r)
-		return NULL;
 	r->base.w = &w->base;
 	r->base.pe = pe;
 	r->e = ucx_ep(w, pe);

@@ -9,6 +9,7 @@
  * credits, are not subject to flow control: at most four are under way per pair.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 
 #include <stdlib.h>
@@ -36,10 +37,8 @@ struct flow_handled {
 
 static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
-	struct csd_peer *p = calloc(1, sizeof *p);
+	struct csd_peer *p = cmi_alloc_zero(1, sizeof *p, "a peer");
 
-	if (!p)
-		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
 	p->budget = pe->node->flow_bytes;
 	p->at_once = pe->node->check ? 0 : p->budget;

@@ -6,6 +6,7 @@
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "../machine/cmi_hash.h"
 
@@ -70,11 +71,8 @@ static void whoami(char *buf, size_t len)
 
 static struct pe *pe_create(struct node *node, int local)
 {
-	struct pe *pe = aligned_alloc(CSD_CACHE_LINE, sizeof *pe);
+	struct pe *pe = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *pe, "a PE");
 
-	if (!pe)
-		return NULL;
-	memset(pe, 0, sizeof *pe);
 	pe->node = node;
 	pe->local = pe->id = local;
 	msg_pool_init(&pe->pool, local);
@@ -99,9 +97,7 @@ static void pe_know_job(struct pe *pe)
 	const struct cmi_job *job = pe->node->job;
 
 	pe->id = job->my_first_pe + pe->local;
-	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
-	if (!pe->peers)
-		csd_abort(pe, "no memory for %d peers", job->n_pes);
+	pe->peers = cmi_alloc_zero((size_t)job->n_pes, sizeof *pe->peers, "the other PEs");
 	if (pe->node->random.order)
 		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
 	if (pe->id == 0)
@@ -234,15 +230,10 @@ static int register_all(struct node *node)
 
 static int pes_create(struct node *node, int n)
 {
-	node->pes = calloc((size_t)n, sizeof *node->pes);
-	node->start->threads = calloc((size_t)n, sizeof *node->start->threads);
-	if (!node->pes || !node->start->threads)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++) {
+	node->pes = cmi_alloc_zero((size_t)n, sizeof *node->pes, "PEs");
+	node->start->threads = cmi_alloc_zero((size_t)n, sizeof *node->start->threads, "PEs");
+	for (int i = 0; i < n; i++)
 		node->pes[i] = pe_create(node, i);
-		if (!node->pes[i])
-			return -ENOMEM;
-	}
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
@@ -252,7 +243,8 @@ static void pes_run(struct node *node, int n)
 		int err = pthread_create(&node->start->threads[i], NULL, pe_thread, node->pes[i]);
 
 		if (err)
-			csd_abort(NULL, "cannot start the thread of PE %d: %s", i, strerror(err));
+			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise what limits "
+				  "threads and memory (ulimit -u, ulimit -v)", i, strerror(err));
 	}
 	pe_main(node->pes[0]);
 	for (int i = 1; i < n; i++)

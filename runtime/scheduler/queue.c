@@ -6,6 +6,7 @@
  * everything.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,7 @@ static void item_push(struct msgq *q, struct cmi_msg *m)
 {
 	if (q->n_heap == q->cap_heap) {
 		size_t cap = q->cap_heap ? q->cap_heap * 2 : 256;
-		struct msg_heap_item *heap = realloc(q->heap, cap * sizeof *heap);
-
-		if (!heap)
-			csd_abort(csd_self(), "no memory for %zu prioritised messages", cap);
-		q->heap = heap;
+		q->heap = cmi_realloc(q->heap, cap, sizeof *q->heap, "prioritised messages");
 		q->cap_heap = cap;
 	}
 	const struct msg_heap_item item = item_of(q, m);

@@ -14,6 +14,7 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "cth.h"
 
@@ -383,8 +384,7 @@ static void private_map(struct pe *pe)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
-		csd_abort(pe, "no memory for a PE's thread-private variables (%s)",
-			  strerror(errno));
+		cmi_no_memory(CTV_MOST, "a PE's thread-private variables");
 	pe->threads->own = p;
 }
 
@@ -548,9 +548,7 @@ void thread_register(struct node *node)
 
 void threads_init(struct pe *pe)
 {
-	pe->threads = calloc(1, sizeof *pe->threads);
-	if (!pe->threads)
-		csd_abort(NULL, "no memory for the threads of a PE");
+	pe->threads = cmi_alloc_zero(1, sizeof *pe->threads, "the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
 	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
 	pe->threads->stack_bytes = cmi_env_kib("CK_STACK", CTH_STACK_DEFAULT, CTH_STACK_MIN,

@@ -24,6 +24,7 @@
  *   pid FILE        write our pid to FILE.RANK
  */
 #include "../../runtime/machine/boot.h"
+#include "../../runtime/machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,13 @@
 static _Noreturn void fail(const char *what, int value)
 {
 	fprintf(stderr, "node: %s: %d\n", what, value);
+	_exit(99);
+}
+
+/* Instead of fault.c, which belongs to the machine as a whole. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	fprintf(stderr, "node: no %zu bytes for %s\n", bytes, what);
 	_exit(99);
 }
 

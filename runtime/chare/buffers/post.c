@@ -12,6 +12,7 @@
  * its posts come on different PEs; a PE's own tag has the PE in its key.
  */
 #include "../../scheduler/cth.h"
+#include "../../machine/cmi_alloc.h"
 #include "buffers.h"
 
 #include <pthread.h>
@@ -176,10 +177,8 @@ static void look_for(struct pe *pe, struct tags *tags, struct place *p)
 /* Under the lock. Keep a buffer that nobody has asked for. */
 static void keep_buffer(struct pe *pe, struct tags *tags, uint64_t key, void *ptr, size_t bytes)
 {
-	struct buffer *b = malloc(sizeof *b);
+	struct buffer *b = cmi_alloc(sizeof *b, "a posted buffer");
 
-	if (!b)
-		csd_abort(pe, "CkPostBuffer: no memory");
 	if (idmap_find(&tags->buffers, key))
 		tag_in_use(pe, "CkPostBuffer", key);
 	*b = (struct buffer){ ptr, bytes };
@@ -238,10 +237,9 @@ void CkPostNodeBuffer(void *ptr, size_t bytes, int tag)
 static struct waiting_call *call_new(struct pe *pe, const CkGenPost *what, struct ck_env *env,
 				     const CkNcpyBufferPost *post)
 {
-	struct waiting_call *c = calloc(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post));
+	struct waiting_call *c = cmi_alloc_zero(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post),
+						"a call that waits for its buffers");
 
-	if (!c)
-		csd_abort(pe, "no memory for a call that waits for its buffers");
 	*c = (struct waiting_call){ .pe = pe, .obj = ck_of(pe)->now.obj, .env = env, .what = what,
 				    .thread = CthSelf() };
 	c->posts = (CkNcpyBufferPost *)(void *)&c->places[what->n];

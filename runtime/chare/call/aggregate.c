@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../machine/cmi_alloc.h"
 #include "../../machine/cmi_env.h"
 
 enum {
@@ -181,9 +182,9 @@ static struct agg_to *to_pe(struct pe *pe, int dst)
 	if (CSD_LIKELY(a->to && a->to[dst]))
 		return a->to[dst];
 	if (!a->to)
-		a->to = calloc((size_t)pe->node->job->n_pes, sizeof *a->to);
-	if (!a->to || !(a->to[dst] = calloc(1, sizeof **a->to)))
-		csd_abort(pe, "no memory for calls that travel together");
+		a->to = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *a->to,
+				       "calls that travel together");
+	a->to[dst] = cmi_alloc_zero(1, sizeof **a->to, "calls that travel together");
 	a->to[dst]->pe = dst;
 	return a->to[dst];
 }

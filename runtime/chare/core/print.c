@@ -5,6 +5,7 @@
  * between nodes.
  */
 #include "print.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,16 +63,12 @@ static void write_lines(struct pe *pe, struct line_buffer *b, int fd, size_t len
 	memmove(b->text, b->text + len, b->len);
 }
 
-static void reserve(struct pe *pe, struct line_buffer *b, size_t more)
+static void reserve(struct line_buffer *b, size_t more)
 {
 	if (b->len + more <= b->cap)
 		return;
 	size_t cap = (b->len + more) * 2;
-	char *text = realloc(b->text, cap);
-
-	if (!text)
-		csd_abort(pe, "no memory for a line of %zu bytes", b->len + more);
-	b->text = text;
+	b->text = cmi_realloc(b->text, cap, 1, "a line of output");
 	b->cap = cap;
 }
 
@@ -93,7 +90,7 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 	va_end(again);
 	if (len <= 0)
 		return;
-	reserve(pe, b, (size_t)len + 1);
+	reserve(b, (size_t)len + 1);
 	vsnprintf(b->text + b->len, (size_t)len + 1, fmt, ap);
 	size_t old = b->len;
 

@@ -11,6 +11,7 @@
  */
 #include "kinds.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -67,10 +68,8 @@ static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 static struct nodegroup *add(struct pe *pe, uint64_t id)
 {
 	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
-	struct nodegroup *g = calloc(1, sizeof *g + ck_node_of(pe->node)->coll_bytes);
+	struct nodegroup *g = cmi_alloc_zero(1, sizeof *g + ck_node_of(pe->node)->coll_bytes, "a nodegroup");
 
-	if (!g)
-		csd_abort(pe, "no memory for a nodegroup");
 	coll_init(pe, &g->coll, id, g + 1);
 	g->waiting.tail = &g->waiting.head;
 	csd_gate_init(pe->node, &g->birth, false);
@@ -297,7 +296,7 @@ static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 	if (!env)
 		return NULL;
 	const struct ck_outer outer = ck_set_aside(pe);
-	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
+	struct ck_obj *obj = obj_new(&g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
 
 	atomic_store_explicit(&g->announced, NULL, memory_order_relaxed); /* `build` orders it */
 	g->half = obj;
@@ -397,9 +396,7 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 	if (c->constructed)
 		return c;
 	coll_set_type(c, obj->coll->type);
-	c->elems = calloc(1, sizeof(*c->elems));
-	if (!c->elems)
-		csd_abort(pe, "no memory for a nodegroup");
+	c->elems = cmi_alloc_zero(1, sizeof(*c->elems), "a nodegroup");
 	c->elems[0] = obj;
 	c->n_slots = c->n_local = 1;
 	c->constructed = true;

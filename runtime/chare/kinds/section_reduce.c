@@ -201,7 +201,7 @@ static void contribute(struct pe *pe, struct section *s, int on, const struct co
 	}
 	struct reduction *r = section_join(pe, s, m->n_contributed++, op, count, cb);
 
-	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
+	reduction_take(r, s->n_members, (uint64_t)(m - s->members), data);
 	advance(pe, s, r);
 }
 

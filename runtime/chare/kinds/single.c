@@ -11,6 +11,7 @@
  */
 #include "seed.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +64,9 @@ static __attribute__((noinline)) void single_begin(struct pe *pe, struct single 
 {
 	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)ck_node_of(pe->node)->n_chares;
 
-	s->types = calloc(n_types, sizeof *s->types);
-	s->n_made = calloc(n_pes, sizeof *s->n_made);
-	s->born = calloc(n_pes, sizeof *s->born);
-	if (!s->types || !s->n_made || !s->born)
-		csd_abort(pe, "no memory for singleton chares");
+	s->types = cmi_alloc_zero(n_types, sizeof *s->types, "singleton chares");
+	s->n_made = cmi_alloc_zero(n_pes, sizeof *s->n_made, "singleton chares");
+	s->born = cmi_alloc_zero(n_pes, sizeof *s->born, "singleton chares");
 	if (n_pes >> (64 - NUMBER_BITS))
 		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - NUMBER_BITS));
 }
@@ -97,7 +96,7 @@ static void set_bit(struct born *b, uint64_t number, bool on)
 	b->bits[i / 64] = (b->bits[i / 64] & ~(1ull << i % 64)) | (uint64_t)on << i % 64;
 }
 
-static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
+static void born_make_room(struct born *b, uint64_t number)
 {
 	struct born wide = { b->upto, NULL, b->n_bits ? b->n_bits : 64 };
 
@@ -105,9 +104,7 @@ static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 		wide.n_bits *= 2;
 	if (wide.n_bits == b->n_bits)
 		return;
-	wide.bits = calloc(wide.n_bits / 64, sizeof *wide.bits);
-	if (!wide.bits)
-		csd_abort(pe, "no memory for singleton chares");
+	wide.bits = cmi_alloc_zero(wide.n_bits / 64, sizeof *wide.bits, "singleton chares");
 	for (uint64_t n = b->upto + 1; n <= b->upto + b->n_bits; n++)
 		set_bit(&wide, n, bit_of(b, n));
 	free(b->bits);
@@ -115,10 +112,10 @@ static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 }
 
 /* Creations nearly always come in order; a priority lets later ones overtake. */
-static void note_born(struct pe *pe, struct born *b, uint64_t number)
+static void note_born(struct born *b, uint64_t number)
 {
 	if (CSD_UNLIKELY(number != b->upto + 1)) {
-		born_make_room(pe, b, number);
+		born_make_room(b, number);
 		set_bit(b, number, true);
 		return;
 	}
@@ -162,10 +159,8 @@ static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, str
 
 static void too_early(struct pe *pe, struct ck_env *env)
 {
-	struct early *early = calloc(1, sizeof *early);
+	struct early *early = cmi_alloc_zero(1, sizeof *early, "a call of a chare");
 
-	if (!early)
-		csd_abort(pe, "no memory for a call of a chare");
 	early->calls.tail = &early->calls.head;
 	msg_fifo_push(&early->calls, &env->head);
 	idmap_add(&single_of(pe)->names, env->coll, (uintptr_t)early | 1);
@@ -237,7 +232,7 @@ static struct ck_obj *chare_new(struct pe *pe, struct single *s, int number, uin
 	CkIndex name = { { 0, 0, 0 } };
 
 	memcpy(&name, &id, sizeof id);
-	return obj_new(pe, coll_of_chares(pe, s, number), name);
+	return obj_new(coll_of_chares(pe, s, number), name);
 }
 
 static uint64_t id_of(const struct ck_obj *obj)
@@ -257,7 +252,7 @@ static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
 	int src_pe = m->src_pe;
 
 	chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
-	note_born(pe, born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
+	note_born(born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
 	struct ck_obj *obj = chare_new(pe, s, env->single.chare, id);
 	struct idmap_slot *at = idmap_find(&s->names, id);
 	struct early *early = at ? early_in(at) : NULL;

@@ -13,6 +13,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,7 @@ static struct closing *closing_of(struct pe *pe, struct collection *c)
 
 	if (x)
 		return x;
-	x = place_of(c)->closing = calloc(1, sizeof *x);
-	if (!x)
-		csd_abort(pe, "no memory for a collection");
+	x = place_of(c)->closing = cmi_alloc_zero(1, sizeof *x, "a collection");
 	x->pe = pe;
 	x->id = c->id;
 	return x;

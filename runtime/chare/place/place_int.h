@@ -92,7 +92,7 @@ void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct wh
 /* insert.c */
 struct dynamic *dynamic_get(struct pe *pe, struct collection *c);
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
-void dynamic_constructed(struct pe *pe, struct collection *c);
+void dynamic_constructed(struct collection *c);
 
 /* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
  * its calls of X_beginInserting and X_doneInserting. */
@@ -106,13 +106,13 @@ void closing_arrived(struct pe *pe, struct cmi_msg *m);
 void absent_overdue(struct pe *pe, struct collection *c, uint32_t wave);
 
 /* ready.c; cb is NULL on all PEs but the creator's */
-void ready_want(struct pe *pe, struct collection *c, const CkCallback *cb);
+void ready_want(struct collection *c, const CkCallback *cb);
 void ready_constructed(struct pe *pe, struct collection *c);
 void ready_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);
-struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
+struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
 
 /* What does not fit of such messages of other processes; NULL: all fits. */
 const char *create_misfit(struct pe *pe, const struct cmi_msg *m);

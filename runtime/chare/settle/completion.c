@@ -18,6 +18,7 @@
  */
 #include "settle.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -112,17 +113,13 @@ static int root_of(const struct completion *c)
 
 static struct completion *completion_add(struct pe *pe, uint64_t id)
 {
-	struct completion *c = calloc(1, sizeof *c);
+	struct completion *c = cmi_alloc_zero(1, sizeof *c, "a completion detector");
 
 	if (!(uint32_t)id || id >> 32 >= (uint64_t)pe->node->job->n_pes)
 		csd_abort(pe, "a CkCompletion was used that CkCompletionCreate has not made");
-	if (!c)
-		csd_abort(pe, "no memory for a completion detector");
 	c->id = id;
 	if (root_of(c) == pe->id) {
-		c->root = calloc(1, sizeof *c->root);
-		if (!c->root)
-			csd_abort(pe, "no memory for a completion detector");
+		c->root = cmi_alloc_zero(1, sizeof *c->root, "a completion detector");
 		*c->root = (struct root){ .pe = pe, .c = c };
 	}
 	c->next = completions_of(pe)->first;

@@ -11,6 +11,7 @@
  */
 #include "settle.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -137,10 +138,8 @@ static void qd_ask(struct pe *pe, uint32_t wave)
 static void qd_begin(struct pe *pe, const CkCallback *cb)
 {
 	struct qd *qd = qd_of(pe);
-	struct qd_waiter *w = malloc(sizeof *w);
+	struct qd_waiter *w = cmi_alloc(sizeof *w, "quiescence detection");
 
-	if (!w)
-		csd_abort(pe, "no memory for quiescence detection");
 	*w = (struct qd_waiter){ *cb, qd->waiters };
 	qd->waiters = w;
 	qd->have_before = false;

@@ -5,16 +5,16 @@
  * pay nothing for it.
  */
 #include "wait_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
-static void extras_grow(struct pe *pe, struct wait_pe *w)
+static void extras_grow(struct wait_pe *w)
 {
 	uint32_t cap = w->cap ? w->cap * 2 : 64;
-	struct ck_extra **extras = realloc(w->extras, cap * sizeof(*extras));
+	struct ck_extra **extras = cmi_realloc(w->extras, cap, sizeof(*extras),
+					       "the calls that wait on elements");
 
-	if (!extras)
-		csd_abort(pe, "no memory for the calls that wait on %u elements", cap);
 	if (!w->n)
 		extras[w->n++] = NULL;
 	w->extras = extras;
@@ -31,10 +31,8 @@ static struct ck_extra *extra_new(struct pe *pe)
 		return x;
 	}
 	if (w->n == w->cap)
-		extras_grow(pe, w);
-	x = calloc(1, sizeof *x);
-	if (!x)
-		csd_abort(pe, "no memory for the calls that wait on an element");
+		extras_grow(w);
+	x = cmi_alloc_zero(1, sizeof *x, "the calls that wait on an element");
 	x->no = w->n++;
 	x->waiting.tail = &x->waiting.head;
 	return w->extras[x->no] = x;

@@ -41,7 +41,7 @@ static struct slots *futures_of(const struct pe *pe) { return ck_state(pe, PART_
 
 static uint32_t future_open(struct pe *pe)
 {
-	uint32_t no = slot_take(pe, futures_of(pe), "futures");
+	uint32_t no = slot_take(futures_of(pe), "futures");
 	struct future *s = slot_at(futures_of(pe), no);
 
 	s->use++;

@@ -13,6 +13,7 @@
  * notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
+#include "../../machine/cmi_alloc.h"
 #include "wait_int.h"
 
 #include <stdio.h>
@@ -43,9 +44,7 @@ static struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 
 	if (CSD_LIKELY(s != NULL))
 		return s;
-	s = calloc(1, sizeof *s + (size_t)n * sizeof s->kept[0]);
-	if (!s)
-		csd_abort(pe, "no memory for the calls that wait on an element");
+	s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
 	s->tail = &s->waiters;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)

@@ -31,7 +31,7 @@ static struct sync_call *call_at(const struct pe *pe, uint32_t no)
 
 static uint32_t call_open(struct pe *pe, uint32_t least)
 {
-	uint32_t no = slot_take(pe, calls_of(pe), "calls that wait for their answers");
+	uint32_t no = slot_take(calls_of(pe), "calls that wait for their answers");
 
 	if (no > (UINT32_MAX - (uint32_t)pe->id) / (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "no room for %u calls that wait for their answers", no);
