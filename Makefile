@@ -2,6 +2,7 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make mutants how many planted faults the tests find
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=...
@@ -54,7 +55,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers mutants bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -182,6 +183,11 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
+# Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
+# chooses some of them, SOME=6 draws six.
+mutants: deps
+	@$(MAKE) -s tests
+	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
 deps:
 	@./deps.sh
 deps-bench:

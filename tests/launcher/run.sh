@@ -3,7 +3,7 @@
 #
 # What ckrun and the bootstrap client promise, one line per fact. It needs no network and no
 # terminal. CKRUN and NODE name programs that are built already; otherwise it builds both with
-# CC and CFLAGS. Exit code: 0 when every fact holds.
+# CC and CFLAGS. FAIL_FAST=1 ends at the first fact that does not hold. Exit code: 0 when every fact holds.
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -37,6 +37,7 @@ fact() { # what, condition as a command
 		[ -s "$dir/out" ] && head -5 "$dir/out" | cut -c1-200 | sed 's/^/      out: /'
 		[ -s "$dir/err" ] && head -5 "$dir/err" | cut -c1-200 | sed 's/^/      err: /'
 		echo "      rc $rc"
+		[ -z "$FAIL_FAST" ] || exit 1
 	fi
 }
 

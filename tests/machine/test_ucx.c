@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "under_ckrun.h"
+
 enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000 };
 
 /* Message kinds, in cmi_msg.handler. */
@@ -743,18 +745,6 @@ static const struct variant VARIANTS[] = {
 	/* As on two hosts: nodes 0 and 1 share, the others and between them is UCX. */
 	{"mixed", "UCX_PROTO_ENABLE", "n", "4", "1", "1", "1000"},
 };
-
-/** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
-static void find_ckrun(const char *self, char *path, size_t cap)
-{
-	const char *given = getenv("CKRUN"), *slash = strrchr(self, '/');
-	int dir = slash ? (int)(slash - self) : 1;
-
-	if (given)
-		snprintf(path, cap, "%s", given);
-	else
-		snprintf(path, cap, "%.*s/../../bin/ckrun", dir, slash ? self : ".");
-}
 
 static bool run_variant(const struct variant *v, char *self)
 {
