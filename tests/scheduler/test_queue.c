@@ -56,7 +56,8 @@ static void lower_priorities_come_first_and_zero_is_plain(void **state)
 	msgq_push(&q, msg(6, 0, CMI_F_PRIO, INT32_MIN));
 	msgq_push(&q, msg(7, 0, CMI_F_PRIO, INT32_MAX));
 	msgq_push(&q, msg(8, 0, CMI_F_PRIO, 0));
-	expect(&q, (int[]){ 5, 6, 3, 2, 8, 1, 4, 7 }, 8);
+	msgq_push(&q, msg(9, 0, 0, 0));
+	expect(&q, (int[]){ 5, 6, 3, 2, 8, 9, 1, 4, 7 }, 9);
 	free(q.heap);
 }
 
