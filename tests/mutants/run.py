@@ -43,7 +43,7 @@ LIMIT_TIMES, LIMIT_MORE = 8, 15
 def parse_options():
     parser = argparse.ArgumentParser(description='Plants faults and runs the tests that should find them.',
                                      allow_abbrev=False)
-    parser.add_argument('pattern', nargs='?', default='', help='only mutants whose name or file contains it')
+    parser.add_argument('pattern', nargs='?', default='', help='only mutants whose name or file is like this, a regular expression')
     parser.add_argument('-j', '--jobs', type=int, default=1, help='mutants at a time (1)')
     parser.add_argument('--some', type=int, metavar='N', help='only N of them, chosen by the seed')
     parser.add_argument('--seed', type=int, help='of the choice and of random orders and delays')
@@ -67,7 +67,8 @@ def check(mutants):
 
 
 def chosen(mutants, options):
-    found = [mutant for mutant in mutants if options.pattern in mutant.name or options.pattern in mutant.path]
+    pattern = re.compile(options.pattern)
+    found = [mutant for mutant in mutants if pattern.search(mutant.name) or pattern.search(mutant.path)]
     if not found:
         sys.exit('tests/mutants/run.py: no mutant has such a name or file')
     if options.some:

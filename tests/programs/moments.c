@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * moments: what an element's thread changes just before it ends, a call that comes between a change and the look at
- * those that wait for it, two fences of which one is over, a batch that becomes full with calls of two kinds, and
+ * those that wait for it, messages that several elements keep, two fences of which one is over, a batch that becomes full with calls of two kinds, and
  * two packed messages of which the second is more urgent. The main thread makes each moment, and lets all come to
  * rest between them.
  */
@@ -15,6 +15,7 @@ enum { BATCH = 3, URGENT = -5, LATER = 5 };
 
 struct Main { int unused; };
 struct Cell { bool open; int n_gated; };
+struct Keeper { Note *note[2]; int n; };
 struct First { int unused; };
 struct Second { int unused; };
 struct Member { int n_in, n_taken; long passed[2]; };
@@ -51,6 +52,51 @@ void Cell_on_report(Cell *self, CkCallback cb)
 	long n = self->n_gated;
 
 	CkContribute(self, &n, 1, CkReduction_sum_long, cb);
+}
+
+/* ---- messages that several elements keep ------------------------------------------------------- */
+
+enum { NOTE = 40 };
+
+void Keeper_on_new(Keeper *self) { (void)self; }
+
+void Keeper_on_keep(Keeper *self, Note *m)
+{
+	self->note[self->n++] = m;
+	CkKeepMsg();
+}
+
+/* Both notes of all elements are whole, though some have been freed. */
+void Keeper_on_look(Keeper *self)
+{
+	for (int k = 0; k < 2; k++) {
+		Note *m = self->note[k];
+
+		CHECK_EQ(m->n, k);
+		for (int i = 0; i < NOTE; i++)
+			CHECK_EQ(m->v[i], k * NOTE + i);
+		CkFreeMsg(m);
+	}
+}
+
+static void send_note(int k)
+{
+	Note *m = Note_alloc(NOTE);
+
+	m->n = k;
+	for (int i = 0; i < NOTE; i++)
+		m->v[i] = k * NOTE + i;
+	Keeper_keep_all(keepers, m);
+}
+
+static void notes(void)
+{
+	send_note(0);
+	CkWaitQD();
+	send_note(1);
+	CkWaitQD();
+	Keeper_look_all(keepers);
+	CkWaitQD();
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */
@@ -195,6 +241,7 @@ void Main_on_run(Main *self)
 
 	(void)self;
 	conditions(n);
+	notes();
 	fences(n);
 	if (n > 1)
 		Member_callInTurn(Member_at(members, 0), n - 1);
@@ -210,6 +257,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	(void)self;
 	(void)m;
 	cells = Cell_ckNew(CkDims1(CkNumPes()));
+	keepers = Keeper_ckNew(CkDims1(2 * CkNumPes()));
 	firsts = First_ckNew(CkDims1(CkNumPes()));
 	seconds = Second_ckNew(CkDims1(CkNumPes() + 1));
 	members = Member_ckNew();

@@ -114,6 +114,55 @@ static void a_job_ends_while_messages_wait_for_credit(void **state)
 	assert_int_equal(check_run(&late_layer, NULL, 2, 1, 0), 3);
 }
 
+/* PE 0 ends the job while PE 1 runs a handler. No layer may stop before that is over: not only has PE 1 yet to stop,
+ * what it sends may need others. It gives PE 0 time to do it wrong. */
+enum { TURNS_FOR_OTHERS = 20000 };
+
+static int h_long;
+static atomic_int long_runs, n_stopped, n_stopped_early;
+
+static void long_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	atomic_store(&long_runs, 1);
+	for (int i = 0; i < TURNS_FOR_OTHERS && !atomic_load(&n_stopped); i++)
+		sched_yield();
+	atomic_store(&n_stopped_early, atomic_load(&n_stopped));
+}
+
+static void long_start(struct pe *pe)
+{
+	if (pe->id != 0)
+		return;
+	csd_send(pe, 1, message(pe, h_long, sizeof(struct cmi_msg)));
+	wait_for(&long_runs, 1);
+	csd_exit(pe, 4);
+}
+
+static void long_stop(struct pe *pe)
+{
+	(void)pe;
+	atomic_fetch_add(&n_stopped, 1);
+}
+
+static int long_register(struct node *node)
+{
+	h_long = csd_register(node, "long", long_arrived);
+	return 0;
+}
+
+static const struct csd_layer long_layer = {
+	.name = "long", .node_start = long_register, .pe_start = long_start, .pe_stop = long_stop,
+};
+
+static void no_layer_stops_while_a_handler_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&long_layer, NULL, 1, 2, 0), 4);
+	assert_int_equal(n_stopped_early, 0);
+	assert_int_equal(n_stopped, 2);
+}
+
 /* ---- going to sleep ---------------------------------------------------------------------------- */
 
 /* PE 0 has looked for messages, found none, and is about to sleep. In this moment PE 1 sends one; it sees PE 0
@@ -208,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_more_than_the_budget_is_under_way),
 		cmocka_unit_test(a_job_ends_while_messages_wait_for_credit),
+		cmocka_unit_test(no_layer_stops_while_a_handler_runs),
 		cmocka_unit_test(a_message_that_comes_just_before_the_sleep_is_seen),
 		cmocka_unit_test(so_is_one_to_the_node),
 	};

@@ -237,8 +237,13 @@ static void size_classes_hold_what_they_promise(void **state)
 	assert_int_equal(csd_size_class(1025), MSG_FINE / 64);
 	assert_int_equal(csd_size_class(1 << 20), MSG_FINE / 64 + 19);
 	assert_int_equal(csd_size_class((size_t)1 << 42), MSG_CLASSES - 1);
-	for (size_t size = 32; size < 1 << 20; size += 37)
-		assert_true(csd_size_class(size) <= csd_size_class(size + 1));
+	for (size_t size = 32; size < 1 << 20; size += 37) {
+		unsigned cls = csd_size_class(size);
+
+		assert_true(cls <= csd_size_class(size + 1));
+		assert_true(msg_class_bytes(cls) >= size);
+		assert_true(cls == 0 || msg_class_bytes(cls - 1) < size);
+	}
 }
 
 int main(void)

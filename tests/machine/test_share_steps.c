@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_share_sleep.c: sleep and wake-up between processes of a host, step by step. Two nodes of one PE each take
+ * test_share_steps.c: messages, sleep and wake-up between processes of a host, step by step. Two nodes of one PE each take
  * turns: between the steps they meet at a fence, which does not use the wires. So each moment that is critical
  * comes for certain. cmi_sleep would end after 10 ms all the same, which would hide that nobody woke it.
  */
@@ -15,7 +15,7 @@
 #include "../../runtime/machine/share.h"
 
 /* A pair gets a ring after 16 messages; then a message in a slot, of up to 240 bytes, goes by it. */
-enum { FOR_A_RING = 40, SMALL = 64, LARGE = 1000, HANDLER = 1 };
+enum { FOR_A_RING = 40, SMALL = 64, LARGE = 1000, HANDLER = 1, MOST = 100 };
 
 #define CHECK(x) \
 	do { \
@@ -31,7 +31,9 @@ struct pe {
 	int me;
 	int n_came;
 	int n_away;               /* our blocks that have not come home */
-	struct cmi_msg *came[FOR_A_RING];
+	int n_by_ring;            /* copied out of it */
+	struct cmi_msg *came[MOST], last;
+	void (*on_arrival)(struct pe *p);
 };
 
 static struct cmi_msg *msg_alloc(void *owner, size_t size)
@@ -62,8 +64,12 @@ static void msg_arrived(void *owner, struct cmi_msg *m)
 {
 	struct pe *p = owner;
 
-	CHECK(p->n_came < FOR_A_RING);
+	CHECK(p->n_came < MOST);
 	p->came[p->n_came++] = m;
+	p->n_by_ring += m->origin == CMI_ORIGIN_POOL;
+	p->last = *m;
+	if (p->on_arrival)
+		p->on_arrival(p);
 }
 
 static const struct cmi_client CLIENT = { .msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = msg_arrived };
@@ -159,13 +165,67 @@ static void blocks_come_home_to_a_busy_pe(struct pe *p)
 	if (p->me == 1)
 		CHECK(take(p) == 10);
 	meet(p);
-	CHECK(p->me || p->n_away == 10);
+	CHECK(p->me || p->n_away >= 10);
 	for (int i = 0; i < ROUNDS; i++) {
 		send_from(p, 1, 1, SMALL);
 		CHECK(p->me || take(p) == 1);
 		meet(p);
 	}
 	CHECK(p->me || p->n_away == 0);
+}
+
+static int told_by_pe_0(struct pe *p, int number)
+{
+	if (p->me == 0) {
+		struct cmi_msg *m = msg_alloc(p, SMALL);
+
+		m->handler = HANDLER;
+		m->flags = CMI_F_PRIO;
+		m->prio = number;
+		cmi_send(p->wire, 1, m);
+	}
+	meet(p);
+	if (p->me == 1) {
+		CHECK(take(p) == 1);
+		number = p->last.prio;
+	}
+	return number;
+}
+
+/* The ring is full when the reader has read one slot less than it tells of. So the next message goes by the stack, and
+ * one that is sent while the reader takes the rest of the ring goes by the ring again: it must wait for the other. */
+enum { RING_SLOTS = 64, RING_REPORT = 16 };
+
+static void send_during_a_poll(struct pe *p)
+{
+	if (p->n_came != 2)
+		return;
+	meet(p);
+	meet(p);
+}
+
+static void a_ring_does_not_overtake_the_stack(struct pe *p)
+{
+	int before = RING_REPORT - 1 - told_by_pe_0(p, p->n_by_ring) % RING_REPORT;
+	int rest = RING_SLOTS - (RING_REPORT - 1), left = p->me == 0 ? before : 0;
+
+	send_from(p, 1, before, SMALL);
+	while (left > 0)
+		left -= take(p);
+	meet(p);
+	send_from(p, 1, rest + 1, SMALL);
+	if (p->me == 0) {
+		p->on_arrival = send_during_a_poll;
+		CHECK(take(p) == rest + 1);
+		p->on_arrival = NULL;
+		CHECK(p->last.origin == CMI_ORIGIN_SHARED);
+		CHECK(take(p) == 1);
+		CHECK(p->last.origin == CMI_ORIGIN_POOL);
+	} else {
+		meet(p);
+		send_from(p, 1, 1, SMALL);
+	}
+	meet(p);
 }
 
 /* ---- frame ------------------------------------------------------------------------------------ */
@@ -189,6 +249,8 @@ static int node_main(void)
 	a_message_wakes_a_sleeper_once(&p);
 	a_message_before_the_sleep_is_seen(&p);
 	fact(&p, "a message wakes a sleeper, once");
+	a_ring_does_not_overtake_the_stack(&p);
+	fact(&p, "a message in the ring waits for an earlier one on the stack");
 	blocks_come_home_to_a_busy_pe(&p);
 	fact(&p, "blocks come home to a busy PE");
 
