@@ -20,7 +20,7 @@
 
 #include "under_ckrun.h"
 
-enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000 };
+enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000, HOLD_BYTES = 2000 };
 
 /* Message kinds, in cmi_msg.handler. */
 enum { PING = 1, STORM, HOLD, KEY, NUDGE };
@@ -36,6 +36,7 @@ struct pe {
 	size_t n_storm;
 	struct cmi_msg *held[HELD_MAX];
 	size_t n_held, n_wire;   /* of the held: still in receive buffers */
+	bool may_hold;           /* a message of HOLD_BYTES or more of the peer came in a receive buffer */
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
@@ -151,6 +152,7 @@ static void on_arrived(void *owner, struct cmi_msg *m)
 	struct pe *p = owner;
 
 	CHECK((uintptr_t)m % CMI_MSG_ALIGN == 0);
+	p->may_hold |= m->origin == CMI_ORIGIN_WIRE && m->src_pe == p->peer && m->size >= HOLD_BYTES;
 	switch (m->handler) {
 	case STORM:
 		CHECK((uint32_t)m->prio == (uint32_t)p->seen[m->src_pe]);
@@ -353,11 +355,11 @@ static void test_put_am(struct pe *p)
 /** Returns how many of the messages stayed in receive buffers. */
 static size_t hold_and_release(struct pe *p)
 {
-	enum { N = 1000, SIZE = 2000 };
+	enum { N = 1000 };
 	size_t n_wire;
 
 	for (uint64_t i = 0; i < N; i++)
-		cmi_send(p->wire, p->peer, message(p, HOLD, SIZE, i));
+		cmi_send(p->wire, p->peer, message(p, HOLD, HOLD_BYTES, i));
 	while (p->n_held < N)
 		progress(p);
 	n_wire = p->n_wire;
@@ -379,10 +381,12 @@ static size_t hold_and_release(struct pe *p)
 
 static void test_holding(struct pe *p)
 {
-	size_t first = hold_and_release(p), again = hold_and_release(p);
+	/* As many each time: what was released counts no more. */
+	for (int i = 0; i < 2; i++) {
+		bool may_hold = p->may_hold;
 
-	/* What was released counts no more. */
-	CHECK(first < 128 || again == 128);
+		CHECK(hold_and_release(p) == 128 || !may_hold);
+	}
 	meet(p, "1000 unreleased messages all arrive, at most 128 in receive buffers, again and again");
 }
 
