@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * moments: what an element's thread changes just before it ends, a call that comes between a change and the look at
- * those that wait for it, messages that several elements keep, two fences of which one is over, a batch that becomes full with calls of two kinds, and
+ * those that wait for it, parameters that several elements keep, an array of which PE 0 has all its elements, broadcasts
+ * that one PE does not handle, two fences of which one is over, a batch that becomes full with calls of two kinds, and
  * two packed messages of which the second is more urgent. The main thread makes each moment, and lets all come to
  * rest between them.
  */
 #include "check.h"
+
+#include <stdatomic.h>
 
 #include "cth.h"
 #include "moments.decl.h"
@@ -15,10 +18,11 @@ enum { BATCH = 3, URGENT = -5, LATER = 5 };
 
 struct Main { int unused; };
 struct Cell { bool open; int n_gated; };
-struct Keeper { Note *note[2]; int n; };
+struct Keeper { void *kept[2]; const int *v[2]; };
+struct Slow { int unused; };
 struct First { int unused; };
 struct Second { int unused; };
-struct Member { int n_in, n_taken; long passed[2]; };
+struct Member { int n_in, n_taken, n_loads; long passed[2]; };
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
@@ -60,43 +64,60 @@ enum { NOTE = 40 };
 
 void Keeper_on_new(Keeper *self) { (void)self; }
 
-void Keeper_on_keep(Keeper *self, Note *m)
+void Keeper_on_keep(Keeper *self, int k, int n, const int *v)
 {
-	self->note[self->n++] = m;
-	CkKeepMsg();
+	CHECK_EQ(n, NOTE);
+	self->v[k] = v;
+	self->kept[k] = CkKeepMsg();
 }
 
 /* Both notes of all elements are whole, though some have been freed. */
 void Keeper_on_look(Keeper *self)
 {
 	for (int k = 0; k < 2; k++) {
-		Note *m = self->note[k];
-
-		CHECK_EQ(m->n, k);
 		for (int i = 0; i < NOTE; i++)
-			CHECK_EQ(m->v[i], k * NOTE + i);
-		CkFreeMsg(m);
+			CHECK_EQ(self->v[k][i], k * NOTE + i);
+		CkFreeMsg(self->kept[k]);
 	}
-}
-
-static void send_note(int k)
-{
-	Note *m = Note_alloc(NOTE);
-
-	m->n = k;
-	for (int i = 0; i < NOTE; i++)
-		m->v[i] = k * NOTE + i;
-	Keeper_keep_all(keepers, m);
 }
 
 static void notes(void)
 {
-	send_note(0);
-	CkWaitQD();
-	send_note(1);
-	CkWaitQD();
+	int v[NOTE];
+
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < NOTE; i++)
+			v[i] = k * NOTE + i;
+		Keeper_keep_all(keepers, k, NOTE, v);
+		CkWaitQD();
+	}
 	Keeper_look_all(keepers);
 	CkWaitQD();
+}
+
+/* ---- an array whose last elements are slow ----------------------------------------------------- */
+
+/* Of this process. */
+static atomic_int n_slow;
+
+void Slow_on_new(Slow *self)
+{
+	double start = CkWallTimer();
+
+	while (Slow_thisIndex(self) > 0 && CkWallTimer() - start < 1e-3)
+		;
+	atomic_fetch_add(&n_slow, 1);
+}
+
+static void array_is_ready(int n)
+{
+	CkFuture f = CkCreateFuture();
+	CkCallback made = CkCallbackFuture(f);
+
+	Slow_ckNew_opt(&(CkArrayOptions){ .dims = CkDims(n), .ready = &made });
+	CkFreeMsg(CkWaitReleaseFuture(f));
+	if (CkNumNodes() == 1)
+		CHECK_EQ(n_slow, n);
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */
@@ -166,6 +187,55 @@ void Member_on_take(Member *self, Own *m)
 void Member_on_report(Member *self, CkCallback cb)
 {
 	CkContribute(self, self->passed, 2, CkReduction_sum_long, cb);
+}
+
+/* ---- broadcasts that one PE does not handle ---------------------------------------------------- */
+
+/* With CK_FLOW_BYTES=FLOW_BYTES in one process of several PEs. PE 1 stays in its first handler until PE 0 has had time
+ * to send far more than it may. */
+enum { FLOW_BYTES = 20000, LOAD = 1000, LOADS = 300, HOPS = 3000, SENT_MOST = 2 * FLOW_BYTES / LOAD };
+static atomic_int n_loads_sent, probe_is_back;
+
+void Member_on_flood(Member *self)
+{
+	char v[LOAD] = { 0 };
+
+	(void)self;
+	for (int i = 0; i < LOADS; i++) {
+		Member_load_all(members, LOAD, v);
+		atomic_fetch_add(&n_loads_sent, 1);
+	}
+}
+
+void Member_on_load(Member *self, int n, const char *v)
+{
+	CHECK(n == LOAD && v[n - 1] == 0);
+	if (CkMyPe() != 1 || self->n_loads++)
+		return;
+	Member_probe(Member_at(members, 0), HOPS);
+	while (!atomic_load(&probe_is_back))
+		;
+}
+
+void Member_on_probe(Member *self, int hops)
+{
+	if (hops > 0) {
+		Member_probe(Member_thisElement(self), hops - 1);
+		return;
+	}
+	CHECK(atomic_load(&n_loads_sent) <= SENT_MOST);
+	atomic_store(&probe_is_back, 1);
+}
+
+static void broadcasts(int n)
+{
+	const char *flow = getenv("CK_FLOW_BYTES");
+
+	if (!flow || atoi(flow) != FLOW_BYTES || CkNumNodes() > 1 || n == 1)
+		return;
+	Member_flood(Member_at(members, 0));
+	CkWaitQD();
+	CHECK_EQ(n_loads_sent, LOADS);
 }
 
 /* ---- the course ------------------------------------------------------------------------------ */
@@ -242,6 +312,8 @@ void Main_on_run(Main *self)
 	(void)self;
 	conditions(n);
 	notes();
+	array_is_ready(2 * n);
+	broadcasts(n);
 	fences(n);
 	if (n > 1)
 		Member_callInTurn(Member_at(members, 0), n - 1);
