@@ -34,10 +34,17 @@ void Cell_on_gated(Cell *self, int i)
 	CHECK_EQ(i, ++self->n_gated);
 }
 
+/* A thread's stop asks for a look at the calls that wait. When it goes on for the second time, that is over. */
+static void settle(void)
+{
+	CthYield();
+	CthYield();
+}
+
 /* Nothing but the thread's end follows the change. */
 void Cell_on_openAtEnd(Cell *self)
 {
-	CthYield();
+	settle();
 	self->open = true;
 }
 
@@ -46,6 +53,7 @@ void Cell_on_close(Cell *self) { self->open = false; }
 /* A second call is on its way when the first one, which waits, may be made. */
 void Cell_on_openAndGoOn(Cell *self)
 {
+	settle();
 	Cell_gated(Cell_thisElement(self), self->n_gated + 2);
 	self->open = true;
 	CthYield();
