@@ -257,10 +257,6 @@ place() {
 place condition "place.ci:4:.*error: .*no member named .iter" '  array [1D] A {
     entry A();
     entry [when(n > 0 && n == self->iter)] void f(int n); };'
-place after_comment "place.ci:5:.*error: .*no member named .iter" '  array [1D] A {
-    entry A(); /* a comment
-    of two lines */
-    entry [when(n > 0 && n == self->iter)] void f(int n); };'
 place wide_index "place.ci:3:.*error: static assertion failed: .*array A has more than 12" \
 	'  include "wide.h";
   array [wide] A { entry A(); };'
