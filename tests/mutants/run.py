@@ -66,14 +66,18 @@ def check(mutants):
     return good
 
 
+def is_quick(test):
+    return not test.model and not test.sanitizer and not test.case.command[0].startswith('tests/')
+
+
 def chosen(mutants, options):
     pattern = re.compile(options.pattern)
     found = [mutant for mutant in mutants if pattern.search(mutant.name) or pattern.search(mutant.path)]
     if not found:
         sys.exit('tests/mutants/run.py: no mutant has such a name or file')
     if options.some:
-        # Those that need a build of their own take minutes.
-        quick = [mutant for mutant in found if not any(test.sanitizer for test in mutant.tests)]
+        # Models, scripts, and what needs a build of its own take long.
+        quick = [mutant for mutant in found if all(is_quick(test) for test in mutant.tests)]
         some = random.Random(options.seed).sample(quick, min(options.some, len(quick)))
         found = [mutant for mutant in found if mutant in some]
     return found
