@@ -3,6 +3,7 @@
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
+#   make mutants how many planted faults the tests find
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
@@ -67,7 +68,7 @@ BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) 
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -234,6 +235,11 @@ reliability: deps
 fuzz: deps-fuzz
 	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
 	@bash tests/fuzz/run.sh $(FUZZ)
+# Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
+# chooses some of them, SOME=6 draws six.
+mutants: deps
+	@$(MAKE) -s tests
+	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
 deps:
 	@./deps.sh
 deps-bench:

@@ -217,9 +217,10 @@ int node_queue_run_slow(struct pe *pe)
 	struct cmi_msg *m = next_message(pe, q, &n);
 
 	let_go(q);
-	n -= m != NULL;
-	if (n)
-		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
+	if (n - (m != NULL))
+		atomic_fetch_add_explicit(&q->n, n - (m != NULL), memory_order_seq_cst);
+	/* An opening has woken a PE, which is enough for one of the messages that it let through. We may be
+	 * that PE, and take that message. */
 	wake_sleepers(pe, n);
 	if (m)
 		handle_one(pe, m);

@@ -94,7 +94,7 @@ static void act_bad_call(const char *what)
 	else if (is(what, "group-dep"))
 		Member_spin_opt(&(CkEntryOptions){ .group_dep = { 7ull << 32 } }, Member_at(members, 0));
 	else if (is(what, "length"))
-		Cell_take(Cell_at(cells, 0, 0), -5, NULL);
+		Cell_take(Cell_at(cells, 0, 0), -1, NULL);
 	else if (is(what, "dims"))
 		Cell_ckNew(CkDims(4));
 	else if (is(what, "extent"))
