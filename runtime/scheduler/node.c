@@ -115,6 +115,8 @@ static void pe_know_job(struct pe *pe)
 		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	if (pe->node->watchdog)
+		watch_pe_start(pe);
 }
 
 static bool stage_ok(struct node *node, int err)
@@ -134,6 +136,8 @@ static void pe_serve(struct pe *pe)
 	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
+	if (pe->watch)
+		watch_pe_stop(pe);
 	layers_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
@@ -233,6 +237,7 @@ static int register_all(struct node *node)
 	flow_register(node);
 	room_register(node);
 	exit_register(node);
+	watch_register(node);
 	thread_register(node);
 	flow_register_handled(node);
 	return layers_node_start(node);

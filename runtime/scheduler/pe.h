@@ -62,6 +62,7 @@ struct csd_timers;
 struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
+struct csd_watch;
 
 /** One scheduler. The fields are grouped by who writes them. */
 struct pe {
@@ -94,6 +95,7 @@ struct pe {
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
+	struct csd_watch *watch;           /* watch.c; NULL: off */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
