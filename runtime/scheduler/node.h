@@ -104,6 +104,31 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
  * node_start, and in what that calls. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
+/** What a message must be like for its handler if it comes from another process. The scheduler looks just
+ * before the handler runs (arrival.c), and ends the job with one line where something does not fit. */
+struct csd_shape {
+	uint32_t least;                    /* bytes, head included. 0: such messages do not leave their
+					    * process */
+	bool exact;                        /* it has just so many */
+	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
+	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
+	 * called again for a message that has waited. NULL: there is nothing else. */
+	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
+};
+
+enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED };
+
+/** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls that
+ * function for a message of another process, and does not look itself: the function checks the message
+ * and handles it. In a layer's node_start. */
+void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
+
+/** Look at a message from another process: end the job unless it has its handler's shape. */
+void csd_check(struct pe *pe, const struct cmi_msg *m);
+
+/** End the job: the message, which came from another process, does not fit; `why` says what does not. */
+_Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why);
+
 /** Messages for this handler keep their order among themselves only, not with messages for other
  * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
@@ -128,6 +153,8 @@ enum { CSD_MAX_HANDLERS = 64 };
 struct csd_handler {
 	const char *name;
 	CmiHandler fn;
+	CmiHandler arrived;                /* for messages of other processes */
+	const struct csd_shape *shape;     /* NULL: the handler checks what it gets */
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
 };
@@ -147,6 +174,7 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
