@@ -219,8 +219,9 @@ enum { WATCH_EXIT_CODE = 125 };
 void watch_register(struct node *node);
 void watch_pe_start(struct pe *pe);        /* job known */
 void watch_pe_stop(struct pe *pe);
-/* The PE is about to sleep; -1: watch_sleep_us does not care for how long. */
-void watch_idle(struct pe *pe, uint64_t now);
+/* The PE is about to sleep. True: it has done something, perhaps sent itself a message, and must look again. */
+bool watch_idle(struct pe *pe, uint64_t now);
+/* For how long at most; -1: for as long as others like. */
 int64_t watch_sleep_us(const struct pe *pe, uint64_t now);
 void watch_leaving(struct pe *pe);         /* csd_exit was called */
 char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */

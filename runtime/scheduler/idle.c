@@ -74,8 +74,8 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
-	if (pe->watch)
-		watch_idle(pe, now);
+	if (pe->watch && watch_idle(pe, now))
+		return;
 
 	int64_t us = nap_us(pe, now);
 

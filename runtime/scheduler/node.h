@@ -22,8 +22,10 @@
 
 enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
 
-/** Takes a line of a report, without its end. "\1A\tB" is no line: it says that A waits for B, so that
- * the watchdog can name cycles. */
+/** Takes a line of a report, without its end. Three kinds of lines are not printed as they are. "\1A\tB" says that
+ * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
+ * is not printed. "\3KEY" asks the other PEs for what they know about KEY, and "\2KEY\tline" has a line that
+ * is printed if some PE asked so. */
 typedef void (*csd_line_fn)(void *arg, const char *text);
 
 /** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers

@@ -261,6 +261,19 @@ bool node_queue_held(struct pe *pe, uint64_t *n)
 	return true;
 }
 
+size_t csd_gate_length(struct pe *pe, const struct csd_gate *g)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	size_t n = 0;
+
+	while (!try_take(q))
+		sched_yield();
+	for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+		n++;
+	let_go(q);
+	return n;
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 static void drop_all(struct pe *pe, struct msg_fifo *f)

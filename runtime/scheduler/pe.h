@@ -62,6 +62,7 @@ struct csd_timers;
 struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
+struct csd_thread;
 struct csd_watch;
 
 /** One scheduler. The fields are grouped by who writes them. */
@@ -302,5 +303,14 @@ bool csd_wait_for(struct pe *pe, int handler);
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+
+/** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
+const uint64_t *csd_thread_tell(struct csd_thread *t);
+/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they were
+ * made and never awakened. */
+void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+						      bool begun), void *arg);
+/** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
+bool csd_at_rest(const struct pe *pe);
 
 #endif

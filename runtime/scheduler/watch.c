@@ -57,6 +57,7 @@ struct csd_watch {
 	uint64_t in[SUMS];
 	uint64_t n_own;            /* our own messages, which the loop has counted */
 	bool leaving;              /* this PE has asked for the end of the job */
+	bool at_rest;              /* the report that is made: of a job at rest */
 	/* PE 0. */
 	bool waits;                /* for the sums of a wave */
 	uint64_t next_ns;          /* no wave before */
@@ -89,10 +90,10 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 	csd_send_now(pe, dst_pe, &m->head);
 }
 
-static void to_children(struct pe *pe, enum watch_kind kind, uint32_t wave)
+static void to_children(struct pe *pe, enum watch_kind kind, uint32_t wave, const uint64_t *sums)
 {
 	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
-		send_watch(pe, csd_tree_child(pe, 0, i), kind, wave, NULL, NULL);
+		send_watch(pe, csd_tree_child(pe, 0, i), kind, wave, sums, NULL);
 }
 
 static void watch_report(struct pe *pe, enum watch_why why);
@@ -156,14 +157,14 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 }
 
 /* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
-static void watch_maybe_answer(struct pe *pe)
+static bool watch_maybe_answer(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
 	uint64_t s[SUMS] = { [SENT] = pe->n_created, [HANDLED] = pe->n_processed,
 			     [LOOPED] = pe->n_dispatched - w->n_own };
 
 	if (w->n_in < csd_tree_n_children(pe, 0) || !only_messages(pe) || !count_held(pe, &s[HELD]))
-		return;
+		return false;
 	w->asked = false;
 	for (int i = 0; i < SUMS; i++)
 		s[i] += w->in[i];
@@ -171,6 +172,7 @@ static void watch_maybe_answer(struct pe *pe)
 		watch_wave_over(pe, s);
 	else
 		send_watch(pe, csd_tree_parent(pe, 0), WATCH_SUMS, w->wave, s, NULL);
+	return true;
 }
 
 static void watch_ask(struct pe *pe, uint32_t wave)
@@ -181,7 +183,7 @@ static void watch_ask(struct pe *pe, uint32_t wave)
 	w->wave = wave;
 	w->n_in = 0;
 	memset(w->in, 0, sizeof w->in);
-	to_children(pe, WATCH_ASK, wave);
+	to_children(pe, WATCH_ASK, wave, NULL);
 }
 
 static void sums_came(struct pe *pe, const struct watch_msg *m)
@@ -200,7 +202,7 @@ static bool is_due(const struct pe *pe, uint64_t now)
 	return !w->waits && !w->why && now >= w->next_ns && now - pe->idle.since_ns >= IDLE_MS * MS;
 }
 
-void watch_idle(struct pe *pe, uint64_t now)
+bool watch_idle(struct pe *pe, uint64_t now)
 {
 	struct csd_watch *w = pe->watch;
 
@@ -208,8 +210,7 @@ void watch_idle(struct pe *pe, uint64_t now)
 		w->waits = true;
 		watch_ask(pe, w->wave + 1);
 	}
-	if (w->asked)
-		watch_maybe_answer(pe);
+	return w->asked && watch_maybe_answer(pe);
 }
 
 int64_t watch_sleep_us(const struct pe *pe, uint64_t now)
@@ -319,17 +320,18 @@ static void watch_report(struct pe *pe, enum watch_why why)
 	if (!w->told)
 		csd_abort(pe, "no memory for the watchdog's report");
 	CcdCallFnAfter(tell_over, pe, TELL_MS);
-	send_watch(pe, pe->id, WATCH_TELL, ++w->round, NULL, NULL);
+	send_watch(pe, pe->id, WATCH_TELL, ++w->round, (const uint64_t[SUMS]){ why != WATCH_LOOK }, NULL);
 }
 
-static void tell(struct pe *pe, uint32_t round)
+static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
 {
 	char *text;
 
 	if (pe->stop)
 		return; /* what was sent after the acknowledgement would never be taken */
+	to_children(pe, WATCH_TELL, round, at_rest);
+	pe->watch->at_rest = *at_rest;
 	text = watch_text(pe);
-	to_children(pe, WATCH_TELL, round);
 	send_watch(pe, 0, WATCH_TOLD, round, NULL, text);
 	free(text);
 }
@@ -353,6 +355,10 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 {
 	struct watch_msg *m = (struct watch_msg *)head;
 
+	if (!pe->watch) {  /* CK_WATCHDOG is not the same on all nodes */
+		csd_msg_free(pe, head);
+		return;
+	}
 	pe->watch->n_own++;
 	switch ((enum watch_kind)m->kind) {
 	case WATCH_ASK:
@@ -362,7 +368,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 		sums_came(pe, m);
 		break;
 	case WATCH_TELL:
-		tell(pe, m->wave);
+		tell(pe, m->wave, m->sums);
 		break;
 	case WATCH_TOLD:
 		told_came(pe, m);
@@ -371,6 +377,36 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
+bool csd_at_rest(const struct pe *pe)
+{
+	return pe->watch->at_rest;
+}
+
+static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
+{
+	const struct watch_msg *m = (const struct watch_msg *)head;
+	const size_t text = head->size - sizeof *m;
+	bool fits = false;
+
+	switch ((enum watch_kind)m->kind) {
+	case WATCH_ASK:
+	case WATCH_TELL:
+		fits = csd_tree_parent(pe, 0) == head->src_pe;
+		break;
+	case WATCH_SUMS:
+		fits = csd_tree_parent_of(pe, head->src_pe, 0) == pe->id;
+		break;
+	case WATCH_TOLD:
+		fits = pe->id == 0 && text && !m->text[text - 1];
+		break;
+	}
+	return fits ? NULL : "it says something about the job's rest that its sender cannot say";
+}
+
+static const struct csd_shape watch_shape = {
+	.least = sizeof(struct watch_msg), .always = CMI_F_SYSTEM, .misfit = watch_misfit,
+};
+
 /* ---- start and stop ------------------------------------------------------------------------------- */
 
 void watch_register(struct node *node)
@@ -378,6 +414,7 @@ void watch_register(struct node *node)
 	node->watchdog = cmi_env_number("CK_WATCHDOG", -1, 0, 1000000);
 	if (csd_register(node, "csd.watch", watch_arrived) != WATCH_HANDLER)
 		csd_abort(NULL, "internal: the watchdog's handler must be the third");
+	csd_expect(node, WATCH_HANDLER, &watch_shape, NULL);
 }
 
 void watch_pe_start(struct pe *pe)

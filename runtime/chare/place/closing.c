@@ -54,6 +54,11 @@ void closing_open(struct pe *pe, struct collection *c)
 	closing_of(pe, c)->open = true;
 }
 
+bool closing_is_open(const struct collection *c)
+{
+	return place_of(c)->closing && place_of(c)->closing->open;
+}
+
 uint32_t closing_wave(const struct collection *c)
 {
 	return place_of(c)->closing ? place_of(c)->closing->wave.no : 0;

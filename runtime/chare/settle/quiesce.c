@@ -225,6 +225,17 @@ static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
 	return "it is of no kind";
 }
 
+static void qd_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct qd *qd = qd_of(pe);
+	char name[128];
+
+	for (const struct qd_waiter *w = qd->waiters; w; w = w->next) {
+		callback_describe(pe, &w->cb, name, sizeof name);
+		say_line(line, arg, "%s waits for quiescence", name);
+	}
+}
+
 static const struct ck_handler handlers[] = { 
 	[H_QD] = { "ck.qd", qd_arrived, true,
 		   .shape = { .least = sizeof(struct cmi_msg) + sizeof(uint64_t), .always = CMI_F_SYSTEM,
@@ -238,4 +249,5 @@ const struct ck_part quiesce_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_stop = qd_pe_stop,
+	.describe = qd_describe,
 };
