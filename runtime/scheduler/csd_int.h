@@ -225,7 +225,15 @@ bool watch_idle(struct pe *pe, uint64_t now);
 int64_t watch_sleep_us(const struct pe *pe, uint64_t now);
 void watch_leaving(struct pe *pe);         /* csd_exit was called */
 char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */
+void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
+void watch_fini(struct pe *pe);            /* main thread, after all PEs */
 void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
+
+/* watch_signal.c */
+void signals_start(struct node *node);     /* main thread */
+void signals_stop(struct node *node);
+void signals_pe_start(struct pe *pe);
+void signals_pe_stop(struct pe *pe);
 
 /* exit.c */
 void exit_register(struct node *node);

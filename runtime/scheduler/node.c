@@ -90,6 +90,7 @@ static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
 	threads_fini(pe);
+	watch_fini(pe);
 	msg_pool_fini(&pe->pool);
 	free(pe);
 }
@@ -266,6 +267,8 @@ static void pes_run(struct node *node, int n)
 
 static void node_destroy(struct node *node, int n)
 {
+	if (!node->cfg->net)
+		signals_stop(node);
 	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
@@ -304,8 +307,10 @@ int csd_run(struct csd_config *cfg)
 	csd_self_ = node.pes[0];
 	if (register_all(&node))
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
-	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
+	if (!cfg->net) { /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);
+		signals_start(&node);
+	}
 	pes_run(&node, o.n_pes);
 	node_destroy(&node, o.n_pes);
 	if (start.failed)

@@ -63,6 +63,7 @@ struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
 struct csd_thread;
+struct csd_signals;
 struct csd_watch;
 
 /** One scheduler. The fields are grouped by who writes them. */
@@ -97,6 +98,7 @@ struct pe {
 	struct csd_hooks *hooks;
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
+	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;

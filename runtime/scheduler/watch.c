@@ -38,7 +38,7 @@ enum {
 };
 static const uint64_t MS = 1000000, LOST_NS = UINT64_C(2000000000);
 
-enum watch_kind { WATCH_ASK, WATCH_SUMS, WATCH_TELL, WATCH_TOLD };
+enum watch_kind { WATCH_ASK, WATCH_SUMS, WATCH_TELL, WATCH_TOLD, WATCH_WANTED };
 
 struct watch_msg {
 	struct cmi_msg head;
@@ -64,6 +64,8 @@ struct csd_watch {
 	uint64_t before[SUMS];
 	int n_same;                /* waves with these counts */
 	uint64_t same_ns;          /* since the first of them */
+	/* PE 0: a message to itself for whoever asks for a report from a signal handler; NULL: it is under way. */
+	_Atomic(struct cmi_msg *) wanted;
 	/* PE 0: the report that is being gathered. */
 	enum watch_why why;
 	uint32_t round;            /* its number, in `wave` of its messages */
@@ -72,6 +74,30 @@ struct csd_watch {
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
+
+/* The message that watch_look sends. A signal handler cannot take one out of the pool. */
+static void look_ready(struct pe *pe)
+{
+	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m);
+
+	m->head.handler = WATCH_HANDLER;
+	m->head.flags = CMI_F_SYSTEM;
+	m->head.src_pe = pe->id;
+	m->kind = WATCH_WANTED;
+	/* Release: pairs with the acquire of whichever thread's handler takes it. */
+	m = (struct watch_msg *)atomic_exchange_explicit(&pe->watch->wanted, &m->head, memory_order_release);
+	if (m)
+		csd_msg_free(pe, &m->head);
+}
+
+void watch_look(struct pe *pe)
+{
+	/* Acquire: pairs with the release in look_ready. */
+	struct cmi_msg *m = pe->watch ? atomic_exchange_explicit(&pe->watch->wanted, NULL, memory_order_acquire) : NULL;
+
+	if (m)
+		inbox_push(pe, m);
+}
 
 static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t wave, const uint64_t *sums,
 		       const char *text)
@@ -293,8 +319,10 @@ static void report_is_in(struct pe *pe)
 
 	print_report(pe);
 	told_free(pe);
-	if (why == WATCH_LOOK)
+	if (why == WATCH_LOOK) {
+		look_ready(pe);
 		return;
+	}
 	/* In good order, so that what the program has printed comes out, if everybody is there to take part. */
 	if (why == WATCH_REST && whole)
 		csd_exit(pe, WATCH_EXIT_CODE);
@@ -355,7 +383,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 {
 	struct watch_msg *m = (struct watch_msg *)head;
 
-	if (!pe->watch) {  /* CK_WATCHDOG is not the same on all nodes */
+	if (!pe->watch) { /* CK_WATCHDOG is not the same on all nodes */
 		csd_msg_free(pe, head);
 		return;
 	}
@@ -373,6 +401,10 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 	case WATCH_TOLD:
 		told_came(pe, m);
 		return;
+	case WATCH_WANTED:
+		if (!pe->watch->why)
+			watch_report(pe, WATCH_LOOK);
+		break;
 	}
 	csd_msg_free(pe, head);
 }
@@ -399,6 +431,8 @@ static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 	case WATCH_TOLD:
 		fits = pe->id == 0 && text && !m->text[text - 1];
 		break;
+	case WATCH_WANTED:
+		break; /* does not leave its process */
 	}
 	return fits ? NULL : "it says something about the job's rest that its sender cannot say";
 }
@@ -422,11 +456,26 @@ void watch_pe_start(struct pe *pe)
 	pe->watch = calloc(1, sizeof *pe->watch);
 	if (!pe->watch)
 		csd_abort(pe, "no memory for the watchdog");
+	if (pe->id == 0)
+		look_ready(pe);
+	if (!pe->node->cfg->net) /* signals belong to the process: not when it holds several nodes */
+		signals_pe_start(pe);
 }
 
 void watch_pe_stop(struct pe *pe)
 {
+	struct cmi_msg *m = atomic_exchange_explicit(&pe->watch->wanted, NULL, memory_order_acquire);
+
+	if (m)
+		csd_msg_free(pe, m);
 	told_free(pe);
+	if (pe->signals)
+		signals_pe_stop(pe);
+}
+
+/* Signal handlers of other threads may have looked at it until now. */
+void watch_fini(struct pe *pe)
+{
 	free(pe->watch);
-	pe->watch = NULL;
+	free(pe->signals);
 }

@@ -58,14 +58,15 @@ enum { QUEUE_COUNTED = 100000 };
 static void describe_scheduler(struct pe *pe, csd_line_fn line, void *arg)
 {
 	const size_t queued = csd_queue_length(pe, QUEUE_COUNTED), held = hold_length(pe);
+	const size_t timers = pe->n_timers - (pe->id == 0); /* PE 0 has one for the report */
 	char text[160];
 
 	if (queued) {
 		snprintf(text, sizeof text, "%zu messages are queued", queued);
 		line(arg, text);
 	}
-	if (pe->n_timers && !csd_at_rest(pe)) { /* PE 0 has one for the report */
-		snprintf(text, sizeof text, "%zu timers are set", pe->n_timers);
+	if (timers && !csd_at_rest(pe)) {
+		snprintf(text, sizeof text, "%zu timers are set", timers);
 		line(arg, text);
 	}
 	if (held) {

@@ -53,9 +53,9 @@ static const CkGenEntry ck_entries_HelloMain[] = {
 };
 static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
-#line 10 "tests/ci/accept/hello.ci"
+#line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 59 "build/hx/Hello.def.h"
+#line 59 "Hello.def.h"
 	ck_entries_HelloMain, 2, 0
 };
 
@@ -112,9 +112,9 @@ static const CkGenEntry ck_entries_HelloArray[] = {
 };
 static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
-#line 16 "tests/ci/accept/hello.ci"
+#line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 118 "build/hx/Hello.def.h"
+#line 118 "Hello.def.h"
 	ck_entries_HelloArray, 2, 0
 };
 
