@@ -312,6 +312,10 @@ const uint64_t *csd_thread_tell(struct csd_thread *t);
  * made and never awakened. */
 void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
 						      bool begun), void *arg);
+/** For detections that ask in waves until they find something. A message of one has been handled / n timers of one
+ * were set (n < 0: were over). The watchdog does not take them for work. */
+void csd_chatter(struct pe *pe);
+void csd_chatter_timer(struct pe *pe, int n);
 /** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
 bool csd_at_rest(const struct pe *pe);
 

@@ -13,6 +13,9 @@
  * the same counts, and all that was sent is handled or held back, then nothing is under way: the counts are those
  * of one moment (wave.h of the chare layer has the argument), and no PE has handled anything since.
  *
+ * Detections of the runtime that ask again and again (quiescence, the end of inserting) must not hide that nothing else
+ * happens. Their messages and timers are chatter, and not counted (csd_chatter).
+ *
  * What is neither handled nor held back for LOST_NS, while all PEs have nothing to do, was lost on its way. That
  * can only be said where a message cannot be slow, in the memory of one host.
  */
@@ -24,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENT, HANDLED, HELD, LOOPED, SUMS };
+enum { SENT, HANDLED, HELD, LOOPED, CHATTER, SUMS };
 
 enum {
 	WAVES_SAME = 3,
@@ -56,11 +59,14 @@ struct csd_watch {
 	int n_in;
 	uint64_t in[SUMS];
 	uint64_t n_own;            /* our own messages, which the loop has counted */
+	uint64_t n_chatter;        /* csd_chatter: messages, and ... */
+	size_t n_chatter_timers;   /* ... timers that are set */
 	bool leaving;              /* this PE has asked for the end of the job */
 	bool at_rest;              /* the report that is made: of a job at rest */
 	/* PE 0. */
 	bool waits;                /* for the sums of a wave */
 	uint64_t next_ns;          /* no wave before */
+	uint64_t work, work_ns;    /* what the loop had handled, and since when that has not changed */
 	uint64_t before[SUMS];
 	int n_same;                /* waves with these counts */
 	uint64_t same_ns;          /* since the first of them */
@@ -81,7 +87,7 @@ static void look_ready(struct pe *pe)
 	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m);
 
 	m->head.handler = WATCH_HANDLER;
-	m->head.flags = CMI_F_SYSTEM;
+	m->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	m->head.src_pe = pe->id;
 	m->kind = WATCH_WANTED;
 	/* Release: pairs with the acquire of whichever thread's handler takes it. */
@@ -106,7 +112,8 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m + len);
 
 	m->head.handler = WATCH_HANDLER;
-	m->head.flags = CMI_F_SYSTEM;
+	/* A report does not wait behind what a busy job has queued. A question may. */
+	m->head.flags = kind == WATCH_ASK || kind == WATCH_SUMS ? CMI_F_SYSTEM : CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	m->kind = kind;
 	m->wave = wave;
 	for (int i = 0; i < SUMS; i++)
@@ -129,7 +136,7 @@ static void watch_report(struct pe *pe, enum watch_why why);
 /* Nothing but a message can wake this PE. The queue is empty: the loop is about to sleep. */
 static bool only_messages(const struct pe *pe)
 {
-	return !pe->stop && !pe->watch->leaving && !pe->n_timers;
+	return !pe->stop && !pe->watch->leaving && pe->n_timers == pe->watch->n_chatter_timers;
 }
 
 /* What was sent and waits on this PE. False: it cannot be said now. */
@@ -163,16 +170,18 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 {
 	struct csd_watch *w = pe->watch;
 	const uint64_t now = csd_now_ns();
-	const bool all = s[SENT] - s[HANDLED] == s[HELD];
+	/* A detection that is under way will find the end if all is handled, and can act then. */
+	const bool detects = s[CHATTER] != w->before[CHATTER] && s[SENT] == s[HANDLED];
+	const bool all = s[SENT] - s[HANDLED] == s[HELD] && !detects;
 
 	w->waits = false;
-	if (w->n_same && !memcmp(s, w->before, sizeof w->before)) {
+	if (w->n_same && !memcmp(s, w->before, CHATTER * sizeof *s)) {
 		w->n_same++;
 	} else {
 		w->n_same = 1;
 		w->same_ns = now;
-		memcpy(w->before, s, sizeof w->before);
 	}
+	memcpy(w->before, s, sizeof w->before);
 	w->next_ns = now + (w->n_same < WAVES_SAME ? IDLE_MS : AGAIN_MS) * MS;
 	if (w->n_same < WAVES_SAME || w->why)
 		return;
@@ -182,12 +191,17 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 		watch_report(pe, WATCH_LOST);
 }
 
+static uint64_t looped(const struct pe *pe)
+{
+	return pe->n_dispatched - pe->watch->n_own - pe->watch->n_chatter;
+}
+
 /* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
 static bool watch_maybe_answer(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
 	uint64_t s[SUMS] = { [SENT] = pe->n_created, [HANDLED] = pe->n_processed,
-			     [LOOPED] = pe->n_dispatched - w->n_own };
+			     [LOOPED] = looped(pe), [CHATTER] = w->n_chatter };
 
 	if (w->n_in < csd_tree_n_children(pe, 0) || !only_messages(pe) || !count_held(pe, &s[HELD]))
 		return false;
@@ -225,13 +239,27 @@ static bool is_due(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
 
-	return !w->waits && !w->why && now >= w->next_ns && now - pe->idle.since_ns >= IDLE_MS * MS;
+	return !w->waits && !w->why && now >= w->next_ns && now - w->work_ns >= IDLE_MS * MS;
+}
+
+/* PE 0: for how long has the loop handled nothing but chatter? */
+static void note_work(struct pe *pe, uint64_t now)
+{
+	struct csd_watch *w = pe->watch;
+	const uint64_t work = looped(pe);
+
+	if (w->work != work || !w->work_ns) {
+		w->work = work;
+		w->work_ns = now;
+	}
 }
 
 bool watch_idle(struct pe *pe, uint64_t now)
 {
 	struct csd_watch *w = pe->watch;
 
+	if (pe->id == 0)
+		note_work(pe, now);
 	if (pe->id == 0 && only_messages(pe) && is_due(pe, now)) {
 		w->waits = true;
 		watch_ask(pe, w->wave + 1);
@@ -242,13 +270,25 @@ bool watch_idle(struct pe *pe, uint64_t now)
 int64_t watch_sleep_us(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
-	uint64_t due = pe->idle.since_ns + IDLE_MS * MS;
+	uint64_t due = w->work_ns + IDLE_MS * MS;
 
 	if (pe->id != 0 || w->waits || w->why || !only_messages(pe))
 		return -1;
 	if (due < w->next_ns)
 		due = w->next_ns;
 	return due <= now ? 0 : (int64_t)((due - now) / 1000 + 1);
+}
+
+void csd_chatter(struct pe *pe)
+{
+	if (pe->watch)
+		pe->watch->n_chatter++;
+}
+
+void csd_chatter_timer(struct pe *pe, int n)
+{
+	if (pe->watch)
+		pe->watch->n_chatter_timers += (size_t)n;
 }
 
 void watch_leaving(struct pe *pe)
@@ -277,14 +317,15 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 {
 	const uint64_t *s = w->before;
 	const int64_t missing = (int64_t)(s[SENT] - s[HANDLED] - s[HELD]);
+	const char *what = missing ? missing < 0 ? "too many were handled" : "are lost" :
+			   "are missing, but what the runtime detects never comes to its end";
 
 	switch (w->why) {
 	case WATCH_LOST:
 		snprintf(buf, len, "no PE has anything to do, but of %" PRIu64 " messages and puts %" PRIu64
 			 " were handled and %" PRIu64 " wait: %" PRId64 " %s. Damaged memory or a broken "
 			 "transport does that, or a put that broke a rule (CK_CHECK=1). The job ends with exit "
-			 "code 125", s[SENT], s[HANDLED], s[HELD], missing < 0 ? -missing : missing,
-			 missing < 0 ? "too many were handled" : "are lost");
+			 "code 125", s[SENT], s[HANDLED], s[HELD], missing < 0 ? -missing : missing, what);
 		break;
 	case WATCH_LOOK:
 		snprintf(buf, len, "asked what the job does, or waits for:");
@@ -438,7 +479,8 @@ static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 }
 
 static const struct csd_shape watch_shape = {
-	.least = sizeof(struct watch_msg), .always = CMI_F_SYSTEM, .misfit = watch_misfit,
+	.least = sizeof(struct watch_msg), .always = CMI_F_SYSTEM, .may = CMI_F_EXPEDITED,
+	.misfit = watch_misfit,
 };
 
 /* ---- start and stop ------------------------------------------------------------------------------- */

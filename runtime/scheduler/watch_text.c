@@ -61,7 +61,7 @@ static void describe_scheduler(struct pe *pe, csd_line_fn line, void *arg)
 	const size_t timers = pe->n_timers - (pe->id == 0); /* PE 0 has one for the report */
 	char text[160];
 
-	if (queued) {
+	if (queued && !csd_at_rest(pe)) {
 		snprintf(text, sizeof text, "%zu messages are queued", queued);
 		line(arg, text);
 	}

@@ -77,6 +77,7 @@ void Cell_on_bound(Cell *self)
 	}
 	CkDirect_readyMark(&self->h);
 	Cell_act(Cell_at(cells, last()), "put");
+	Cell_act(Cell_at(cells, 0), "wait-quiet");
 }
 
 static void act_completion(void)
@@ -170,6 +171,10 @@ void Cell_on_act(Cell *self, const char *what)
 
 	if (is(what, "put")) {
 		CkDirect_put(&self->h);
+	} else if (is(what, "wait-quiet")) {
+		/* The put that nobody polls keeps quiescence away. */
+		if (Cell_thisIndex(self) == 0)
+			CkStartQD(Main_cb_never(mainProxy));
 	} else if (is(what, "spin")) {
 		if (am_last(self))
 			spin_for_ever();

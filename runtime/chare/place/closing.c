@@ -95,6 +95,12 @@ static void closing_start_wave(void *arg)
 		     .index = { { (int32_t)(x->wave.no + 1), 0, 0 } } });
 }
 
+static void closing_pause_over(void *arg)
+{
+	csd_chatter_timer(((struct closing *)arg)->pe, -1);
+	closing_start_wave(arg);
+}
+
 static void verdict(struct closing *x, bool over)
 {
 	send_closing(x->pe, 0, (struct where_msg){ .coll = x->id, .kind = WHERE_VERDICT,
@@ -128,7 +134,8 @@ static void closing_wave_over(struct closing *x, const uint64_t sum[WAVE_SUMS])
 		closing_start_wave(x);
 		return;
 	}
-	wave_after(&x->pause, closing_start_wave, x);
+	csd_chatter_timer(x->pe, 1);
+	wave_after(&x->pause, closing_pause_over, x);
 }
 
 static void closing_maybe_answer(struct pe *pe, struct closing *x)
@@ -165,11 +172,13 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		}
 		break;
 	case WHERE_WAVE:
+		csd_chatter(pe);
 		wave_open(&x->wave, (uint32_t)w->index.v[0]);
 		to_children(pe, w);
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_SUM:
+		csd_chatter(pe);
 		wave_take(&x->wave, w->count);
 		closing_maybe_answer(pe, x);
 		break;

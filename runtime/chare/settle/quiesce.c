@@ -67,6 +67,12 @@ static void qd_start_wave(void *arg)
 	send_qd(pe, pe->id, (struct qd_msg){ .kind = QD_ASK, .wave = qd_of(pe)->wave.no + 1 });
 }
 
+static void qd_pause_over(void *arg)
+{
+	csd_chatter_timer(arg, -1);
+	qd_start_wave(arg);
+}
+
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
@@ -100,7 +106,8 @@ static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 		qd_start_wave(pe);
 		return;
 	}
-	wave_after(&qd->pause, qd_start_wave, pe);
+	csd_chatter_timer(pe, 1);
+	wave_after(&qd->pause, qd_pause_over, pe);
 }
 
 /* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
@@ -160,9 +167,11 @@ static void qd_arrived(struct pe *pe, struct cmi_msg *m)
 		qd_begin(pe, &((const struct qd_request *)m)->cb);
 		break;
 	case QD_ASK:
+		csd_chatter(pe);
 		qd_ask(pe, q->wave);
 		break;
 	case QD_SUM:
+		csd_chatter(pe);
 		wave_take(&qd_of(pe)->wave, q->sums);
 		qd_maybe_answer(pe);
 		break;
