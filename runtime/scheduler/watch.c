@@ -31,9 +31,11 @@ enum { SENT, HANDLED, HELD, LOOPED, CHATTER, SUMS };
 
 enum {
 	WAVES_SAME = 3,
-	/* PE 0 is idle for so long before it asks, and between two waves. Three waves then take 0.15 s, and a job that
-	 * works never is idle for so long on PE 0 while all others are, too. */
+	/* PE 0 is idle for so long before it asks, and between two waves, of which there are three. The time is for what is
+	 * under way and not counted: [immediate] calls, a request for quiescence. Between hosts these may be slower than
+	 * the waves, which take other connections. */
 	IDLE_MS = 50,
+	IDLE_FAR_MS = 250,
 	/* Between waves that have shown that the job is not at rest, although all PEs sleep. */
 	AGAIN_MS = 250,
 	/* After the report was asked for; a PE that has not told anything by then is busy or stopped. */
@@ -64,6 +66,7 @@ struct csd_watch {
 	bool leaving;              /* this PE has asked for the end of the job */
 	bool at_rest;              /* the report that is made: of a job at rest */
 	/* PE 0. */
+	bool near;                 /* all_by_memory */
 	bool waits;                /* for the sums of a wave */
 	uint64_t next_ns;          /* no wave before */
 	uint64_t work, work_ns;    /* what the loop had handled, and since when that has not changed */
@@ -165,6 +168,11 @@ static bool all_by_memory(const struct pe *pe)
 	return all_on_one_host(pe->node->job) && (!pe->network || strcmp(cmi_name(pe->node->machine), "ucx"));
 }
 
+static uint64_t idle_ns(const struct pe *pe)
+{
+	return (pe->watch->near ? IDLE_MS : IDLE_FAR_MS) * MS;
+}
+
 /* PE 0 has the sums of a whole wave. */
 static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 {
@@ -182,12 +190,12 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 		w->same_ns = now;
 	}
 	memcpy(w->before, s, sizeof w->before);
-	w->next_ns = now + (w->n_same < WAVES_SAME ? IDLE_MS : AGAIN_MS) * MS;
+	w->next_ns = now + (w->n_same < WAVES_SAME ? idle_ns(pe) : AGAIN_MS * MS);
 	if (w->n_same < WAVES_SAME || w->why)
 		return;
 	if (all)
 		watch_report(pe, WATCH_REST);
-	else if (now - w->same_ns >= LOST_NS && all_by_memory(pe))
+	else if (now - w->same_ns >= LOST_NS && w->near)
 		watch_report(pe, WATCH_LOST);
 }
 
@@ -239,7 +247,7 @@ static bool is_due(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
 
-	return !w->waits && !w->why && now >= w->next_ns && now - w->work_ns >= IDLE_MS * MS;
+	return !w->waits && !w->why && now >= w->next_ns && now - w->work_ns >= idle_ns(pe);
 }
 
 /* PE 0: for how long has the loop handled nothing but chatter? */
@@ -270,7 +278,7 @@ bool watch_idle(struct pe *pe, uint64_t now)
 int64_t watch_sleep_us(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
-	uint64_t due = w->work_ns + IDLE_MS * MS;
+	uint64_t due = w->work_ns + idle_ns(pe);
 
 	if (pe->id != 0 || w->waits || w->why || !only_messages(pe))
 		return -1;
@@ -498,6 +506,7 @@ void watch_pe_start(struct pe *pe)
 	pe->watch = calloc(1, sizeof *pe->watch);
 	if (!pe->watch)
 		csd_abort(pe, "no memory for the watchdog");
+	pe->watch->near = all_by_memory(pe);
 	if (pe->id == 0)
 		look_ready(pe);
 	if (!pe->node->cfg->net) /* signals belong to the process: not when it holds several nodes */
