@@ -24,6 +24,7 @@
  *   1        a node ended with 0 before the job's end; or ckrun's own failure
  *   2        the command line is wrong
  *   124      --timeout
+ *   125      from the nodes: nothing can happen any more (the runtime's watchdog)
  *   126, 127 the program cannot be executed, or was not found
  *   141      the reader of ckrun's output has closed it
  *

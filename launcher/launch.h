@@ -128,6 +128,7 @@ struct launch_node {
 	bool joined;               /* said init */
 	bool left;                 /* said finalize: may end */
 	bool in_fence;
+	bool stopped;              /* by a signal, until it goes on */
 	struct launch_stream streams[2];
 };
 
@@ -150,7 +151,8 @@ struct launch_job {
 	int code;                      /* exit code; first failure decides */
 	bool quit;                     /* the user wants out: nobody waits for slow readers */
 	int64_t deadline;              /* of the phase */
-	int64_t timeout_at;            /* of --timeout, < 0: none */
+	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
+	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
 	/* folder.c's */
 	char folder[256];              /* "": none */
 	pid_t keeper;

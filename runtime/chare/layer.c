@@ -114,6 +114,7 @@ const struct csd_layer chare_layer = {
 	.pe_start = ck_pe_start,
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,
+	.describe = ck_describe_waits,
 	.up = {
 		.describe = ck_describe,
 		.swap_running = ck_swap_running,

@@ -467,9 +467,8 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-/** Whether a put has come whose function has not run. It must be counted as handled, or quiescence
- * would wait for it. */
-static bool unseen_put(const struct direct_channel_hot *hot)
+/* When its channel is destroyed it must be counted as handled, or quiescence would wait for it. */
+bool direct_unseen_put(const struct direct_channel_hot *hot)
 {
 	if (hot->tell)
 		return hot->landed || hot->state == CHANNEL_FIRED;
@@ -496,7 +495,7 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
 	struct direct_pe *d = direct_of(pe);
 
-	if (unseen_put(hot))
+	if (direct_unseen_put(hot))
 		pe->n_processed++;
 	leave(d, hot);
 	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;

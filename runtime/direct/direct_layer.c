@@ -199,6 +199,7 @@ const struct csd_layer direct_layer = {
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.describe = direct_describe,
+	.held = direct_held,
 	.up = {
 		.poll = poll_all,
 		.idle = listen_when_idle,

@@ -258,6 +258,14 @@ _Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *wh
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 		      void (*explain)(const void *at, char *buf, size_t len));
 
+/** In a signal handler on any thread, with the handler's context: print the line, then a back-trace from where the
+ * signal came. */
+void cmi_signal_trace(const char *line, void *context);
+
+/** The same, and end the job with this exit code. */
+void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context);
+
+
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 
 /** Several nodes inside one process, joined by queues. A seed other than 0 delays and interleaves

@@ -24,7 +24,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 11 };
+enum { PROTOCOL_VERSION = 12 };
 
 static const char MAGIC[8] = "chard";
 

@@ -176,6 +176,19 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	end_job(fault_machine, 128 + sig);
 }
 
+void cmi_signal_trace(const char *line, void *context)
+{
+	write_stderr(line);
+	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
+}
+
+void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
+{
+	be_the_one(m, code);
+	cmi_signal_trace(line, context);
+	end_job(m, code);
+}
+
 /** Whether a handler is one of those that UCX installs when it is loaded. */
 static bool belongs_to_ucx(const struct sigaction *a)
 {

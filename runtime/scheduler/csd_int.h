@@ -20,6 +20,7 @@ static inline struct pe *pe_here(const char *what)
 enum own_handler {
 	CREDIT_HANDLER,                    /* flow.c's */
 	EXIT_HANDLER,                      /* exit.c's */
+	WATCH_HANDLER,                     /* watch.c's */
 	N_OWN_HANDLERS,
 };
 
@@ -138,6 +139,7 @@ void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
 void hold_push(struct pe *pe, int to, struct cmi_msg *m);
 void hold_fini(struct pe *pe);
+size_t hold_length(const struct pe *pe);
 
 /* inbox.c */
 void inbox_push(struct pe *to, struct cmi_msg *m);
@@ -166,6 +168,8 @@ static inline int node_queue_run(struct pe *pe) /* how many messages were handle
 	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
 		       0 : node_queue_run_slow(pe);
 }
+/* Add how many messages wait at gates. False: another PE has the queue now. */
+bool node_queue_held(struct pe *pe, uint64_t *n);
 void node_queue_drop(struct pe *pe);
 void node_queue_fini(struct node *node);
 
@@ -175,6 +179,9 @@ void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
 void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
+/* Messages that are over budget; what they wait for, a line for each PE that they go to. */
+uint64_t flow_length(const struct pe *pe);
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
 void flow_fini(struct pe *pe);
 
 /* timers.c */
@@ -207,6 +214,27 @@ void thread_register(struct node *node);
 void thread_explain(const void *at, char *buf, size_t len);
 void threads_init(struct pe *pe);
 void threads_fini(struct pe *pe);
+
+/* watch.c, watch_text.c */
+enum { WATCH_EXIT_CODE = 125 };
+void watch_register(struct node *node);
+void watch_pe_start(struct pe *pe);        /* job known */
+void watch_pe_stop(struct pe *pe);
+/* The PE is about to sleep. True: it has done something, perhaps sent itself a message, and must look again. */
+bool watch_idle(struct pe *pe, uint64_t now);
+/* For how long at most; -1: for as long as others like. */
+int64_t watch_sleep_us(const struct pe *pe, uint64_t now);
+void watch_leaving(struct pe *pe);         /* csd_exit was called */
+char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */
+void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
+void watch_fini(struct pe *pe);            /* main thread, after all PEs */
+void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
+
+/* watch_signal.c */
+void signals_start(struct node *node);     /* main thread */
+void signals_stop(struct node *node);
+void signals_pe_start(struct pe *pe);
+void signals_pe_stop(struct pe *pe);
 
 /* exit.c */
 void exit_register(struct node *node);

@@ -12,6 +12,7 @@
 #include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct csd_peer {
@@ -166,6 +167,48 @@ void flow_register_handled(struct node *node)
 {
 	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
 	csd_expect(node, node->h_handled, &handled_shape, NULL);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------ */
+
+static uint64_t fifo_length(const struct msg_fifo *f, uint64_t *bytes)
+{
+	uint64_t n = 0;
+
+	*bytes = 0;
+	for (const struct cmi_msg *m = f->head; m; m = m->next, n++)
+		*bytes += m->size;
+	return n;
+}
+
+uint64_t flow_length(const struct pe *pe)
+{
+	uint64_t n = 0, bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++)
+		if (pe->peers[i])
+			n += fifo_length(&pe->peers[i]->waiting, &bytes);
+	return n;
+}
+
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char text[192];
+	uint64_t bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++) {
+		const struct csd_peer *p = pe->peers[i];
+
+		if (!p || !p->waiting.head)
+			continue;
+		uint64_t n = fifo_length(&p->waiting, &bytes);
+
+		snprintf(text, sizeof text, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
+			 "%llu bytes that are under way to it (CK_FLOW_BYTES: %llu)", (unsigned long long)n,
+			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
+			 (unsigned long long)p->budget);
+		line(arg, text);
+	}
 }
 
 void flow_fini(struct pe *pe)

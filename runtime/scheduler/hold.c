@@ -83,6 +83,11 @@ void csd_release(struct pe *pe, uint64_t reason)
 		hold_free(pe);
 }
 
+size_t hold_length(const struct pe *pe)
+{
+	return pe->hold ? pe->hold->end - pe->hold->first : 0;
+}
+
 void hold_fini(struct pe *pe)
 {
 	if (!pe->hold)

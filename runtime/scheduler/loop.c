@@ -168,6 +168,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 				loop_dispatch(pe, m);
 			else
 				hold(pe, &held, m);
+			pe->n_dispatched++;
 		}
 	}
 	idle_end(pe);

@@ -88,6 +88,7 @@ static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
 	threads_fini(pe);
+	watch_fini(pe);
 	msg_pool_fini(&pe->pool);
 	free(pe);
 }
@@ -104,6 +105,8 @@ static void pe_know_job(struct pe *pe)
 		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	if (pe->node->watchdog)
+		watch_pe_start(pe);
 }
 
 static bool stage_ok(struct node *node, int err)
@@ -123,6 +126,8 @@ static void pe_serve(struct pe *pe)
 	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
+	if (pe->watch)
+		watch_pe_stop(pe);
 	layers_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
@@ -222,6 +227,7 @@ static int register_all(struct node *node)
 	flow_register(node);
 	room_register(node);
 	exit_register(node);
+	watch_register(node);
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
@@ -253,6 +259,8 @@ static void pes_run(struct node *node, int n)
 
 static void node_destroy(struct node *node, int n)
 {
+	if (!node->cfg->net)
+		signals_stop(node);
 	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
@@ -293,6 +301,8 @@ int csd_run(struct csd_config *cfg)
 		cmi_catch_faults(node.machine, whoami, thread_explain);
 	if (register_all(&node)) /* runs code of the program, too */
 		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
+	if (!cfg->net)
+		signals_start(&node);
 	pes_run(&node, o.n_pes);
 	node_destroy(&node, o.n_pes);
 	if (start.failed)

@@ -22,6 +22,12 @@
 
 enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
 
+/** Takes a line of a report, without its end. Three kinds of lines are not printed as they are. "\1A\tB" says that
+ * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
+ * is not printed. "\3KEY" asks the other PEs for what they know about KEY, and "\2KEY\tline" has a line that
+ * is printed if some PE asked so. */
+typedef void (*csd_line_fn)(void *arg, const char *text);
+
 /** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
  * each; two that do end the job when it starts. */
 struct csd_upcalls {
@@ -64,8 +70,10 @@ struct csd_layer {
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
-	/** Say what is open on this PE and what it waits for, one line each. */
-	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
+	/** Say what is open on this PE and what it waits for, one line each, for the watchdog's report. */
+	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
+	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
 	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
 	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
@@ -183,6 +191,8 @@ struct node {
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
 	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	int64_t watchdog;                  /* CK_WATCHDOG: 0: off; -1: on; else handlers may run for so
+					    * many seconds */
 	struct csd_memory memory;
 	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
 		bool order, delays;

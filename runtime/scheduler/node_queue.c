@@ -250,6 +250,33 @@ void csd_gate_open(struct pe *pe, struct csd_gate *g)
 	push_to_node(pe, &g->opens);
 }
 
+bool node_queue_held(struct pe *pe, uint64_t *n)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+
+	if (!try_take(q))
+		return false;
+	/* The acquire pairs with the release in csd_gate_init: the gate is whole. */
+	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
+		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+			*n += !(m->flags & CMI_F_SYSTEM);
+	let_go(q);
+	return true;
+}
+
+size_t csd_gate_length(struct pe *pe, const struct csd_gate *g)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	size_t n = 0;
+
+	while (!try_take(q))
+		sched_yield();
+	for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+		n++;
+	let_go(q);
+	return n;
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 static void drop_all(struct pe *pe, struct msg_fifo *f)

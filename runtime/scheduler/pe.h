@@ -62,6 +62,9 @@ struct csd_timers;
 struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
+struct csd_thread;
+struct csd_signals;
+struct csd_watch;
 
 /** One scheduler. The fields are grouped by who writes them. */
 struct pe {
@@ -94,6 +97,8 @@ struct pe {
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
+	struct csd_watch *watch;           /* watch.c; NULL: off */
+	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
@@ -301,5 +306,18 @@ bool csd_wait_for(struct pe *pe, int handler);
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+
+/** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
+const uint64_t *csd_thread_tell(struct csd_thread *t);
+/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they were
+ * made and never awakened. */
+void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+						      bool begun), void *arg);
+/** For detections that ask in waves until they find something. A message of one has been handled / n timers of one
+ * were set (n < 0: were over). The watchdog does not take them for work. */
+void csd_chatter(struct pe *pe);
+void csd_chatter_timer(struct pe *pe, int n);
+/** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
+bool csd_at_rest(const struct pe *pe);
 
 #endif

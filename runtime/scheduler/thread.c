@@ -61,6 +61,7 @@ struct csd_thread {
 	uint8_t state;
 	uint8_t size_class;
 	bool trimmed;                /* in a free list: only its upper end is kept */
+	bool told;                   /* a report has said what it waits for */
 	uint32_t n_private;          /* bytes of private variables */
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake;                  /* its fake stack, while it does not run */
@@ -429,6 +430,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 	t->pe = pe;
 	memset(t->running, 0, sizeof t->running);
 	t->state = THREAD_NEW;
+	t->told = false;
 	t->n_private = n_private;
 	if (CSD_UNLIKELY(n_private != 0))
 		top = private_make(t);
@@ -526,6 +528,22 @@ void csd_each_thread(struct pe *pe,
 	for (CthThread t = pe->threads->live; t; t = t->next)
 		if (t->state != THREAD_RUNNING)
 			fn(pe, t->running);
+}
+
+const uint64_t *csd_thread_tell(CthThread t)
+{
+	t->told = true;
+	return t->running;
+}
+
+void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+						      bool begun), void *arg)
+{
+	for (CthThread t = pe->threads->live; t; t = t->next) {
+		if (!t->told && (t->state == THREAD_SUSPENDED || t->state == THREAD_NEW))
+			fn(arg, t->running, t->state != THREAD_NEW);
+		t->told = false;
+	}
 }
 
 /* ---- the scheduler's side ------------------------------------------------------------------------ */

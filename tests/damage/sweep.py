@@ -16,7 +16,7 @@ Every run changes one byte of one message on arrival (tests/damage/flip.c). A ru
     wrong    with an exit code, but no line, or several from one process
     crash    by a signal
     data     by a signal in a handler of the program
-    hang     not within the time limit
+    hang     not within the time limit, or the watchdog has ended it
 
 In checked mode (--check: CK_CHECK=1) only `right` and `told` will do. Without it a message that was damaged into
 another one that is well formed does what it says then: a program can wait for the one that it was, read a value
@@ -72,7 +72,7 @@ def outcome(code, out):
              and not re.match(r'(chard:   #|ckrun: )', line)]
     if not re.search('^flip: ', out, re.M):
         return 'unused' if code == 0 else 'wrong'
-    if code is None:
+    if code is None or (code == 125 and re.search(r'^chard: (the job waits|no PE has anything)', out, re.M)):
         return 'hang'
     if code >= 128 or code < 0:
         return 'data' if re.search(r'^chard:   #[0-3] (\w+_on_|ck_call_|ck_pack_)\w+', out, re.M) else 'crash'

@@ -74,6 +74,21 @@ static uint64_t key_of(const struct pe *pe, enum match match, int tag)
 	return whose << 32 | (uint32_t)tag;
 }
 
+static void post_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char who[320];
+
+	for (const struct waiting_call *c = *calls_of(pe); c; c = c->next) {
+		if (c->thread)
+			say_line(line, arg, "%s waits for buffers that nobody has posted (CkPostBuffer)",
+			    thread_describe(c->thread, who, sizeof who));
+		else if (c->obj)
+			say_line(line, arg, "a call of %s waits at %s for buffers that nobody has posted (CkPostBuffer)",
+			    describe_entry(c->obj->coll->type, (int)c->env->entry, who, 160),
+			    obj_describe(c->obj, who + 160, sizeof who - 160));
+	}
+}
+
 /* ---- what X_on_f_post says ------------------------------------------------------------------------ */
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
@@ -467,6 +482,7 @@ static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_a
 const struct ck_part post_part = {
 	.name = "post",
 	.number = PART_POST,
+	.describe = post_describe,
 	.node_bytes = sizeof(struct tags),
 	.pe_bytes = sizeof(struct waiting_call *),
 	.handlers = handlers,

@@ -153,15 +153,16 @@ struct ck_part {
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 
+	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
+	 * what is described, only if csd_at_rest. */
+	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+
 	/* For later features: nothing calls these yet. */
 
 	/** Write, or read back, what the part keeps of an element (obj), of a collection (obj NULL),
 	 * or of the PE (both NULL): for moves, checkpoints, restarts. */
 	void (*save)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *to);
 	void (*restore)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *from);
-	/** Say what waits on this PE and for what, one line each: for the watchdog, and for the dump at
-	 * the end of a job. */
-	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
 	/** The amount of work under way here that the scheduler's counts do not show: for quiescence. */
 	uint64_t (*count)(struct pe *pe);
 };

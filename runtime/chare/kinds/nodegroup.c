@@ -97,6 +97,36 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 	return g;
 }
 
+/* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the branch. */
+static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, csd_line_fn line, void *arg)
+{
+	const struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+	size_t n = csd_gate_length(pe, &g->birth);
+	char who[128];
+
+	if (n)
+		say_line(line, arg, "%zu calls wait for nodegroup %u of PE %d, of which no creation has come", n,
+		    (unsigned)g->coll.id, (int)(g->coll.id >> 32));
+	if (!obj)
+		return;
+	n = csd_gate_length(pe, &g->exclusive);
+	if (n)
+		say_line(line, arg, "%zu [exclusive] calls wait at %s until the one that has begun there ends", n,
+		    obj_describe(obj, who, sizeof who));
+	when_describe(obj, &g->waiting, line, arg);
+}
+
+static void nodegroups_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+
+	for (size_t i = 0; pe->local == 0 && csd_at_rest(pe) && i < NODEGROUP_BUCKETS; i++)
+		/* Acquire: as in nodegroup_find. */
+		for (const struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire); g;
+		     g = g->chain)
+			describe_nodegroup(pe, g, line, arg);
+}
+
 static int nodegroup_node_start(struct node *node)
 {
 	struct nodegroups *all = ck_node_state(node, PART_NODEGROUP);
@@ -481,6 +511,7 @@ static const struct ck_kind kinds[] = {
 const struct ck_part nodegroup_part = {
 	.name = "nodegroup",
 	.number = PART_NODEGROUP,
+	.describe = nodegroups_describe,
 	.node_bytes = sizeof(struct nodegroups),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -85,6 +85,14 @@ static void section_pe_stop(struct pe *pe)
 	idmap_free(all);
 }
 
+static void sections_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(&sections_of(pe)->by_id, &i)); i++)
+		section_describe(pe, (const struct section *)at->value, line, arg);
+}
+
 /* ---- what a program can do wrong ------------------------------------------------------------ */
 
 bool section_is_set(const struct pe *pe, uint64_t id)
@@ -467,4 +475,5 @@ const struct ck_part section_part = {
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_stop = section_pe_stop,
+	.describe = sections_describe,
 };

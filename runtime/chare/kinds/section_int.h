@@ -98,5 +98,6 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 void section_close_reductions(struct pe *pe, struct section *s);
+void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg);
 
 #endif

@@ -351,7 +351,10 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply)
 {
 	struct pe *pe = ck_self();
-	uint32_t slot = sync_ask(pe, chare, entry, payload);
+	CkElement callee = { .id = id.id };
+
+	memcpy(&callee.index, &id.id, sizeof id.id);
+	uint32_t slot = sync_ask(pe, chare, entry, &callee, payload);
 
 	CkGen_sendChare(chare, id, entry, payload, NULL);
 	sync_take_answer(pe, &chare->entries[entry], slot, reply);
@@ -360,6 +363,26 @@ void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
 {
 	return callback_of_entry(CB_CHARE, chare, id.id, (CkIndex){ { id.pe, 0, 0 } }, entry);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------------- */
+
+static void single_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct single *s = ck_state(pe, PART_SINGLE);
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++) {
+		size_t n = 0;
+
+		if (!is_early(at))
+			continue;
+		for (const struct cmi_msg *m = early_in(at)->calls.head; m; m = m->next)
+			n++;
+		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)", n,
+		    (unsigned long long)(at->key >> NUMBER_BITS),
+		    (unsigned long long)(at->key & ((1ull << NUMBER_BITS) - 1)));
+	}
 }
 
 /* ---- the part -------------------------------------------------------------------------------------- */
@@ -397,4 +420,5 @@ const struct ck_part single_part = {
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
 	.pe_free = single_pe_free,
+	.describe = single_describe,
 };

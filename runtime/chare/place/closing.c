@@ -53,6 +53,11 @@ void closing_open(struct pe *pe, struct collection *c)
 	closing_of(pe, c)->open = true;
 }
 
+bool closing_is_open(const struct collection *c)
+{
+	return place_of(c)->closing && place_of(c)->closing->open;
+}
+
 uint32_t closing_wave(const struct collection *c)
 {
 	return place_of(c)->closing ? place_of(c)->closing->wave.no : 0;
@@ -89,6 +94,12 @@ static void closing_start_wave(void *arg)
 		     .index = { { (int32_t)(x->wave.no + 1), 0, 0 } } });
 }
 
+static void closing_pause_over(void *arg)
+{
+	csd_chatter_timer(((struct closing *)arg)->pe, -1);
+	closing_start_wave(arg);
+}
+
 static void verdict(struct closing *x, bool over)
 {
 	send_closing(x->pe, 0, (struct where_msg){ .coll = x->id, .kind = WHERE_VERDICT,
@@ -122,7 +133,8 @@ static void closing_wave_over(struct closing *x, const uint64_t sum[WAVE_SUMS])
 		closing_start_wave(x);
 		return;
 	}
-	wave_after(&x->pause, closing_start_wave, x);
+	csd_chatter_timer(x->pe, 1);
+	wave_after(&x->pause, closing_pause_over, x);
 }
 
 static void closing_maybe_answer(struct pe *pe, struct closing *x)
@@ -159,11 +171,13 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		}
 		break;
 	case WHERE_WAVE:
+		csd_chatter(pe);
 		wave_open(&x->wave, (uint32_t)w->index.v[0]);
 		to_children(pe, w);
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_SUM:
+		csd_chatter(pe);
 		wave_take(&x->wave, w->count);
 		closing_maybe_answer(pe, x);
 		break;

@@ -65,8 +65,7 @@ static void fifo_free(struct pe *pe, struct msg_fifo *f)
 }
 
 /* The name of the entry method, as in "Tree::grow", or of the operation that waits. */
-static void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m,
-			     char *buf, size_t len)
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len)
 {
 	if (m->handler == ck_handler(pe, PART_CALL, H_ELEMENT))
 		describe_entry(c->type, ((const struct ck_env *)m)->entry, buf, len);
@@ -688,6 +687,7 @@ const struct ck_part place_part = {
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
 	.watch.fini = dynamic_fini,
+	.describe = place_describe,
 	.pe_free = announce_pe_free,
 	.seek = seek,
 };

@@ -9,6 +9,7 @@
  *	ready.c    whether all PEs have constructed the elements of a new array
  *	destroy.c  the end of an object
  *	local.c    elements of this PE
+ *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H
 #define CK_PLACE_INT_H
@@ -88,6 +89,11 @@ struct where_msg {
 
 /** Send a copy of `what`; `flags` are the machine's (CMI_F_*). */
 void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what);
+
+/* describe_place.c, and what it asks insert.c and closing.c */
+void place_describe(struct pe *pe, csd_line_fn line, void *arg);
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
+bool closing_is_open(const struct collection *c);
 
 /* insert.c */
 struct dynamic *dynamic_get(struct pe *pe, struct collection *c);

@@ -540,5 +540,6 @@ const struct ck_part reduce_part = {
 	},
 	.pe_start = exchange_init,
 	.pe_stop = reduce_pe_stop,
+	.describe = reductions_describe,
 	.node_stop = reduce_node_stop,
 };

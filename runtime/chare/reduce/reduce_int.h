@@ -100,6 +100,9 @@ static inline bool exchange_fits(const struct collection *c, const struct reduct
 	       !r->how->merge && !c->sparse;
 }
 
+/* describe_reduce.c */
+void reductions_describe(struct pe *pe, csd_line_fn line, void *arg);
+
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */
 void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);

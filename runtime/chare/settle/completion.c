@@ -61,6 +61,7 @@ struct root {
 	uint64_t producers;        /* of all detections so far */
 	struct wave_pause pause;
 	uint64_t asked_ns;
+	struct sums last;          /* of the last wave */
 	CkCallback all_produced, finished;
 };
 
@@ -237,6 +238,7 @@ static void completion_wave_over(struct root *r, const struct sums *s, bool chan
 	bool all = s->done == r->producers;
 
 	r->state = ROOT_RESTS;
+	r->last = *s;
 	check_sums(r, s);
 	if (all && !r->said_produced) {
 		r->said_produced = true;
@@ -425,6 +427,25 @@ void CkCompletionDone(CkCompletion c)
 	no_longer(pe, d);
 }
 
+/* ---- for the watchdog ------------------------------------------------------------------------------ */
+
+static void completion_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char name[128];
+
+	for (const struct completion *c = completions_of(pe)->first; c; c = c->next) {
+		const struct root *r = c->root;
+
+		if (!r || !r->running)
+			continue;
+		callback_describe(pe, &r->finished, name, sizeof name);
+		say_line(line, arg, "%s waits for completion detector %u of PE %d: of %llu producers %llu are done; "
+		    "%llu produced, %llu consumed", name, (unsigned)c->id, pe->id,
+		    (unsigned long long)r->producers, (unsigned long long)r->last.done,
+		    (unsigned long long)r->last.produced, (unsigned long long)r->last.consumed);
+	}
+}
+
 /* ---- the part -------------------------------------------------------------------------------------- */
 
 static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -467,4 +488,5 @@ const struct ck_part completion_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_stop = completion_pe_stop,
+	.describe = completion_describe,
 };

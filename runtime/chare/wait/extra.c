@@ -97,6 +97,21 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 		extra_free(pe, x);
 }
 
+static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct wait_pe *w = wait_of(pe);
+
+	for (uint32_t i = 1; i < w->n; i++) {
+		const struct ck_extra *x = w->extras[i];
+
+		if (!x->obj)
+			continue;
+		when_describe(x->obj, &x->waiting, line, arg);
+		if (x->sdag)
+			sdag_describe(x, line, arg);
+	}
+}
+
 static void wait_pe_stop(struct pe *pe)
 {
 	struct wait_pe *w = wait_of(pe);
@@ -130,4 +145,5 @@ const struct ck_part wait_part = {
 	.n_attributes = sizeof attributes / sizeof *attributes,
 	.behind = when_test,
 	.pe_stop = wait_pe_stop,
+	.describe = wait_describe,
 };
