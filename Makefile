@@ -30,7 +30,7 @@ CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
-INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
+INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))

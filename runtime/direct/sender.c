@@ -72,7 +72,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->line = NULL;
 	hot = direct_hot(s);
 	hot->iteration = 0;
-	hot->not_plain = pe->node->check ? DIRECT_CHECK : 0;
+	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0);
 	hot->bell = NULL;
 	return s;
 }
@@ -357,7 +357,20 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	return put_message(s, word);
 }
 
-/** Before a put that is checked, or whose last one was not complete. */
+static void record_put(struct pe *pe, const struct direct_sender *s)
+{
+	struct trace_record *r;
+
+	if (!pe->trace->on)
+		return;
+	r = csd_trace_next(pe->trace, TRACE_PUT, 0, s->receiver);
+	r->seq = (uint32_t)direct_hot(s)->iteration + 1;
+	r->bytes = trace_bytes(s->bytes);
+	trace_set_value(r, s->channel);
+	trace_done(pe->trace->file, r);
+}
+
+/** Before a put that is checked or recorded, or whose last one was not complete. */
 static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
 							const struct direct_handle *h,
 							struct direct_sender *s)
@@ -366,6 +379,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	if (pe->trace)
+		record_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
@@ -392,7 +407,7 @@ static void check_source(const struct direct_sender *s)
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK)))
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE)))
 		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;

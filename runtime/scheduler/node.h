@@ -17,6 +17,7 @@
 #include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
+#include "traced.h"
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
@@ -50,6 +51,8 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
+	bool (*word_in_use)(const struct cmi_msg *m);
 };
 
 /** What a layer above brings along, all of it. The starts are called in the order of the
@@ -124,6 +127,8 @@ struct csd_handler {
 	CmiHandler fn;
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
+	uint8_t trace;                     /* CSD_TRACE_* */
+	CmiHandler traced;                 /* under CK_TRACE: the handler itself, which fn calls */
 };
 
 /** The message memory that the PEs of a process have taken for the program's messages (room.c). */
@@ -145,6 +150,7 @@ struct node {
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
+	bool closely;                      /* checked mode or a trace: for layers, one test for both */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
@@ -158,6 +164,11 @@ struct node {
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct csd_upcalls up;             /* of all layers together */
+	struct csd_node_trace {
+		struct trace_options asked;
+		size_t names_bytes;        /* added by layers in node_start: room for their names */
+		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;

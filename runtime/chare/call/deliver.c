@@ -416,8 +416,8 @@ static void call_pe_start(struct pe *pe)
 }
 
 static const struct ck_handler handlers[] = {
-	[H_ELEMENT] = { "ck.element", element_arrived, false },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, true },
+	[H_ELEMENT] = { "ck.element", element_arrived, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, .apart = true, .trace = CSD_TRACE_WORD },
 	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true },
 };
 static const struct ck_callback_kind callbacks[] = {

@@ -434,7 +434,7 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 }
 
 static const struct ck_handler handlers[] = {
-	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, false },
+	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived, false },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived, false },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
