@@ -44,8 +44,12 @@ CKRUN    := $(B)/bin/ckrun
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
+# Programs whose messages tests/damage/sweep.py damages.
+DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
+	chares completion getput sdag
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
+DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
@@ -61,7 +65,7 @@ all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) examples bench-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -119,6 +123,16 @@ $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += 
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
+
+# The programs of the damage tests, with objects that may flip a byte of what arrives.
+FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am)
+$(B)/tests/damage/%.o: runtime/machine/%.c Makefile
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) -DCHARD_TEST_FLIP $(INC) -MMD -MP -c -o $@ $<
+$(DAMAGE_BINS): $(B)/tests/damage/%: $(B)/tests/programs/%.o $(FLIP_OBJ) $(LIB_ALL)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)
 
 # A program of which a unit test runs several nodes in one process.
 $(B)/tests/chare/test_order_chare: $(B)/tests/chare/order_nodes.o

@@ -43,13 +43,31 @@ static void pups(struct ci_out *o, const struct ci_module *m)
 		       "\t%s_pup(ck_p, (%s *)ck_x);\n}\n\n", m->name, x->name, x->name, x->text);
 }
 
+/* Only the program knows how long the arrays are; where they begin is the runtime's. */
+static void message_fits(struct ci_out *o, const struct ci_message *x)
+{
+	ci_put(o, "static bool ck_fits_%s(const void *ck_m, size_t ck_bytes)\n{\n", x->name);
+	if (x->n_var != 0)
+		ci_put(o, "\tconst %s *ck_b = (const %s *)ck_m;\n\n", x->name, x->name);
+	else
+		ci_put(o, "\t(void)ck_m;\n");
+	ci_put_line(o, x->tok);
+	ci_put(o, "\treturn ck_bytes >= sizeof(%s)", x->name);
+	for (int i = 0; i < x->n_var; i++)
+		ci_put(o, " &&\n\t\tCkGen_arrayFits(ck_bytes, ck_b->ck_off_[%d], 0, 1)", i);
+	ci_put(o, ";\n");
+	ci_put_line_back(o);
+	ci_put(o, "}\n\n");
+}
+
 static void message_table(struct ci_out *o, const struct ci_message *x)
 {
 	if (x->n_var != 0)
 		ci_put(o, "static void ck_fix_%s(void *ck_m)\n{\n\tck_message_%s((%s *)ck_m);\n}\n\n",
 		       x->name, x->name, x->name);
-	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", NULL, NULL, %s};\n\n", x->name, x->name,
-	       x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL");
+	message_fits(o, x);
+	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", NULL, NULL, %s, ck_fits_%s};\n\n", x->name,
+	       x->name, x->n_var != 0 ? ci_fmt(o->ci, "ck_fix_%s", x->name) : "NULL", x->name);
 }
 
 /* `message M;`: only the C compiler knows the size. */
@@ -81,7 +99,7 @@ static void packed_message(struct ci_out *o, const struct ci_message *x)
 	       n, n);
 	ci_put(o, "static void *ck_msgunpack_%s(void *ck_m)\n{\n\treturn %s_unpack(ck_m);\n}\n\n", n,
 	       n);
-	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", ck_msgpack_%s, ck_msgunpack_%s, NULL};"
+	ci_put(o, "const CkGenMessage ck_type_%s = {\"%s\", ck_msgpack_%s, ck_msgunpack_%s, NULL, NULL};"
 	       "\n\n", n, n, n, n);
 }
 
@@ -490,6 +508,15 @@ static void entry_answer(struct ci_out *o, const struct ci_chare *c, const struc
 	       message);
 }
 
+/* The bytes of a plain call. */
+static const char *entry_least(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e)
+{
+	if (!gen_is_call_plain(c, e))
+		return "UINT32_MAX";
+	return e->params == NULL ? "CKGEN_HEAD" :
+	       ci_fmt(ci, "CKGEN_HEAD + sizeof(struct ck_args_%s_%s)", c->name, e->name);
+}
+
 /* All columns stand in the order of CkGenEntry, since C++17 has no designated initializers. */
 static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
@@ -500,10 +527,12 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	       function(o->ci, gen_has_cb(e), gen_takes_built_in(e) ? "ck_call" : "ck_reduced", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);
-	ci_put(o, "\t %s, %s, %s},\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :
+	ci_put(o, "\t %s, %s, %s,\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :
 	       function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
 	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
 	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
+	ci_put(o, "\t %s, %s},\n", entry_least(o->ci, c, e), gen_takes_reduction(e) ? "CkGen_resultFits" :
+	       function(o->ci, gen_has_fits(c, e), "ck_fits", c, e));
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)

@@ -23,6 +23,12 @@ void gen_awaited(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 void gen_body_declaration(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 void gen_body(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
+/** A call of e may be plain: no parameter but values, and no attribute that delivery must see. */
+bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e);
+
+/** There is ck_fits_X_f, which checks a payload that came from another process. */
+bool gen_has_fits(const struct ci_chare *c, const struct ci_entry *e);
+
 /** The program packs one of the parameters. */
 bool gen_has_pup(const struct ci_entry *e);
 

@@ -483,6 +483,107 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 	handler_tail(o, e);
 }
 
+/* ---- what came from another process ------------------------------------------------------------ */
+
+/* The offset of a block, as in block_at. */
+static const char *block_offset(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)
+{
+	const struct ci_tok *n = q->length.from;
+
+	if (is_offset_stored(e, q))
+		return ci_fmt(ci, "ck_a->ck_off_%s", q->name);
+	if (!has_struct(e))
+		return "0";
+	if (!is_placed(q))
+		return "CkGen_align(sizeof *ck_a)";
+	return ci_fmt(ci, "CkGen_place(sizeof *ck_a, (size_t)%s%s * sizeof(%s))",
+		      n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
+}
+
+static bool has_length(const struct ci_param *q)
+{
+	return q->kind == CI_PARAM_NOCOPY || is_placed(q);
+}
+
+/* The length as an expression of locals. Only the program can work out a length that is made of other things than
+ * numbers and integer parameters; then the place alone is checked. */
+static void fits_length(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (gen_is_plain(&q->length, e))
+		gen_expr(o, &q->length, e, true);
+	else
+		ci_put(o, "0");
+}
+
+static void fits_param(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (!is_block(q) && (q->kind != CI_PARAM_NOCOPY || !gen_is_plain(&q->length, e)))
+		return;
+	if (q->kind == CI_PARAM_STRING) {
+		ci_put(o, " &&\n\t\tCkGen_stringFits(ck_m, ck_bytes, %s)", block_offset(o->ci, e, q));
+		return;
+	}
+	if (q->kind == CI_PARAM_NOCOPY)
+		ci_put(o, " &&\n\t\tCkGen_ncpyFits(&ck_a->%s, ", q->name);
+	else
+		ci_put(o, " &&\n\t\tCkGen_arrayFits(ck_bytes, %s, ", block_offset(o->ci, e, q));
+	if (has_length(q))
+		fits_length(o, e, q);
+	else
+		ci_put(o, "0"); /* reading the objects ends at the message's end (pup.c) */
+	ci_put(o, ", sizeof(%s))", has_length(q) ? element(q) : "char");
+}
+
+/* Lengths are expressions of parameters, by their names. */
+static void fits_locals(struct ci_out *o, const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_VALUE && q->type.class_ == CI_INTEGER)
+			ci_put(o, "\tconst %s %s = ck_a->%s;\n", q->type.text, q->name, q->name);
+	}
+	ci_put(o, "\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_VALUE && q->type.class_ == CI_INTEGER)
+			ci_put(o, "\t(void)%s;\n", q->name);
+	}
+}
+
+static bool is_marshalled(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e);
+}
+
+bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e)
+{
+	const unsigned seen = CI_OWN_CALL | CI_THREADED | CI_WHEN;
+
+	return (e->params == NULL || (is_marshalled(c, e) && gen_only_values(e))) && !(e->attrs & seen) &&
+	       e->awaited == NULL && e->body == NULL;
+}
+
+bool gen_has_fits(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return is_marshalled(c, e) && !gen_is_call_plain(c, e);
+}
+
+/* Print the function that checks a payload from another process. The lengths are read before it is known whether
+ * the struct is whole, so that comes first. */
+static void fits(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static bool ck_fits_%s_%s(const void *ck_m, size_t ck_bytes)\n{\n", c->name, e->name);
+	if (has_struct(e)) {
+		args_pointer(o, c, e);
+		ci_put(o, "\n\tif (ck_bytes < sizeof *ck_a)\n\t\treturn false;\n");
+		fits_locals(o, e);
+	} else {
+		ci_put(o, "\t(void)ck_m;\n");
+	}
+	ci_put(o, "\treturn %s", has_struct(e) ? "ck_a != NULL" : "ck_bytes != SIZE_MAX");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		fits_param(o, e, q);
+	ci_put(o, ";\n}\n\n");
+}
+
 /* ---- nocopypost ------------------------------------------------------------------------------ */
 
 static void nocopy_table(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
@@ -673,8 +774,10 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 {
 	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
-	if (gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e))
+	if (is_marshalled(c, e))
 		payload_struct(o, c, e);
+	if (gen_has_fits(c, e))
+		fits(o, c, e);
 	if (gen_count_nocopy(e) != 0)
 		nocopy_table(o, c, e, "ck_ncpy", false);
 	if (gen_count_posted(e) != 0)

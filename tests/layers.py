@@ -73,6 +73,7 @@ INCLUDES = {
     'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/launcher': ['boot.h'],
+    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h'],
     'tests/machine': ['check_run.h', 'runtime/machine/*'],
     'tests/scheduler': ['check_run.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_run.h', 'runtime/chare/*', *SCHEDULER],

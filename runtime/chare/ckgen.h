@@ -49,6 +49,10 @@ enum {
 				    * if it is NULL, the reference number decides */
 };
 
+/** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is found by an
+ * offset or a length lies within it. Asked for calls that came from another process. */
+typedef bool (*CkGenFits)(const void *payload, size_t bytes);
+
 /** A message type. pack and unpack are NULL unless the program packs the message itself. fix is
  * NULL if it does, and for messages without arrays. */
 typedef struct CkGenMessage {
@@ -59,6 +63,7 @@ typedef struct CkGenMessage {
 					  * pointers point into the copy. ckci's code calls it before
 					  * a handler or a caller sees the message; the runtime calls
 					  * it for readonly messages */
+	CkGenFits fits;                  /* NULL: only the program's unpack can tell */
 } CkGenMessage;
 
 /** The runtime's own types of messages, which any module may name. None has arrays to fix. */
@@ -108,6 +113,9 @@ typedef struct CkGenEntry {
 	CkGenWhen when;            /* CKGEN_WHEN */
 	const uint32_t *ncpy;      /* CKGEN_NOCOPY: offsets of the CkGenNcpy in the payload */
 	const CkGenMessage *reply; /* reply_message: its type */
+	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
+				    * delivery must see. UINT32_MAX: there are no plain calls; `fits` tells */
+	CkGenFits fits;            /* of other calls; NULL: no parameters, or a message (see its type) */
 } CkGenEntry;
 
 typedef enum CkGenKind {
@@ -488,6 +496,21 @@ static inline size_t CkGen_place(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
+
+/* What `fits` functions ask: whether an array of n elements, a string, a result lies at `at` of so many bytes. */
+static inline bool CkGen_arrayFits(size_t bytes, uint64_t at, long long n, size_t each)
+{
+	return n >= 0 && at <= bytes && at % 16 == 0 && (uint64_t)n <= (bytes - at) / each;
+}
+static inline bool CkGen_stringFits(const void *m, size_t bytes, uint64_t at)
+{
+	return at < bytes && memchr((const char *)m + at, 0, bytes - at) != NULL;
+}
+static inline bool CkGen_ncpyFits(const CkGenNcpy *d, long long n, size_t each)
+{
+	return n >= 0 && d->bytes % each == 0 && d->bytes / each == (uint64_t)n;
+}
+bool CkGen_resultFits(const void *m, size_t bytes);
 
 /** Zero a gap of less than 80 bytes. Compilers turn a memset of unknown but bounded size into
  * `rep stos`, which takes longer than the rest of a stub: with one, a round trip of 100 bytes between

@@ -11,6 +11,7 @@
  * the job.
  */
 #include "readonly.h"
+#include "core/shape.h"
 
 #include <string.h>
 
@@ -203,8 +204,46 @@ static void readonly_node_stop(struct node *node)
 			  "constructor returned; only there may they be set", node->job->node);
 }
 
+struct walk {
+	const char *at;
+	size_t used, room;
+};
+
+static void readonly_walk(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	struct walk *w = arg;
+	uint64_t n = r->bytes;
+
+	(void)pe;
+	if (r->message) {
+		if (w->used > w->room || w->room - w->used < sizeof n) {
+			w->used = SIZE_MAX / 2;
+			return;
+		}
+		memcpy(&n, w->at + w->used, sizeof n);
+		w->used = CkGen_align(w->used + sizeof n);
+		if (n && (n > w->room || w->used > w->room - n ||
+			  (r->message->fits && !r->message->fits(w->at + w->used, n))))
+			n = SIZE_MAX / 4;
+		n = CkGen_align(n);
+	}
+	w->used = w->used > w->room ? SIZE_MAX / 2 : w->used + n;
+}
+
+/* The variables lie within it, one after another. */
+static const char *readonly_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	struct walk w = { (const char *)(env + 1), 0, m->size - sizeof *env };
+
+	if ((uint32_t)env->root >= (uint32_t)pe->node->job->n_pes || csd_tree_parent(pe, env->root) != m->src_pe)
+		return "it did not come down the tree that it names";
+	for_each(pe, ck_node_of(pe->node), readonly_walk, &w);
+	return w.used == w.room ? NULL : "it has not the size of the readonly variables";
+}
+
 static const struct ck_handler handlers[] = {
-	[H_READONLY] = { "ck.readonly", readonly_arrived, false },
+	[H_READONLY] = { "ck.readonly", readonly_arrived, .shape = { CK_SHAPE_ENV, .misfit = readonly_misfit } },
 };
 
 const struct ck_part readonly_part = {

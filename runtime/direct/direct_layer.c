@@ -93,6 +93,30 @@ static void control_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
+static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct direct_control_msg *c = (const struct direct_control_msg *)m;
+	const bool bell = m->size >= sizeof(struct direct_bell_msg) && c->kind == DIRECT_BELL;
+
+	if (bell != !!(m->flags & CMI_F_EXPEDITED))
+		return "its flags are not those of such messages";
+	if (bell) {
+		const uint32_t n = ((const struct direct_bell_msg *)m)->n_slots;
+
+		return n && !(n & (n - 1)) ? NULL : "its bell has a number of slots that none has";
+	}
+	/* The addresses in ASK and GO are trusted: in checked mode a hash has told that nothing changed them. */
+	if (m->size != sizeof *c || c->kind == DIRECT_BELL || c->kind > DIRECT_GO ||
+	    (c->kind != DIRECT_BOUND && !pe->node->check))
+		return "it is of no kind";
+	return NULL;
+}
+
+static const struct csd_shape control_shape = {
+	.least = sizeof(struct cmi_msg) + 2 * sizeof(uint32_t), .always = CMI_F_SYSTEM, .may = CMI_F_EXPEDITED,
+	.misfit = control_misfit,
+};
+
 /* ---- start ------------------------------------------------------------------------- */
 
 /** CK_DIRECT_PATH. */
@@ -122,6 +146,7 @@ static int node_start(struct node *node)
 	dn->force = forced_path();
 	dn->poll_max = (uint32_t)cmi_env_number("CK_DIRECT_POLL_MAX", DIRECT_POLL_MAX, 0, INT32_MAX);
 	dn->handler = csd_register(node, "CkDirect", control_arrived);
+	csd_expect(node, dn->handler, &control_shape, NULL);
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->layer[DIRECT_SLOT] = dn;
 	return 0;

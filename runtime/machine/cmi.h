@@ -157,6 +157,8 @@ bool cmi_message_memory_back(struct cmi *m, void *p, size_t bytes);
 uint64_t cmi_shared_ref(const struct cmi_pe *w, int dst_pe, const void *p, size_t bytes);
 /** What such a name means here; any PE. */
 const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref);
+/** Whether so many bytes lie where a reference from another process says. */
+bool cmi_shared_fits(const struct cmi *m, uint64_t ref, size_t bytes);
 /** The same name for a reader who is not known yet; 0: no other node can read the memory. The reader
  * asks cmi_shared_at. */
 uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes);

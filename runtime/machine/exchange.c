@@ -23,7 +23,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 9 };
+enum { PROTOCOL_VERSION = 10 };
 
 static const char MAGIC[8] = "chard";
 

@@ -279,6 +279,11 @@ const void *cmi_shared_ptr(const struct cmi *m, uint64_t ref)
 	return share_ptr(m->share, ref);
 }
 
+bool cmi_shared_fits(const struct cmi *m, uint64_t ref, size_t bytes)
+{
+	return share_fits(m->share, ref, bytes);
+}
+
 uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes)
 {
 	return share_name_of(w->m->share, p, bytes);

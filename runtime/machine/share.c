@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "fault.h"
+#include "flip.h"
 #include "machine_int.h"
 #include "msg_local.h"
 #include "ring.h"
@@ -44,6 +45,7 @@ _Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == SHARE_LINE, 
 struct share_offer {
 	uint64_t ref;
 	uint64_t number;            /* place in the receiver's in[] */
+	uint64_t check;             /* both once more: nothing would ever come out of another place */
 };
 
 /** A PE's way to another one of the host. */
@@ -104,10 +106,39 @@ static uint64_t take_refs(struct msg_stack *stack)
 	return msg_stack_any(stack) ? msg_stack_take(stack) : 0;
 }
 
-/* For msg_stack_in_order. */
-static struct cmi_msg *msg_of_name(const void *share, uint64_t ref)
+_Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *what)
 {
-	return share_msg_of(share, ref);
+	if (src_pe < 0)
+		machine_die(w->m, "PE %d: %s, in what another process of the host has sent: it was damaged on its way",
+			    w->pe, what);
+	machine_die(w->m, "PE %d: %s, in what PE %d has sent: it was damaged on its way", w->pe, what, src_pe);
+}
+
+/* The message of a name that another process wrote. */
+static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name)
+{
+	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
+
+	if (ref % CMI_MSG_ALIGN || !share_fits(w->m->share, ref, sizeof(struct cmi_msg)))
+		damaged(w, src_pe, "a reference to no message");
+	return share_msg_of(w->m->share, ref);
+}
+
+static inline void check_class(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t name)
+{
+	if ((name & SHARE_NAME_CHECK) != share_class_check(m))
+		damaged(w, -1, "a message in memory of another size");
+}
+
+/* For msg_stack_in_order. */
+static struct cmi_msg *msg_of_name(const void *wire, uint64_t ref)
+{
+	const struct cmi_pe *w = wire;
+	struct cmi_msg *m = msg_named(w, -1, ref);
+
+	flip_arrived(m, m->size);
+	check_class(w, m, ref);
+	return m;
 }
 
 /* ---- sleep and wake --------------------------------------------------------------------------- */
@@ -227,7 +258,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	msg_stack_push(&o->line->inbox, m, share_ref_of(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m));
 }
 
 /* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
@@ -248,6 +279,7 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	m->src_pe = w->pe;
 	offer->ref = share_ref_of(s, ring);
 	offer->number = (uint64_t)number;
+	offer->check = ~(offer->ref + offer->number);
 	send_by_stack(w, o, m);
 	ring_writer_init(&o->ring, ring);
 	o->mark = (uint8_t)(number + 1);
@@ -274,7 +306,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	uint64_t ref;
 
 	m = in_shared_memory(w, m);
-	ref = share_ref_of(w->m->share, m);
+	ref = share_name_of_msg(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
 	msg_tell_pushed(m);
@@ -326,15 +358,19 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	struct share *s = m->share;
 	uint64_t ref = share_ref_of(s, msg);
 
-	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg, ref);
+	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg,
+		       ref | share_class_check(msg));
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
 
-static void put_arrived(struct cmi_pe *w, int src_pe, const void *body)
+/* `size`: of the body, which begins with the put's head. */
+static void put_arrived(struct cmi_pe *w, int src_pe, const void *body, size_t size)
 {
 	const struct share_put *p = body;
 
+	if (size < sizeof *p || p->bytes > size - sizeof *p)
+		damaged(w, src_pe, "a put longer than its message");
 	w->m->client.put_arrived(w->owner, src_pe, &p->put, p + 1, p->bytes);
 }
 
@@ -344,6 +380,12 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	const struct share_offer *offer = (const struct share_offer *)(const void *)(m + 1);
 	struct share_pe *p = w->share;
 
+	if (m->size != sizeof *m + sizeof *offer || offer->number >= RINGS_MOST ||
+	    offer->check != ~(offer->ref + offer->number) ||
+	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
+	    p->in[offer->number].ring.ring)
+		damaged(w, m->src_pe, "an offer of no ring");
+
 	ring_reader_init(&p->in[offer->number].ring,
 			 (struct ring *)(void *)share_msg_of(w->m->share, offer->ref));
 	p->in[offer->number].src_pe = m->src_pe;
@@ -351,9 +393,31 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 		p->n_in = (int)offer->number + 1;
 }
 
+/* The memory of a message by reference goes back to a PE of the node in whose segment it lies, into the class
+ * that its head says. */
+static void check_ref(const struct cmi_pe *w, const struct cmi_msg *m)
+{
+	const struct share *s = w->m->share;
+	const struct cmi_job *j = &w->m->job;
+	const uint64_t ref = share_ref_of(s, m);
+	const int number = (int)(ref >> SHARE_OFFSET_BITS), src_pe = m->src_pe;
+
+	if (src_pe < 0 || src_pe >= j->n_pes || s->number[j->node_of[src_pe]] < 0 || j->node_of[src_pe] == j->node)
+		damaged(w, -1, "a sender that is none");
+	if (m->size < sizeof *m || !share_fits(s, ref, m->size))
+		damaged(w, src_pe, "a message that does not lie in one piece of shared memory");
+	if (m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED)
+		damaged(w, src_pe, "a message in memory that is nobody's");
+	for (int node = 0; node < j->n_nodes; node++)
+		if (s->number[node] == number && m->home < j->first_pe[node + 1] - j->first_pe[node])
+			return;
+	damaged(w, src_pe, "a message in memory that is nobody's");
+}
+
 /* A message by reference. Its memory will go back to where it came from. */
 static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
+	check_ref(w, m);
 	m->next = NULL;
 	m->mark = 0;
 	m->origin = CMI_ORIGIN_SHARED;
@@ -362,20 +426,22 @@ static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 		return;
 	}
 	if (m->handler == PUT_HANDLER)
-		put_arrived(w, m->src_pe, m + 1);
+		put_arrived(w, m->src_pe, m + 1, m->size - sizeof *m);
 	else
 		offer_arrived(w, m);
 	share_give_back(w->m, m);
 }
 
-static void ref_arrived(struct cmi_pe *w, const struct ring_slot *slot)
+static void ref_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *slot)
 {
 	struct cmi_msg *m;
 	uint64_t ref;
 
 	memcpy(&ref, slot->body, sizeof ref);
-	m = share_msg_of(w->m->share, ref);
+	m = msg_named(w, src_pe, ref);
 	msg_tell_taken(m);
+	flip_arrived(m, m->size);
+	check_class(w, m, ref);
 	arrived(w, m);
 }
 
@@ -385,11 +451,13 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	struct cmi_msg *m;
 
 	if (size == SIZE_OF_REF) {
-		ref_arrived(w, slot);
+		ref_arrived(w, src_pe, slot);
 		return;
 	}
+	if (__builtin_expect((size_t)size - sizeof *m > RING_BODY_MOST, 0))
+		damaged(w, src_pe, "a size that no slot of a ring has");
 	if (__builtin_expect(ring_handler(tag) == PUT_HANDLER, 0)) {
-		put_arrived(w, src_pe, slot->body);
+		put_arrived(w, src_pe, slot->body, size - sizeof *m);
 		return;
 	}
 	m = w->m->client.msg_alloc(w->owner, size);
@@ -401,16 +469,29 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	w->m->client.msg_arrived(w->owner, m);
 }
 
+/* A slot says that it comes behind a message on the stack. That one was pushed before the slot was written, so it
+ * is there now. */
+static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w, const struct share_in *in)
+{
+	if (!msg_stack_any(&w->share->line->inbox))
+		damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
+}
+
 /* Take messages until the ring is empty, or the next one is behind one that is still on the stack; at
- * most one round. */
-static int take_ring(struct cmi_pe *w, struct share_in *in)
+ * most one round. `in_stack`: while messages from the stack are handled. */
+static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 {
 	const struct ring_slot *slot;
 	uint64_t tag;
 	int n = 0;
 
-	while (n < RING_SLOTS && (slot = ring_look(&in->ring, &tag)) &&
-	       slot->n_past == in->n_past) {
+	while (n < RING_SLOTS && (slot = ring_look(&in->ring, &tag))) {
+		if (__builtin_expect(slot->n_past != in->n_past, 0)) {
+			if (!in_stack)
+				check_blocked(w, in);
+			break;
+		}
+		flip_slot(&tag, slot);
 		slot_arrived(w, in->src_pe, slot, tag);
 		ring_release(&in->ring);
 		n++;
@@ -425,7 +506,7 @@ static int take_rings(struct cmi_pe *w)
 
 	for (struct share_in *in = p->in; in < p->in + p->n_in; in++)
 		if (in->ring.ring)
-			n += take_ring(w, in);
+			n += take_ring(w, in, false);
 	return n;
 }
 
@@ -438,8 +519,10 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 
 	if (!m->mark)
 		return 0;
+	if (m->mark > RINGS_MOST || !w->share->in[m->mark - 1].ring.ring)
+		damaged(w, m->src_pe, "a message behind those of a ring that does not exist");
 	in = &w->share->in[m->mark - 1];
-	n = take_ring(w, in);
+	n = take_ring(w, in, true);
 	in->n_past++;
 	return n;
 }
@@ -447,7 +530,7 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 /* Deliver what was on the stack, oldest first. */
 static int take_stack(struct cmi_pe *w, uint64_t ref)
 {
-	struct cmi_msg *in_order = msg_stack_in_order(ref, msg_of_name, w->m->share);
+	struct cmi_msg *in_order = msg_stack_in_order(ref, msg_of_name, w);
 	int n = 0;
 
 	for (struct cmi_msg *m = in_order, *next; m; m = next, n++) {
@@ -461,9 +544,12 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 static void take_back(struct cmi_pe *w, uint64_t ref)
 {
 	while (ref) {
-		struct cmi_msg *m = share_msg_of(w->m->share, ref);
+		struct cmi_msg *m = msg_named(w, -1, ref);
 
 		msg_tell_taken(m);
+		check_class(w, m, ref);
+		if (ref >> SHARE_OFFSET_BITS != (uint64_t)w->m->share->me)
+			damaged(w, -1, "memory that is not ours");
 		ref = msg_stack_link(m);
 		m->origin = CMI_ORIGIN_POOL;
 		w->m->client.msg_free(w->owner, m);

@@ -64,6 +64,8 @@ void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p);
 /* Any thread, after share_agree. The contracts of cmi_shared_ref and its neighbours: */
 uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes);
 const void *share_ptr(const struct share *s, uint64_t ref);
+/** Whether so many bytes lie where a reference that another process wrote says, in memory that we have mapped. */
+bool share_fits(const struct share *s, uint64_t ref, size_t bytes);
 uint64_t share_name_of(const struct share *s, const void *p, size_t bytes);
 void *share_at(const struct share *s, int node, uint64_t name);
 

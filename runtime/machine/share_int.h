@@ -9,7 +9,9 @@
  *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: handed out in order -> |
  *
  * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits); 0,
- * which is a share_head, is none. References are the names of messages on a stack (msg_stack.h).
+ * which is a share_head, is none. A message's reference is its name on a stack (msg_stack.h). Its lowest 4 bits,
+ * which are 0 in the offset, repeat the block's size class: the class is what the owner of the memory believes
+ * when the block comes back, and other processes could have written over it meanwhile.
  */
 #ifndef SHARE_INT_H
 #define SHARE_INT_H
@@ -68,6 +70,19 @@ static inline uint64_t share_ref_of(const struct share *s, const void *p)
 	uint64_t at = (uint64_t)((const char *)p - s->base);
 
 	return at / s->segment << SHARE_OFFSET_BITS | at % s->segment;
+}
+
+enum { SHARE_NAME_CHECK = CMI_MSG_ALIGN - 1 };
+
+static inline uint64_t share_class_check(const struct cmi_msg *m)
+{
+	return (uint64_t)((m->size_class ^ m->size_class >> 4) & SHARE_NAME_CHECK);
+}
+
+/** The name of a message in shared memory, and the message of a name that is in bounds. */
+static inline uint64_t share_name_of_msg(const struct share *s, const struct cmi_msg *m)
+{
+	return share_ref_of(s, m) | share_class_check(m);
 }
 
 static inline struct cmi_msg *share_msg_of(const struct share *s, uint64_t ref)

@@ -312,3 +312,18 @@ const void *share_ptr(const struct share *s, uint64_t ref)
 {
 	return share_msg_of(s, ref);
 }
+
+bool share_fits(const struct share *s, uint64_t ref, size_t bytes)
+{
+	const uint64_t number = ref >> SHARE_OFFSET_BITS, at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+	uint64_t used;
+
+	/* Relaxed: this process has written it, or nobody has. */
+	if (!s->any || number >= (uint64_t)s->n_local ||
+	    ((int)number != s->me &&
+	     !atomic_load_explicit(&share_head_of(s, s->me)->mapped[number], memory_order_relaxed)))
+		return false;
+	/* Relaxed: what was handed out before the reference was written is visible with it. */
+	used = atomic_load_explicit(&share_head_of(s, (int)number)->used, memory_order_relaxed);
+	return at >= s->lines_at && used <= s->segment && at <= used && bytes <= used - at;
+}

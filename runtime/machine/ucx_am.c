@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "flip.h"
 #include "msg_local.h"
 
 /* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster, but UCX
@@ -306,6 +307,7 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)
 		check_size(w, -1, 0, bytes);
+	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
 	check_source(w, head.src_pe);
 	check_size(w, head.src_pe, head.size, bytes);
@@ -364,6 +366,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 
 	if (header_len == sizeof wire)
 		memcpy(&wire, header, sizeof wire);
+	flip_arrived(&wire, sizeof wire);
 	check_source(w, wire.src_pe);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);

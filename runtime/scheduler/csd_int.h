@@ -23,6 +23,12 @@ enum own_handler {
 	N_OWN_HANDLERS,
 };
 
+/* arrival.c */
+void client_arrived(void *owner, struct cmi_msg *m);
+void client_arrived_sealed(void *owner, struct cmi_msg *m); /* in checked mode */
+struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m); /* takes it; may return another one */
+void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
+
 /* layers.c */
 int layers_node_start(struct node *node);
 void layers_pe_start(struct pe *pe);
@@ -184,6 +190,7 @@ bool hooks_any(const struct pe *pe, int condition);
 void hooks_raise(struct pe *pe, int condition);
 
 /* loop.c, idle.c */
+void loop_register(struct node *node);
 void loop_run(struct pe *pe);
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);

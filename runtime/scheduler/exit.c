@@ -99,7 +99,7 @@ static void subtree_stopped(struct pe *pe)
  * may wait for it. Model: flow.pml, receiver */
 static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	if (m->flags & CMI_F_REMOTE)
+	if ((m->flags & CMI_F_REMOTE) && m->handler != CREDIT_HANDLER)
 		flow_consumed(pe, m->src_pe, m->size);
 	csd_msg_free(pe, m);
 }
@@ -131,8 +131,37 @@ void csd_exit(struct pe *pe, int code)
 	send_exit(pe, 0, code, EXIT_ASK);
 }
 
+/* Each kind goes one way in the tree of PE 0, and comes once, in its phase. */
+static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const int from = m->src_pe;
+	bool fits = false;
+
+	switch ((enum exit_kind)((const struct exit_msg *)m)->kind) {
+	case EXIT_ASK:
+		fits = pe->id == 0;
+		break;
+	case EXIT_STOP:
+		fits = csd_tree_parent(pe, 0) == from;
+		break;
+	case EXIT_ACK:
+		fits = csd_tree_parent_of(pe, from, 0) == pe->id;
+		break;
+	case EXIT_LEAVE:
+		fits = csd_tree_parent(pe, 0) == from && pe->stop;
+		break;
+	}
+	return fits ? NULL : "it says something about the end of the job that its sender cannot say now";
+}
+
+static const struct csd_shape exit_shape = {
+	.least = sizeof(struct exit_msg), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+	.misfit = exit_misfit,
+};
+
 void exit_register(struct node *node)
 {
 	if (csd_register(node, "csd.exit", exit_arrived) != EXIT_HANDLER)
 		csd_abort(NULL, "internal: the exit handler must be the second");
+	csd_expect(node, EXIT_HANDLER, &exit_shape, NULL);
 }

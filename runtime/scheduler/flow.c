@@ -18,6 +18,8 @@ struct csd_peer {
 	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
 	struct msg_fifo waiting;      /* over budget */
 	uint64_t budget;
+	uint64_t at_once;             /* up to so many bytes under way a message goes at once: the budget; in
+				       * checked mode 0, because every message gets a hash first */
 };
 
 struct flow_credit {
@@ -40,6 +42,7 @@ static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, 
 		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
 	p->budget = pe->node->flow_bytes;
+	p->at_once = pe->node->check ? 0 : p->budget;
 	return pe->peers[other] = p;
 }
 
@@ -62,17 +65,27 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
-	cmi_send(pe->wire, dst_pe, m);
+	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_seal(pe, m) : m);
+}
+
+static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+{
+	if (!p->waiting.head && may_send(p, m->size))
+		send_in_budget(pe, dst_pe, p, m);
+	else
+		msg_fifo_push(&p->waiting, m);
 }
 
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct csd_peer *p = peer_of(pe, dst_pe);
 
-	if (CSD_LIKELY(!p->waiting.head && may_send(p, m->size)))
-		send_in_budget(pe, dst_pe, p, m);
-	else
-		msg_fifo_push(&p->waiting, m);
+	if (CSD_LIKELY(!p->waiting.head && p->sent - p->acked + m->size <= p->at_once)) {
+		p->sent += m->size;
+		cmi_send(pe->wire, dst_pe, m);
+	} else {
+		send_or_wait(pe, dst_pe, p, m);
+	}
 }
 
 /* The loop has handled `bytes` bytes from src_pe. */
@@ -89,7 +102,7 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
-	cmi_send(pe->wire, src_pe, &c->head);
+	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_seal(pe, &c->head) : &c->head);
 }
 
 /* A message that `by`, another PE of this node, received was handled here. */
@@ -124,6 +137,21 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
+/* Credit is given for what was sent, and never taken back. */
+static const char *credit_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_peer *p = peer_of(pe, m->src_pe);
+	const uint64_t more = ((const struct flow_credit *)m)->consumed - p->acked;
+
+	return more <= p->sent - p->acked ? NULL : "it gives credit for more than was sent";
+}
+
+static const struct csd_shape credit_shape = {
+	.least = sizeof(struct flow_credit), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+	.misfit = credit_misfit,
+};
+static const struct csd_shape handled_shape = { .least = 0 };
+
 /* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
  * receiver that has fallen behind by megabytes stops a sender. */
 void flow_register(struct node *node)
@@ -131,11 +159,13 @@ void flow_register(struct node *node)
 	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
 	if (csd_register(node, "csd.credit", credit_arrived) != CREDIT_HANDLER)
 		csd_abort(NULL, "internal: the credit handler must be the first");
+	csd_expect(node, CREDIT_HANDLER, &credit_shape, NULL);
 }
 
 void flow_register_handled(struct node *node)
 {
 	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
+	csd_expect(node, node->h_handled, &handled_shape, NULL);
 }
 
 void flow_fini(struct pe *pe)

@@ -22,9 +22,15 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 			  "handlers in an initnode function", name);
 	if (node->n_handlers == CSD_MAX_HANDLERS)
 		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn };
+	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn, .arrived = fn };
 	csd_fingerprint(node, name, strlen(name) + 1);
 	return node->n_handlers++;
+}
+
+void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived)
+{
+	node->handlers[handler].shape = s;
+	node->handlers[handler].arrived = arrived ? arrived : arrival_handle;
 }
 
 void csd_order_apart(struct node *node, int handler)

@@ -9,22 +9,39 @@
  * a pass without network), a smaller one answers the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-/* A message with flags. The credit is sent after the handler, because nobody waits for it. */
-static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
+/* A message from another process. The credit is sent after the handler, because nobody waits for it;
+ * credits themselves are not subject to flow control. */
+static void dispatch_remote(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
+	uint16_t handler = m->handler;
 	uint8_t flags = m->flags;
 	int src_pe = m->src_pe;
 	uint64_t bytes = m->size;
 
+	m->flags = flags & (uint8_t)~CMI_F_REMOTE;
+	node->handlers[handler].arrived(pe, m);
+	if (!(flags & CMI_F_SYSTEM))
+		pe->n_processed++;
+	if (CSD_LIKELY(handler != CREDIT_HANDLER))
+		flow_consumed(pe, src_pe, bytes);
+}
+
+/* A message with flags. */
+static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
+{
+	const struct node *node = pe->node;
+	uint8_t flags = m->flags;
+
 	if (CSD_UNLIKELY(m->handler >= node->n_handlers))
 		abort_no_handler(pe, m);
-	m->flags = flags & (uint8_t)~CMI_F_REMOTE;
+	if (flags & CMI_F_REMOTE) {
+		dispatch_remote(pe, m);
+		return;
+	}
 	node->handlers[m->handler].fn(pe, m);
 	if (!(flags & CMI_F_SYSTEM))
 		pe->n_processed++;
-	if (flags & CMI_F_REMOTE)
-		flow_consumed(pe, src_pe, bytes);
 }
 
 /* The low word of `route` holds handler and flags. When it is below n_handlers, the handler exists
@@ -103,10 +120,32 @@ static int one_pass(struct pe *pe, int most)
 static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE) {
+		if (m->handler >= pe->node->n_handlers)
+			abort_no_handler(pe, m);
 		m->flags &= (uint8_t)~CMI_F_REMOTE;
 		flow_consumed(pe, m->src_pe, m->size);
+		/* When its turn comes it is looked at, as any message from another process. */
+		m->mark = (uint8_t)m->handler;
+		m->handler = (uint16_t)pe->node->h_held;
 	}
 	msg_fifo_push(held, m);
+}
+
+_Static_assert(CSD_MAX_HANDLERS <= UINT8_MAX, "a mark can hold a handler");
+
+static void held_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	m->handler = m->mark;
+	m->mark = 0;
+	pe->node->handlers[m->handler].arrived(pe, m);
+}
+
+void loop_register(struct node *node)
+{
+	static const struct csd_shape shape = { .least = 0 };
+
+	node->h_held = csd_register(node, "csd.held", held_arrived);
+	csd_expect(node, node->h_held, &shape, NULL);
 }
 
 static bool is_early(const struct node *node, const struct cmi_msg *m)

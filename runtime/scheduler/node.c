@@ -37,19 +37,6 @@ static void client_free(void *owner, struct cmi_msg *m)
 	csd_msg_free(owner, m);
 }
 
-/* Credits are not subject to flow control. */
-static void client_arrived(void *owner, struct cmi_msg *m)
-{
-	struct pe *pe = owner;
-
-	if (m->handler != CREDIT_HANDLER)
-		m->flags |= CMI_F_REMOTE;
-	if (CSD_UNLIKELY(m->flags & CMI_F_NODE))
-		node_queue_arrived(pe, m);
-	else
-		msgq_push(&pe->queue, m);
-}
-
 static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_head *h,
 			       const void *body, size_t bytes)
 {
@@ -62,6 +49,12 @@ static const struct cmi_client client = {
 	.msg_alloc = client_alloc,
 	.msg_free = client_free,
 	.msg_arrived = client_arrived,
+	.put_arrived = client_put_arrived,
+};
+static const struct cmi_client client_checked = {
+	.msg_alloc = client_alloc,
+	.msg_free = client_free,
+	.msg_arrived = client_arrived_sealed,
 	.put_arrived = client_put_arrived,
 };
 
@@ -237,6 +230,7 @@ static int register_all(struct node *node)
 	exit_register(node);
 	thread_register(node);
 	flow_register_handled(node);
+	loop_register(node);
 	int err = layers_node_start(node);
 
 	traced_node_start(node);
@@ -305,7 +299,7 @@ int csd_run(struct csd_config *cfg)
 	if (parse_flags(cfg, &o))
 		return 2;
 	o.verbose = node.verbose;
-	if (cmi_open(&o, &client, &node.machine))
+	if (cmi_open(&o, node.check ? &client_checked : &client, &node.machine))
 		return 1;
 	node.job = cmi_job(node.machine);
 	if (pes_create(&node, o.n_pes))

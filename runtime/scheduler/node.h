@@ -101,6 +101,31 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
  * node_start, and in what that calls. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
+/** What a message must be like for its handler if it comes from another process. The scheduler looks just
+ * before the handler runs (arrival.c), and ends the job with one line where something does not fit. */
+struct csd_shape {
+	uint32_t least;                    /* bytes, head included. 0: such messages do not leave their
+					    * process */
+	bool exact;                        /* it has just so many */
+	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
+	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
+	 * called again for a message that has waited. NULL: there is nothing else. */
+	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
+};
+
+enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED };
+
+/** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls that
+ * function for a message of another process, and does not look itself: the function checks the message
+ * and handles it. In a layer's node_start. */
+void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
+
+/** Look at a message from another process: end the job unless it has its handler's shape. */
+void csd_check(struct pe *pe, const struct cmi_msg *m);
+
+/** End the job: the message, which came from another process, does not fit; `why` says what does not. */
+_Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why);
+
 /** Messages for this handler keep their order among themselves only, not with messages for other
  * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
@@ -125,10 +150,11 @@ enum { CSD_MAX_HANDLERS = 64 };
 struct csd_handler {
 	const char *name;
 	CmiHandler fn;
+	CmiHandler arrived;                /* for messages of other processes */
+	const struct csd_shape *shape;     /* NULL: the handler checks what it gets */
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
 	uint8_t trace;                     /* CSD_TRACE_* */
-	CmiHandler traced;                 /* under CK_TRACE: the handler itself, which fn calls */
 };
 
 /** The message memory that the PEs of a process have taken for the program's messages (room.c). */
@@ -146,6 +172,7 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
@@ -168,6 +195,9 @@ struct node {
 		struct trace_options asked;
 		size_t names_bytes;        /* added by layers in node_start: room for their names */
 		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+		/* What the functions in `handlers` call. Not in struct csd_handler, which is found by a
+		 * multiplication by its size: 40 bytes are one instruction less per message. */
+		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */

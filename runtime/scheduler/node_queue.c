@@ -74,8 +74,6 @@ static void push_to_node(struct pe *pe, struct cmi_msg *m)
 
 void node_queue_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	if (CSD_UNLIKELY(m->handler >= pe->node->n_handlers))
-		abort_no_handler(pe, m);
 	push_to_node(pe, m);
 }
 

@@ -124,8 +124,9 @@ static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
 static struct stream *stream_of(struct msgq_random *r, const struct cmi_msg *m)
 {
 	const struct node *node = r->node;
-	int apart = m->handler < node->n_handlers && node->handlers[m->handler].apart ?
-			    m->handler : -1;
+	/* What waited while the PE waited for another (loop.c) keeps the order of its own handler. */
+	const int handler = m->handler == node->h_held ? m->mark : m->handler;
+	const int apart = handler < node->n_handlers && node->handlers[handler].apart ? handler : -1;
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct stream *s = r->streams[i];

@@ -540,7 +540,10 @@ static void thread_arrived(struct pe *pe, struct cmi_msg *m)
 
 void thread_register(struct node *node)
 {
+	static const struct csd_shape shape = { .least = 0 };
+
 	node->h_thread = csd_register(node, "thread", thread_arrived);
+	csd_expect(node, node->h_thread, &shape, NULL);
 }
 
 void threads_init(struct pe *pe)

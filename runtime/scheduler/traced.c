@@ -127,11 +127,9 @@ static void record_end(struct pe_trace *t, unsigned handler)
 	trace_done(t->file, r);
 }
 
-/* In place of every handler but the scheduler's own. */
-static void handle_traced(struct pe *pe, struct cmi_msg *m)
+static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	const uint16_t handler = m->handler;
-	CmiHandler fn = pe->node->handlers[handler].traced;
 	struct pe_trace *t = pe->trace;
 
 	if (!t || !t->on) {
@@ -146,6 +144,29 @@ static void handle_traced(struct pe *pe, struct cmi_msg *m)
 	fn(pe, m);
 	if (t->on)
 		record_end(t, handler);
+}
+
+/* In place of every handler but the scheduler's own; and of those for messages from other processes. */
+static void handle_traced(struct pe *pe, struct cmi_msg *m)
+{
+	handle(pe, m, pe->node->trace.fn[m->handler]);
+}
+
+static void arrived_traced(struct pe *pe, struct cmi_msg *m)
+{
+	handle(pe, m, pe->node->trace.arrived[m->handler]);
+}
+
+/* arrival_handle calls the other one. */
+static void trace_handler(struct node *node, int i)
+{
+	struct csd_handler *h = &node->handlers[i];
+
+	node->trace.fn[i] = h->fn;
+	node->trace.arrived[i] = h->arrived;
+	h->fn = handle_traced;
+	if (h->arrived != arrival_handle)
+		h->arrived = arrived_traced;
 }
 
 void csd_trace_handler(struct node *node, int handler, unsigned how)
@@ -212,10 +233,9 @@ void traced_node_start(struct node *node)
 {
 	if (!node->trace.asked.on)
 		return;
-	for (int i = N_OWN_HANDLERS; i < node->n_handlers; i++) {
-		node->handlers[i].traced = node->handlers[i].fn;
-		node->handlers[i].fn = handle_traced;
-	}
+	for (int i = N_OWN_HANDLERS; i < node->n_handlers; i++)
+		if (i != node->h_held) /* it hands the message to the handler that is meant */
+			trace_handler(node, i);
 	node->trace.swap_running = node->up.swap_running;
 	node->up.swap_running = swap_traced;
 }

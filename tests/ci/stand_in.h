@@ -98,6 +98,11 @@ void *CkGen_copyResult(const CkReductionMsg *m)
 	return memcpy(CkGen_alloc(sizeof *m + m->bytes), m, sizeof *m + m->bytes);
 }
 
+bool CkGen_resultFits(const void *m, size_t bytes)
+{
+	return bytes >= sizeof(CkReductionMsg) && ((const CkReductionMsg *)m)->bytes <= bytes - sizeof(CkReductionMsg);
+}
+
 static size_t bytes_of(void *payload)
 {
 	size_t bytes;
@@ -193,6 +198,8 @@ static void deliver(const CkGenChare *chare, int entry, void *payload)
 		return;
 	}
 	CHECK(entry >= 0 && entry < chare->n_entries);
+	CHECK(e->fits == NULL || e->fits(copy, bytes_of(copy)));
+	CHECK(e->least == UINT32_MAX || e->least <= CKGEN_HEAD + bytes_of(copy));
 	if (e->when != NULL && !e->when(mock.self, copy)) {
 		mock.waiting_chare = chare;
 		mock.waiting_entry = entry;

@@ -22,6 +22,7 @@
  * the buffer has ended (live.c).
  */
 #include "buffers.h"
+#include "../core/shape.h"
 
 #include <string.h>
 
@@ -279,10 +280,62 @@ bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst)
 	return false;
 }
 
+/* ---- what may come from other processes ------------------------------------------------------------- */
+
+/* The runtime keeps no list of buffers, except in checked mode, so whether an address is one cannot be told; but
+ * both buffers are whole, and the source fits the destination. */
+static const char *buffers_misfit(struct pe *pe, const struct transfer_msg *t, const CkNcpyBuffer *mine)
+{
+	const CkNcpyBuffer *both[] = { &t->dst, &t->src };
+
+	for (int i = 0; i < 2; i++) {
+		const CkNcpyBuffer *b = both[i];
+
+		if (b->state != MADE || b->pe < 0 || b->pe >= pe->node->job->n_pes)
+			return "it names no buffer";
+		if (b->done.kind != CB_NONE && shape_callback(pe, &b->done))
+			return shape_callback(pe, &b->done);
+		/* The name of a buffer on another host means nothing here, and is not used. */
+		if (!pe_is_here(pe, b->pe) && cmi_shared_at(pe->wire, b->pe, b->shared) &&
+		    !cmi_shared_fits(pe->node->machine, b->shared, b->bytes))
+			return "its buffer does not lie in shared memory";
+	}
+	if (mine->pe != pe->id || (!mine->ptr && mine->bytes))
+		return "its buffer is not one of this PE";
+	return t->src.bytes <= t->dst.bytes ? NULL : "its source is larger than its destination";
+}
+
+static const char *send_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct transfer_msg *t = (const struct transfer_msg *)m;
+
+	return t->n || t->at % PIECE || (t->at && t->at >= t->src.bytes) ? "it asks for no piece of the source" :
+	       buffers_misfit(pe, t, &t->src);
+}
+
+static const char *fetch_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct transfer_msg *t = (const struct transfer_msg *)m;
+
+	return t->n || t->at ? "it is no request" : buffers_misfit(pe, t, &t->dst);
+}
+
+static const char *data_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct transfer_msg *t = (const struct transfer_msg *)m;
+	const uint64_t left = t->at <= t->src.bytes ? t->src.bytes - t->at : 0;
+
+	return t->n != m->size - sizeof *t || t->at % PIECE || t->n != (left < PIECE ? left : PIECE) ?
+	       "it is no piece of the source" : buffers_misfit(pe, t, &t->dst);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_SEND] = { "ck.buffer.send", send_arrived, false },
-	[H_FETCH] = { "ck.buffer.fetch", fetch_arrived, false },
-	[H_DATA] = { "ck.buffer.data", data_arrived, false },
+	[H_SEND] = { "ck.buffer.send", send_arrived,
+		     .shape = { CK_SHAPE_STRUCT(struct transfer_msg), .misfit = send_misfit } },
+	[H_FETCH] = { "ck.buffer.fetch", fetch_arrived,
+		      .shape = { CK_SHAPE_STRUCT(struct transfer_msg), .misfit = fetch_misfit } },
+	[H_DATA] = { "ck.buffer.data", data_arrived,
+		     .shape = { .least = sizeof(struct transfer_msg), .misfit = data_misfit } },
 };
 
 const struct ck_part getput_part = {

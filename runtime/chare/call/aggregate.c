@@ -23,6 +23,7 @@
  *   - on CkFlush.
  */
 #include "call.h"
+#include "../core/shape.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -549,7 +550,7 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 						    uint64_t place, const void *payload)
 {
 	const CkGenEntry *e = &c->entries[run->entry];
-	bool plain = !(e->flags & ~(uint32_t)PLAIN) && run->entry < c->n_entries;
+	bool plain = !(e->flags & ~(uint32_t)PLAIN) && run->entry < c->n_entries && e->least != UINT32_MAX;
 	struct ck_obj *obj = plain ? coll_find(c, place) : NULL;
 
 	agg_of(pe)->item_bytes = CkGen_itemBytes(run->shape);
@@ -572,7 +573,12 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 		csd_abort(pe, "a batch calls entry %u of %s; it has %d", entry, c->type->name,
 			  c->type->n_entries);
 	CkGenCall call = c->entries[entry].call;
-	bool plain = !(c->type->entries[entry].flags & ~(uint32_t)PLAIN);
+	const uint32_t least = c->type->entries[entry].least;
+	bool plain = !(c->type->entries[entry].flags & ~(uint32_t)PLAIN) && least != UINT32_MAX;
+
+	if (CSD_UNLIKELY(plain && sizeof(struct ck_env) + CkGen_itemBytes(run->shape) < least))
+		csd_abort(pe, "a batch from PE %d calls entry %u of %s with %u bytes, which are too few", src_pe,
+			  entry, c->type->name, CkGen_itemBytes(run->shape));
 
 	agg_of(pe)->item_bytes = CkGen_itemBytes(run->shape);
 	for (uint32_t n = run->n; n--; item += stride) {
@@ -597,7 +603,7 @@ static void wait_for_elements(struct pe *pe, struct collection *c, const struct 
 
 	env->head.src_pe = src_pe;
 	memcpy(payload_of(env), run, bytes);
-	coll_wait(c, &env->head);
+	call_wait(pe, c, &env->head);
 }
 
 static void batch_arrived(struct pe *pe, struct cmi_msg *m)
@@ -632,8 +638,27 @@ void *aggregate_keep(struct pe *pe)
 	return payload_of(env);
 }
 
+/* Runs follow one another and fill the batch. */
+static const char *batch_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const char *at = (const char *)m + sizeof(struct ck_env), *end = (const char *)m + m->size;
+
+	while (at < end) {
+		const struct run *run = (const struct run *)(const void *)at;
+		const size_t left = (size_t)(end - at), slot = left < sizeof *run ? 0 : CkGen_itemSlot(run->shape & ~1u);
+
+		if ((slot != 4 && slot != 8 && slot != 16) ||
+		    CkGen_align(sizeof *run + (size_t)run->n * run_stride(run)) > left)
+			return "its calls do not lie within it";
+		if (shape_id(pe, run->coll))
+			return shape_id(pe, run->coll);
+		at += CkGen_align(sizeof *run + (size_t)run->n * run_stride(run));
+	}
+	return NULL;
+}
+
 static const struct ck_handler handlers[] = {
-	[H_BATCH] = { "ck.batch", batch_arrived, false },
+	[H_BATCH] = { "ck.batch", batch_arrived, .shape = { CK_SHAPE_ENV, .misfit = batch_misfit } },
 	[H_FLUSH] = { "ck.flush", flush_arrived, false },
 };
 

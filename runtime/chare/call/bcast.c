@@ -15,22 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct bcast_count {
-	uint64_t bytes, n;
-};
-
 /** What a PE knows of the broadcasts of one root. */
 struct bcast_from {
 	struct bcast_count sent;           /* only at the root */
 	struct bcast_count here;           /* handled on this PE */
 	struct bcast_count told;           /* the parent; at the root: handled everywhere */
 	struct bcast_count below[];        /* handled in each child's subtree */
-};
-
-struct report_msg {
-	struct cmi_msg head;
-	int32_t root;
-	struct bcast_count handled;
 };
 
 static struct bcast_pe *bcast_of(const struct pe *pe) { return ck_state(pe, PART_CALL); }
@@ -99,7 +89,7 @@ static inline struct bcast_from *from_of(struct pe *pe, int root)
 
 static void report(struct pe *pe, int root, struct bcast_count handled)
 {
-	struct report_msg *m = (struct report_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct bcast_report *m = (struct bcast_report *)csd_msg_alloc(pe, sizeof *m);
 
 	m->head.handler = ck_handler(pe, PART_CALL, H_BCAST_HANDLED);
 	m->head.flags = CMI_F_SYSTEM;
@@ -145,10 +135,28 @@ void bcast_handled(struct pe *pe, int root, uint64_t bytes)
 		tell(pe, f, root);
 }
 
+static bool is_child(struct pe *pe, int root, int other)
+{
+	for (int i = 0; i < csd_tree_n_children(pe, root); i++)
+		if (csd_tree_child(pe, root, i) == other)
+			return true;
+	return false;
+}
+
+const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct bcast_report *r = (const struct bcast_report *)m;
+
+	if (r->root < 0 || r->root >= pe->node->job->n_pes || !is_child(pe, r->root, m->src_pe))
+		return "it did not come up the tree that it names";
+	return r->root != pe->id || r->handled.bytes <= from_of(pe, r->root)->sent.bytes ?
+	       NULL : "more was handled than sent";
+}
+
 /* Reports of one child may overtake each other (random delays): their numbers only rise. */
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	const struct report_msg r = *(const struct report_msg *)m;
+	const struct bcast_report r = *(const struct bcast_report *)m;
 	struct bcast_from *f = from_of(pe, r.root);
 
 	csd_msg_free(pe, m);

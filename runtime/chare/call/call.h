@@ -16,7 +16,7 @@
 #include "../params/params.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST, H_BCAST_HANDLED }; /* handlers of PART_CALL */
+enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED }; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ------------------------------------------------------------------------------------ */
@@ -101,6 +101,16 @@ struct bcast_pe {
 	struct bcast_from **from;          /* [n_pes], by root; NULL: nothing yet */
 	uint64_t budget, step;             /* bytes */
 };
+/** How much of one root's broadcasts a PE and all below it have handled, told to its parent in the tree. */
+struct bcast_count {
+	uint64_t bytes, n;
+};
+struct bcast_report {
+	struct cmi_msg head;
+	int32_t root;
+	struct bcast_count handled;
+};
+
 void bcast_pe_start(struct pe *pe);
 void bcast_pe_stop(struct pe *pe);
 /** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
@@ -110,6 +120,7 @@ void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t byte
 void bcast_sent(struct pe *pe, uint64_t bytes);
 void bcast_handled(struct pe *pe, int root, uint64_t bytes);
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
+const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m);
 
 /* ---- describe.c ---------------------------------------------------------------------------------- */
 
@@ -125,5 +136,9 @@ void aggregate_flush(struct pe *pe);
 bool aggregate_runs(const struct pe *pe);
 /** Copy what the running handler was given into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);
+
+/** coll_wait for a message that may have come from another process: also asks the collection's creator, once,
+ * whether it has made it. If not, the job ends there. */
+void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m);
 
 #endif

@@ -4,6 +4,7 @@
  * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
 #include "call.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,11 +146,26 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 		wrong_data(pe, type, entry, m);
 }
 
+/* Entries that have no plain calls come here, too. */
+static __attribute__((noinline)) void check_params(struct pe *pe, const CkGenChare *type,
+						   const struct ck_env *env)
+{
+	const char *why = shape_call(pe, type, env->entry, env);
+	char name[128], text[256];
+
+	if (!why)
+		return;
+	snprintf(text, sizeof text, "%s, of %s", why, describe_entry(type, env->entry, name, sizeof name));
+	csd_misfit(pe, &env->head, text);
+}
+
 static void check_entry(struct pe *pe, const struct collection *c, const struct ck_env *env)
 {
 	if (env->entry >= c->type->n_entries)
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
+	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least))
+		check_params(pe, c->type, env);
 }
 
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
@@ -157,6 +173,7 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 	check_entry(pe, c, env);
 	if (!(env->flags & CK_CALL_REDUCED))
 		return c->entries[env->entry].call;
+	check_params(pe, c->type, env);
 	check_reduced(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
@@ -204,8 +221,10 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	check_entry(pe, obj->coll, env);
-	if (env->flags & CK_ENV_PACKED)
+	if (env->flags & CK_ENV_PACKED) {
+		check_params(pe, obj->coll->type, env);
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
+	}
 	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
 		return;
 	execute(pe, obj, env, shared);
@@ -238,13 +257,56 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 	ck_node_of(pe->node)->seek(pe, c, env);
 }
 
+/* ---- too early ---------------------------------------------------------------------------------- */
+
+struct made_msg {
+	struct cmi_msg head;
+	uint64_t id;
+};
+
+static void check_made(struct pe *pe, uint64_t id, int from)
+{
+	if ((uint32_t)id > ck_of(pe)->n_created)
+		csd_abort(pe, "PE %d has got a message for collection %u of this PE, which has made %u; the message "
+			  "was damaged on its way, or the nodes run different programs", from, (uint32_t)id,
+			  ck_of(pe)->n_created);
+}
+
+static void made_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	check_made(pe, ((const struct made_msg *)m)->id, m->src_pe);
+	csd_msg_free(pe, m);
+}
+
+/* A message can only know a collection that has been made, so its creator knows it. */
+void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
+{
+	const int creator = (int)(c->id >> 32);
+
+	coll_wait(c, m);
+	if (c->type || c->asked_for)
+		return;
+	c->asked_for = true;
+	if (creator == pe->id) {
+		check_made(pe, c->id, pe->id);
+		return;
+	}
+	struct made_msg *q = (struct made_msg *)csd_msg_alloc(pe, sizeof *q);
+
+	q->head.handler = ck_handler(pe, PART_CALL, H_MADE);
+	q->head.flags = CMI_F_SYSTEM;
+	q->id = c->id;
+	csd_send_now(pe, creator, &q->head);
+}
+
 /* The calls for which element_arrived needs more than the place. */
 static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct collection *c,
 							   struct ck_env *env)
 {
-	if (!coll_there(pe, c))
-		coll_wait(c, &env->head);
-	else if (c->sparse)
+	if (!coll_there(pe, c)) {
+		env->more |= CK_MORE_WAITED; /* that it goes this way again */
+		call_wait(pe, c, &env->head);
+	} else if (c->sparse)
 		ck_node_of(pe->node)->seek(pe, c, env);
 	else
 		deliver_one(pe, c, env);
@@ -263,6 +325,21 @@ void element_arrived(struct pe *pe, struct cmi_msg *m)
 		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
 	else
 		element_arrived_slow(pe, c, env);
+}
+
+/* The same for a call from another process: its parameters must fit the entry. */
+static void element_came(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+	uint64_t at = env->place - c->first;
+
+	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries && m->size >= c->entries[env->call].least)) {
+		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+		return;
+	}
+	csd_check(pe, m);
+	element_arrived_slow(pe, c, env);
 }
 
 /* All elements share one message; the last holder frees it. */
@@ -321,7 +398,7 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 
 	bcast_forward(pe, env);
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	deliver_all(pe, c, env);
@@ -415,10 +492,31 @@ static void call_pe_start(struct pe *pe)
 	bcast_pe_start(pe);
 }
 
+static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	return ((const struct ck_env *)m)->flags & CK_CALL_POSTED ?
+	       "it says that it has waited for its buffers" : shape_coll(pe, m);
+}
+
+/* The parameters are looked at before the message goes further down, so that one process speaks and not all. */
+static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = shape_in_tree(pe, m, env->root);
+
+	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_ELEMENT] = { "ck.element", element_arrived, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, .apart = true, .trace = CSD_TRACE_WORD },
-	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true },
+	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = element_misfit },
+			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit },
+		      .trace = CSD_TRACE_WORD },
+	[H_MADE] = { "ck.made", made_arrived,
+		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
+	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,
+			      .shape = { CK_SHAPE_STRUCT(struct bcast_report), .always = CMI_F_SYSTEM,
+					 .misfit = bcast_report_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_ELEMENT, send_to_element, NULL },

@@ -7,11 +7,11 @@
 
 #include "message.h"
 
-const CkGenMessage ck_type_CkReductionMsg = { "CkReductionMsg", NULL, NULL, NULL };
-const CkGenMessage ck_type_CkDataMsg = { "CkDataMsg", NULL, NULL, NULL };
-const CkGenMessage ck_type_CkQdMsg = { "CkQdMsg", NULL, NULL, NULL };
-const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL };
-const CkGenMessage ck_type_CkMessage = { "CkMessage", NULL, NULL, NULL };
+const CkGenMessage ck_type_CkReductionMsg = { "CkReductionMsg", NULL, NULL, NULL, CkGen_resultFits };
+const CkGenMessage ck_type_CkDataMsg = { "CkDataMsg", NULL, NULL, NULL, NULL };
+const CkGenMessage ck_type_CkQdMsg = { "CkQdMsg", NULL, NULL, NULL, NULL };
+const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL, NULL };
+const CkGenMessage ck_type_CkMessage = { "CkMessage", NULL, NULL, NULL, NULL };
 
 CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data)
 {

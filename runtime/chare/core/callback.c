@@ -5,6 +5,7 @@
  * the callback; other processes carry its address but never call it.
  */
 #include "callback.h"
+#include "shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -253,7 +254,19 @@ static void call_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
-static const struct ck_handler handlers[] = { [H_CALL] = { "ck.call", call_arrived, true } };
+static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = shape_result(env, sizeof(CkCallback));
+	const CkCallback *cb = why ? NULL : callback_at((struct ck_env *)(uintptr_t)env);
+
+	return why ? why : cb->kind == CB_FUNCTION && cb->pe == pe->id && cb->fn ? NULL :
+	       "its function is not one of this PE";
+}
+
+static const struct ck_handler handlers[] = {
+	[H_CALL] = { "ck.call", call_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = call_misfit } },
+};
 static const struct ck_callback_kind kinds[] = {
 	{ CB_NONE, send_none, describe_none },
 	{ CB_IGNORE, send_ignore, describe_ignore },

@@ -44,6 +44,7 @@ struct collection {
 	bool constructed;         /* the elements of this PE exist */
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element came or went here */
+	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots */
 	struct msg_fifo waiting;  /* messages that came too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */

@@ -133,6 +133,7 @@ enum {
 
 /** Bits of `more`, in a call of one element. */
 enum {
+	CK_MORE_WAITED = 0x40,    /* waited for its collection: delivery checks its parameters then */
 	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 };
 

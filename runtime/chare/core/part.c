@@ -24,6 +24,7 @@ static void add_handlers(struct node *node, const struct ck_part *p)
 
 		if (!i)
 			ck->first_handler[p->number] = (uint16_t)h;
+		csd_expect(node, h, &p->handlers[i].shape, p->handlers[i].arrived);
 		if (p->handlers[i].apart)
 			csd_order_apart(node, h);
 		if (p->handlers[i].early)

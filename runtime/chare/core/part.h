@@ -39,6 +39,8 @@ struct ck_handler {
 	const char *name;
 	CmiHandler fn;
 	bool apart, early;
+	struct csd_shape shape;   /* what it takes from other processes; left out: nothing */
+	CmiHandler arrived;       /* see csd_expect; mostly NULL */
 	uint8_t trace;
 };
 

@@ -10,6 +10,7 @@
  * queue of the PE that receives them.
  */
 #include "kinds.h"
+#include "../core/shape.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -433,10 +434,35 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 	nodegroup_send_all(pe, type, cb->id, env);
 }
 
+/* Nobody knows a nodegroup before it has been announced everywhere. */
+static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct nodegroup *g = nodegroup_find(nodegroups_of(pe), env->coll);
+
+	return g && g->coll.type ? shape_call_of(pe, &g->coll, env) : "it names a nodegroup that does not exist";
+}
+
+static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const int system = m->flags & (CMI_F_SYSTEM | CMI_F_EXPEDITED);
+
+	if (system == CMI_F_SYSTEM)
+		return "its flags are not those of such messages";
+	return shape_in_tree(pe, m, env->root) ? shape_in_tree(pe, m, env->root) : call_misfit(pe, m);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_CALL] = { "ck.node.call", nodegroup_call_arrived, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
-	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived, false },
-	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived, false },
+	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
+		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit },
+		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
+			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM,
+				      .misfit = bcast_misfit } },
+	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
+			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+				     .may = CSD_F_QUEUEING, .misfit = call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
 };
 static const struct ck_callback_kind callbacks[] = {

@@ -13,6 +13,7 @@
  * path and arrive in order, and only the root must know whether a section still lives.
  */
 #include "section_int.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,9 +419,43 @@ static void send_to_section(struct pe *pe, const CkCallback *cb, struct ck_env *
 	section_send(pe, &(CkSection){ cb->id, cb->reserved[1] }, env);
 }
 
+static const char *multicast_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (!section_is_set(pe, env->section.number))
+		return "it names a section that nobody can have made";
+	if (env->flags & CK_ENV_FORWARDED)
+		return "it says that others have it, too";
+	return shape_id(pe, env->coll) ? shape_id(pe, env->coll) :
+	       shape_call_of(pe, coll_get(pe, env->coll), env);
+}
+
+static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (!section_is_set(pe, env->coll))
+		return "it names a section that nobody can have made";
+	switch ((enum section_kind)env->section.kind) {
+	case SECTION_CREATE:
+		return section_list_misfit(pe, env);
+	case SECTION_CONTRIBUTE: /* of an element away from its home */
+	case SECTION_PART:
+		return shape_result(env, sizeof(CkCallback));
+	case SECTION_ASK:
+	case SECTION_DESTROY:
+		return NULL;
+	case SECTION_START:
+		break;
+	}
+	return "it is of no kind";
+}
+
 static const struct ck_handler handlers[] = {
-	[H_MULTICAST] = { "ck.section", section_arrived, false },
-	[H_CONTROL] = { "ck.section.ctl", section_ctl_arrived, false },
+	[H_MULTICAST] = { "ck.section", section_arrived, .shape = { CK_SHAPE_CALL, .misfit = multicast_misfit } },
+	[H_CONTROL] = { "ck.section.ctl", section_ctl_arrived,
+			.shape = { CK_SHAPE_ENV, .misfit = section_ctl_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = { { CB_SECTION, send_to_section, NULL } };
 

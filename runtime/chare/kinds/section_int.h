@@ -72,6 +72,8 @@ static inline bool section_known(const struct section *s) { return s && s->type;
 struct section_list;
 
 /* section_make.c */
+/** What does not fit of a SECTION_CREATE of another process; NULL: all fits. */
+const char *section_list_misfit(struct pe *pe, const struct ck_env *env);
 /** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE knows the
  * extents of all its arrays. */
 void section_start(struct pe *pe, struct section *s, struct ck_env *env);

@@ -5,6 +5,7 @@
  * own members from the front and cuts the rest into pieces for its children.
  */
 #include "section_int.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,28 @@ static CkElement *elements_of(struct section_list *l)
 static const CkGenChare *list_type(struct pe *pe, const struct section_list *l)
 {
 	return l->chare < 0 ? NULL : ck_node_of(pe->node)->chares[l->chare];
+}
+
+const char *section_list_misfit(struct pe *pe, const struct ck_env *env)
+{
+	const size_t room = env->head.size - sizeof *env;
+	const struct section_list *l = (const struct section_list *)(const void *)(env + 1);
+	const struct segment *segments = (const struct segment *)(const void *)(l + 1);
+	uint64_t n = 0;
+
+	if (room < sizeof *l || l->n_segments < 1 || l->chare < 0 || l->chare >= ck_node_of(pe->node)->n_chares ||
+	    room - sizeof *l != (uint64_t)l->n_segments * sizeof(struct segment) +
+				(uint64_t)l->n_members * sizeof(CkElement))
+		return "its list does not lie within it";
+	if (segments->pe != pe->id)
+		return "its list is that of another PE";
+	for (uint32_t i = 0; i < l->n_segments; n += segments[i++].n)
+		if ((uint32_t)segments[i].pe >= (uint32_t)pe->node->job->n_pes)
+			return "its list names a PE that does not exist";
+	for (uint32_t i = 0; i < l->n_members && n == l->n_members; i++)
+		if (shape_id(pe, ((const CkElement *)(const void *)(segments + l->n_segments))[i].id))
+			n = UINT64_MAX;
+	return n == l->n_members ? NULL : "its list is wrong";
 }
 
 /* ---- the list of the whole tree ---------------------------------------------------------------- */

@@ -20,6 +20,7 @@
  * hops.
  */
 #include "seed.h"
+#include "../core/shape.h"
 
 #include "../../machine/cmi_env.h"
 #include "../../machine/cmi_random.h"
@@ -240,7 +241,9 @@ void seed_started(struct pe *pe, int src_pe)
 }
 
 static const struct ck_handler handlers[] = {
-	[H_SEED_LOAD] = { "ck.seed.load", seed_load_arrived, false },
+	[H_SEED_LOAD] = { "ck.seed.load", seed_load_arrived,
+			.shape = { .least = sizeof(struct seed_load), .exact = true,
+				   .always = CMI_F_SYSTEM | CMI_F_EXPEDITED } },
 };
 
 const struct ck_part seed_part = {

@@ -10,6 +10,7 @@
  * destroyed, and the call is an error.
  */
 #include "seed.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -376,8 +377,9 @@ static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *en
 }
 
 static const struct ck_handler handlers[] = {
-	[H_NEW] = { "ck.chare.new", single_new_arrived, false },
-	[H_CALL] = { "ck.chare.call", single_call_arrived, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL } },
+	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
+		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
 static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };
 static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };

@@ -23,6 +23,7 @@
  * constructor finds the groups that were made before it.
  */
 #include "place_int.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 
@@ -32,12 +33,6 @@ struct announcement {
 	int n_missing;            /* children whose subtree does not know yet */
 	uint64_t reason;          /* the creator: for csd_release */
 	const CkGenChare *type;
-};
-
-struct announce_msg {
-	struct cmi_msg head;
-	uint64_t id;
-	int32_t chare;            /* its number */
 };
 
 static struct idmap *announcements(const struct pe *pe) { return ck_state(pe, PART_PLACE); }
@@ -150,6 +145,37 @@ void born_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 	send_born(pe, b.id, type);
 	ck_kind(pe, type)->born(pe, type, b.id);
+}
+
+/* ---- what may come from other processes ------------------------------------------------------------- */
+
+const char *announce_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const CkGenChare *type = group_type(pe, env->create.chare, m->src_pe);
+
+	if (shape_id(pe, env->coll))
+		return shape_id(pe, env->coll);
+	if (idmap_find(announcements(pe), env->coll))
+		return "it announces a group for the second time";
+	return csd_tree_parent(pe, root_of(env->coll)) != m->src_pe ? "it did not come down the tree that it names" :
+	       shape_call(pe, type, 0, env);
+}
+
+const char *known_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const uint64_t id = ((const struct announce_msg *)m)->id;
+
+	return shape_id(pe, id) ? shape_id(pe, id) :
+	       csd_tree_parent_of(pe, m->src_pe, root_of(id)) == pe->id ? NULL : "its sender is not below this PE";
+}
+
+const char *born_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const uint64_t id = ((const struct announce_msg *)m)->id;
+
+	return shape_id(pe, id) ? shape_id(pe, id) :
+	       csd_tree_parent(pe, root_of(id)) == m->src_pe ? NULL : "it did not come down the tree that it names";
 }
 
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)

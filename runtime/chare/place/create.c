@@ -4,6 +4,7 @@
  * creates its own elements from it. Groups are announced first (announce.c).
  */
 #include "place_int.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,48 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 	route_early(pe, c);
 	coll_construct(pe, c, payload_of(env));
 	env_unref(pe, env);
+}
+
+/* Numbers of places that memory could hold, so that what is made of them does not overflow. */
+static bool extents_fit(const CkArrayDims *dims)
+{
+	uint64_t n = 1;
+
+	for (int d = 0; d < dims->nd; d++) {
+		if (dims->n[d] < 0 || (dims->n[d] && n > UINT64_MAX / 64 / (uint64_t)dims->n[d]))
+			return false;
+		n *= (uint64_t)dims->n[d];
+	}
+	return true;
+}
+
+const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+	const struct ck_env *env = (const struct ck_env *)m;
+	const CkGenChare *type = env->create.chare < ck->n_chares ? ck->chares[env->create.chare] : NULL;
+	struct ck_env call = *env; /* to be looked at as the constructor's */
+	struct ck_shape shape = { .empty = false };
+
+	if (!type || env->create.map > ck->n_maps)
+		return "it creates a chare of a type, or with a map, that does not exist";
+	if (shape_in_tree(pe, m, (int64_t)(env->coll >> 32)))
+		return shape_in_tree(pe, m, (int64_t)(env->coll >> 32));
+	if (coll_get(pe, env->coll)->constructed)
+		return "it creates a collection for the second time";
+	if (env->flags & CK_CREATE_SHAPED) {
+		if (m->size < sizeof *env + sizeof shape)
+			return "its shape does not lie within it";
+		memcpy(&shape, (const char *)env + m->size - sizeof shape, sizeof shape);
+		if (shape.dims.nd < 0 || shape.dims.nd > 6 || shape.map < 0 || shape.map > ck->n_maps ||
+		    !extents_fit(&shape.dims))
+			return "its extents are none";
+		call.head.size -= sizeof shape;
+	} else if (type->kind == CKGEN_ARRAY && (env->create.extents[0] < 1 ||
+		   (type->nd > 1 && env->create.extents[1] < 1) || (type->nd > 2 && env->create.extents[2] < 1))) {
+		return "its extents are none";
+	}
+	return NULL;
 }
 
 /* ---- what leaves ----------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
  * (closing.c).
  */
 #include "place_int.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,7 +419,7 @@ static void destroy_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 	} else if (c->sparse) {
 		sparse_arrived(pe, c, env);
 	} else {
@@ -460,7 +461,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	CkIndex i = env->index;
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	/* The caller may not have known yet what kind of array it is. */
@@ -496,7 +497,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!c->constructed) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	/* Sent before the constructor runs, because it may destroy the element. */
@@ -622,17 +623,55 @@ void CkGen_destroy(const CkElement *e)
 
 /* ---- the part ------------------------------------------------------------------------------------ */
 
+/* ---- what may come from other processes ------------------------------------------------------------- */
+
+static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const int to = ((const struct ck_env *)m)->to_pe;
+
+	return to != CK_PE_ANY && (uint32_t)to >= (uint32_t)pe->node->job->n_pes ?
+	       "it names a PE that does not exist" : shape_coll(pe, m);
+}
+
+static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct where_msg *w = (const struct where_msg *)m;
+
+	if (shape_id(pe, w->coll))
+		return shape_id(pe, w->coll);
+	if (!coll_get(pe, w->coll)->constructed)
+		return "its collection does not exist yet";
+	return w->kind <= WHERE_EXISTS ? NULL : "it is of no kind";
+}
+
+static const char *ready_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const uint64_t id = ((const struct where_msg *)m)->coll;
+
+	return shape_id(pe, id) ? shape_id(pe, id) :
+	       csd_tree_parent_of(pe, m->src_pe, (int)(id >> 32)) == pe->id ? NULL :
+	       "its sender is not below this PE";
+}
+
 static const struct ck_handler handlers[] = {
-	[H_CREATE] = { "ck.create", create_arrived, true },
-	[H_INSERT] = { "ck.insert", insert_arrived, false },
-	[H_MAKE] = { "ck.make", make_arrived, false },
-	[H_DESTROY] = { "ck.destroy", destroy_arrived, false },
-	[H_WHERE] = { "ck.where", where_arrived, false },
-	[H_READY] = { "ck.ready", ready_arrived, false },
-	[H_CLOSING] = { "ck.closing", closing_arrived, false },
-	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true },
-	[H_KNOWN] = { "ck.known", known_arrived, .apart = true, .early = true },
-	[H_BORN] = { "ck.born", born_arrived, .apart = true },
+	[H_CREATE] = { "ck.create", create_arrived, true,
+		       .shape = { CK_SHAPE_CALL, .misfit = create_misfit } },
+	[H_INSERT] = { "ck.insert", insert_arrived, .shape = { CK_SHAPE_CALL, .misfit = insert_misfit } },
+	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll } },
+	[H_DESTROY] = { "ck.destroy", destroy_arrived, .shape = { CK_SHAPE_ENV, .misfit = shape_coll } },
+	[H_WHERE] = { "ck.where", where_arrived,
+		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = where_misfit } },
+	[H_READY] = { "ck.ready", ready_arrived,
+		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = ready_misfit } },
+	[H_CLOSING] = { "ck.closing", closing_arrived,
+			.shape = { CK_SHAPE_STRUCT(struct where_msg), .always = CMI_F_SYSTEM,
+				   .misfit = closing_misfit } },
+	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true,
+			 .shape = { CK_SHAPE_CALL, .always = CMI_F_EXPEDITED, .misfit = announce_misfit } },
+	[H_KNOWN] = { "ck.known", known_arrived, .apart = true, .early = true,
+		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
+	[H_BORN] = { "ck.born", born_arrived, .apart = true,
+		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },

@@ -114,6 +114,21 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
 struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
 
+/* What does not fit of such messages of other processes; NULL: all fits. */
+const char *create_misfit(struct pe *pe, const struct cmi_msg *m);
+const char *closing_misfit(struct pe *pe, const struct cmi_msg *m);
+const char *announce_misfit(struct pe *pe, const struct cmi_msg *m);
+const char *known_misfit(struct pe *pe, const struct cmi_msg *m);
+const char *born_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/** A message about a group. */
+struct announce_msg {
+	struct cmi_msg head;
+	uint64_t id;
+	int32_t chare;            /* its number */
+};
+#define ANNOUNCE_SHAPE CK_SHAPE_STRUCT(struct announce_msg)
+
 /* announce.c */
 void announce_arrived(struct pe *pe, struct cmi_msg *m);
 void known_arrived(struct pe *pe, struct cmi_msg *m);

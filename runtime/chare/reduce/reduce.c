@@ -8,6 +8,7 @@
  * come in their turn and go straight into the accumulator; the others wait in `stash`.
  */
 #include "reduce_int.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,13 +457,76 @@ static void reduce_node_stop(struct node *node)
 	free(((struct reduce_node *)ck_node_state(node, PART_REDUCE))->reducers);
 }
 
+/* The bytes that the values of a reducer take; SIZE_MAX: they have any length. */
+static size_t part_bytes(const struct reducer *how, uint64_t count)
+{
+	return how->merge ? SIZE_MAX : how->value_bytes && count > SIZE_MAX / 2 / how->value_bytes ?
+	       SIZE_MAX / 2 : count * how->value_bytes;
+}
+
+static const struct reducer *part_reducer(struct pe *pe, const struct ck_env *env)
+{
+	return reducer_find(ck_node_of(pe->node), env->part.op);
+}
+
+static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct reducer *how = part_reducer(pe, env);
+	size_t bytes = how ? part_bytes(how, env->part.count) : SIZE_MAX;
+
+	if (bytes == SIZE_MAX || bytes > EXCHANGE_MOST_BYTES)
+		return "it belongs to no reduction here";
+	if (env->flags & ~CK_PART_EMPTY)
+		return "its flags are not those of such messages";
+	if (env->flags & CK_PART_EMPTY || bytes <= sizeof(uint64_t))
+		bytes = 0;
+	return m->size != sizeof *env + bytes ? "its size is not that of its values" : shape_coll(pe, m);
+}
+
+static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct reducer *how = part_reducer(pe, env);
+	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
+	const char *why = how ? shape_result(env, sizeof(CkCallback)) : "it belongs to no reduction here";
+
+	if (!why && !(env->flags & CK_PART_EMPTY) && part_bytes(how, head->count) != SIZE_MAX &&
+	    part_bytes(how, head->count) > head->bytes)
+		why = "it has fewer values than it says";
+	if (!why)
+		why = shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
+	return why ? why : shape_coll(pe, m);
+}
+
+static const char *result_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const char *why = shape_result((const struct ck_env *)m, 0);
+
+	return why ? why : ((const struct ck_env *)m)->place == UINT64_MAX ?
+	       shape_in_tree(pe, m, ((const struct ck_env *)m)->root) : shape_coll(pe, m);
+}
+
+static const char *start_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = shape_result(env, sizeof(CkCallback));
+
+	if (!why)
+		why = shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
+	return why ? why : shape_coll(pe, m);
+}
+
 static const struct ck_handler handlers[] = {
-	[H_REDUCE] = { "ck.reduce", reduce_arrived, true },
-	[H_EXCHANGE] = { "ck.exchange", exchange_arrived, true },
-	[H_RESULT] = { "ck.result", result_arrived, true },
+	[H_REDUCE] = { "ck.reduce", reduce_arrived, true,
+		       .shape = { CK_SHAPE_ENV, .misfit = reduce_misfit } },
+	[H_EXCHANGE] = { "ck.exchange", exchange_arrived, true,
+			 .shape = { CK_SHAPE_ENV, .misfit = exchange_misfit } },
+	[H_RESULT] = { "ck.result", result_arrived, true,
+		       .shape = { CK_SHAPE_ENV, .may = CMI_F_EXPEDITED, .misfit = result_misfit } },
 	[H_DUE] = { "ck.due", result_due, false },
-	[H_START] = { "ck.start", start_arrived, false },
-	[H_EMPTY] = { "ck.empty", empty_arrived, false },
+	[H_START] = { "ck.start", start_arrived, .shape = { CK_SHAPE_ENV, .misfit = start_misfit } },
+	[H_EMPTY] = { "ck.empty", empty_arrived, .shape = { .least = sizeof(struct cmi_msg) + 16, .misfit = shape_coll } },
 };
 
 const struct ck_part reduce_part = {

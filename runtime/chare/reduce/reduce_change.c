@@ -170,7 +170,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!coll_there(pe, c)) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	coll_become_dynamic(pe, c);

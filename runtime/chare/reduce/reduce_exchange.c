@@ -257,7 +257,7 @@ void exchange_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	struct reduction *r = reduction_find(c, env->part.no);

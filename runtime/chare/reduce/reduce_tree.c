@@ -109,7 +109,7 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (!coll_there(pe, c)) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	int child = child_towards(pe, m->src_pe);

@@ -159,7 +159,7 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	if (env->place == ALL)
 		bcast_forward(pe, env);
 	if (!coll_there(pe, c)) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	struct reduction *r = reduction_find(c, head->no);

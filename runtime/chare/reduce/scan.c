@@ -22,6 +22,7 @@
  * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
 #include "reduce_int.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -606,7 +607,7 @@ static void scan_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	if (CSD_UNLIKELY(!coll_there(pe, c))) {
-		coll_wait(c, m);
+		call_wait(pe, c, m);
 		return;
 	}
 	if (CSD_UNLIKELY(env->part.stage == SCAN_GONE)) {
@@ -662,7 +663,33 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 
 /* ---- the part ------------------------------------------------------------------------------------------- */
 
-static const struct ck_handler handlers[] = { [H_SCAN] = { "ck.scan", scan_arrived, false } };
+static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
+	const int stage = env->part.stage;
+	const size_t room = m->size - sizeof *env;
+	size_t bytes;
+
+	if (stage == SCAN_GONE)
+		return shape_coll(pe, m);
+	if (!how || how->merge)
+		return "it belongs to no scan here";
+	bytes = env->part.count * (size_t)how->value_bytes;
+	if (stage == SCAN_UP || stage == SCAN_DOWN) {
+		const uint64_t n = room < sizeof n ? UINT64_MAX : *(const uint64_t *)(const void *)(env + 1);
+
+		if (n > room / sizeof n || runs_head(n) > room || (bytes && n > (room - runs_head(n)) / bytes))
+			return "its values do not lie within it";
+	} else if (room != bytes) {
+		return "its size is not that of its values";
+	}
+	return shape_coll(pe, m);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_SCAN] = { "ck.scan", scan_arrived, .shape = { CK_SHAPE_ENV, .misfit = scan_misfit } },
+};
 
 const struct ck_part scan_part = {
 	.name = "scan",

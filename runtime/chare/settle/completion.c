@@ -17,6 +17,7 @@
  * if the sums look complete.
  */
 #include "settle.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 
@@ -428,8 +429,37 @@ void CkCompletionDone(CkCompletion c)
 
 /* ---- the part -------------------------------------------------------------------------------------- */
 
+static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct completion_msg *c = (const struct completion_msg *)m;
+	const struct completion_start *s = (const struct completion_start *)m;
+	const int root = (int)(c->id >> 32);
+	bool fits = false, known = false;
+
+	for (const struct completion *d = completions_of(pe)->first; d; d = d->next)
+		known = known || d->id == c->id;
+	if (shape_id(pe, c->id) || (root == pe->id && (uint32_t)c->id > completions_of(pe)->n_made))
+		return "it names a detector that nobody can have made";
+	switch ((enum completion_kind)c->kind) {
+	case COMPLETION_ASK:
+		fits = csd_tree_parent(pe, root) == m->src_pe;
+		break;
+	case COMPLETION_SUM:
+	case COMPLETION_CHANGED:
+		fits = known && csd_tree_parent_of(pe, m->src_pe, root) == pe->id;
+		break;
+	case COMPLETION_START:
+		fits = pe->id == root && m->size >= sizeof *s && !shape_callback(pe, &s->started) &&
+		       !shape_callback(pe, &s->all_produced) && !shape_callback(pe, &s->finished);
+		break;
+	}
+	return fits ? NULL : "it says what its sender cannot say";
+}
+
 static const struct ck_handler handlers[] = {
-	[H_COMPLETION] = { "ck.completion", completion_arrived, true },
+	[H_COMPLETION] = { "ck.completion", completion_arrived, true,
+			   .shape = { .least = sizeof(struct completion_msg), .may = CSD_F_QUEUEING,
+				      .misfit = completion_misfit } },
 };
 
 const struct ck_part completion_part = {

@@ -20,6 +20,7 @@
  * callback_send sees the mark.
  */
 #include "settle.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 
@@ -129,7 +130,14 @@ static void fence_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static const struct ck_handler handlers[] = { [H_FENCE] = { "ck.fence", fence_arrived, true } };
+static const char *fence_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	return shape_in_tree(pe, m, ((const struct ck_env *)m)->root);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_FENCE] = { "ck.fence", fence_arrived, true, .shape = { CK_SHAPE_ENV, .misfit = fence_misfit } },
+};
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_FENCE, fence_all_there, fence_describe },
 	{ CB_FENCE_WAIT, fence_awaken, fence_describe },

@@ -10,6 +10,7 @@
  * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
  */
 #include "settle.h"
+#include "../core/shape.h"
 
 #include <stdlib.h>
 
@@ -205,7 +206,30 @@ static void qd_pe_stop(struct pe *pe)
 	}
 }
 
-static const struct ck_handler handlers[] = { [H_QD] = { "ck.qd", qd_arrived, true } };
+static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct qd_msg *q = (const struct qd_msg *)m;
+	const uint32_t no = qd_of(pe)->wave.no;
+
+	switch ((enum qd_kind)q->kind) {
+	case QD_START:
+		return m->size != sizeof(struct qd_request) || pe->id ? "it is no request" :
+		       shape_callback(pe, &((const struct qd_request *)m)->cb);
+	case QD_ASK:
+		return m->size == sizeof *q && csd_tree_parent(pe, 0) == m->src_pe && q->wave == no + 1 ? NULL :
+		       "it asks for a wave whose turn it is not";
+	case QD_SUM:
+		return m->size == sizeof *q && csd_tree_parent_of(pe, m->src_pe, 0) == pe->id && q->wave == no ?
+		       NULL : "it answers a wave whose turn it is not";
+	}
+	return "it is of no kind";
+}
+
+static const struct ck_handler handlers[] = { 
+	[H_QD] = { "ck.qd", qd_arrived, true,
+		   .shape = { .least = sizeof(struct cmi_msg) + sizeof(uint64_t), .always = CMI_F_SYSTEM,
+			      .misfit = qd_misfit } },
+};
 
 const struct ck_part quiesce_part = {
 	.name = "quiesce",

@@ -6,6 +6,7 @@
  * that comes late for a released future.
  */
 #include "../../scheduler/cth.h"
+#include "../core/shape.h"
 #include "wait_int.h"
 
 #include <stdio.h>
@@ -291,6 +292,8 @@ void *CkGen_waitFuture(CkFuture f, const CkGenMessage *type)
 	if (env->value.type != UNKNOWN_MESSAGE && env->value.type != type_number(type))
 		csd_abort(pe, "a thread waits for a message %s; its future got one of another type",
 			  type->name);
+	if (type->fits && !type->fits(payload_of(env), env->head.size - sizeof *env))
+		csd_misfit(pe, &env->head, "it is no message of the type that a thread waits for");
 	if (type->fix)
 		type->fix(payload_of(env));
 	return payload_of(env);
@@ -359,7 +362,17 @@ static void future_pe_stop(struct pe *pe)
 	slots_free(t);
 }
 
-static const struct ck_handler handlers[] = { [H_FUTURE] = { "ck.future", future_arrived, false } };
+static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	(void)pe;
+	return env->value.type == DATA ? shape_result(env, 0) : NULL;
+}
+
+static const struct ck_handler handlers[] = {
+	[H_FUTURE] = { "ck.future", future_arrived, .shape = { CK_SHAPE_CALL, .misfit = future_misfit } },
+};
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_FUTURE, fire_future, describe_future },
 	{ CB_THREAD, fire_future, describe_future },

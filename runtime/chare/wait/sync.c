@@ -6,14 +6,16 @@
  * bytes.
  */
 #include "../../scheduler/cth.h"
+#include "../core/shape.h"
 #include "wait_int.h"
 
 #include <string.h>
 
 struct sync_call {
 	uint32_t next;            /* free ones (slots.h) */
-	CthThread thread;
+	CthThread thread;         /* NULL: the slot is free */
 	struct ck_env *answer;    /* set before the thread goes on */
+	uint32_t least;           /* bytes of an answer that is no message */
 };
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
@@ -27,13 +29,13 @@ static struct sync_call *call_at(const struct pe *pe, uint32_t no)
 	return slot_at(calls_of(pe), no);
 }
 
-static uint32_t call_open(struct pe *pe)
+static uint32_t call_open(struct pe *pe, uint32_t least)
 {
 	uint32_t no = slot_take(pe, calls_of(pe), "calls that wait for their answers");
 
 	if (no > (UINT32_MAX - (uint32_t)pe->id) / (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "no room for %u calls that wait for their answers", no);
-	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf() };
+	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf(), .least = least };
 	return no;
 }
 
@@ -48,7 +50,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *paylo
 	if (!CthSelf())
 		csd_abort(pe, "call of %s, which answers: only a [threaded] entry method can wait for "
 			  "it; declare the caller so", describe_entry(chare, entry, name, sizeof name));
-	uint32_t slot = call_open(pe);
+	uint32_t slot = call_open(pe, chare->entries[entry].reply_bytes);
 
 	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
 		/* A message may have a priority from its last journey. */
@@ -66,6 +68,7 @@ static struct ck_env *await_answer(struct pe *pe, uint32_t slot)
 	/* Other code may awaken this thread before the answer is there. */
 	while (!(env = call_at(pe, slot)->answer))
 		CthSuspend();
+	call_at(pe, slot)->thread = NULL;
 	slot_give(calls_of(pe), slot);
 	return env;
 }
@@ -180,7 +183,23 @@ static void sync_pe_stop(struct pe *pe)
 	slots_free(calls_of(pe));
 }
 
-static const struct ck_handler handlers[] = { [H_ANSWER] = { "ck.answer", answer_arrived, false } };
+/* A thread waits in that slot, and what it takes out of the answer is there. */
+static const char *answer_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const uint32_t n = calls_of(pe)->n;
+	const struct sync_call *call = env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
+
+	if (!call || !call->thread || call->answer)
+		return "nobody waits for it";
+	if (m->size - sizeof *env < call->least && !(env->flags & (CK_PART_EMPTY | CK_ENV_PACKED)))
+		return "it is shorter than the answer";
+	return NULL;
+}
+
+static const struct ck_handler handlers[] = {
+	[H_ANSWER] = { "ck.answer", answer_arrived, .shape = { CK_SHAPE_CALL, .misfit = answer_misfit } },
+};
 static const struct ck_attribute attributes[] = { { CKGEN_SYNC, CK_RUNS, sync_answer } };
 
 const struct ck_part sync_part = {

@@ -41,17 +41,19 @@ static const CkGenEntry ck_entries_HelloMain[] = {
 	{"HelloMain", ck_call_HelloMain_new, NULL,
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
-	 NULL, NULL, NULL},
+	 NULL, NULL, NULL,
+	 CKGEN_HEAD, NULL},
 	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
-	 NULL, NULL, NULL},
+	 NULL, NULL, NULL,
+	 CKGEN_HEAD, NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 55 "Hello.def.h"
+#line 57 "Hello.def.h"
 	ck_entries_HelloMain, 2, 0
 };
 
@@ -96,17 +98,19 @@ static const CkGenEntry ck_entries_HelloArray[] = {
 	{"HelloArray", ck_call_HelloArray_new, NULL,
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
-	 NULL, NULL, NULL},
+	 NULL, NULL, NULL,
+	 CKGEN_HEAD, NULL},
 	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
-	 NULL, NULL, NULL},
+	 NULL, NULL, NULL,
+	 CKGEN_HEAD, NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 110 "Hello.def.h"
+#line 114 "Hello.def.h"
 	ck_entries_HelloArray, 2, 0
 };
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shape.h: what the handlers of chare messages check of a message that comes from another process, as far as
+ * several of them check it. Each function returns NULL, or what does not fit, for csd_shape.misfit.
+ */
+#ifndef CK_SHAPE_H
+#define CK_SHAPE_H
+
+#include "state.h"
+
+/** The shape of a call: with any priority, with lent arrays (CMI_F_HERE), and at least a head. */
+#define CK_SHAPE_CALL .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_HERE
+/** The shape of other messages with a struct ck_env, and of those that are just one struct. */
+#define CK_SHAPE_ENV .least = sizeof(struct ck_env)
+#define CK_SHAPE_STRUCT(s) .least = sizeof(s), .exact = true
+
+/** The creator of a collection, as its id says, is a PE. */
+static inline const char *shape_id(const struct pe *pe, uint64_t id)
+{
+	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id ? NULL :
+	       "it names a collection that nobody can have made";
+}
+
+/** It is about such a collection. */
+const char *shape_coll(struct pe *pe, const struct cmi_msg *m);
+
+/** It came down the tree of `root`. */
+const char *shape_in_tree(struct pe *pe, const struct cmi_msg *m, int64_t root);
+
+/** A whole CkReductionMsg, and then `behind` bytes. */
+const char *shape_result(const struct ck_env *env, size_t behind);
+
+/** A callback can be fired. */
+const char *shape_callback(struct pe *pe, const CkCallback *cb);
+
+/** The bytes of a payload, without a wide priority or a section behind it. */
+size_t shape_room(const struct ck_env *env);
+
+/** The parameters of a call of that type lie within it. For entries without plain calls, and where `least`
+ * has said no. */
+const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env);
+
+/** The same for a call of elements of that collection, whose type may not be known yet. */
+const char *shape_call_of(struct pe *pe, const struct collection *c, const struct ck_env *env);
+
+#endif

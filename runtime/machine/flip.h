@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flip.h: where the damage tests change a byte of what another process has sent, before anything has looked at
+ * it. Only the objects that are built for these tests (-DCHARD_TEST_FLIP) call their functions, which are in
+ * tests/damage/flip.c; elsewhere nothing is left of the calls.
+ */
+#ifndef FLIP_H
+#define FLIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ring_slot;
+
+#ifdef CHARD_TEST_FLIP
+/** A message, the header of a put, or a put's data. */
+void flip_arrived(void *image, size_t bytes);
+/** A slot of a ring: its tag except for the lap, and what it says. */
+void flip_slot(uint64_t *tag_p, const struct ring_slot *slot);
+#else
+static inline void flip_arrived(void *image, size_t bytes) { (void)image; (void)bytes; }
+static inline void flip_slot(uint64_t *tag_p, const struct ring_slot *slot) { (void)tag_p; (void)slot; }
+#endif
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arrival.c: whether a message that came from another process is one that its handler can take. A byte that the
+ * network or another process has damaged, or a process that means harm, must not make this one read or write
+ * where it should not, or wait for something that does not exist: the job ends with one line.
+ *
+ * There are two looks. What the queues read of a message (its flags, a wide priority) is checked when it comes,
+ * because it is queued then. The rest is checked when its handler is due: its shape (struct csd_shape), which the
+ * handler stated when it was registered. A message of this process is not looked at.
+ *
+ * That finds what cannot be, not what is merely wrong: a call of element 3 that has become a call of element 2 is
+ * a call. In checked mode every message therefore ends in a hash of all that it says:
+ *
+ *   | head | payload | hash (8 bytes) |      written by seal, taken off by unseal
+ */
+#include "csd_int.h"
+#include "../machine/cmi_hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+_Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why)
+{
+	const struct node *node = pe->node;
+
+	csd_abort(pe, "a message from PE %d for %s does not fit: %s; it was damaged on its way, or the nodes "
+		  "run different programs", m->src_pe, m->handler < node->n_handlers ?
+		  node->handlers[m->handler].name : "a handler that does not exist", why);
+}
+
+_Noreturn static void wrong_size(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "it has %llu bytes; it must have %s%u", (unsigned long long)m->size,
+		 s->exact ? "" : "at least ", s->least);
+	csd_misfit(pe, m, why);
+}
+
+/* `flags`: the message's, but CMI_F_REMOTE. */
+static bool flags_fit(const struct csd_shape *s, uint8_t flags)
+{
+	return !(flags & ~(s->always | s->may)) && (flags & s->always) == s->always;
+}
+
+void csd_check(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
+	const char *why;
+
+	if (!s)
+		return; /* a program's own handler */
+	if (!s->least)
+		csd_misfit(pe, m, "such messages do not leave their process");
+	if (m->size < s->least || (s->exact && m->size != s->least))
+		wrong_size(pe, m, s);
+	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
+		csd_misfit(pe, m, "its flags are not those of such messages");
+	why = s->misfit ? s->misfit(pe, m) : NULL;
+	if (why)
+		csd_misfit(pe, m, why);
+}
+
+void arrival_handle(struct pe *pe, struct cmi_msg *m)
+{
+	csd_check(pe, m);
+	pe->node->handlers[m->handler].fn(pe, m);
+}
+
+/* ---- what queues read -------------------------------------------------------------------------- */
+
+static bool wide_fits(const struct cmi_msg *m)
+{
+	const size_t room = m->size - sizeof *m;
+	const struct msg_prio *p = msg_prio_of(m);
+
+	return (m->flags & CMI_F_PRIO) && room >= sizeof *p && (uintptr_t)p % _Alignof(struct msg_prio) == 0 &&
+	       p->bytes <= room && p->bytes >= sizeof *p && p->n_bits / 8 <= p->bytes - sizeof *p;
+}
+
+static __attribute__((noinline)) void marked_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	if (m->handler >= pe->node->n_handlers)
+		abort_no_handler(pe, m);
+	if ((m->flags & CMI_F_WIDE) && !wide_fits(m))
+		csd_misfit(pe, m, "it has a priority that does not lie within it");
+	if (m->flags & CMI_F_NODE) {
+		csd_check(pe, m);
+		node_queue_arrived(pe, m);
+	} else {
+		msgq_push(&pe->queue, m);
+	}
+}
+
+void client_arrived(void *owner, struct cmi_msg *m)
+{
+	struct pe *pe = owner;
+
+	m->flags |= CMI_F_REMOTE;
+	if (CSD_UNLIKELY(m->flags & (CMI_F_NODE | CMI_F_WIDE)))
+		marked_arrived(pe, m);
+	else
+		msgq_push(&pe->queue, m);
+}
+
+/* ---- checked mode: the hash -------------------------------------------------------------------- */
+
+/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. */
+static uint64_t hash_of(const struct cmi_msg *m)
+{
+	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE, (uint32_t)m->src_pe,
+				  m->word };
+
+	return cmi_hash(cmi_hash(CMI_HASH_START, head, sizeof head), m + 1, m->size - sizeof *m);
+}
+
+static struct cmi_msg *with_room(struct pe *pe, struct cmi_msg *m, size_t size)
+{
+	struct cmi_msg *copy;
+
+	if (m->origin == CMI_ORIGIN_POOL && size <= msg_class_bytes(m->size_class)) {
+		csd_unpoison(m, size);
+		return m;
+	}
+	copy = csd_msg_alloc(pe, size);
+	copy->size = m->size;
+	copy->route = m->route;
+	copy->prio = m->prio;
+	memcpy(copy + 1, m + 1, m->size - sizeof *m);
+	csd_msg_free(pe, m);
+	return copy;
+}
+
+struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m)
+{
+	uint64_t hash;
+
+	m->src_pe = pe->id; /* as the machine will set it */
+	m = with_room(pe, m, m->size + sizeof hash);
+	hash = hash_of(m);
+	memcpy((char *)m + m->size, &hash, sizeof hash);
+	m->size += sizeof hash;
+	return m;
+}
+
+void client_arrived_sealed(void *owner, struct cmi_msg *m)
+{
+	struct pe *pe = owner;
+	uint64_t hash;
+
+	if (m->size < sizeof *m + sizeof hash)
+		csd_misfit(pe, m, "it is too short for its hash");
+	m->size -= sizeof hash;
+	memcpy(&hash, (const char *)m + m->size, sizeof hash);
+	if (hash != hash_of(m))
+		csd_misfit(pe, m, "its hash is wrong");
+	client_arrived(pe, m);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flip.c: damage for tests/damage/sweep.py. CK_FLIP=RANK,N,AT,MASK changes one byte in the N-th thing that
+ * arrives from another process at the node RANK: the byte number AT, modulo what there is, by exclusive or with
+ * MASK. It tells stderr what it did.
+ */
+#define CHARD_TEST_FLIP
+#include "flip.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ring.h"
+
+enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
+
+static struct { int rank, n, at, mask; } asked;
+static atomic_int n_arrived;
+
+static __attribute__((constructor)) void read_wish(void)
+{
+	const char *flip = getenv("CK_FLIP"), *rank = getenv("PMI_RANK");
+
+	if (!flip || !rank)
+		return;
+	if (sscanf(flip, "%d,%d,%d,%d", &asked.rank, &asked.n, &asked.at, &asked.mask) != 4 ||
+	    atoi(rank) != asked.rank)
+		asked.n = 0;
+}
+
+static bool is_turn(void)
+{
+	/* Relaxed: it only counts. */
+	return asked.n && atomic_fetch_add_explicit(&n_arrived, 1, memory_order_relaxed) + 1 == asked.n;
+}
+
+static void tell(const char *what, size_t at, size_t bytes)
+{
+	char line[128];
+	int n = snprintf(line, sizeof line, "flip: %s: byte %zu of %zu\n", what, at, bytes);
+
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		_exit(99);
+}
+
+void flip_arrived(void *image, size_t bytes)
+{
+	unsigned char *p = image;
+
+	if (!bytes || !is_turn())
+		return;
+	p[(size_t)asked.at % bytes] ^= (unsigned char)asked.mask;
+	tell("message", (size_t)asked.at % bytes, bytes);
+}
+
+/* The tag without its lap, then what lies behind the tag. */
+void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
+{
+	size_t said = ring_size(*tag_p), body = said ? said - 32 : sizeof(uint64_t);
+	size_t bytes = TAG_BYTES + RING_HEAD_BYTES - sizeof(uint64_t) + body, at;
+
+	if (!is_turn())
+		return;
+	at = (size_t)asked.at % bytes;
+	if (at < TAG_BYTES)
+		*tag_p ^= (uint64_t)asked.mask << 8 * at;
+	else
+		((unsigned char *)(uintptr_t)slot)[sizeof(uint64_t) + at - TAG_BYTES] ^=
+			(unsigned char)asked.mask;
+	tell("slot", at, bytes);
+}
