@@ -73,6 +73,8 @@ static struct message *add_message(struct job *j)
 
 static bool is_handled(const struct trace_record *r)
 {
+	if (r->flags & TRACE_AGAIN)
+		return false;
 	return r->kind == TRACE_HANDLE || r->kind == TRACE_TAKEN ||
 	       (r->kind == TRACE_BEGIN && (r->flags & TRACE_DIRECT));
 }

@@ -29,7 +29,7 @@ struct message {
 
 struct names {
 	char **text;                 /* [n], by number; NULL: no name */
-	size_t n;
+	size_t n, cap;
 };
 
 struct pe_trace {

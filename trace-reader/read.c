@@ -42,13 +42,15 @@ static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 
 static void add_name(struct names *all, unsigned id, const char *text, size_t len)
 {
-	if (id >= all->n) {
-		size_t n = id + 64u;
+	if (id >= all->cap) {
+		size_t cap = 2 * (id + 32u);
 
-		all->text = need(realloc(all->text, n * sizeof *all->text));
-		memset(all->text + all->n, 0, (n - all->n) * sizeof *all->text);
-		all->n = n;
+		all->text = need(realloc(all->text, cap * sizeof *all->text));
+		memset(all->text + all->cap, 0, (cap - all->cap) * sizeof *all->text);
+		all->cap = cap;
 	}
+	if (id >= all->n)
+		all->n = id + 1u;
 	if (!all->text[id])
 		all->text[id] = need(strndup(text, len));
 }

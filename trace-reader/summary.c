@@ -42,6 +42,7 @@ struct sums {
 	struct pe_sum *pe, *pes;
 	struct entry_sum *entries;       /* by number; puts at 0 */
 	size_t n_entries;
+	unsigned inner;                  /* the last entry that ran inside the running handler; 0: none */
 };
 
 static int bucket_of(int64_t ns)
@@ -74,6 +75,18 @@ static void add_top(struct pe_sum *p, const struct span *s)
 	p->tops[p->n++] = (struct top){ s->start, s->end, s->record, s->kind, s->what };
 }
 
+/* A handler of the runtime's is known by the entry that it has called. */
+static struct span called(const struct sums *t, const struct span *s)
+{
+	struct span c = *s;
+
+	if (s->kind == SPAN_HANDLER && t->inner) {
+		c.kind = SPAN_ENTRY;
+		c.what = t->inner;
+	}
+	return c;
+}
+
 static void on_end(void *arg, const struct span *s)
 {
 	struct sums *t = arg;
@@ -94,8 +107,14 @@ static void on_end(void *arg, const struct span *s)
 	case SPAN_IDLE: t->pe->idle += own; break;
 	default: break;
 	}
-	if (s->depth == 0 && s->kind != SPAN_IDLE)
-		add_top(t->pe, s);
+	if (s->depth && s->kind == SPAN_ENTRY)
+		t->inner = s->what;
+	if (s->depth || s->kind == SPAN_IDLE)
+		return;
+	const struct span top = called(t, s);
+
+	add_top(t->pe, &top);
+	t->inner = 0;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------ */

@@ -109,7 +109,7 @@ static void handle_call(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 		struct trace_record *r = csd_trace_next(t, TRACE_TAKEN, handler, from);
 
 		r->seq = seq;
-		r->flags = keyed;
+		r->flags = keyed | t->again;
 		r->bytes = trace_bytes(bytes);
 		trace_set_value(r, 0);
 		trace_done(t->file, r);
@@ -127,23 +127,35 @@ static void record_end(struct pe_trace *t, unsigned handler)
 	trace_done(t->file, r);
 }
 
+static void handle_other(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
+{
+	struct pe_trace *t = pe->trace;
+	const uint16_t handler = m->handler;
+
+	record_message(pe, TRACE_HANDLE, m, m->src_pe, t->again);
+	fn(pe, m);
+	if (t->on)
+		record_end(t, handler);
+}
+
+/* The loop calls no handler inside another. Handlers and threads do, with messages that have waited. Both fields
+ * are restored to what they were, and not counted down, because fn may be suspended on a thread meanwhile. */
 static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
-	const uint16_t handler = m->handler;
 	struct pe_trace *t = pe->trace;
 
 	if (!t || !t->on) {
 		fn(pe, m);
 		return;
 	}
-	if (pe->node->handlers[handler].trace & CSD_TRACE_CALL) {
-		handle_call(pe, m, fn);
-		return;
-	}
-	record_message(pe, TRACE_HANDLE, m, m->src_pe, 0);
-	fn(pe, m);
-	if (t->on)
-		record_end(t, handler);
+	const bool outer = t->handling;
+	const uint8_t outer_again = t->again;
+
+	t->again = outer ? TRACE_AGAIN : 0;
+	t->handling = true;
+	((pe->node->handlers[m->handler].trace & CSD_TRACE_CALL) ? handle_call : handle_other)(pe, m, fn);
+	t->handling = outer;
+	t->again = outer_again;
 }
 
 /* In place of every handler but the scheduler's own; and of those for messages from other processes. */

@@ -40,6 +40,8 @@ struct pe_trace {
 	struct trace *file;
 	bool on;                          /* CkTraceOn, CkTraceOff */
 	uint32_t seq;                     /* of the last message that was given a number; 0 is none */
+	bool handling;                    /* a handler runs: what it hands to handlers came before */
+	uint8_t again;                    /* of the handler that runs: TRACE_AGAIN or 0 */
 	const struct cmi_msg *call;       /* is handled now, and its entry has not begun; or NULL */
 	const uint64_t **threads;         /* [n_threads]: those that run, one inside the other */
 	size_t n_threads, cap_threads;
@@ -59,13 +61,13 @@ static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace
 	return r;
 }
 
-/** Whether `m` is the call that is being handled and that has not begun before. */
-static inline bool csd_trace_direct(struct pe_trace *t, const struct cmi_msg *m)
+/** The flags of TRACE_BEGIN that say whether `m` is the call that is being handled. */
+static inline uint8_t csd_trace_direct(struct pe_trace *t, const struct cmi_msg *m)
 {
 	if (!m || t->call != m)
-		return false;
+		return 0;
 	t->call = NULL;
-	return true;
+	return TRACE_DIRECT | t->again;
 }
 
 /** What a message's records have for `seq`, and TRACE_KEYED or 0. */

@@ -58,6 +58,9 @@ enum {
 	TRACE_DIRECT = 2,
 	/* TRACE_SEND: to any PE of the node of `pe`. */
 	TRACE_TO_NODE = 4,
+	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before, and has
+	 * waited since then. */
+	TRACE_AGAIN = 8,
 };
 
 struct trace_record {

@@ -64,7 +64,7 @@ static void record_begin(struct pe *pe, const struct ck_running *now)
 	uint8_t keyed = TRACE_KEYED;
 
 	r->seq = m ? csd_trace_seq(pe, m, &keyed) : 0;
-	r->flags = keyed | (csd_trace_direct(t, m) ? TRACE_DIRECT : 0);
+	r->flags = keyed | csd_trace_direct(t, m);
 	set_index(r, now->obj);
 	trace_done(t->file, r);
 }
