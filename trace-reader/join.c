@@ -120,8 +120,6 @@ static void list_numbered(struct job *j, size_t *first)
 	first[j->n_pes] = j->n_messages;
 }
 
-/* The first that is seen of a message is where its arrow ends: a call may be handled more than once, when it has
- * waited. */
 static void join_numbered(struct job *j)
 {
 	size_t *first = need(calloc((size_t)j->n_pes + 1, sizeof *first));
@@ -134,8 +132,7 @@ static void join_numbered(struct job *j)
 			const struct trace_record *r = record_at(p, k);
 
 			j->n_handled += is_handled(r);
-			if ((!is_handled(r) && r->kind != TRACE_BEGIN) || (r->flags & TRACE_KEYED) || r->pe < 0 ||
-			    r->pe >= j->n_pes)
+			if (!is_handled(r) || (r->flags & TRACE_KEYED) || r->pe < 0 || r->pe >= j->n_pes)
 				continue;
 			struct message *m = find_numbered(j, first, r->pe, r->seq);
 

@@ -29,7 +29,7 @@ enum trace_kind {
 	TRACE_HANDLE_END,     /* ... and ends [handler] */
 	TRACE_TAKEN,          /* a call was handled, and its entry has not begun: it waits, was passed on or has
 			       * been taken by a `when` [handler; from; seq] */
-	TRACE_BEGIN,          /* an entry method begins [entry; from, -1: nobody; seq; index] ... */
+	TRACE_BEGIN,          /* an entry method begins [entry; from, -1: nobody; index; seq with TRACE_DIRECT] ... */
 	TRACE_END,            /* ... and ends [entry] */
 	TRACE_IDLE,           /* the PE finds nothing to do ... */
 	TRACE_BUSY,           /* ... and finds something */

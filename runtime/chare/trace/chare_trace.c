@@ -52,8 +52,9 @@ static void set_index(struct trace_record *r, const struct ck_obj *obj)
 	memcpy(r->index, obj->index.v, sizeof r->index);
 }
 
-/* A constructor of several elements, and a call within its caller, have no message. In a broadcast all elements
- * share one, which is handled once. */
+/* Only a call that has just been handled has a message of its own here. A constructor of several elements has none,
+ * the elements of a broadcast share one, a call of a batch has a substitute, and that of a call that has waited was
+ * recorded when it came. */
 static void record_begin(struct pe *pe, const struct ck_running *now)
 {
 	struct pe_trace *t = pe->trace;
@@ -61,10 +62,10 @@ static void record_begin(struct pe *pe, const struct ck_running *now)
 	struct trace_record *r = csd_trace_next(t, TRACE_BEGIN,
 						entry_number(traced_of(now->obj->coll), now->entry),
 						m ? m->src_pe : -1);
-	uint8_t keyed = TRACE_KEYED;
+	uint8_t keyed = TRACE_KEYED, direct = csd_trace_direct(t, m);
 
-	r->seq = m ? csd_trace_seq(pe, m, &keyed) : 0;
-	r->flags = keyed | csd_trace_direct(t, m);
+	r->seq = direct ? csd_trace_seq(pe, m, &keyed) : 0;
+	r->flags = keyed | direct;
 	set_index(r, now->obj);
 	trace_done(t->file, r);
 }
