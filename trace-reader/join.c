@@ -190,9 +190,36 @@ static int compare_ends(const void *x, const void *y)
 	return (a->record > b->record) - (a->record < b->record);
 }
 
+/* Handlers whose messages any PE of a node may handle. */
+static bool *for_nodes(const struct job *j)
+{
+	bool *is = need(calloc(UINT16_MAX + 1, sizeof *is));
+
+	for (int i = 0; i < j->n_pes; i++)
+		for (uint32_t k = 0; k < j->pes[i].n; k++) {
+			const struct trace_record *r = record_at(&j->pes[i], k);
+
+			if (r->kind == TRACE_SEND && (r->flags & TRACE_TO_NODE))
+				is[r->what] = true;
+		}
+	return is;
+}
+
+/* The group of a message to a PE: that PE, or for messages to a node a number below all PEs. */
+static int32_t target(const struct job *j, const bool *to_node, const struct trace_record *r, int32_t pe)
+{
+	bool node = r->kind == TRACE_BEGIN ? r->flags & TRACE_TO_NODE : to_node[r->what];
+
+	if (!node || pe < 0 || pe >= j->n_pes || !j->pes[pe].head)
+		return pe;
+	return -2 - j->pes[pe].head->node;
+}
+
 /* A put's receiver does not say who has sent it; a channel has one sender. */
 static void list_ends(const struct job *j, bool puts, struct ends *sent, struct ends *taken)
 {
+	bool *to_node = for_nodes(j);
+
 	for (int i = 0; i < j->n_pes; i++) {
 		const struct pe_trace *p = &j->pes[i];
 
@@ -207,11 +234,12 @@ static void list_ends(const struct job *j, bool puts, struct ends *sent, struct 
 			else if (puts && r->kind == TRACE_PUT_BEGIN)
 				add_end(taken, (struct end){ NONE, i, put, ns, i, k });
 			else if (!puts && keyed && r->kind == TRACE_SEND)
-				add_end(sent, (struct end){ i, r->pe, r->seq, ns, i, k });
+				add_end(sent, (struct end){ i, target(j, to_node, r, r->pe), r->seq, ns, i, k });
 			else if (!puts && keyed && is_handled(r))
-				add_end(taken, (struct end){ r->pe, i, r->seq, ns, i, k });
+				add_end(taken, (struct end){ r->pe, target(j, to_node, r, i), r->seq, ns, i, k });
 		}
 	}
+	free(to_node);
 	if (sent->n)
 		qsort(sent->at, sent->n, sizeof *sent->at, compare_ends);
 	if (taken->n)

@@ -56,7 +56,7 @@ enum {
 	TRACE_KEYED = 1,
 	/* TRACE_BEGIN: the message has just been handled, so that there is no TRACE_HANDLE or TRACE_TAKEN. */
 	TRACE_DIRECT = 2,
-	/* TRACE_SEND: to any PE of the node of `pe`. */
+	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: it may have been sent so. */
 	TRACE_TO_NODE = 4,
 	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before, and has
 	 * waited since then. */

@@ -66,6 +66,8 @@ static void record_begin(struct pe *pe, const struct ck_running *now)
 
 	r->seq = direct ? csd_trace_seq(pe, m, &keyed) : 0;
 	r->flags = keyed | direct;
+	if (direct && now->obj->coll->type->kind == CKGEN_NODEGROUP)
+		r->flags |= TRACE_TO_NODE;
 	set_index(r, now->obj);
 	trace_done(t->file, r);
 }
