@@ -218,6 +218,7 @@ void threads_fini(struct pe *pe);
 
 /* watch.c, watch_text.c */
 enum { WATCH_EXIT_CODE = 125 };
+#define WATCH_REPORT "the watchdog's report" /* for lines about memory */
 void watch_register(struct node *node);
 void watch_pe_start(struct pe *pe);        /* job known */
 void watch_pe_stop(struct pe *pe);

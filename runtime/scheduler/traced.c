@@ -9,6 +9,7 @@
  * handled.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,11 +229,8 @@ static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
 		return;
 	if (t->n_threads == t->cap_threads) {
 		size_t cap = t->cap_threads ? 2 * t->cap_threads : 8;
-		const uint64_t **threads = realloc(t->threads, cap * sizeof *threads);
 
-		if (!threads)
-			csd_abort(pe, "no memory for the trace of threads");
-		t->threads = threads;
+		t->threads = cmi_realloc(t->threads, cap, sizeof *t->threads, "the trace of threads");
 		t->cap_threads = cap;
 	}
 	t->threads[t->n_threads++] = running;
@@ -265,10 +263,8 @@ void traced_pe_start(struct pe *pe)
 
 	if (!node->trace.asked.on)
 		return;
-	struct pe_trace *t = calloc(1, sizeof *t);
+	struct pe_trace *t = cmi_alloc_zero(1, sizeof *t, "the trace");
 
-	if (!t)
-		csd_abort(pe, "no memory for the trace");
 	t->file = trace_create(&node->trace.asked, &w, NAMES_ROOM + node->trace.names_bytes, why, sizeof why);
 	if (!t->file)
 		csd_abort(pe, "%s", why);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 
 enum {
@@ -167,12 +168,8 @@ struct trace *trace_create(const struct trace_options *o, const struct trace_wri
 	char name[TRACE_TEXT + 32];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t head = (TRACE_HEAD_BYTES + names + page - 1) / page * page, bytes = head + o->bytes;
-	struct trace *t = calloc(1, sizeof *t);
+	struct trace *t = cmi_alloc_zero(1, sizeof *t, "the trace");
 
-	if (!t) {
-		snprintf(why, len, "no memory for the trace");
-		return NULL;
-	}
 	file_name(name, sizeof name, o, w->pe);
 	if (w->pe == 0)
 		remove_older(o, w->n_pes);

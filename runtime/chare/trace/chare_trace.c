@@ -5,6 +5,7 @@
  * it with its first element (the watch `created`), so whoever calls an entry, from wherever, finds it.
  */
 #include "chare_trace.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -138,10 +139,8 @@ static void trace_entry(CkGenEntry *e)
 static struct traced_type *trace_type(const CkGenChare *type, int first)
 {
 	size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
-	struct traced_type *t = calloc(1, sizeof *t + bytes);
+	struct traced_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "the trace");
 
-	if (!t)
-		return NULL;
 	t->type = type;
 	t->first = first;
 	memcpy(t->entries, type->entries, bytes);
@@ -167,15 +166,11 @@ int trace_program(struct node *node)
 
 	if (!ck->parts[PART_TRACE] || !ck->n_chares)
 		return 0;
-	all->types = calloc((size_t)ck->n_chares, sizeof *all->types);
-	if (!all->types)
-		return -ENOMEM;
+	all->types = cmi_alloc_zero((size_t)ck->n_chares, sizeof *all->types, "the trace");
 	for (; all->n_types < ck->n_chares; all->n_types++) {
 		const CkGenChare *type = ck->chares[all->n_types];
 
 		all->types[all->n_types] = trace_type(type, next);
-		if (!all->types[all->n_types])
-			return -ENOMEM;
 		next += type->n_entries;
 		node->trace.names_bytes += name_bytes(type);
 	}
