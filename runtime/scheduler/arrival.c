@@ -135,7 +135,6 @@ void arrival_seal(struct pe *pe, struct cmi_msg *m)
 
 	if (!at)
 		return;
-	m->src_pe = pe->id; /* as the machine will set it */
 	write_seal(at, 0);
 	write_seal(at, seal_of(m));
 }

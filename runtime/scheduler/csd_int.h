@@ -27,7 +27,7 @@ enum own_handler {
 /* arrival.c */
 void client_arrived(void *owner, struct cmi_msg *m);
 void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode */
-void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process */
+void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe is set */
 struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
 void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
 

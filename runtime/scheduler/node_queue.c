@@ -91,6 +91,7 @@ void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 	if (node == job->node)
 		push_to_node(pe, m);
 	else {
+		m->src_pe = pe->id; /* as the machine will set it */
 		arrival_seal(pe, m);
 		flow_send(pe, first + local_wire(pe->id, n), m);
 	}

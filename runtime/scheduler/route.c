@@ -10,6 +10,7 @@ static __attribute__((noinline)) void send_marked(struct pe *pe, int dst_pe, str
 {
 	if (m->flags & CMI_F_HERE)
 		m = pe->node->up.leaving(pe, dst_pe, m);
+	m->src_pe = pe->id; /* as the machine will set it */
 	arrival_seal(pe, m);
 	flow_send(pe, dst_pe, m);
 }

@@ -85,5 +85,5 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 	else
 		((unsigned char *)(uintptr_t)slot)[sizeof(uint64_t) + at - TAG_BYTES] ^=
 			(unsigned char)asked.mask;
-	tell("slot", handler, at, bytes);
+	tell(said ? "slot" : "reference", handler, at, bytes);
 }

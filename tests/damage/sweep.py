@@ -14,14 +14,17 @@ Every run changes one byte of one message on arrival (tests/damage/flip.c). A ru
     told     with exactly one line of the runtime or the program, and an exit code that is no signal's; also by the
              watchdog, with exit code 125
     wrong    with an exit code, but no line, or several from one process
-    crash    by a signal
+    crash    by a signal, or with a sanitizer's report
     data     by a signal in a handler of the program
-    hang     not within the time limit, or the watchdog has ended it
+    hang     not within the time limit
+    waits    the same, where the byte was the program's
 
 In checked mode (--check: CK_CHECK=1) only `right` and `told` will do. Without it a message that was damaged into
 another one that is well formed does what it says then: a program can wait for the one that it was, read a value
 that it uses as an index, or say on two nodes at once that something is wrong. So a crash counts as the program's
-if its own handler was reading its own data when it came, and hangs are counted, not refused.
+if its own handler was reading its own data when it came. So does a hang if the byte was one of the program's: in a
+message for a program's own handler, behind the runtime's head of 32 bytes, or in a call, behind the head of 64. What
+flip.c has told says so.
 """
 
 import argparse
@@ -39,7 +42,8 @@ PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', '
             'groups', 'broadcast', 'qd', 'fence', 'sync', 'spread', 'lend', 'readonlies', 'delete', 'converse']
 ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}}
 LIMIT = 20
-OUTCOMES = ('right', 'told', 'wrong', 'data', 'crash', 'hang')
+SLOT_BEFORE = 19     # a slot's byte AT is the message's byte AT + 19: it lacks much of the head (flip_slot)
+OUTCOMES = ('right', 'told', 'wrong', 'data', 'waits', 'crash', 'hang')
 
 
 def wish(rng):
@@ -67,13 +71,27 @@ def run(options, transport, program, flip):
         return None, process.communicate()[0]
 
 
+def is_the_programs(out):
+    """Whether the byte that was changed is one of the program's, which the runtime does not look at."""
+    flip = re.search(r'^flip: (message|slot) (.+): byte (\d+) of', out, re.M)
+    if not flip:
+        return False
+    at = int(flip[3])
+    if flip[1] == 'slot':
+        at += SLOT_BEFORE
+    own = not re.match(r'(ck\.|csd\.|CkDirect$|thread$|machine$)', flip[2])
+    return at >= (32 if own else 64) and (own or flip[2] == 'ck.element')
+
+
 def outcome(code, out):
     lines = [line for line in out.splitlines() if re.match(r'(chard|ckrun|FAILED|[\w./]+:\d+:)', line)
              and not re.match(r'(chard:   #|ckrun: )', line)]
     if not re.search('^flip: ', out, re.M):
         return 'unused' if code == 0 else 'wrong'
-    if code is None or (code == 125 and re.search(r'^chard: (the job waits|no PE has anything)', out, re.M)):
-        return 'hang'
+    if code is None:
+        return 'waits' if is_the_programs(out) else 'hang'
+    if re.search(r'^==\d+==ERROR: |runtime error: ', out, re.M):
+        return 'crash'
     if code >= 128 or code < 0:
         return 'data' if re.search(r'^chard:   #[0-3] (\w+_on_|ck_call_|ck_pack_)\w+', out, re.M) else 'crash'
     if code == 0:
@@ -144,7 +162,7 @@ def main():
         modes = [False, True]
     bad = 0
     for options.check in modes:
-        options.bad = ('wrong', 'data', 'crash', 'hang') if options.check else ('crash',)
+        options.bad = ('wrong', 'data', 'waits', 'crash', 'hang') if options.check else ('crash', 'hang')
         bad += sum([sweep(options, transport) for transport in options.transport or ENVIRONMENT])
     if options.table:
         table(options.rows)

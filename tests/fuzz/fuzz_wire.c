@@ -69,6 +69,8 @@ static void msg_arrived(struct pe *pe, int handler, const uint8_t *data, size_t 
 	m->flags = said.flags;
 	m->src_pe = 1 + said.src % (NODES - 1);
 	m->word = said.word;
+	if (handler < pe->node->n_handlers)
+		arrival_seal(pe, m); /* as its sender would, or nothing of it would be looked at */
 	client_arrived(pe, m);
 }
 

@@ -114,6 +114,18 @@ void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 	leave();
 }
 
+/* Another one: a number in a message can ask for more memory than there is. */
+_Noreturn void __real_cmi_no_memory(size_t bytes, const char *what);
+_Noreturn void __wrap_cmi_no_memory(size_t bytes, const char *what);
+
+void __wrap_cmi_no_memory(size_t bytes, const char *what)
+{
+	if (!here.in_child)
+		__real_cmi_no_memory(bytes, what);
+	fprintf(stderr, "no memory for %s (%zu bytes)\n", what, bytes);
+	leave();
+}
+
 static void take_in(struct pe *pe)
 {
 	uint8_t *data = malloc(here.shared->size + 1);
