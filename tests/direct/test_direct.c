@@ -165,11 +165,23 @@ static void receiver_start(struct pe *pe, struct flow *f)
 	}
 }
 
+/* From here on the first record of the sender has another generation than that of the receiver. */
+static void use_a_record(void)
+{
+	uint64_t buf[2] = {0};
+	CkDirectHandle from = CkDirect_createHandle(&buf[0], 8, OOB, arrival, NULL), to = from;
+
+	CkDirect_assocLocalBuffer(&to, &buf[1], 8);
+	CkDirect_destroyHandle(&to);
+	CkDirect_destroyHandle(&from);
+}
+
 static void flow_start(struct pe *pe)
 {
 	struct flow *f = flow_of();
 
 	if (pe->id == SENDER) {
+		use_a_record();
 		f->source = new_buffer(f);
 		f->other = new_buffer(f);
 	}
