@@ -35,16 +35,18 @@ CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
-INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
+INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
+TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c))
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
 CKRUN    := $(B)/bin/ckrun
+CKTRACE  := $(B)/bin/cktrace
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
@@ -73,7 +75,7 @@ FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
-tools: $(CKCI) $(CKRUN)
+tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
 tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins $(FAIL_SO)
 fuzz-bins: $(FUZZ_BINS)
@@ -106,6 +108,10 @@ $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
+$(CKTRACE): $(TRACE_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lm
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -203,7 +209,7 @@ comma    := ,
 RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
-	install $(CKCI) $(CKRUN) $(INST)/bin
+	install $(CKCI) $(CKRUN) $(CKTRACE) $(INST)/bin
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
 		install -m 644 /dev/stdin $(INST)/include/chard/$${h##*/} || exit; done
 	install -m 644 $(LIB) $(INST)/lib
@@ -215,7 +221,7 @@ install: lib tools
 	install -m 644 chard.mk runtime/chard-gdb.py $(INST)/share/chard
 	install -m 644 $(MANPAGES) $(INST)/share/man/man1
 uninstall:
-	rm -f $(addprefix $(INST)/bin/,ckci ckrun) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
+	rm -f $(addprefix $(INST)/bin/,ckci ckrun cktrace) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
 	rm -f $(addprefix $(INST)/share/man/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(INST)/include/chard $(INST)/share/chard
 

@@ -71,6 +71,10 @@ clean_slate() { rm -f hello hello.o hello.decl.h hello.def.h; }
 step "make, with the fragment" quiet_build
 step "hello" greets ./hello 6 +p 2
 step "ckrun hello" greets ckrun -n 2 ./hello 6
+traces() {
+	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls'
+}
+step "cktrace" traces
 step "make again" again
 stale() { sleep 0.1; touch hello.ci && make | grep -c -E '^.*ckci ' | grep -x 1 && ! make -q hello.def.h 2>&1 | grep .; }
 step "one run of ckci after a change" stale

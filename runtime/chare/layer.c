@@ -17,6 +17,7 @@
 #include "core/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
+#include "trace/chare_trace.h"
 
 /* X(part): the rooms bottom up, and the parts of each room bottom up. */
 #define PARTS(X)                                                \
@@ -30,6 +31,7 @@
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
 	/* buffers */ X(getput) X(live) X(post)                 \
 	/* stats */ X(stats)                                    \
+	/* trace */ X(trace)                                    \
 	/* top */ X(readonly)
 
 #define DECLARE(part) extern const struct ck_part part##_part;
@@ -44,7 +46,9 @@ static int ck_node_start(struct node *node)
 
 	node->layer[CK_SLOT] = cmi_alloc_zero(1, sizeof(struct ck_node), "the chare layer");
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
-	return err ? err : register_program(node);
+	if (!err)
+		err = register_program(node);
+	return err ? err : trace_program(node);
 }
 
 static void ck_node_stop(struct node *node)
@@ -122,6 +126,7 @@ const struct csd_layer chare_layer = {
 		.gate_of = nodegroup_gate,
 		.may_wait = ck_may_wait,
 		.describe_message = ck_describe_message,
+		.word_in_use = trace_word_in_use,
 	},
 	.slot = CK_SLOT,
 };

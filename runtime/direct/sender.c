@@ -71,7 +71,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->line = NULL;
 	hot = direct_hot(s);
 	hot->iteration = 0;
-	hot->not_plain = pe->node->check ? DIRECT_CHECK : 0;
+	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0);
 	hot->bell = NULL;
 	return s;
 }
@@ -365,6 +365,19 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	return put_message(s, word);
 }
 
+static void record_put(struct pe *pe, const struct direct_sender *s)
+{
+	struct trace_record *r;
+
+	if (!pe->trace->on)
+		return;
+	r = csd_trace_next(pe->trace, TRACE_PUT, 0, s->receiver);
+	r->seq = (uint32_t)direct_hot(s)->iteration + 1;
+	r->bytes = trace_bytes(s->bytes);
+	trace_set_value(r, s->channel);
+	trace_done(pe->trace->file, r);
+}
+
 /** Checked mode: the program has not written to the handle since it was bound. */
 static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
 			    const struct direct_handle *h, const struct direct_sender *s)
@@ -375,7 +388,7 @@ static void check_unchanged(struct pe *pe, const char *call, struct direct_id id
 			      "the handle was changed after it was bound");
 }
 
-/** Before a put that is checked, or whose last one was not complete. */
+/** Before a put that is checked or recorded, or whose last one was not complete. */
 static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
 							const struct direct_handle *h,
 							struct direct_sender *s)
@@ -384,6 +397,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	if (pe->trace)
+		record_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
@@ -407,7 +422,7 @@ static void check_source(const struct direct_sender *s)
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK)))
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE)))
 		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;

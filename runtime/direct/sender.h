@@ -24,6 +24,7 @@ enum direct_not_plain {
 	DIRECT_BUSY = 1,  /* the last put is not yet locally complete */
 	DIRECT_FAR = 2,   /* not the memory path */
 	DIRECT_CHECK = 4, /* checked mode */
+	DIRECT_TRACE = 8, /* CK_TRACE: puts are recorded */
 };
 
 /** What every put touches, besides the handle. */

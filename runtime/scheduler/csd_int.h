@@ -100,6 +100,7 @@ static inline int64_t msg_key(const struct cmi_msg *m)
 void msgq_init(struct msgq *q);
 void msgq_fini(struct pe *pe, struct msgq *q);
 void msgq_set_random(struct msgq *q, struct msgq_random *r); /* of an empty queue */
+void msgq_push_again(struct msgq *q, struct cmi_msg *m); /* what has been in it before: no record */
 struct cmi_msg *msgq_pop_mixed(struct msgq *q);
 static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 {
@@ -217,6 +218,7 @@ void threads_fini(struct pe *pe);
 
 /* watch.c, watch_text.c */
 enum { WATCH_EXIT_CODE = 125 };
+#define WATCH_REPORT "the watchdog's report" /* for lines about memory */
 void watch_register(struct node *node);
 void watch_pe_start(struct pe *pe);        /* job known */
 void watch_pe_stop(struct pe *pe);
@@ -235,6 +237,12 @@ void signals_start(struct node *node);     /* main thread */
 void signals_stop(struct node *node);
 void signals_pe_start(struct pe *pe);
 void signals_pe_stop(struct pe *pe);
+/* traced.c */
+void traced_node_start(struct node *node);
+void traced_pe_start(struct pe *pe);
+void traced_pe_stop(struct pe *pe);
+void traced_queued(struct pe *pe, struct cmi_msg *m);
+void traced_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags); /* to another PE */
 
 /* exit.c */
 void exit_register(struct node *node);

@@ -177,7 +177,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 		if (m)
 			msg_fifo_push(&held, m);
 	while (held.head)
-		msgq_push(&pe->queue, msg_fifo_pop(&held));
+		msgq_push_again(&pe->queue, msg_fifo_pop(&held));
 	return found;
 }
 

@@ -123,12 +123,14 @@ static bool stage_ok(struct node *node, int err)
 static void pe_serve(struct pe *pe)
 {
 	pe_know_job(pe);
+	traced_pe_start(pe);
 	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
 	if (pe->watch)
 		watch_pe_stop(pe);
 	layers_pe_stop(pe);
+	traced_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -231,7 +233,10 @@ static int register_all(struct node *node)
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
-	return layers_node_start(node);
+	int err = layers_node_start(node);
+
+	traced_node_start(node);
+	return err;
 }
 
 static int pes_create(struct node *node, int n)
@@ -286,7 +291,10 @@ int csd_run(struct csd_config *cfg)
 		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
 		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
 		.cores = allowed_cores(), .random = msgq_random_asked(),
+		.trace = { .asked = trace_asked() },
 	};
+
+	node.closely = node.check || node.trace.asked.on;
 
 	if (parse_flags(cfg, &o))
 		return 2;

@@ -17,6 +17,7 @@
 #include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
+#include "traced.h"
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
@@ -56,6 +57,8 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
+	bool (*word_in_use)(const struct cmi_msg *m);
 };
 
 /** What a layer above brings along, all of it. The starts are called in the order of the
@@ -164,6 +167,7 @@ struct csd_handler {
 	const struct csd_shape *shape;     /* NULL: the handler checks what it gets */
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
+	uint8_t trace;                     /* CSD_TRACE_* */
 };
 
 /** The message memory that the PEs of a process have taken for the program's messages (room.c). */
@@ -187,6 +191,7 @@ struct node {
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
+	bool closely;                      /* checked mode or a trace: for layers, one test for both */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
@@ -202,6 +207,14 @@ struct node {
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct csd_upcalls up;             /* of all layers together */
+	struct csd_node_trace {
+		struct trace_options asked;
+		size_t names_bytes;        /* added by layers in node_start: room for their names */
+		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+		/* What the functions in `handlers` call. Not in struct csd_handler, which is found by a
+		 * multiplication by its size: 40 bytes are one instruction less per message. */
+		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
+	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;

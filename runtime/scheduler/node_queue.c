@@ -99,6 +99,8 @@ void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 {
 	csd_count_sent(pe, m);
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, pe->node->job->first_pe[node], m, TRACE_TO_NODE);
 	m->flags |= CMI_F_NODE;
 	if (CSD_UNLIKELY(pe->hold != NULL))
 		hold_push(pe, node, m);

@@ -25,6 +25,7 @@
 #include "node_queue.h"
 #include "prio.h"
 #include "queue.h"
+#include "traced.h"
 #include "tree.h"
 
 /* ---- message memory -------------------------------------------------------------------- */
@@ -96,6 +97,7 @@ struct pe {
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
+	struct pe_trace *trace;            /* NULL: without CK_TRACE */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */

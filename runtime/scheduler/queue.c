@@ -86,10 +86,10 @@ void msgq_set_random(struct msgq *q, struct msgq_random *r)
 
 static bool is_mixed(const struct msgq *q)
 {
-	return q->expedited.head || q->n_heap || q->random;
+	return q->expedited.head || q->n_heap || q->random || q->traced;
 }
 
-void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
+void msgq_push_again(struct msgq *q, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_EXPEDITED)
 		msg_fifo_push(&q->expedited, m);
@@ -102,6 +102,13 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	else
 		msg_fifo_push(&q->plain, m);
 	q->mixed = is_mixed(q);
+}
+
+void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
+{
+	if (CSD_UNLIKELY(q->traced != NULL))
+		traced_queued(q->traced, m);
+	msgq_push_again(q, m);
 }
 
 /* Whether the first of the heap goes before messages without a priority, which count as 0. */

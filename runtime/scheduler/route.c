@@ -31,6 +31,8 @@ void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m)
 
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, dst_pe, m, 0);
 	if (CSD_UNLIKELY(pe->hold != NULL))
 		hold_push(pe, dst_pe, m);
 	else
@@ -40,8 +42,11 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	csd_count_sent(pe, m);
-	if (dst_pe == pe->id)
+	if (dst_pe == pe->id) {
 		msgq_push(&pe->queue, m);
-	else
-		route_to_pe(pe, dst_pe, m);
+		return;
+	}
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, dst_pe, m, 0);
+	route_to_pe(pe, dst_pe, m);
 }

@@ -20,6 +20,7 @@
  * can only be said where a message cannot be slow, in the memory of one host.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 
 #include <inttypes.h>
@@ -348,11 +349,9 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 static void print_report(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
-	const char **texts = calloc((size_t)pe->node->job->n_pes, sizeof *texts);
+	const char **texts = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *texts, WATCH_REPORT);
 	char why[512];
 
-	if (!texts)
-		csd_abort(pe, "no memory for the watchdog's report");
 	for (int i = 0; i < pe->node->job->n_pes; i++)
 		texts[i] = w->told[i] ? w->told[i]->text : NULL;
 	say_why(w, why, sizeof why);
@@ -393,9 +392,7 @@ static void watch_report(struct pe *pe, enum watch_why why)
 	struct csd_watch *w = pe->watch;
 
 	w->why = why;
-	w->told = calloc((size_t)pe->node->job->n_pes, sizeof *w->told);
-	if (!w->told)
-		csd_abort(pe, "no memory for the watchdog's report");
+	w->told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *w->told, WATCH_REPORT);
 	CcdCallFnAfter(tell_over, pe, TELL_MS);
 	send_watch(pe, pe->id, WATCH_TELL, ++w->round, (const uint64_t[SUMS]){ why != WATCH_LOOK }, NULL);
 }
@@ -503,9 +500,7 @@ void watch_register(struct node *node)
 
 void watch_pe_start(struct pe *pe)
 {
-	pe->watch = calloc(1, sizeof *pe->watch);
-	if (!pe->watch)
-		csd_abort(pe, "no memory for the watchdog");
+	pe->watch = cmi_alloc_zero(1, sizeof *pe->watch, "the watchdog");
 	pe->watch->near = all_by_memory(pe);
 	if (pe->id == 0)
 		look_ready(pe);

@@ -11,6 +11,7 @@
  * itself is left to the program.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -174,10 +175,8 @@ static void timer_start(struct pe *pe, struct csd_signals *s)
 
 void signals_pe_start(struct pe *pe)
 {
-	struct csd_signals *s = calloc(1, sizeof *s);
+	struct csd_signals *s = cmi_alloc_zero(1, sizeof *s, "the watchdog");
 
-	if (!s)
-		csd_abort(pe, "no memory for the watchdog");
 	s->thread = gettid();
 	/* A handler on this thread sees it complete or not at all. */
 	atomic_signal_fence(memory_order_release);

@@ -4,6 +4,7 @@
  * PE 0 puts all texts together, names cycles, and prints the whole in one piece.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +31,7 @@ static void text_add(struct text *t, const char *s)
 
 	if (t->len + n + 1 > t->cap) {
 		t->cap = 2 * (t->len + n + 1);
-		t->at = realloc(t->at, t->cap);
-		if (!t->at)
-			csd_abort(csd_self(), "no memory for the watchdog's report");
+		t->at = cmi_realloc(t->at, t->cap, 1, WATCH_REPORT);
 	}
 	memcpy(t->at + t->len, s, n + 1);
 	t->len += n;
@@ -243,21 +242,12 @@ static void write_all(const struct text *t)
 	fflush(stderr);
 }
 
-static void *zeroed(size_t n, size_t bytes)
-{
-	void *p = calloc(n, bytes);
-
-	if (!p)
-		csd_abort(csd_self(), "no memory for the watchdog's report");
-	return p;
-}
-
 static void print_all(struct text *out, const struct pe *pe, const char *const *texts, int n, struct facts *f)
 {
-	char **copies = zeroed((size_t)n, sizeof *copies), more[64];
+	char **copies = cmi_alloc_zero((size_t)n, sizeof *copies, WATCH_REPORT), more[64];
 
 	for (int i = 0; i < n; i++) {
-		copies[i] = texts[i] ? strdup(texts[i]) : NULL;
+		copies[i] = texts[i] ? cmi_must_have(strdup(texts[i]), strlen(texts[i]) + 1, WATCH_REPORT) : NULL;
 		if (copies[i])
 			note_facts(f, copies[i]);
 	}
@@ -281,8 +271,8 @@ static void print_all(struct text *out, const struct pe *pe, const char *const *
 
 void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n)
 {
-	struct facts f = { .edges = zeroed(FACTS_MOST, sizeof *f.edges),
-			   .wishes = zeroed(FACTS_MOST, sizeof *f.wishes) };
+	struct facts f = { .edges = cmi_alloc_zero(FACTS_MOST, sizeof *f.edges, WATCH_REPORT),
+			   .wishes = cmi_alloc_zero(FACTS_MOST, sizeof *f.wishes, WATCH_REPORT) };
 	struct text out = { 0 };
 
 	text_add(&out, "chard: ");

@@ -550,7 +550,7 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 						    const struct run *run, int src_pe,
 						    uint64_t place, const void *payload)
 {
-	const CkGenEntry *e = &c->type->entries[run->entry];
+	const CkGenEntry *e = &c->entries[run->entry];
 	bool plain = !(e->flags & ~(uint32_t)PLAIN) && run->entry < c->n_entries && e->least != UINT32_MAX;
 	struct ck_obj *obj = plain ? coll_find(c, place) : NULL;
 
@@ -573,7 +573,7 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 	if (CSD_UNLIKELY(entry >= (uint32_t)c->type->n_entries))
 		csd_abort(pe, "a batch calls entry %u of %s; it has %d", entry, c->type->name,
 			  c->type->n_entries);
-	CkGenCall call = c->type->entries[entry].call;
+	CkGenCall call = c->entries[entry].call;
 	const uint32_t least = c->type->entries[entry].least;
 	bool plain = !(c->type->entries[entry].flags & ~(uint32_t)PLAIN) && least != UINT32_MAX;
 

@@ -509,8 +509,9 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = element_misfit },
-			.arrived = element_came },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
+			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit },
+		      .trace = CSD_TRACE_WORD },
 	[H_MADE] = { "ck.made", made_arrived,
 		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
 	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,

@@ -30,6 +30,7 @@ static void add_handlers(struct node *node, const struct ck_part *p)
 			csd_order_apart(node, h);
 		if (p->handlers[i].early)
 			csd_handle_early(node, h);
+		csd_trace_handler(node, h, p->handlers[i].trace);
 	}
 }
 

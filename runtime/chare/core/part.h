@@ -33,13 +33,15 @@ struct collection;
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
 /** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart).
- * `early`: they are handled before the readonly variables have come (csd_handle_early). */
+ * `early`: they are handled before the readonly variables have come (csd_handle_early).
+ * `trace`: CSD_TRACE_* (traced.h). */
 struct ck_handler {
 	const char *name;
 	CmiHandler fn;
 	bool apart, early;
 	struct csd_shape shape;   /* what it takes from other processes; left out: nothing */
 	CmiHandler arrived;       /* see csd_expect; mostly NULL */
+	uint8_t trace;
 };
 
 /** One kind of callback (enum callback_kind). */

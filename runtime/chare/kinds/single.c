@@ -404,7 +404,8 @@ static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL, .misfit = new_misfit } },
-	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL } },
+	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
+		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
 static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };
 static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };
