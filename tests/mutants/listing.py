@@ -13,6 +13,7 @@ from runner import tables
 LIST = 'tests/mutants/mutants.list'
 LAYERS = 'machine', 'scheduler', 'chare', 'direct', 'ci-compiler', 'launcher'
 LEAST = 60
+SANITIZERS = '', 'address', 'thread'  # '': without one
 # A pattern that chooses more cases than this is too vague for "the tests that should find it".
 CASES_MOST = 8
 
@@ -61,7 +62,7 @@ class Listing:
     """The mutants, and what is wrong with the list: [(line, words)]."""
 
     def __init__(self):
-        self.cases = {'': tables.all_cases('build'), 'address': tables.all_cases('build-address')}
+        self.cases = {sanitizer: tables.all_cases('build' + (sanitizer and f'-{sanitizer}')) for sanitizer in SANITIZERS}
         self.mutants, self.wrong = [], []
         for number, line in tables.logical_lines(LIST):
             try:
@@ -88,7 +89,8 @@ class Listing:
         model = re.fullmatch(r'model (\w+) (\d+)', spec)
         if model:
             return [self.model_mutant(*model.groups())]
-        sanitizer, pattern = ('address', spec[9:]) if spec.startswith('address: ') else ('', spec)
+        word, _, rest = spec.partition(': ')
+        sanitizer, pattern = (word, rest) if word in SANITIZERS else ('', spec)
         found = [Test(case, sanitizer) for case in self.cases[sanitizer]
                  if case.runs_under(sanitizer) and pattern in case.title]
         if not pattern or not 1 <= len(found) <= CASES_MOST:

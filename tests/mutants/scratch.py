@@ -19,7 +19,7 @@ def copy_tree(top, to):
         return [name for name in names
                 if folder == top and (name == '.git' or re.match('build', name)) or name == '__pycache__']
     shutil.copytree(top, to, ignore=unwanted, symlinks=True)
-    for build in 'build', 'build-address':
+    for build in 'build', 'build-address', 'build-thread':
         copy_build(f'{top}/{build}', f'{to}/{build}')
 
 
@@ -44,9 +44,11 @@ def make(folder, targets, sanitizer='', jobs=2):
 
 
 def targets_of(case, build):
-    """The files of the build folder that a case's command and environment name."""
+    """What make must build for a case: the files of the build folder that its command and environment name."""
     words = ' '.join([*case.command, *case.env.values()])
     found = set(re.findall(rf'(?<![\w./-]){build}/[\w./-]+', words))
+    if f'-b {build}' in words:  # a script that chooses programs itself
+        found.add('tests')
     return found | {f'{build}/bin/ckrun'}
 
 

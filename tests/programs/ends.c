@@ -52,6 +52,15 @@ void starts(void)
 
 /* ---- mistakes with collections and callbacks -------------------------------------------- */
 
+/* `ints` is Main's last entry but one, so this names the one behind the last. */
+static void fire_damaged(void)
+{
+	CkCallback cb = Main_cb_ints(mainProxy);
+
+	cb.entry = (uint16_t)(cb.entry + 2);
+	CkCallbackSend(cb, NULL, 0);
+}
+
 static void *ask_branch(void *proxy)
 {
 	return Member_ckLocalBranch(*(CProxy_Member *)proxy);
@@ -115,6 +124,8 @@ static void act_bad_call(const char *what)
 		CkAssert(three[0] == 1 && three[1] % 2 == 1);
 	else if (is(what, "callback-unset"))
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
+	else if (is(what, "callback-damaged"))
+		fire_damaged();
 }
 
 /* Every type but the one that is given: doubles, and ints to doubles. */
