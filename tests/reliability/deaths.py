@@ -19,6 +19,7 @@ from runner.job import Job, terminals
 LATE_S = 1.0  # what the guide promises
 TRIES = 3  # on a busy machine; only for what came late
 TIMEOUT_S = 1.0  # of jobs that only --timeout can end
+REPORT_S = 1.5  # for so long it waits for what the PEs say of themselves
 LONGER_TIMEOUT_S = 10.0
 GRACE_S = 0.3
 USUAL_S = 0.15  # of a whole job, for random moments
@@ -174,7 +175,7 @@ def run(death, options, places):
         stops = death.kind in STOPS
         timeout_s = LONGER_TIMEOUT_S if i else TIMEOUT_S  # which may have come before the victim came to its place
         end = attempt(death, options, places, timeout_s)
-        late = end.seconds > LATE_S + stops * (timeout_s + GRACE_S)
+        late = end.seconds > LATE_S + stops * (timeout_s + REPORT_S + GRACE_S)
         early = stops and end.wrong == ['the victim never came to that place']
         if not late and not early:
             return end
@@ -214,8 +215,21 @@ def judged(death, job):
     return wrong + judged_runtime(death, theirs)
 
 
+def is_stop_line(death, line):
+    """ckrun names a node that is stopped, at once."""
+    return re.match(rf'ckrun: node {death.victim} .* was stopped by signal 19 .*, and the job waits for it$', line)
+
+
+def is_report_line(line):
+    """--timeout lets each PE say what it does or waits for."""
+    return re.match(r'chard: (PE \d+\b|asked what the job does|cycle: |and \d+ more lines|nobody waits)', line)
+
+
 def judged_launcher(death, lines):
-    kind, one = death.kind, ' '.join(lines)
+    kind = death.kind
+    if kind in STOPS:
+        lines = [line for line in lines if not is_stop_line(death, line)]
+    one = ' '.join(lines)
     if len(lines) != 1:
         return [f'{len(lines)} lines of ckrun']
     if kind in CKRUN_SIGNALS or kind in KEYS:
@@ -233,7 +247,10 @@ def judged_launcher(death, lines):
 
 def judged_runtime(death, lines):
     """A fault that nobody catches, or another end, has no line of the runtime."""
-    kind, text = death.kind, ' '.join(lines)
+    kind = death.kind
+    if kind in STOPS:
+        lines = [line for line in lines if not is_report_line(line)]
+    text = ' '.join(lines)
     silent = kind not in FAULTS and kind not in ABORTS and kind not in ('node SEGV', 'node ABRT')
     if silent or death.place in BEFORE + AFTER:
         most = 0 if silent else 1

@@ -127,9 +127,10 @@ class Job:
     def execute(self, command, environment, prepare):
         try:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            # Python ignores these, and what the command starts would inherit that.
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            # Python ignores the first two, nohup and a shell's background the others, and what the command starts
+            # would inherit that.
+            for number in signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
+                signal.signal(number, signal.SIG_DFL)
             environment = dict(environment, CHARD_TEST=self.mark)
             os.closerange(3, 1024)  # what a shell or flock has left to us
             if prepare:
