@@ -11,8 +11,8 @@
  * That finds what cannot be, not what is merely wrong: a reduction with another number is a reduction, for which
  * a PE would wait. So each message carries a seal, a hash in 4 bytes that mean nothing on the way, except plain
  * calls, of which every instruction counts, and messages for a program's own handlers. The seal is written when the
- * message leaves and checked when it comes. Of long messages it covers the first and the last SEALED_END bytes,
- * which is where the runtime's own words stand.
+ * message leaves and checked when it comes. Of long messages it covers the first SEALED bytes behind the head, which
+ * is where the runtime's own words stand.
  *
  * In checked mode every message also ends in a hash of all that it says:
  *
@@ -77,7 +77,7 @@ void arrival_handle(struct pe *pe, struct cmi_msg *m)
 
 /* ---- the seal ---------------------------------------------------------------------------------- */
 
-enum { SEALED_END = 256 };
+enum { SEALED = 128, LANES = 4 };
 
 static uint64_t mix(uint64_t h, uint64_t word)
 {
@@ -85,19 +85,29 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 32;
 }
 
-/* Eight bytes at a time, because this is on the way of every reduction. */
-static uint64_t mix_bytes(uint64_t h, const void *bytes, size_t n)
+static uint64_t word_at(const char *p)
 {
-	const char *p = bytes;
 	uint64_t word;
 
-	for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
-		memcpy(&word, p, sizeof word);
-		h = mix(h, word);
+	memcpy(&word, p, sizeof word);
+	return word;
+}
+
+/* In lanes, because this is on the way of every reduction: each step waits for a multiplication, those of other lanes
+ * need not. */
+static uint64_t mix_bytes(uint64_t h, const char *p, size_t n)
+{
+	uint64_t lane[LANES] = { h, ~h, h + 1, h - 1 }, last = 0;
+
+	for (; n >= sizeof lane; n -= sizeof lane, p += sizeof lane) {
+		for (int i = 0; i < LANES; i++)
+			lane[i] = mix(lane[i], word_at(p + i * (int)sizeof *lane));
 	}
-	word = 0;
-	memcpy(&word, p, n);
-	return mix(h, word);
+	for (int i = 1; n >= sizeof *lane; i++, n -= sizeof *lane, p += sizeof *lane)
+		lane[i] = mix(lane[i], word_at(p));
+	memcpy(&last, p, n);
+	lane[0] = mix(lane[0], last);
+	return mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]));
 }
 
 /* What travels of a head, and the rest; the seal itself counts as 0. */
@@ -108,9 +118,7 @@ static uint32_t seal_of(const struct cmi_msg *m)
 	uint64_t h = mix(mix(m->size, (uint64_t)(uint32_t)m->src_pe << 32 | m->word),
 			 (uint64_t)m->handler << 8 | (m->flags & (uint8_t)~CMI_F_REMOTE));
 
-	if (n <= 2 * SEALED_END)
-		return (uint32_t)mix_bytes(h, body, n);
-	return (uint32_t)mix_bytes(mix_bytes(h, body, SEALED_END), body + n - SEALED_END, SEALED_END);
+	return (uint32_t)mix_bytes(h, body, n < SEALED ? n : SEALED);
 }
 
 /* Where the seal of a message stands; NULL: it has none, or no room for one. */
