@@ -57,7 +57,8 @@ static struct {
 
 /* What PE 0 still has is not lost. A parameter that the program packs itself may ask for any memory, and the runtime
  * must bear that there is none. */
-const char *__asan_default_options(void);
+/* Visible, because gcc's sanitizer is a shared library. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1000";
