@@ -2,7 +2,10 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
+#   make mutants how many planted faults the tests find
 #   make         library, ckci, ckrun, examples      V=1: show the commands
+#   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=...
 
@@ -18,6 +21,8 @@ OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread  := -fsanitize=thread
+SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow -D__SANITIZE_ADDRESS__ \
+	-Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
@@ -30,25 +35,29 @@ CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
-INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/machine
+INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
+TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c))
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
 CKRUN    := $(B)/bin/ckrun
+CKTRACE  := $(B)/bin/cktrace
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A test or benchmark is one file x.c, with x.ci beside it when it has chares.
+VICTIM   := $(B)/tests/reliability/victim
 # Programs whose messages tests/damage/sweep.py damages.
 DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
-	chares completion getput sdag
+	chares completion getput sdag groups broadcast qd fence sync spread lend readonlies delete converse
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
-PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains
+PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
+FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
@@ -58,14 +67,18 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples tests bench-bins deps deps-bench demo check check-layers bench bench-smoke install uninstall clean
+# Preloaded by tests/alloc/sweep.py.
+FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
+
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
-tools: $(CKCI) $(CKRUN)
+tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins $(FAIL_SO)
+fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -95,6 +108,10 @@ $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
+$(CKTRACE): $(TRACE_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lm
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -115,7 +132,7 @@ $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
@@ -147,6 +164,26 @@ $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
+# A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to
+# a node of a program, zoo; they look at what the machine hands up.
+FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),$(shell $(CC) -print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++ -lm,$(B)/tests/fuzz/files.o)
+ZOO_OBJ  := $(patsubst %,$(B)/tests/fuzz/%.o,nodes zoo)
+$(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
+$(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived
+# A message may bring any value, also for a bool of the program.
+$(B)/tests/fuzz/zoo.o: CFLAGS += -DCK_NO_MAIN -fno-sanitize=bool
+$(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
+$(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
+
+$(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -o $@ $^ -ldl
+
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
@@ -172,7 +209,7 @@ comma    := ,
 RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 install: lib tools
 	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
-	install $(CKCI) $(CKRUN) $(INST)/bin
+	install $(CKCI) $(CKRUN) $(CKTRACE) $(INST)/bin
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
 		install -m 644 /dev/stdin $(INST)/include/chard/$${h##*/} || exit; done
 	install -m 644 $(LIB) $(INST)/lib
@@ -181,10 +218,10 @@ install: lib tools
 	ln -sf libchard.so.0 $(INST)/lib/libchard.so
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|; s|@RPATH@|$(RPATH)|' chard.pc.in | \
 		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
-	install -m 644 chard.mk $(INST)/share/chard
+	install -m 644 chard.mk runtime/chard-gdb.py $(INST)/share/chard
 	install -m 644 $(MANPAGES) $(INST)/share/man/man1
 uninstall:
-	rm -f $(addprefix $(INST)/bin/,ckci ckrun) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
+	rm -f $(addprefix $(INST)/bin/,ckci ckrun cktrace) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
 	rm -f $(addprefix $(INST)/share/man/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(INST)/include/chard $(INST)/share/chard
 
@@ -196,10 +233,25 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
+# What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
+reliability: deps
+	@$(MAKE) -s tests
+	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
+# A build of its own, by clang.
+fuzz: deps-fuzz
+	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
+	@bash tests/fuzz/run.sh $(FUZZ)
+# Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
+# chooses some of them, SOME=6 draws six.
+mutants: deps
+	@$(MAKE) -s tests
+	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
 deps:
 	@./deps.sh
 deps-bench:
 	@./deps.sh --bench
+deps-fuzz:
+	@./deps.sh --fuzz
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
@@ -215,6 +267,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread
+	rm -rf build build-address build-thread build-fuzz
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -4,24 +4,27 @@
 # Installs the Debian (or Ubuntu) packages that Chard needs. It says which, and does nothing when all of
 # them are there. It runs as root, or through sudo.
 #
-#	deps.sh [--bench] [--list]
+#	deps.sh [--bench] [--fuzz] [--list]
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot
+#	          with, and gnuplot; with gdb, which only one test needs
+#	--fuzz    that, and what make fuzz needs: clang, whose libFuzzer makes the inputs
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
 	libopenblas-dev libcmocka-dev procps python3 spin)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox)
+fuzz_packages=(clang libclang-rt-dev)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
 
 fail() { echo "deps: $*" >&2; exit 1; }
 list= what=
 for option; do
 	case $option in
 	--bench) packages+=("${bench_packages[@]}") what=" for the benchmarks" ;;
+	--fuzz) packages+=("${fuzz_packages[@]}") what=" for fuzzing" ;;
 	--list) list=1 ;;
-	*) echo "usage: $0 [--bench] [--list]" >&2; exit 2 ;;
+	*) echo "usage: $0 [--bench] [--fuzz] [--list]" >&2; exit 2 ;;
 	esac
 done
 

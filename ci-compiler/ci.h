@@ -65,6 +65,10 @@ struct ci_place ci_place_of(struct ci *ci, const char *at);
 
 /* ---- errors (diag.c) ----------------------------------------------------------------- */
 
+/** Print one line that begins with "ckci: ". Control characters of names that it quotes become question marks:
+ * a name must not look like another line, nor steer a terminal. */
+void ci_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
  * A second error at the same position is dropped: it would follow from the first. So is every error
  * after CI_MAX_ERRORS. */

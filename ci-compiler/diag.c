@@ -7,8 +7,10 @@
  */
 #include "ci.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -29,6 +31,23 @@ struct ci_note {
 	const char *text;
 	int n;
 };
+
+void ci_complain(const char *fmt, ...)
+{
+	char *line;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	for (int i = 0; i < len; i++)
+		if (iscntrl((unsigned char)line[i]))
+			line[i] = '?';
+	fprintf(stderr, "ckci: %s\n", line);
+	free(line);
+}
 
 void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
 {
@@ -137,11 +156,10 @@ void ci_print_errors(struct ci *ci)
 			fprintf(stderr, "  help: %s\n", e->help);
 	}
 	if (ci_gave_up(ci))
-		fprintf(stderr, "ckci: %s: stopped after %d errors, nothing written\n", ci->path,
-			ci->n_errors);
+		ci_complain("%s: stopped after %d errors, nothing written", ci->path, ci->n_errors);
 	else
-		fprintf(stderr, "ckci: %s: %d error%s, nothing written\n", ci->path, ci->n_errors,
-			ci->n_errors == 1 ? "" : "s");
+		ci_complain("%s: %d error%s, nothing written", ci->path, ci->n_errors,
+			    ci->n_errors == 1 ? "" : "s");
 }
 
 void ci_print_notes(struct ci *ci)

@@ -517,6 +517,24 @@ static const char *entry_least(struct ci *ci, const struct ci_chare *c, const st
 	       ci_fmt(ci, "CKGEN_HEAD + sizeof(struct ck_args_%s_%s)", c->name, e->name);
 }
 
+/* The last column: the text of the condition, for reports about calls that wait. */
+static void entry_condition(struct ci_out *o, const struct ci_entry *e)
+{
+	if (!(e->attrs & CI_WHEN)) {
+		ci_put(o, "\t NULL},\n");
+		return;
+	}
+	ci_put(o, "\t \"");
+	for (const struct ci_tok *t = e->when.from; t != e->when.to; t++) {
+		bool apart = t > e->when.from && t[-1].at + t[-1].len != t->at;
+
+		ci_put(o, "%s", apart ? " " : "");
+		for (const char *c = t->s; *c; c++)
+			ci_put(o, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+	}
+	ci_put(o, "\"},\n");
+}
+
 /* All columns stand in the order of CkGenEntry, since C++17 has no designated initializers. */
 static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
@@ -531,8 +549,9 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	       function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
 	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
 	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
-	ci_put(o, "\t %s, %s},\n", entry_least(o->ci, c, e), gen_takes_reduction(e) ? "CkGen_resultFits" :
+	ci_put(o, "\t %s, %s,\n", entry_least(o->ci, c, e), gen_takes_reduction(e) ? "CkGen_resultFits" :
 	       function(o->ci, gen_has_fits(c, e), "ck_fits", c, e));
+	entry_condition(o, e);
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)

@@ -505,17 +505,62 @@ static bool has_length(const struct ci_param *q)
 	return q->kind == CI_PARAM_NOCOPY || is_placed(q);
 }
 
-/* The length as an expression of locals. Only the program can work out a length that is made of other things than
- * numbers and integer parameters; then the place alone is checked. */
-static void fits_length(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+static bool names_param(const struct ci_expr *x, const struct ci_entry *e)
 {
-	if (gen_is_plain(&q->length, e))
-		gen_expr(o, &q->length, e, true);
-	else
-		ci_put(o, "0");
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+			if (t->kind == TOK_NAME && strcmp(q->name, t->s) == 0)
+				return true;
+		}
+	}
+	return false;
 }
 
-static void fits_param(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+/* All names are readonlies, on which all PEs agree before any call is handled; creations may come before. */
+static bool is_readonly(const struct ci_expr *x, const struct ci_module *m)
+{
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		const struct ci_field *r = m->readonlies;
+
+		while (r != NULL && strcmp(r->name, t->s) != 0)
+			r = r->next;
+		if (t->kind == TOK_NAME && (r == NULL || r->type.class_ != CI_INTEGER))
+			return false;
+	}
+	return true;
+}
+
+/* The length, as an expression of locals. It may also be a constant of the program, which only the C compiler knows
+ * as one. Other variables may differ between PEs, and the handler's side does not need them; then the place alone
+ * is checked. */
+static void fits_length(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			const struct ci_param *q)
+{
+	if (gen_is_plain(&q->length, e) || (!e->ctor && is_readonly(&q->length, c->module))) {
+		gen_expr(o, &q->length, e, true);
+	} else if (names_param(&q->length, e)) {
+		ci_put(o, "0");
+	} else {
+		ci_put(o, "(__builtin_constant_p(");
+		gen_expr(o, &q->length, e, true);
+		ci_put(o, ") ? (");
+		gen_expr(o, &q->length, e, true);
+		ci_put(o, ") : 0)");
+	}
+}
+
+/* As many objects were packed as the length says: the handler goes by the length. */
+static void fits_count(struct ci_out *o, const struct ci_entry *e, const struct ci_param *q)
+{
+	if (!gen_is_plain(&q->length, e))
+		return;
+	ci_put(o, " &&\n\t\tck_a->ck_n_%s == (uint64_t)(", q->name);
+	gen_expr(o, &q->length, e, true);
+	ci_put(o, ")");
+}
+
+static void fits_param(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+		       const struct ci_param *q)
 {
 	if (!is_block(q) && (q->kind != CI_PARAM_NOCOPY || !gen_is_plain(&q->length, e)))
 		return;
@@ -528,10 +573,12 @@ static void fits_param(struct ci_out *o, const struct ci_entry *e, const struct 
 	else
 		ci_put(o, " &&\n\t\tCkGen_arrayFits(ck_bytes, %s, ", block_offset(o->ci, e, q));
 	if (has_length(q))
-		fits_length(o, e, q);
+		fits_length(o, c, e, q);
 	else
 		ci_put(o, "0"); /* reading the objects ends at the message's end (pup.c) */
 	ci_put(o, ", sizeof(%s))", has_length(q) ? element(q) : "char");
+	if (has_count(q))
+		fits_count(o, e, q);
 }
 
 /* Lengths are expressions of parameters, by their names. */
@@ -580,7 +627,7 @@ static void fits(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	}
 	ci_put(o, "\treturn %s", has_struct(e) ? "ck_a != NULL" : "ck_bytes != SIZE_MAX");
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
-		fits_param(o, e, q);
+		fits_param(o, c, e, q);
 	ci_put(o, ";\n}\n\n");
 }
 

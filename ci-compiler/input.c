@@ -59,7 +59,7 @@ bool ci_read(struct ci *ci)
 {
 	if (read_file(ci, ci->path, &ci->text, &ci->text_bytes))
 		return true;
-	fprintf(stderr, "ckci: cannot read %s: %s\n", ci->path, strerror(errno));
+	ci_complain("cannot read %s: %s", ci->path, strerror(errno));
 	return false;
 }
 
@@ -139,9 +139,9 @@ bool ci_read_cpp(struct ci *ci, const char *const *options, int n)
 	f = popen(command(ci, options, n), "r");
 	ok = f != NULL && read_stream(ci, f, &ci->text, &ci->text_bytes);
 	if (!ok)
-		fprintf(stderr, "ckci: cannot run the preprocessor: %s\n", strerror(errno));
+		ci_complain("cannot run the preprocessor: %s", strerror(errno));
 	if (f != NULL && pclose(f) != 0 && ok) {
-		fprintf(stderr, "ckci: %s: the preprocessor failed, nothing written\n", ci->path);
+		ci_complain("%s: the preprocessor failed, nothing written", ci->path);
 		ok = false;
 	}
 	ci->cpp = true;

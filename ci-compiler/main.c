@@ -48,8 +48,8 @@ static const char help[] =
 
 static int usage_error(const char *what, const char *arg)
 {
-	fprintf(stderr, "ckci: %s%s%s%s; try ckci --help\n", what, *arg != '\0' ? " '" : "", arg,
-		*arg != '\0' ? "'" : "");
+	ci_complain("%s%s%s%s; try ckci --help", what, *arg != '\0' ? " '" : "", arg,
+		    *arg != '\0' ? "'" : "");
 	return EXIT_USAGE;
 }
 
@@ -133,9 +133,9 @@ static bool check_dir(const struct options *opt)
 	if (opt->dir == NULL)
 		return true;
 	if (stat(opt->dir, &st) != 0)
-		fprintf(stderr, "ckci: -o %s: %s\n", opt->dir, strerror(errno));
+		ci_complain("-o %s: %s", opt->dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		fprintf(stderr, "ckci: -o %s: this is no directory\n", opt->dir);
+		ci_complain("-o %s: this is no directory", opt->dir);
 	else
 		return true;
 	return false;
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 		code = compile(&ci, &opt);
 	ci_free_all(&ci);
 	if (fflush(stdout) != 0) {
-		fprintf(stderr, "ckci: cannot write to standard output: %s\n", strerror(errno));
+		ci_complain("cannot write to standard output: %s", strerror(errno));
 		return EXIT_REFUSED;
 	}
 	return code;

@@ -106,7 +106,7 @@ static bool write_tmp(const struct ci_out *o)
 		reason = errno;
 	}
 	if (!ok)
-		fprintf(stderr, "ckci: cannot write %s: %s\n", o->path, strerror(reason));
+		ci_complain("cannot write %s: %s", o->path, strerror(reason));
 	return ok;
 }
 
@@ -121,8 +121,7 @@ bool ci_out_write(struct ci_out *const *files, int n)
 		while (renamed < n && rename(files[renamed]->tmp_path, files[renamed]->path) == 0)
 			renamed++;
 		if (renamed < n)
-			fprintf(stderr, "ckci: cannot write %s: %s\n", files[renamed]->path,
-				strerror(errno));
+			ci_complain("cannot write %s: %s", files[renamed]->path, strerror(errno));
 	}
 	/* Also remove the file whose writing failed: a part of it may exist. */
 	for (int i = renamed; i < n && i <= written; i++)

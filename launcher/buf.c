@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void *launch_must_have(void *p, const char *what)
+{
+	if (p)
+		return p;
+	fprintf(stderr, "ckrun: no memory for %s; raise what limits it (ulimit -v, the container's memory)\n", what);
+	exit(1);
+}
+
 static void buf_make_room(struct launch_buf *b, size_t n)
 {
 	if (b->head > 0 && b->len > 0)
@@ -19,13 +27,7 @@ static void buf_make_room(struct launch_buf *b, size_t n)
 	size_t cap = b->cap ? b->cap : 4096;
 	while (cap - b->len < n)
 		cap *= 2;
-	char *grown = realloc(b->data, cap);
-	if (!grown) {
-		/* An exit is enough: the nodes have asked the kernel to let them die with us. */
-		fprintf(stderr, "ckrun: out of memory; the job is ended\n");
-		exit(1);
-	}
-	b->data = grown;
+	b->data = launch_must_have(realloc(b->data, cap), "what the nodes say");
 	b->cap = cap;
 }
 

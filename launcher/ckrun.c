@@ -24,6 +24,7 @@
  *   1        a node ended with 0 before the job's end; or ckrun's own failure
  *   2        the command line is wrong
  *   124      --timeout
+ *   125      from the nodes: nothing can happen any more (the runtime's watchdog)
  *   126, 127 the program cannot be executed, or was not found
  *   141      the reader of ckrun's output has closed it
  *
@@ -86,11 +87,7 @@ static void init_job(struct launch_job *job)
 	job->sinks[0].fd = STDOUT_FILENO;
 	job->sinks[1].fd = STDERR_FILENO;
 	job->err = &job->sinks[same_file(STDOUT_FILENO, STDERR_FILENO) ? 0 : 1];
-	job->nodes = calloc((size_t)job->n_nodes, sizeof(*job->nodes));
-	if (!job->nodes) {
-		fprintf(stderr, "ckrun: out of memory\n");
-		exit(1);
-	}
+	job->nodes = launch_must_have(calloc((size_t)job->n_nodes, sizeof(*job->nodes)), "the nodes");
 	for (int i = 0; i < job->n_nodes; i++)
 		init_node(job, i);
 	launch_signals_init(job);
@@ -171,11 +168,8 @@ static void turn(struct launch_job *job, struct pollfd *p)
 
 static void forward_until_end(struct launch_job *job)
 {
-	struct pollfd *p = calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p));
-	if (!p) {
-		launch_job_end(job, 1, 0, NULL, "out of memory; the job is ended");
-		exit(1);
-	}
+	struct pollfd *p = launch_must_have(
+		calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p)), "the nodes");
 	while (job->n_alive > 0)
 		turn(job, p);
 	free(p);

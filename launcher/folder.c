@@ -26,19 +26,23 @@
 
 enum { BYTES_PER_PE = 4 << 20, TRIES = 1000, TRY_US = 1000 };
 
-/** Whether the nodes may use UCX within their host: they are told so, or they may lack the address space to
- * map each other's memory. */
+/** Whether the nodes may use UCX within their host: they are told so, or they may be unable to map each other's
+ * memory, for lack of address space or because it is a file that is too large. */
 static bool is_wanted(void)
 {
 	static const char *const names[] = { "CK_SHARE", "CK_MACHINE", "UCX_TLS" };
-	struct rlimit space;
+	static const int limits[] = { RLIMIT_AS, RLIMIT_FSIZE };
+	struct rlimit limit;
 
 	if (getenv("UCX_POSIX_DIR"))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (getenv(names[i]))
 			return true;
-	return !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (!getrlimit(limits[i], &limit) && limit.rlim_cur != RLIM_INFINITY)
+			return true;
+	return false;
 }
 
 static bool has_room(const char *place, int n_pes)

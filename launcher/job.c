@@ -9,6 +9,7 @@
  */
 #include "launch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 enum {
 	GIVE_UP_MS = 800,     /* a killed process that is still there hangs in the kernel */
+	REPORT_MS = 1500,     /* for the nodes to say what they do; they take a second to find that one does not answer */
 	LAST_WORDS = 1 << 20, /* bytes to read at most of an ended node; others may still write there */
 };
 
@@ -31,11 +33,19 @@ int64_t launch_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+void launch_make_printable(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+}
+
 static void say_args(struct launch_job *job, const char *fmt, va_list args)
 {
 	char line[1024];
 	int n = snprintf(line, sizeof(line), "ckrun: ");
 	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
+	launch_make_printable(line);
 	strcat(line, "\n");
 	launch_sink_say(job->err, line);
 }
@@ -125,11 +135,11 @@ static void give_up(struct launch_job *job)
 }
 
 /** What ckrun knows of a node without asking it. */
-enum stage { NOT_JOINED, MEETING, AT_WORK, LEFT, ENDED, STAGES };
+enum stage { NOT_JOINED, MEETING, AT_WORK, STOPPED, LEFT, ENDED, STAGES };
 
 static enum stage stage_of(const struct launch_node *n)
 {
-	return n->ended ? ENDED : n->left ? LEFT : n->in_fence ? MEETING : n->joined ? AT_WORK : NOT_JOINED;
+	return n->ended ? ENDED : n->stopped ? STOPPED : n->left ? LEFT : n->in_fence ? MEETING : n->joined ? AT_WORK : NOT_JOINED;
 }
 
 /** Append the numbers of the nodes in this stage, "0-2, 5", as far as there is room; how many there are. */
@@ -154,7 +164,7 @@ static char *stages_text(const struct launch_job *job, char *text, size_t cap)
 {
 	static const char *const names[STAGES] = {
 		[NOT_JOINED] = "not in the job yet", [MEETING] = "waiting for all nodes to meet",
-		[AT_WORK] = "at work", [LEFT] = "through but not ended", [ENDED] = "ended",
+		[AT_WORK] = "at work", [STOPPED] = "stopped by a signal", [LEFT] = "through but not ended", [ENDED] = "ended",
 	};
 	size_t used = 0;
 	text[0] = '\0';
@@ -168,10 +178,52 @@ static char *stages_text(const struct launch_job *job, char *text, size_t cap)
 	return text;
 }
 
+/** Whether the node would handle the signal; the default action of SIGUSR1 would end it. */
+static bool handles(const struct launch_node *n, int sig)
+{
+	char path[64], line[256];
+	unsigned long long caught = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)n->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return caught >> (sig - 1) & 1;
+}
+
+/** Ask the nodes to say what they do, or wait for (the runtime's watchdog). False: there is none to ask. */
+static bool ask_nodes(struct launch_job *job)
+{
+	bool any = false;
+
+	for (int i = 0; i < job->n_started; i++) {
+		const struct launch_node *n = &job->nodes[i];
+
+		if (stage_of(n) == AT_WORK && handles(n, SIGUSR1))
+			any = kill(n->pid, SIGUSR1) == 0 || any;
+	}
+	return any;
+}
+
+/** The time of --timeout is over. True: the job's end is put off until the nodes have reported. */
+static bool put_off(struct launch_job *job, int64_t now)
+{
+	if (job->asked || !ask_nodes(job))
+		return false;
+	job->asked = true;
+	job->timeout_at = now + REPORT_MS;
+	return true;
+}
+
 int launch_deadlines(struct launch_job *job)
 {
 	int64_t now = launch_now_ms();
-	if (job->phase == LAUNCH_RUNNING && job->timeout_at >= 0 && now >= job->timeout_at) {
+	if (job->phase == LAUNCH_RUNNING && job->timeout_at >= 0 && now >= job->timeout_at &&
+	    !put_off(job, now)) {
 		char stages[800];
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
 			       "the job ran longer than --timeout %g s; it is ended (%s)",
@@ -295,6 +347,24 @@ static void reap_all(struct launch_job *job)
 	}
 }
 
+/** Say which nodes have been stopped, or go on: a job with a stopped node looks like one that hangs. */
+static void note_stops(struct launch_job *job)
+{
+	char name[64];
+	siginfo_t how = { 0 };
+	while (!waitid(P_ALL, 0, &how, WSTOPPED | WCONTINUED | WNOHANG) && how.si_pid != 0) {
+		struct launch_node *n = node_of_pid(job, how.si_pid);
+		bool stopped = how.si_code == CLD_STOPPED;
+		if (n && n->stopped != stopped) {
+			n->stopped = stopped;
+			launch_say(job, stopped ? "%s was stopped by signal %d (%s), and the job waits for it" :
+				   "%s goes on", launch_node_name(n, name, sizeof(name)), how.si_status,
+				   strsignal(how.si_status));
+		}
+		how = (siginfo_t){ 0 };
+	}
+}
+
 /* ---- signals ------------------------------------------------------------------------ */
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP };
@@ -341,6 +411,7 @@ static void stop_together(struct launch_job *job)
 static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 {
 	if (sig == SIGCHLD) {
+		note_stops(job);
 		reap_all(job);
 		return;
 	}

@@ -4,18 +4,10 @@
  */
 #include "launch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void *must(void *p)
-{
-	if (!p) {
-		fprintf(stderr, "ckrun: out of memory; the job is ended\n");
-		exit(1);
-	}
-	return p;
-}
+static const char WHAT[] = "what the nodes publish";
 
 /** FNV-1a with 64 bits. */
 static size_t key_hash(const char *s)
@@ -38,10 +30,10 @@ static uint32_t *kvs_slot(const struct launch_kvs *k, const char *key)
 static void kvs_grow(struct launch_kvs *k)
 {
 	k->cap = k->cap ? 2 * k->cap : 64;
-	k->entries = must(realloc(k->entries, k->cap * sizeof(*k->entries)));
+	k->entries = launch_must_have(realloc(k->entries, k->cap * sizeof(*k->entries)), WHAT);
 	free(k->slots);
 	k->n_slots = 2 * k->cap;
-	k->slots = must(calloc(k->n_slots, sizeof(*k->slots)));
+	k->slots = launch_must_have(calloc(k->n_slots, sizeof(*k->slots)), WHAT);
 	for (size_t i = 0; i < k->n; i++)
 		*kvs_slot(k, k->entries[i].key) = (uint32_t)i + 1;
 }
@@ -54,7 +46,7 @@ bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value)
 	if (*slot)
 		return false;
 	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
-	char *block = must(malloc(key_size + value_size));
+	char *block = launch_must_have(malloc(key_size + value_size), WHAT);
 	memcpy(block, key, key_size);
 	memcpy(block + key_size, value, value_size);
 	k->entries[k->n++] = (struct launch_kv){ block, block + key_size };

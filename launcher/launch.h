@@ -24,6 +24,12 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/* ---- memory (buf.c) ----------------------------------------------------------------- */
+
+/** Give p back. If it is NULL ckrun ends, because there was no memory for `what`; its nodes, if it has some,
+ * end with it, as they have asked the kernel to. */
+void *launch_must_have(void *p, const char *what);
+
 /* ---- bytes (buf.c) ------------------------------------------------------------------ */
 
 /** A queue of bytes: appended at the end, taken from the front. Owns its memory. */
@@ -122,6 +128,7 @@ struct launch_node {
 	bool joined;               /* said init */
 	bool left;                 /* said finalize: may end */
 	bool in_fence;
+	bool stopped;              /* by a signal, until it goes on */
 	struct launch_stream streams[2];
 };
 
@@ -144,7 +151,8 @@ struct launch_job {
 	int code;                      /* exit code; first failure decides */
 	bool quit;                     /* the user wants out: nobody waits for slow readers */
 	int64_t deadline;              /* of the phase */
-	int64_t timeout_at;            /* of --timeout, < 0: none */
+	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
+	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
 	/* folder.c's */
 	char folder[256];              /* "": none */
 	pid_t keeper;
@@ -183,6 +191,9 @@ void launch_pmi_write(struct launch_node *n);
 int64_t launch_now_ms(void);
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
+/** Replace control characters by question marks: text from outside must not look like another line, nor steer a
+ * terminal. */
+void launch_make_printable(char *text);
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,11 +52,25 @@ struct cursor {
 	bool n_given, ppn_given; /* to give another value a second time is an error */
 };
 
+/** Say one line, and return the exit code for it. */
+__attribute__((format(printf, 1, 2))) static int wrong(const char *fmt, ...)
+{
+	char *line;
+	va_list args;
+	va_start(args, fmt);
+	if (vasprintf(&line, fmt, args) >= 0) {
+		launch_make_printable(line);
+		fprintf(stderr, "ckrun: %s\n", line);
+		free(line);
+	}
+	va_end(args);
+	return EXIT_USAGE;
+}
+
 static int usage(const char *what, const char *arg, const char *why)
 {
-	fprintf(stderr, "ckrun: %s%s%s%s; see ckrun --help\n", what, arg ? " '" : "",
-		arg ? arg : "", arg ? why : "");
-	return EXIT_USAGE;
+	return wrong("%s%s%s%s; see ckrun --help", what, arg ? " '" : "", arg ? arg : "",
+		     arg ? why : "");
 }
 
 /** Whether the argument is this option: alone ("--ppn"), or with its value ("--ppn=2", and "-n2", "+p2",
@@ -103,15 +118,10 @@ static int set_count(struct cursor *c, const char *name, const char *value, int 
 	errno = 0;
 	const char *text = number_text(value);
 	long v = strtol(text, &end, 10);
-	if (end == text || *end || errno || v < 1 || v > most) {
-		fprintf(stderr, "ckrun: %s needs a number from 1 to %d, not '%s'; "
-				"see ckrun --help\n", name, most, value);
-		return EXIT_USAGE;
-	}
-	if (*given && *out != v) {
-		fprintf(stderr, "ckrun: %s %ld contradicts the %d given before\n", name, v, *out);
-		return EXIT_USAGE;
-	}
+	if (end == text || *end || errno || v < 1 || v > most)
+		return wrong("%s needs a number from 1 to %d, not '%s'; see ckrun --help", name, most, value);
+	if (*given && *out != v)
+		return wrong("%s %ld contradicts the %d given before", name, v, *out);
 	*given = true;
 	*out = (int)v;
 	return -1;
@@ -126,11 +136,9 @@ static int set_seconds(struct cursor *c, const char *name, const char *value, do
 	char *end;
 	const char *text = number_text(value);
 	double s = strtod(text, &end);
-	if (end == text || *end || !isfinite(s) || s < least || s > MAX_SECONDS) {
-		fprintf(stderr, "ckrun: %s needs a number of seconds%s, not '%s'; "
-				"see ckrun --help\n", name, least > 0 ? " above 0" : "", value);
-		return EXIT_USAGE;
-	}
+	if (end == text || *end || !isfinite(s) || s < least || s > MAX_SECONDS)
+		return wrong("%s needs a number of seconds%s, not '%s'; see ckrun --help", name,
+			     least > 0 ? " above 0" : "", value);
 	*ms_p = (int64_t)(s * 1000 + 0.5);
 	return -1;
 }
@@ -196,9 +204,7 @@ static int program(struct cursor *c, struct launch_options *o)
 {
 	int n = 0;
 	bool ours = true;
-	o->argv = calloc((size_t)(c->argc - c->at) + 1, sizeof(*o->argv));
-	if (!o->argv)
-		return usage("out of memory", NULL, NULL);
+	o->argv = launch_must_have(calloc((size_t)(c->argc - c->at) + 1, sizeof(*o->argv)), "the command line");
 	o->argv[n++] = c->argv[c->at++];
 	for (; c->at < c->argc; c->at++) {
 		char *arg = c->argv[c->at];

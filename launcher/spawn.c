@@ -63,33 +63,39 @@ static void scrub_environment(void)
 	*to = NULL;
 }
 
+static void set_variable(const char *name, const char *value, bool over)
+{
+	if (setenv(name, value, over))
+		launch_must_have(NULL, "the nodes' environment");
+}
+
 /** Set what is the same for all nodes; once, before the forks. */
 static void set_job_environment(const struct launch_job *job)
 {
 	char size[16];
 	scrub_environment();
 	snprintf(size, sizeof(size), "%d", job->n_nodes);
-	setenv("PMI_SIZE", size, 1);
+	set_variable("PMI_SIZE", size, true);
 	if (job->o.bind)
-		setenv("CK_BIND", job->o.bind, 1);
+		set_variable("CK_BIND", job->o.bind, true);
 	if (job->o.verbose)
-		setenv("CK_VERBOSE", "1", 1);
+		set_variable("CK_VERBOSE", "1", true);
 	if (job->folder[0])
-		setenv("CK_UCX_DIR", job->folder, 1);
+		set_variable("CK_UCX_DIR", job->folder, true);
 	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
-	setenv("UCX_LOG_FILE", "stderr", 0);
+	set_variable("UCX_LOG_FILE", "stderr", false);
 	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */
-	setenv("UCX_DEBUG_SIGNO", "0", 0);
+	set_variable("UCX_DEBUG_SIGNO", "0", false);
 	/* It would try its hooks with a System V segment, which a node that is killed just then leaves for
 	 * ever. On one host nothing needs the hooks. */
-	setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
+	set_variable("UCX_MEM_MMAP_HOOK_MODE", "none", false);
 }
 
 static void set_number(const char *name, int value)
 {
 	char text[16];
 	snprintf(text, sizeof(text), "%d", value);
-	setenv(name, text, 1);
+	set_variable(name, text, true);
 }
 
 /* ---- in the child ------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check_run.h: run the scheduler inside a test: one node of several PEs, or a net of nodes; also in
- * a child process, when it is expected to end that.
+ * a child process, when it is expected to end that. Under CHECK_NET=shared the nodes of a net hand their
+ * messages over in shared memory (cmi_loop_net_share) instead of by the net's queues.
  */
 #ifndef CHECK_RUN_H
 #define CHECK_RUN_H
@@ -9,10 +10,22 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pe.h"
+
+/** A net as CHECK_NET asks for it; NULL for a single node. */
+static inline struct cmi_loop_net *check_net(int n_nodes, uint64_t seed)
+{
+	struct cmi_loop_net *net = n_nodes > 1 ? cmi_loop_net_create(n_nodes, seed) : NULL;
+	const char *kind = getenv("CHECK_NET");
+
+	if (net && kind && !strcmp(kind, "shared"))
+		cmi_loop_net_share(net);
+	return net;
+}
 
 struct check_node {
 	struct csd_config cfg;
@@ -35,7 +48,7 @@ static inline void *check_node_main(void *arg)
 static inline int check_run_layers(const struct csd_layer *const *layers, int n_layers,
 				   const void *program, int n_nodes, int n_pes, uint64_t seed)
 {
-	struct cmi_loop_net *net = n_nodes > 1 ? cmi_loop_net_create(n_nodes, seed) : NULL;
+	struct cmi_loop_net *net = check_net(n_nodes, seed);
 	struct check_node *nodes = calloc((size_t)n_nodes, sizeof *nodes);
 	int code;
 

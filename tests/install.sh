@@ -71,6 +71,10 @@ clean_slate() { rm -f hello hello.o hello.decl.h hello.def.h; }
 step "make, with the fragment" quiet_build
 step "hello" greets ./hello 6 +p 2
 step "ckrun hello" greets ckrun -n 2 ./hello 6
+traces() {
+	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls'
+}
+step "cktrace" traces
 step "make again" again
 stale() { sleep 0.1; touch hello.ci && make | grep -c -E '^.*ckci ' | grep -x 1 && ! make -q hello.def.h 2>&1 | grep .; }
 step "one run of ckci after a change" stale
@@ -128,7 +132,10 @@ refused() { # the error's text, compiler, options...
 	! compiles "$@" >"$tmp/errors" 2>&1 && grep "$text" "$tmp/errors"
 }
 for cc in gcc clang; do
-	command -v $cc >/dev/null || continue
+	if ! command -v $cc >/dev/null; then
+		echo "skip $cc, unused parameters: it is not installed"
+		continue
+	fi
 	step "$cc: unused parameters" compiles $cc
 	step "$cc: CK_WARN_UNUSED_PARAMETERS" refused "unused parameter .*self" $cc -DCK_WARN_UNUSED_PARAMETERS
 done

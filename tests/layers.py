@@ -30,17 +30,19 @@ import tempfile
 # The layers of the runtime: each may call those that stand in its line, and itself.
 LAYERS = {
     'runtime/machine': [],
-    'runtime/scheduler': ['runtime/machine'],
-    'runtime/chare': ['runtime/scheduler', 'runtime/machine'],
-    'runtime/direct': ['runtime/scheduler', 'runtime/machine'],
-    'runtime': ['runtime/chare', 'runtime/direct', 'runtime/scheduler', 'runtime/machine'],
+    'runtime/trace': ['runtime/machine'],
+    'runtime/scheduler': ['runtime/trace', 'runtime/machine'],
+    'runtime/chare': ['runtime/scheduler', 'runtime/trace', 'runtime/machine'],
+    'runtime/direct': ['runtime/scheduler', 'runtime/trace', 'runtime/machine'],
+    'runtime': ['runtime/chare', 'runtime/direct', 'runtime/scheduler', 'runtime/trace',
+                'runtime/machine'],
 }
 
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/chare': ['core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'stats'],
+                      'buffers', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
@@ -50,15 +52,18 @@ FACES = {
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
 # own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h']
-SCHEDULER = ['csd.h', 'cth.h', 'pe.h', *MACHINE]
+TRACE = ['trace.h', 'trace_format.h']
+SCHEDULER = ['csd.h', 'cth.h', 'pe.h', *TRACE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
-    'runtime/scheduler': MACHINE,
+    'runtime/trace': MACHINE,
+    'runtime/scheduler': [*TRACE, *MACHINE],
     'runtime/chare*': SCHEDULER,
     'runtime/direct': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': [],
     'launcher': [],
+    'trace-reader': ['trace_format.h'],
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
@@ -67,12 +72,17 @@ INCLUDES = {
     'tests': SCHEDULER,
     'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
-    'tests/launcher': ['boot.h'],
-    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h'],
-    'tests/machine': ['check_run.h', 'runtime/machine/*'],
-    'tests/scheduler': ['check_run.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_run.h', 'runtime/chare/*', *SCHEDULER],
-    'tests/direct': ['check_run.h', 'runtime/direct/*', *SCHEDULER],
+    'tests/alloc': [],
+    'tests/launcher': ['boot.h', 'cmi_alloc.h'],
+    'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
+    'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
+    'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',
+                   'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'runtime/machine/boot_int.h',
+                   'runtime/scheduler/*', *MACHINE],
+    'tests/machine': ['check_*.h', 'runtime/machine/*'],
+    'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
+    'tests/chare': ['check_*.h', 'runtime/chare/*', *SCHEDULER],
+    'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }
 # System headers that one folder alone may include.
 ONLY = {
@@ -80,7 +90,7 @@ ONLY = {
     r'mpi\.h$': 'bench/mpi',
 }
 
-FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'examples', 'bench', 'tests']
+FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'examples', 'bench', 'tests']
 
 
 def layer_of(folder):

@@ -7,8 +7,8 @@
 `make check` builds the tests and calls this. The name of a case is "group: command shape"; a pattern
 chooses the cases whose name contains it. Each case runs in a session of its own, without a terminal or
 input, with a time limit. It prints one line per group. For a failure it prints the reason, the commands
-that repeat it, and the end of its output. The last line is "N passed, N failed". tests/ways.cases explains
-the tables.
+that repeat it, and the end of its output. What is skipped, in whole or in part, has a line "skip  WHAT: WHY". The
+last line is "N passed, N failed, N skipped". tests/ways.cases explains the tables.
 """
 
 import argparse
@@ -47,13 +47,13 @@ def parse_options():
 
 
 def chosen_cases(options):
-    """Cases that run under this sanitizer and have such a name."""
-    cases = [case for case in tables.all_cases(options.build)
-             if case.runs_under(options.sanitizer) and options.pattern in case.title and
-             options.case in (None, case.title)]
-    if not cases:
+    """Cases that have such a name: those that run under this sanitizer, and the others."""
+    named = [case for case in tables.all_cases(options.build)
+             if options.pattern in case.title and options.case in (None, case.title)]
+    if not named:
         sys.exit('tests/run.py: no case has such a name; --list prints them')
-    return cases
+    cases = [case for case in named if case.runs_under(options.sanitizer)]
+    return cases, [case for case in named if not case.runs_under(options.sanitizer)]
 
 
 def run_cases(runner, cases, told, jobs):
@@ -68,8 +68,9 @@ def run_cases(runner, cases, told, jobs):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_all(cases, options):
-    runner, told, before = running.Runner(options), report.Report(cases, options), left.litter()
+def run_all(cases, left_out, options):
+    runner, before = running.Runner(options), left.litter()
+    told = report.Report(cases, left_out, options)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # Under nohup, or in a shell's background, these are ignored, and what is tested would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -89,12 +90,12 @@ def run_all(cases, options):
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     options = parse_options()
-    cases = chosen_cases(options)
+    cases, left_out = chosen_cases(options)
     if options.list:
         print('\n'.join(case.title for case in cases))
         return True
     print(f'{len(cases)} cases, {options.jobs} at a time, --seed {options.seed}', flush=True)
-    return run_all(cases, options)
+    return run_all(cases, left_out, options)
 
 
 if __name__ == '__main__':

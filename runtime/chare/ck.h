@@ -1030,6 +1030,31 @@ void CkFence(void *self, CkCallback cb);
  * CkFenceWait for this fence. */
 void CkFenceWait(void *self);
 
+/* ---- traces -------------------------------------------------------------------------------- */
+
+/** Add events of the program to the trace of this PE. Without CK_TRACE, and while the trace is off, these
+ * calls do nothing.
+ *
+ * Called   on a PE: in an entry method, a handler, a timer's function, a thread.
+ * Names    must stay as they are to the end of the job: string constants. One PE's trace has room for about
+ *          a thousand.
+ * Source   Charm++'s traceUserEvent, traceBeginUserBracketEvent, traceUserStat, traceBegin, traceEnd. There
+ *          events have numbers, which must be registered. */
+
+/** A span of time from here to the matching CkTraceEnd. Spans lie one inside the other, and end in the entry
+ * method, or in the thread, in which they began. */
+void CkTraceBegin(const char *name);
+void CkTraceEnd(void);
+/** A moment. */
+void CkTraceMark(const char *name);
+/** The value that a quantity of this PE has from here on. */
+void CkTraceCounter(const char *name, double value);
+
+/** Record again, or no more, on this PE only. A job begins with all of them on. Messages that are sent or
+ * handled while their PE's trace is off have no arrow. */
+void CkTraceOn(void);
+void CkTraceOff(void);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

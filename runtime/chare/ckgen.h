@@ -116,6 +116,7 @@ typedef struct CkGenEntry {
 	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
 				    * delivery must see. UINT32_MAX: there are no plain calls; `fits` tells */
 	CkGenFits fits;            /* of other calls; NULL: no parameters, or a message (see its type) */
+	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
 } CkGenEntry;
 
 typedef enum CkGenKind {

@@ -9,6 +9,7 @@
  * waits for these variables, so no entry method ever sees them unset.
  */
 #include "chare_layer.h"
+#include "../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "core/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
+#include "trace/chare_trace.h"
 
 /* X(part): the rooms bottom up, and the parts of each room bottom up. */
 #define PARTS(X)                                                \
@@ -29,6 +31,7 @@
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
 	/* buffers */ X(getput) X(live) X(post)                 \
 	/* stats */ X(stats)                                    \
+	/* trace */ X(trace)                                    \
 	/* top */ X(readonly)
 
 #define DECLARE(part) extern const struct ck_part part##_part;
@@ -41,11 +44,11 @@ static int ck_node_start(struct node *node)
 {
 	int err;
 
-	node->layer[CK_SLOT] = calloc(1, sizeof(struct ck_node));
-	if (!node->layer[CK_SLOT])
-		return -ENOMEM;
+	node->layer[CK_SLOT] = cmi_alloc_zero(1, sizeof(struct ck_node), "the chare layer");
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
-	return err ? err : register_program(node);
+	if (!err)
+		err = register_program(node);
+	return err ? err : trace_program(node);
 }
 
 static void ck_node_stop(struct node *node)
@@ -79,10 +82,8 @@ static void run_main_chares(struct pe *pe)
 
 static void ck_pe_start(struct pe *pe)
 {
-	struct ck_pe *ck = calloc(1, sizeof *ck);
+	struct ck_pe *ck = cmi_alloc_zero(1, sizeof *ck, "the chare layer");
 
-	if (!ck)
-		csd_abort(pe, "no memory for the chare layer");
 	ck->none.id = UINT64_MAX;
 	ck->last = &ck->none;
 	pe->layer[CK_SLOT] = ck;
@@ -117,6 +118,7 @@ const struct csd_layer chare_layer = {
 	.pe_start = ck_pe_start,
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,
+	.describe = ck_describe_waits,
 	.up = {
 		.describe = ck_describe,
 		.swap_running = ck_swap_running,
@@ -124,6 +126,7 @@ const struct csd_layer chare_layer = {
 		.gate_of = nodegroup_gate,
 		.may_wait = ck_may_wait,
 		.describe_message = ck_describe_message,
+		.word_in_use = trace_word_in_use,
 	},
 	.slot = CK_SLOT,
 };

@@ -53,6 +53,8 @@ void (CkExit)(int code)
 {
 	struct pe *pe = ck_self();
 
+	if (!ck_of(pe))
+		csd_abort(pe, "CkExit in an initnode function: the job has not begun; CkAbort ends it");
 	print_flush(pe);
 	aggregate_flush(pe);
 	csd_exit(pe, code);

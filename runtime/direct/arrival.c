@@ -37,6 +37,34 @@ static inline void take_sequence(struct pe *pe, struct direct_channel_hot *hot)
 	hot->poll.idle = seq;
 }
 
+static void record_function(struct pe *pe, enum trace_kind kind, const struct direct_channel *ch,
+			    uint64_t iteration)
+{
+	struct trace_record *r;
+
+	if (!pe->trace || !pe->trace->on)
+		return;
+	r = csd_trace_next(pe->trace, kind, 0, -1);
+	r->seq = (uint32_t)iteration;
+	r->bytes = trace_bytes(ch->bytes);
+	trace_set_value(r, ch->number);
+	trace_done(pe->trace->file, r);
+}
+
+/** The function, in checked mode or with a trace. It may destroy the channel, and create another one in the
+ * same record. */
+static __attribute__((noinline)) void call_closely(struct pe *pe, struct direct_channel *ch)
+{
+	const struct direct_channel was = *ch;
+
+	/* relaxed: direct_check_put only chooses the words of an error by it. */
+	if (pe->node->check)
+		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
+	record_function(pe, TRACE_PUT_BEGIN, &was, was.iteration);
+	ch->fn(ch->data);
+	record_function(pe, TRACE_PUT_END, &was, was.iteration);
+}
+
 static inline __attribute__((always_inline)) void run_function(struct pe *pe,
 							      struct direct_channel_hot *hot)
 {
@@ -46,12 +74,12 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe,
 		take_sequence(pe, hot);
 	ch->iteration++;
 	ch->fetched = 0;
-	/* relaxed: direct_check_put only chooses the words of an error by it. */
-	if (pe->node->check)
-		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
 	hot->state = CHANNEL_CONSUMED;
 	hot->running = true;
-	ch->fn(ch->data);
+	if (CSD_UNLIKELY(pe->node->closely))
+		call_closely(pe, ch);
+	else
+		ch->fn(ch->data);
 	hot->running = false;
 	pe->n_processed++;
 	if (CSD_UNLIKELY(hot->state == CHANNEL_FREE))

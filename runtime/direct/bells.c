@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bells.c: see bells.h. */
 #include "bells.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -18,12 +19,11 @@ static void make_ring(struct pe *pe, struct direct_bell *b, int receiver)
 
 	while (n_slots <= b->n_bound)
 		n_slots *= 2;
-	bell = b->n_made < DIRECT_RINGS_MAX
-		       ? cmi_mem_alloc(pe->node->machine, bell_bytes(n_slots))
-		       : NULL;
-	if (!bell)
-		csd_abort(pe, "CkDirect_assocLocal: no memory for %u channels to PE %d",
-			  b->n_bound, receiver);
+	if (b->n_made == DIRECT_RINGS_MAX)
+		csd_abort(pe, "CkDirect_assocLocal: %u channels to PE %d are too many", b->n_bound,
+			  receiver);
+	bell = cmi_must_have(cmi_mem_alloc(pe->node->machine, bell_bytes(n_slots)), bell_bytes(n_slots),
+			     "channels");
 	direct_send_bell(pe, receiver, bell, n_slots);
 	if (b->n_made)
 		bell_ring(&b->ring, BELL_END);
@@ -36,11 +36,9 @@ static struct direct_bell *bell_to(struct pe *pe, int receiver)
 	struct direct_pe *d = direct_of(pe);
 
 	if (!d->bell_to)
-		d->bell_to = calloc((size_t)pe->node->job->n_pes, sizeof(*d->bell_to));
-	if (d->bell_to && !d->bell_to[receiver])
-		d->bell_to[receiver] = calloc(1, sizeof(**d->bell_to));
-	if (!d->bell_to || !d->bell_to[receiver])
-		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+		d->bell_to = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof(*d->bell_to), "channels");
+	if (!d->bell_to[receiver])
+		d->bell_to[receiver] = cmi_alloc_zero(1, sizeof(**d->bell_to), "channels");
 	return d->bell_to[receiver];
 }
 
@@ -73,17 +71,13 @@ void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 	struct cmi_remote *mem = near ? NULL : cmi_attach(pe->wire, sender, &b->key, b->addr);
 	struct bell *bell = near ? (struct bell *)(uintptr_t)b->addr
 				 : mem ? cmi_remote_ptr(mem, b->addr) : NULL;
-	struct direct_bell_in *bells = realloc(d->bells, (d->n_bells + 1) * sizeof(*bells));
-
-	if (!bells)
-		csd_abort(pe, "no memory for the channels of PE %d", sender);
-	d->bells = bells;
+	d->bells = cmi_realloc(d->bells, d->n_bells + 1, sizeof(*d->bells), "channels");
 	if (!bell)
 		csd_abort(pe, "PE %d maps our memory, but we cannot map its own; "
 			  "use CK_DIRECT_PATH=message", sender);
-	bells[d->n_bells].mem = mem;
-	bells[d->n_bells].sender = sender;
-	bell_read_init(&bells[d->n_bells++].ring, bell, b->n_slots);
+	d->bells[d->n_bells].mem = mem;
+	d->bells[d->n_bells].sender = sender;
+	bell_read_init(&d->bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
 /** A bell has rung for a channel that waits for no put, or that was destroyed (NULL). Only a program

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding.c: bind a send buffer to a channel, and choose the path of its puts. */
 #include "ckdirect.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,13 +195,11 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 
 /** Make memory into which strided data is gathered first, because nothing here can write the receive
  * buffer. It ends 8-aligned, as send buffers must. */
-static void stage(struct pe *pe, const char *call, struct direct_sender *s)
+static void stage(struct direct_sender *s)
 {
 	size_t pad = -s->bytes % 8;
 
-	s->staging = malloc(s->bytes + pad);
-	if (!s->staging)
-		csd_abort(pe, "%s: no memory for %zu bytes", call, s->bytes);
+	s->staging = cmi_alloc(s->bytes + pad, "a channel's copy of the data");
 	s->src = (unsigned char *)s->staging + pad;
 }
 
@@ -245,7 +244,7 @@ static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h
 			s->way = DIRECT_ASKING;
 	}
 	if (s->path != DIRECT_MEMORY && strides)
-		stage(pe, call, s);
+		stage(s);
 	if (pe->node->verbose)
 		say_path(pe, s, why);
 	name_sender(pe, h, s, send_buf, strides);
@@ -326,7 +325,7 @@ const char *CkDirect_path(const CkDirectHandle *handle)
 	const struct direct_handle *h = direct_open((CkDirectHandle *)(uintptr_t)handle);
 	const struct pe *pe = csd_self();
 
-	if (h->magic != DIRECT_MAGIC || !pe || h->sender_pe != pe->id ||
+	if (h->magic != DIRECT_MAGIC || !pe || h->sender_pe != pe->id || !direct_has_sender(pe, h) ||
 	    direct_of(pe)->senders[h->sender].generation != h->sender_generation)
 		return path_names[DIRECT_UNBOUND];
 	return path_names[direct_sender_at(direct_of(pe), h->sender)->path];

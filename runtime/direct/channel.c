@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel.c: the receiving end: create, arm, destroy. Arrivals are in arrival.c. */
 #include "channel.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,31 +9,28 @@
 /* ---- records ----------------------------------------------------------------------- */
 
 /** Make room for one entry per channel, so that a put never allocates. */
-static bool reserve_rung(struct direct_rung *r, uint32_t n)
+static void reserve_rung(struct direct_rung *r, uint32_t n)
 {
 	struct direct_channel_hot **item;
 	uint32_t cap = r->cap ? r->cap : DIRECT_BLOCK;
 
 	if (n <= r->cap)
-		return true;
+		return;
 	while (cap < n)
 		cap *= 2;
-	item = malloc(cap * sizeof(struct direct_channel_hot *));
-	if (!item)
-		return false;
+	item = cmi_alloc(cap * sizeof(struct direct_channel_hot *), "channels");
 	/* The same counters name the same entries under the new mask. */
 	for (uint32_t i = r->head; i != r->tail; i++)
 		item[i & (cap - 1)] = r->item[i & (r->cap - 1)];
 	free(r->item);
 	r->item = item;
 	r->cap = cap;
-	return true;
 }
 
 /** Make room for all that may be polled when there are `n` channels, so that ready never allocates. */
-static bool reserve_set(struct direct_pe *d, uint32_t n)
+static void reserve_set(struct direct_pe *d, uint32_t n)
 {
-	return pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
+	pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
 }
 
 /** Add records for numbers [n_channels, n_channels + DIRECT_BLOCK). */
@@ -41,19 +39,14 @@ static void add_block(struct pe *pe, struct direct_pe *d)
 	struct cmi *m = pe->node->machine;
 	uint32_t i = d->n_channels / DIRECT_BLOCK;
 	size_t bytes = sizeof(struct direct_shared);
-	struct direct_channel_block *b = aligned_alloc(_Alignof(struct direct_channel_block),
-						       sizeof(*b));
+	struct direct_channel_block *b =
+		cmi_alloc_aligned(_Alignof(struct direct_channel_block), sizeof(*b), "channels");
 	struct direct_channel_block **blocks =
-		realloc(d->channel_blocks, (i + 1) * sizeof(*blocks));
+		cmi_realloc(d->channel_blocks, i + 1, sizeof(*blocks), "channels");
 
-	if (!b || !blocks || !reserve_set(d, d->n_channels + DIRECT_BLOCK) ||
-	    !reserve_rung(&d->rung, d->n_channels + DIRECT_BLOCK))
-		csd_abort(pe, "CkDirect_createHandle: no memory for channels");
-	memset(b, 0, sizeof(*b));
-	b->shared = cmi_mem_alloc(m, bytes);
-	if (!b->shared)
-		csd_abort(pe, "CkDirect_createHandle: no shared memory for %u channels",
-			  d->n_channels + 1);
+	reserve_set(d, d->n_channels + DIRECT_BLOCK);
+	reserve_rung(&d->rung, d->n_channels + DIRECT_BLOCK);
+	b->shared = cmi_must_have(cmi_mem_alloc(m, bytes), bytes, "channels");
 	cmi_mem_key(m, b->shared, bytes, &b->line_key);
 	d->channel_blocks = blocks;
 	blocks[i] = b;
@@ -442,8 +435,7 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 		return;
 	d->n_open--;
 	d->n_rma++;
-	if (!reserve_set(d, d->n_channels))
-		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
+	reserve_set(d, d->n_channels);
 	hot->rma = true;
 	if (!hot->tell)
 		return;
@@ -475,9 +467,8 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-/** Whether a put has come whose function has not run. It must be counted as handled, or quiescence
- * would wait for it. */
-static bool unseen_put(const struct direct_channel_hot *hot)
+/* When its channel is destroyed it must be counted as handled, or quiescence would wait for it. */
+bool direct_unseen_put(const struct direct_channel_hot *hot)
 {
 	if (hot->tell)
 		return hot->landed || hot->state == CHANNEL_FIRED;
@@ -504,7 +495,7 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
 	struct direct_pe *d = direct_of(pe);
 
-	if (unseen_put(hot))
+	if (direct_unseen_put(hot))
 		pe->n_processed++;
 	leave(d, hot);
 	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;

@@ -175,6 +175,9 @@ void direct_make_own(struct pe *pe, struct direct_channel_hot *hot);
 /** The network puts into `hot`: it cannot ring. */
 void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
 
+/** Whether a put has come whose function has not run. */
+bool direct_unseen_put(const struct direct_channel_hot *hot);
+
 /** End the receiving end. All bells must have been heard: what they say of it would be taken for a
  * put into a destroyed channel. */
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);

@@ -7,7 +7,7 @@
 #include "channel.h"
 #include "sender.h"
 
-enum { LINE_MAX_BYTES = 160 };
+enum { LINE_MAX_BYTES = 256, RECEIVERS_MOST = 16 };
 
 /** What it waits for. Puts are numbered from 1. */
 static const char *receiver_waits(const struct direct_channel_hot *hot)
@@ -18,31 +18,51 @@ static const char *receiver_waits(const struct direct_channel_hot *hot)
 	case CHANNEL_FIRED:
 		return "will run the function of";
 	case CHANNEL_MARKED:
-		return hot->landed ? "is marked and not polled, but has" : "is marked and not polled, for";
+		return direct_unseen_put(hot) ? "is marked and not polled (CkDirect_readyPollQ), but has"
+					      : "is marked and not polled, for";
 	default:
 		return "has consumed, and is not ready after,";
 	}
 }
 
-static void describe_receivers(struct pe *pe, void (*line)(void *arg, const char *text), void *arg)
+/* Something has still to happen to the channel, so the report shows its other end, too. */
+static bool is_open(const struct direct_channel_hot *hot)
+{
+	return hot->state == CHANNEL_ARMED || hot->state == CHANNEL_MARKED || hot->state == CHANNEL_FIRED;
+}
+
+static void describe_receiver(struct pe *pe, const struct direct_channel_hot *hot, csd_line_fn line, void *arg)
+{
+	const struct direct_id id = direct_id_of_channel(pe, hot);
+	char text[LINE_MAX_BYTES], sender[32];
+
+	if (is_open(hot)) {
+		snprintf(text, sizeof(text), "\3C%u.%d", id.channel, id.receiver);
+		line(arg, text);
+	}
+	snprintf(sender, sizeof(sender), id.sender < 0 ? "not bound" : "sender PE %d", id.sender);
+	snprintf(text, sizeof(text), "%schannel %u (receiver PE %d, %s) %s put %llu",
+		 is_open(hot) ? "" : "\2unasked\t", id.channel, id.receiver, sender, receiver_waits(hot),
+		 (unsigned long long)id.iteration);
+	line(arg, text);
+}
+
+static void describe_receivers(struct pe *pe, csd_line_fn line, void *arg)
 {
 	const struct direct_pe *d = direct_of(pe);
-	char text[LINE_MAX_BYTES], sender[24];
+	char text[LINE_MAX_BYTES];
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < d->n_channels; i++) {
-		const struct direct_channel_hot *hot = direct_channel_at(d, i);
-		struct direct_id id = direct_id_of_channel(pe, hot);
-
-		if (hot->state == CHANNEL_FREE)
-			continue;
-		snprintf(sender, sizeof(sender), id.sender < 0 ? "not bound" : "sender PE %d", id.sender);
-		snprintf(text, sizeof(text), "channel %u (receiver PE %d, %s) %s put %llu", id.channel,
-			 id.receiver, sender, receiver_waits(hot), (unsigned long long)id.iteration);
+	for (uint32_t i = 0; i < d->n_channels; i++)
+		if (direct_channel_at(d, i)->state != CHANNEL_FREE && n++ < RECEIVERS_MOST)
+			describe_receiver(pe, direct_channel_at(d, i), line, arg);
+	if (n > RECEIVERS_MOST) {
+		snprintf(text, sizeof(text), "and %u more channels", n - RECEIVERS_MOST);
 		line(arg, text);
 	}
 }
 
-static void describe_senders(struct pe *pe, void (*line)(void *arg, const char *text), void *arg)
+static void describe_senders(struct pe *pe, csd_line_fn line, void *arg)
 {
 	const struct direct_pe *d = direct_of(pe);
 	char text[LINE_MAX_BYTES];
@@ -53,16 +73,29 @@ static void describe_senders(struct pe *pe, void (*line)(void *arg, const char *
 
 		if (s->path == DIRECT_UNBOUND)
 			continue;
-		snprintf(text, sizeof(text), "channel %u (receiver PE %d, sender PE %d), puts made: %llu%s",
-			 id.channel, id.receiver, id.sender, (unsigned long long)id.iteration,
-			 direct_hot(s)->not_plain & DIRECT_BUSY
+		snprintf(text, sizeof(text), "\2C%u.%d\tchannel %u (receiver PE %d, sender PE %d), puts made: %llu%s",
+			 id.channel, id.receiver, id.channel, id.receiver, id.sender,
+			 (unsigned long long)id.iteration, direct_hot(s)->not_plain & DIRECT_BUSY
 				 ? ", the last of them not locally complete" : "");
 		line(arg, text);
 	}
 }
 
-void direct_describe(struct pe *pe, void (*line)(void *arg, const char *text), void *arg)
+void direct_describe(struct pe *pe, csd_line_fn line, void *arg)
 {
 	describe_receivers(pe, line, arg);
 	describe_senders(pe, line, arg);
+}
+
+uint64_t direct_held(struct pe *pe)
+{
+	const struct direct_pe *d = direct_of(pe);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < d->n_channels; i++) {
+		const struct direct_channel_hot *hot = direct_channel_at(d, i);
+
+		n += hot->state == CHANNEL_MARKED && direct_unseen_put(hot);
+	}
+	return n;
 }

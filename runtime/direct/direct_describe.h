@@ -9,7 +9,11 @@
 
 #include "../scheduler/pe.h"
 
-/** One line for each receiving end and for each sending end of this PE. */
-void direct_describe(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
+/** Lines of the watchdog's report: one for each receiving end of this PE that waits, and what its PE knows of each
+ * sending end, which is printed with it. */
+void direct_describe(struct pe *pe, csd_line_fn line, void *arg);
+
+/** Puts that have come into channels that are marked and not polled: they wait for the program. */
+uint64_t direct_held(struct pe *pe);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "arrival.h"
 #include "bells.h"
@@ -130,7 +131,7 @@ static enum direct_path forced_path(void)
 
 static int node_start(struct node *node)
 {
-	struct direct_node *dn = calloc(1, sizeof(*dn));
+	struct direct_node *dn = cmi_alloc_zero(1, sizeof(*dn), "channels");
 	const uint32_t shape[] = {
 		sizeof(struct direct_handle),
 		sizeof(struct direct_shared),
@@ -139,10 +140,6 @@ static int node_start(struct node *node)
 		node->check, /* both ends must do their half of the checks */
 	};
 
-	if (!dn) {
-		fprintf(stderr, "chard: no memory to start channels\n");
-		return -ENOMEM;
-	}
 	dn->force = forced_path();
 	dn->poll_max = (uint32_t)cmi_env_number("CK_DIRECT_POLL_MAX", DIRECT_POLL_MAX, 0, INT32_MAX);
 	dn->handler = csd_register(node, "CkDirect", control_arrived);
@@ -154,11 +151,8 @@ static int node_start(struct node *node)
 
 static void pe_start(struct pe *pe)
 {
-	struct direct_pe *d = aligned_alloc(_Alignof(struct direct_pe), sizeof(*d));
+	struct direct_pe *d = cmi_alloc_aligned(_Alignof(struct direct_pe), sizeof(*d), "channels");
 
-	if (!d)
-		csd_abort(pe, "no memory to start channels");
-	memset(d, 0, sizeof(*d));
 	pollset_init(&d->set);
 	d->done_tail = &d->done;
 	d->poll_max = direct_node_of(pe)->poll_max;
@@ -205,6 +199,7 @@ const struct csd_layer direct_layer = {
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.describe = direct_describe,
+	.held = direct_held,
 	.up = {
 		.poll = poll_all,
 		.idle = listen_when_idle,

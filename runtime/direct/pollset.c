@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pollset.c: see pollset.h. The scan is the only loop that matters here. */
 #include "pollset.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +18,17 @@ void pollset_fini(struct pollset *set)
 	pollset_init(set);
 }
 
-bool pollset_reserve(struct pollset *set, uint32_t n)
+void pollset_reserve(struct pollset *set, uint32_t n)
 {
 	uint32_t cap = set->cap ? set->cap : 16;
-	void *p;
 
 	if (n <= set->cap)
-		return true;
+		return;
 	while (cap < n)
 		cap *= 2;
-	p = realloc(set->entry, cap * sizeof(*set->entry));
-	if (!p)
-		return false;
-	set->entry = p;
-	p = realloc(set->item, cap * sizeof(*set->item));
-	if (!p)
-		return false;
-	set->item = p;
+	set->entry = cmi_realloc(set->entry, cap, sizeof(*set->entry), "channels");
+	set->item = cmi_realloc(set->item, cap, sizeof(*set->item), "channels");
 	set->cap = cap;
-	return true;
 }
 
 /** The first entry in [i, end) that is no longer idle, or end. */

@@ -40,7 +40,7 @@ void pollset_init(struct pollset *set);
 void pollset_fini(struct pollset *set);
 
 /** Make room for `n` items in all; pollset_add makes none. False: no memory. */
-bool pollset_reserve(struct pollset *set, uint32_t n) __attribute__((warn_unused_result));
+void pollset_reserve(struct pollset *set, uint32_t n);
 
 /** Watch `item` (word and idle set, not watched yet); there must be room. */
 static inline void pollset_add(struct pollset *set, struct poll_item *item)

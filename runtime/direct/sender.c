@@ -12,6 +12,7 @@
  *   message  one active message; the receiver's own thread copies, then stores the word
  */
 #include "sender.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,12 @@ enum { SETTLE_POLLS = 1000 };
 static void add_senders(struct pe *pe, struct direct_pe *d)
 {
 	uint32_t first = d->n_sender_blocks * DIRECT_BLOCK;
-	struct direct_sender *block = calloc(DIRECT_BLOCK, sizeof(*block));
+	struct direct_sender *block = cmi_alloc_zero(DIRECT_BLOCK, sizeof(*block), "channels");
 	struct direct_sender_hot *hot =
-		realloc(d->senders, (first + DIRECT_BLOCK) * sizeof(*hot));
+		cmi_realloc(d->senders, first + DIRECT_BLOCK, sizeof(*hot), "channels");
 	struct direct_sender **blocks =
-		realloc(d->sender_blocks, (d->n_sender_blocks + 1) * sizeof(*blocks));
+		cmi_realloc(d->sender_blocks, d->n_sender_blocks + 1, sizeof(*blocks), "channels");
 
-	if (!block || !hot || !blocks)
-		csd_abort(pe, "CkDirect_assocLocal: no memory for channels");
 	d->senders = hot;
 	d->sender_blocks = blocks;
 	blocks[d->n_sender_blocks++] = block;
@@ -72,7 +71,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->line = NULL;
 	hot = direct_hot(s);
 	hot->iteration = 0;
-	hot->not_plain = pe->node->check ? DIRECT_CHECK : 0;
+	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0);
 	hot->bell = NULL;
 	return s;
 }
@@ -183,8 +182,7 @@ no_sender(struct pe *pe, const char *call, const struct direct_handle *h)
 	const struct direct_pe *d = direct_of(pe);
 	const struct direct_sender *s = NULL;
 
-	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id &&
-	    h->sender < d->n_sender_blocks * DIRECT_BLOCK)
+	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id && direct_has_sender(pe, h))
 		s = direct_sender_at(d, h->sender);
 	if (s && s->path != DIRECT_UNBOUND && s->receiver == h->receiver &&
 	    s->channel == h->channel && s->channel_generation == h->generation)
@@ -194,7 +192,8 @@ no_sender(struct pe *pe, const char *call, const struct direct_handle *h)
 	direct_not_a_sender(pe, call, h);
 }
 
-/** The sending end that `h` names, which must live on this PE. */
+/** The sending end that `h` names, which must live on this PE. The number in a handle is right unless the program
+ * has written over it: that is not looked at here, where each instruction of a put counts. */
 static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *call,
 						   const struct direct_handle *h)
 {
@@ -207,6 +206,15 @@ static inline struct direct_sender_hot *own_sender(struct pe *pe, const char *ca
 	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
 		no_sender(pe, call, h);
 	return hot;
+}
+
+/** The same for calls other than CkDirect_put, where all is looked at. */
+static struct direct_sender *checked_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+{
+	if (!direct_has_sender(pe, h))
+		no_sender(pe, call, h);
+	own_sender(pe, call, h);
+	return direct_sender_at(direct_of(pe), h->sender);
 }
 
 static _Noreturn __attribute__((noinline, cold)) void
@@ -357,7 +365,30 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	return put_message(s, word);
 }
 
-/** Before a put that is checked, or whose last one was not complete. */
+static void record_put(struct pe *pe, const struct direct_sender *s)
+{
+	struct trace_record *r;
+
+	if (!pe->trace->on)
+		return;
+	r = csd_trace_next(pe->trace, TRACE_PUT, 0, s->receiver);
+	r->seq = (uint32_t)direct_hot(s)->iteration + 1;
+	r->bytes = trace_bytes(s->bytes);
+	trace_set_value(r, s->channel);
+	trace_done(pe->trace->file, r);
+}
+
+/** Checked mode: the program has not written to the handle since it was bound. */
+static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
+			    const struct direct_handle *h, const struct direct_sender *s)
+{
+	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
+		direct_broken(pe, call, id,
+			      "only the functions of ckdirect.h may write to one",
+			      "the handle was changed after it was bound");
+}
+
+/** Before a put that is checked or recorded, or whose last one was not complete. */
 static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
 							const struct direct_handle *h,
 							struct direct_sender *s)
@@ -366,13 +397,12 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	if (pe->trace)
+		record_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
-	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
-		direct_broken(pe, call, id,
-			      "only the functions of ckdirect.h may write to one",
-			      "the handle was changed after it was bound");
+	check_unchanged(pe, call, id, h, s);
 	if (s->way == DIRECT_ASKING && !s->staging)
 		s->sum = direct_checksum(s->src, s->bytes);
 }
@@ -392,7 +422,7 @@ static void check_source(const struct direct_sender *s)
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK)))
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE)))
 		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;
@@ -454,12 +484,9 @@ void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, s
 	static const char call[] = "CkDirect_putData";
 	struct pe *pe = direct_self(call);
 	const struct direct_handle *h = direct_open(handle);
-	struct direct_sender *s;
-	uint64_t word;
+	struct direct_sender *s = checked_sender(pe, call, h);
+	uint64_t word = begin_put(pe, call, h, s);
 
-	own_sender(pe, call, h);
-	s = direct_sender_at(direct_of(pe), h->sender);
-	word = begin_put(pe, call, h, s);
 	if (CSD_UNLIKELY(!fn || data_bytes > DIRECT_DATA_MAX))
 		direct_broken(pe, call, direct_id_of_sender(s), "pass a function and a pointer",
 			      "%zu bytes of data (at most %d) for %s function", data_bytes,
@@ -487,12 +514,12 @@ static void detach_receiver(struct pe *pe, struct direct_sender *s)
 struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
 					    const struct direct_handle *h)
 {
-	struct direct_sender *s;
+	struct direct_sender *s = checked_sender(pe, call, h);
 
-	own_sender(pe, call, h);
-	s = direct_sender_at(direct_of(pe), h->sender);
 	if (is_busy(s))
 		settle_put(pe, call, s);
+	if (is_checked(s))
+		check_unchanged(pe, call, direct_id_of_sender(s), h, s);
 	return s;
 }
 

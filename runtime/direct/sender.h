@@ -24,6 +24,7 @@ enum direct_not_plain {
 	DIRECT_BUSY = 1,  /* the last put is not yet locally complete */
 	DIRECT_FAR = 2,   /* not the memory path */
 	DIRECT_CHECK = 4, /* checked mode */
+	DIRECT_TRACE = 8, /* CK_TRACE: puts are recorded */
 };
 
 /** What every put touches, besides the handle. */
@@ -75,6 +76,12 @@ struct direct_sender {
 static inline struct direct_sender *direct_sender_at(const struct direct_pe *d, uint32_t number)
 {
 	return &d->sender_blocks[number / DIRECT_BLOCK][number % DIRECT_BLOCK];
+}
+
+/** Whether there is a record of the number in `h`, which need not be in use. */
+static inline bool direct_has_sender(const struct pe *pe, const struct direct_handle *h)
+{
+	return h->sender < direct_of(pe)->n_sender_blocks * DIRECT_BLOCK;
 }
 
 static inline struct direct_sender_hot *direct_hot(const struct direct_sender *s)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "exchange.h"
 #include "machine_int.h"
@@ -74,14 +75,12 @@ static int topology_load(hwloc_topology_t *t_p)
 }
 
 /** Keep what this process may use of each core (or socket), in the topology's order. */
-static int collect_sets(struct binding *p, hwloc_topology_t t, const cpu_set_t *allowed)
+static void collect_sets(struct binding *p, hwloc_topology_t t, const cpu_set_t *allowed)
 {
 	hwloc_obj_type_t type = p->kind == BIND_CORE ? HWLOC_OBJ_CORE : HWLOC_OBJ_PACKAGE;
 	int n = hwloc_get_nbobjs_by_type(t, type);
-	cpu_set_t *sets = calloc(n > 0 ? (size_t)n : 1, sizeof *sets);
+	cpu_set_t *sets = cmi_alloc_zero(n > 0 ? (size_t)n : 1, sizeof *sets, "the host's cores");
 
-	if (!sets)
-		return -ENOMEM;
 	for (int i = 0; i < n; i++) {
 		cpu_set_t *s = &sets[p->n_sets];
 		hwloc_obj_t object = hwloc_get_obj_by_type(t, type, (unsigned)i);
@@ -92,25 +91,23 @@ static int collect_sets(struct binding *p, hwloc_topology_t t, const cpu_set_t *
 			p->n_sets++;
 	}
 	p->sets = sets;
-	return 0;
 }
 
-int bind_open(struct cmi *m)
+void bind_open(struct cmi *m)
 {
 	struct binding *p = &m->binding;
 	hwloc_topology_t t;
 	cpu_set_t allowed;
-	int rc;
 
 	p->kind = choose_kind(m);
 	if (p->kind == BIND_NONE)
-		return 0;
+		return;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
 		/* There are more processors than cpu_set_t holds, or there is no /sys. */
 		p->kind = BIND_NONE;
-		return 0;
+		return;
 	}
-	rc = collect_sets(p, t, &allowed);
+	collect_sets(p, t, &allowed);
 	hwloc_topology_destroy(t);
 	if (p->kind == BIND_CORE && m->job.pes_on_host > p->n_sets) {
 		if (m->o.verbose)
@@ -122,7 +119,6 @@ int bind_open(struct cmi *m)
 	}
 	if (p->n_sets == 0)
 		p->kind = BIND_NONE;
-	return rc;
 }
 
 void bind_close(struct binding *p)

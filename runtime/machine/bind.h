@@ -15,7 +15,7 @@ struct binding {
 };
 
 /** Main. Understand CK_BIND, load the topology if it is needed. The job must be known. */
-int bind_open(struct cmi *m);
+void bind_open(struct cmi *m);
 void bind_close(struct binding *b);
 /** Bind the calling thread, which is local PE `local`. Failing to bind is no error. */
 void bind_thread(struct cmi *m, int local);

@@ -12,6 +12,7 @@
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "say.h"
 
@@ -30,7 +31,8 @@ enum { KEY_MAX = 32 };
 
 static int alone_put(struct boot *b, const char *key, const char *text)
 {
-	return boot_table_add(&b->table, key, text);
+	boot_table_add(&b->table, key, text);
+	return 0;
 }
 
 static int alone_fence(struct boot *b, int timeout_ms)
@@ -71,9 +73,7 @@ static const struct boot_ops alone_ops = {
 
 static int alone_init(struct boot **b_p)
 {
-	struct boot *b = calloc(1, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
+	struct boot *b = cmi_alloc_zero(1, sizeof(*b), "start-up");
 	b->ops = &alone_ops;
 	b->size = 1;
 	b->alone = true;
@@ -251,9 +251,7 @@ int boot_put(struct boot *b, const char *key, const void *value, size_t len)
 {
 	if (!key_is_good(key) || len > SIZE_MAX / 8)
 		return -EINVAL;
-	char *text = malloc(32 + encoded_len(len));
-	if (!text)
-		return -ENOMEM;
+	char *text = cmi_alloc(32 + encoded_len(len), "start-up");
 	int head = sprintf(text, "%zu:", len);
 	encode(value, len, text + head);
 
@@ -313,9 +311,7 @@ int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap,
 	size_t head = (size_t)(end + 1 - first), total = head + encoded_len(len);
 	if (strlen(first) > total)
 		return -EPROTO;
-	char *text = malloc(total + BOOT_TEXT_MAX + 1);
-	if (!text)
-		return -ENOMEM;
+	char *text = cmi_alloc(total + BOOT_TEXT_MAX + 1, "start-up");
 	strcpy(text, first);
 	rc = get_rest(b, rank, key, text, total);
 	if (!rc)

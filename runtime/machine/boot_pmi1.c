@@ -21,6 +21,7 @@
  */
 #include "boot.h"
 #include "boot_int.h"
+#include "cmi_alloc.h"
 #include "say.h"
 
 #include <errno.h>
@@ -230,9 +231,7 @@ static int read_table(struct pmi1 *p)
 			return lose(p, rc, "the bulk read broke off");
 		if (!reply_word(p, "key", key, sizeof(key)) || !reply_word(p, "value", text, sizeof(text)))
 			return lose(p, -EPROTO, "the bulk read has a broken line");
-		rc = boot_table_add(&p->base.table, key, text);
-		if (rc)
-			return lose(p, rc, "no memory for the bulk read");
+		boot_table_add(&p->base.table, key, text);
 		p->n_read++;
 	}
 	p->table_stale = false;
@@ -328,9 +327,7 @@ static int greet(struct pmi1 *p)
 
 int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p)
 {
-	struct pmi1 *p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
+	struct pmi1 *p = cmi_alloc_zero(1, sizeof(*p), "start-up");
 	p->base = (struct boot){ .ops = &pmi1_ops, .rank = rank, .size = size };
 	p->fd = fd;
 	p->table_stale = true;

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* boot_table.c: see boot_table.h. */
 #include "boot_table.h"
+#include "cmi_alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int boot_table_add(struct boot_table *t, const char *key, const char *text)
+void boot_table_add(struct boot_table *t, const char *key, const char *text)
 {
 	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		struct boot_entry *grown = realloc(t->entries, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		t->entries = grown;
-		t->cap = cap;
+		t->cap = t->cap ? 2 * t->cap : 64;
+		t->entries = cmi_realloc(t->entries, t->cap, sizeof(*t->entries), "start-up");
 	}
-	struct boot_entry e = { strdup(key), strdup(text) };
-	if (!e.key || !e.text) {
-		free(e.key);
-		free(e.text);
-		return -ENOMEM;
-	}
-	t->entries[t->n++] = e;
+	t->entries[t->n++] = (struct boot_entry){
+		cmi_must_have(strdup(key), strlen(key) + 1, "start-up"),
+		cmi_must_have(strdup(text), strlen(text) + 1, "start-up"),
+	};
 	t->sorted = false;
-	return 0;
 }
 
 static int entry_compare(const void *a, const void *b)

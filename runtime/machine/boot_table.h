@@ -18,8 +18,8 @@ struct boot_table {
 	bool sorted;
 };
 
-/** Both strings are copied. 0 or -ENOMEM. */
-int boot_table_add(struct boot_table *t, const char *key, const char *text);
+/** Both strings are copied. */
+void boot_table_add(struct boot_table *t, const char *key, const char *text);
 /** NULL when there is none. */
 const char *boot_table_find(struct boot_table *t, const char *key);
 /** Frees all; the table is empty afterwards. */

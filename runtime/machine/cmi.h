@@ -30,8 +30,8 @@ enum { CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
 
 /* ---- the job ---------------------------------------------------------------------- */
 
-/** Who takes part. Known once cmi_connect has returned (outside a loopback net already after cmi_open)
- * and constant from then on. Any thread may read it. */
+/** Who takes part. Known once cmi_connect has returned (outside a loopback net, and in a shared one, already
+ * after cmi_open) and constant from then on. Any thread may read it. */
 struct cmi_job {
 	int node;            /* this node's rank */
 	int n_nodes;
@@ -258,11 +258,25 @@ _Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *wh
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 		      void (*explain)(const void *at, char *buf, size_t len));
 
+/** In a signal handler on any thread, with the handler's context: print the line, then a back-trace from where the
+ * signal came. */
+void cmi_signal_trace(const char *line, void *context);
+
+/** The same, and end the job with this exit code. */
+void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context);
+
+
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 
 /** Several nodes inside one process, joined by queues. A seed other than 0 delays and interleaves
  * deliveries at random, the same in every run; the order within one pair of PEs stays. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
+/** Before any node has joined. The nodes hand messages over in shared memory, as the processes of a host do: over
+ * the same code (share.c, ring.h, near.c, host.c) and, because they are one process, at the same addresses. So a
+ * tool that watches the memory of one process, as the thread sanitizer does, judges that code. There are no
+ * queues then, and no delays. The job is known after cmi_open, which waits for all nodes: each is opened on a
+ * thread of its own. */
+void cmi_loop_net_share(struct cmi_loop_net *net);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
 
 #endif

@@ -21,9 +21,16 @@ const char *cmi_env_text(const char *name)
 
 _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *allowed)
 {
+	char shown[strlen(value) + 1]; /* the kernel allows 128 KiB */
+
+	strcpy(shown, value);
+	/* A value must not look like another line, nor steer a terminal. */
+	for (char *c = shown; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
 	/* Kept to the end: a second thread that has a complaint waits here for our _exit. */
 	flockfile(stderr);
-	fprintf(stderr, "chard: %s=%s is refused: it must be %s\n", name, value, allowed);
+	fprintf(stderr, "chard: %s=%s is refused: it must be %s\n", name, shown, allowed);
 	fflush(stderr);
 	_exit(1);
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "cmi_hash.h"
 #include "machine_int.h"
@@ -23,7 +24,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 10 };
+enum { PROTOCOL_VERSION = 12 };
 
 static const char MAGIC[8] = "chard";
 
@@ -98,14 +99,13 @@ static void describe_self(const struct cmi *m, struct host_blob *b)
 	b->host_id = host_id(b->host_name);
 }
 
-static int job_alloc(struct cmi *m)
+static void job_alloc(struct cmi *m)
 {
 	struct cmi_job *j = &m->job;
 	size_t n = (size_t)j->n_nodes;
 
-	j->first_pe = calloc(n + 1, sizeof *j->first_pe);
-	j->host_id = calloc(n, sizeof *j->host_id);
-	return j->first_pe && j->host_id ? 0 : -ENOMEM;
+	j->first_pe = cmi_alloc_zero(n + 1, sizeof *j->first_pe, "the job's nodes");
+	j->host_id = cmi_alloc_zero(n, sizeof *j->host_id, "the job's nodes");
 }
 
 /* There is one name for each run of nodes on one host, in order, each with its 0. Launchers fill one host
@@ -116,18 +116,14 @@ static bool starts_host(const struct cmi_job *j, int node)
 	return node == 0 || j->host_id[node] != j->host_id[node - 1];
 }
 
-static int add_host_name(struct cmi *m, size_t *used, const char *name)
+static void add_host_name(struct cmi *m, size_t *used, const char *name)
 {
 	size_t len = strnlen(name, HOST_NAME_CAP - 1);
-	char *grown = realloc(m->host_names, *used + len + 1);
+	char *grown = m->host_names = cmi_realloc(m->host_names, *used + len + 1, 1, "the job's nodes");
 
-	if (!grown)
-		return -ENOMEM;
-	m->host_names = grown;
 	memcpy(grown + *used, name, len);
 	grown[*used + len] = 0;
 	*used += len + 1;
-	return 0;
 }
 
 const char *exchange_host_name(const struct cmi *m, int node)
@@ -164,20 +160,20 @@ static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t
 	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
-	return starts_host(&m->job, node) ? add_host_name(m, names_used, b.host_name) : 0;
+	if (starts_host(&m->job, node))
+		add_host_name(m, names_used, b.host_name);
+	return 0;
 }
 
 /** Derive the rest of the job from first_pe and host_id. */
-static int finish_job(struct cmi *m)
+static void finish_job(struct cmi *m)
 {
 	struct cmi_job *j = &m->job;
 
 	j->n_pes = j->first_pe[j->n_nodes];
 	j->my_first_pe = j->first_pe[j->node];
 	j->my_n_pes = m->o.n_pes;
-	j->node_of = calloc((size_t)j->n_pes, sizeof *j->node_of);
-	if (!j->node_of)
-		return -ENOMEM;
+	j->node_of = cmi_alloc_zero((size_t)j->n_pes, sizeof *j->node_of, "the job's PEs");
 	for (int node = 0; node < j->n_nodes; node++) {
 		int n = j->first_pe[node + 1] - j->first_pe[node];
 
@@ -190,7 +186,6 @@ static int finish_job(struct cmi *m)
 			j->first_on_host += n;
 	}
 	m->job_known = true;
-	return 0;
 }
 
 /** Map the memory of this host's nodes; then find out, together, who has mapped whom. All nodes see the same
@@ -217,22 +212,18 @@ int exchange_hosts(struct cmi *m)
 
 	m->job.node = meet_rank(m);
 	m->job.n_nodes = meet_size(m);
-	rc = job_alloc(m);
-	if (rc)
-		return rc;
+	job_alloc(m);
 	describe_self(m, &b);
 	rc = meet_put(m, "host", &b, sizeof b);
 	if (!rc)
 		rc = meet_fence(m);
-	shares = calloc((size_t)m->job.n_nodes, sizeof *shares);
-	if (!rc && !shares)
-		rc = -ENOMEM;
+	shares = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *shares, "the job's nodes");
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
 		rc = take_host(m, node, &shares[node], &names_used);
-	if (!rc)
-		rc = finish_job(m);
-	if (!rc)
+	if (!rc) {
+		finish_job(m);
 		rc = meet_in_memory(m, shares);
+	}
 	free(shares);
 	return rc;
 }
@@ -243,12 +234,10 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 {
 	struct wires_head head = {.fingerprint = fingerprint};
 	size_t one = sizeof(uint32_t) + CMI_ADDR_MAX, used = sizeof head;
-	unsigned char *blob = malloc(sizeof head + (size_t)m->o.n_pes * one);
+	unsigned char *blob = cmi_alloc(sizeof head + (size_t)m->o.n_pes * one, "the PEs' addresses");
 	struct wire_address a;
 	int rc = 0;
 
-	if (!blob)
-		return -ENOMEM;
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
 		uint32_t len;
@@ -276,13 +265,8 @@ static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t
 	if (end + len > UINT32_MAX)
 		return -E2BIG;
 	if (end + len > *cap) {
-		size_t room = 2 * *cap + len;
-		unsigned char *grown = realloc(a->bytes, room);
-
-		if (!grown)
-			return -ENOMEM;
-		a->bytes = grown;
-		*cap = room;
+		*cap = 2 * *cap + len;
+		a->bytes = cmi_realloc(a->bytes, *cap, 1, "the PEs' addresses");
 	}
 	for (int pe = m->job.first_pe[node]; pe < m->job.first_pe[node + 1]; pe++) {
 		uint32_t n;
@@ -321,7 +305,6 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 			 uint64_t *fingerprint)
 {
 	size_t len = 0, cap = 0;
-	unsigned char *shrunk;
 
 	for (int node = 0; node < m->job.n_nodes; node++) {
 		int rc = meet_get(m, node, "wires", blob, blob_cap, &len);
@@ -337,8 +320,8 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 		}
 		memcpy(&fingerprint[node], blob, sizeof *fingerprint);
 	}
-	shrunk = realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1);
-	m->addresses.bytes = shrunk ? shrunk : m->addresses.bytes;
+	m->addresses.bytes = cmi_realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1, 1,
+					 "the PEs' addresses");
 	return compare_fingerprints(m, fingerprint);
 }
 
@@ -354,12 +337,10 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 		if ((size_t)(j->first_pe[node + 1] - j->first_pe[node]) > most)
 			most = (size_t)(j->first_pe[node + 1] - j->first_pe[node]);
 	cap = sizeof(struct wires_head) + most * (sizeof(uint32_t) + CMI_ADDR_MAX);
-	blob = malloc(cap);
-	fingerprints = calloc((size_t)j->n_nodes, sizeof *fingerprints);
-	m->addresses.at = calloc((size_t)j->n_pes + 1, sizeof *m->addresses.at);
-	rc = blob && fingerprints && m->addresses.at ? 0 : -ENOMEM;
-	if (!rc)
-		rc = publish_wires(m, fingerprint);
+	blob = cmi_alloc(cap, "the PEs' addresses");
+	fingerprints = cmi_alloc_zero((size_t)j->n_nodes, sizeof *fingerprints, "the job's nodes");
+	m->addresses.at = cmi_alloc_zero((size_t)j->n_pes + 1, sizeof *m->addresses.at, "the PEs' addresses");
+	rc = publish_wires(m, fingerprint);
 	if (!rc)
 		rc = meet_fence(m);
 	if (!rc)

@@ -5,7 +5,7 @@
  * and the process exits.
  *
  * A signal handler takes no argument of ours, so what it needs are file-scope variables. They are
- * written once, before the handlers are installed.
+ * written once, before the handlers are installed; the machine is forgotten before it is freed.
  */
 #define UNW_LOCAL_ONLY
 #include "fault.h"
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "cmi_alloc.h"
 #include "machine_int.h"
 
 enum {
@@ -123,6 +124,18 @@ _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	cmi_abort(m, 1, false, line);
 }
 
+/* For programs, who want to know what to do. snprintf of numbers and strings takes no memory. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	char who[160] = "", line[512];
+
+	if (fault_whoami)
+		fault_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
+		 "container's memory), or start fewer nodes on a host", who, who[0] ? ": " : "", what, bytes);
+	cmi_abort(fault_machine, 1, false, line);
+}
+
 /* ---- faults -------------------------------------------------------------------------- */
 
 static const char *signal_text(int sig)
@@ -163,6 +176,19 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	end_job(fault_machine, 128 + sig);
 }
 
+void cmi_signal_trace(const char *line, void *context)
+{
+	write_stderr(line);
+	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
+}
+
+void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
+{
+	be_the_one(m, code);
+	cmi_signal_trace(line, context);
+	end_job(m, code);
+}
+
 /** Whether a handler is one of those that UCX installs when it is loaded. */
 static bool belongs_to_ucx(const struct sigaction *a)
 {
@@ -191,6 +217,12 @@ void fault_let_signals_end_us(void)
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		take_from_ucx(ends[i]);
+}
+
+void fault_forget(const struct cmi *m)
+{
+	if (fault_machine == m)
+		fault_machine = NULL;
 }
 
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),

@@ -5,6 +5,9 @@
 
 struct cmi;
 
+/** The machine is about to be freed: a fault from now on ends only this process. */
+void fault_forget(const struct cmi *m);
+
 /** cmi_abort with a formatted reason and exit code 1. */
 _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

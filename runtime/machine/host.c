@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "fault.h"
+#include "cmi_alloc.h"
 #include "machine_int.h"
 #include "meet.h"
 #include "near.h"
@@ -34,8 +35,8 @@ static void host_close(struct cmi *m)
 static int host_pe_open(struct cmi *m, struct cmi_pe **w_p)
 {
 	(void)m;
-	*w_p = calloc(1, sizeof **w_p);
-	return *w_p ? 0 : -ENOMEM;
+	*w_p = cmi_alloc_zero(1, sizeof **w_p, "a PE");
+	return 0;
 }
 
 static int host_pe_address(struct cmi_pe *w, struct wire_address *a)

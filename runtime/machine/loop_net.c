@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "cmi.h"
+#include "cmi_alloc.h"
 #include "say.h"
 
 /** Something that a node has published. It never changes. */
@@ -21,19 +23,11 @@ struct loop_blob {
 
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 {
-	struct cmi_loop_net *net = calloc(1, sizeof *net);
+	struct cmi_loop_net *net = cmi_alloc_zero(1, sizeof *net, "a loopback net");
 	pthread_condattr_t attr;
 
-	if (!net)
-		return NULL;
-	net->node = calloc((size_t)n_nodes, sizeof *net->node);
-	net->blobs = calloc((size_t)n_nodes, sizeof *net->blobs);
-	if (!net->node || !net->blobs) {
-		free(net->node);
-		free(net->blobs);
-		free(net);
-		return NULL;
-	}
+	net->node = cmi_alloc_zero((size_t)n_nodes, sizeof *net->node, "a loopback net");
+	net->blobs = cmi_alloc_zero((size_t)n_nodes, sizeof *net->blobs, "a loopback net");
 	net->n_nodes = n_nodes;
 	net->seed = seed;
 	pthread_mutex_init(&net->lock, NULL);
@@ -42,6 +36,11 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed)
 	pthread_cond_init(&net->moved, &attr);
 	pthread_condattr_destroy(&attr);
 	return net;
+}
+
+void cmi_loop_net_share(struct cmi_loop_net *net)
+{
+	net->shared = true;
 }
 
 static void free_blobs(struct loop_blob *b)
@@ -59,6 +58,8 @@ void cmi_loop_net_destroy(struct cmi_loop_net *net)
 	for (int rank = 0; rank < net->n_nodes; rank++)
 		free_blobs(net->blobs[rank]);
 	free(net->blobs);
+	if (net->room)
+		munmap(net->room, net->room_bytes);
 	pthread_cond_destroy(&net->moved);
 	pthread_mutex_destroy(&net->lock);
 	free(net->node);
@@ -68,6 +69,21 @@ void cmi_loop_net_destroy(struct cmi_loop_net *net)
 int loop_net_size(const struct cmi_loop_net *net)
 {
 	return net->n_nodes;
+}
+
+char *loop_net_room(struct cmi_loop_net *net, size_t bytes)
+{
+	char *room;
+
+	pthread_mutex_lock(&net->lock);
+	if (!net->room) {
+		room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		net->room = room == MAP_FAILED ? NULL : room;
+		net->room_bytes = bytes;
+	}
+	room = net->room;
+	pthread_mutex_unlock(&net->lock);
+	return room;
 }
 
 int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)
@@ -88,10 +104,8 @@ int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m)
 int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,
 		 size_t len)
 {
-	struct loop_blob *b = calloc(1, sizeof *b + len);
+	struct loop_blob *b = cmi_alloc_zero(1, sizeof *b + len, "a loopback net");
 
-	if (!b)
-		return -ENOMEM;
 	snprintf(b->key, sizeof b->key, "%s", key);
 	b->len = len;
 	memcpy(b->value, value, len);

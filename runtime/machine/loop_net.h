@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct loop_blob;
 struct cmi_loop_net {
 	int n_nodes;
 	uint64_t seed;     /* of the wires' random delays; 0: none */
+	bool shared;       /* the nodes hand messages over in shared memory (share.h) */
 	struct cmi **node; /* [n_nodes] */
 	/* [n_nodes]: what each has published, newest first. The node itself pushes with a release, all
 	 * read with an acquire. There is one list for each rank and no lock, because all nodes read
@@ -26,11 +28,16 @@ struct cmi_loop_net {
 	pthread_cond_t moved;
 	int n_at_fence;
 	unsigned long round;  /* fences passed */
+	char *room;           /* of a shared net: where all nodes map their segments; NULL: not yet */
+	size_t room_bytes;
 };
 
 /** Any thread. Take part as node `rank`. */
 int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
 int loop_net_size(const struct cmi_loop_net *net);
+/** Any thread. Reserve `bytes` of address space, the same for all nodes of the net, until it is destroyed; all
+ * ask for as much. NULL: there is none, and errno says why. */
+char *loop_net_room(struct cmi_loop_net *net, size_t bytes);
 
 /* The contracts of boot_put, boot_fence and boot_get: */
 int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void *value,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cmi_random.h"
+#include "cmi_alloc.h"
 #include "fault.h"
 #include "loop_net.h"
 #include "machine_int.h"
@@ -79,11 +80,9 @@ static int loop_open(struct cmi *m)
 
 static int loop_pe_open(struct cmi *m, struct cmi_pe **w_p)
 {
-	struct loop_pe *w = calloc(1, sizeof *w);
+	struct loop_pe *w = cmi_alloc_zero(1, sizeof *w, "a PE");
 
 	(void)m;
-	if (!w)
-		return -ENOMEM;
 	pthread_mutex_init(&w->lock, NULL);
 	w->inbox.tail = &w->inbox.head;
 	w->late_tail = &w->late_ops;
@@ -159,11 +158,8 @@ static struct transit *transit_new(const struct cmi_pe *w, const void *data, siz
 {
 	size_t size = (sizeof(struct transit) + bytes + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN *
 		      CMI_MSG_ALIGN;
-	struct transit *t = aligned_alloc(CMI_MSG_ALIGN, size);
+	struct transit *t = cmi_must_have(aligned_alloc(CMI_MSG_ALIGN, size), size, "a message");
 
-	if (!t)
-		machine_die(w->m, "PE %d is out of memory for a message of %zu bytes", w->pe,
-			    bytes);
 	memset(t, 0, sizeof *t);
 	t->src_pe = w->pe;
 	t->bytes = bytes;
@@ -237,9 +233,7 @@ static void sort_inbox(struct loop_pe *w)
 	w->inbox.tail = &w->inbox.head;
 	pthread_mutex_unlock(&w->lock);
 	if (t && !w->from)
-		w->from = calloc((size_t)w->base.m->job.n_pes, sizeof *w->from);
-	if (t && !w->from)
-		machine_die(w->base.m, "PE %d is out of memory", w->base.pe);
+		w->from = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->from, "arriving messages");
 	while (t) {
 		struct transit_queue *q = &w->from[t->src_pe];
 		struct transit *next = t->next;
@@ -417,12 +411,10 @@ static void loop_foreign_key(struct cmi *m, const void *addr, size_t bytes,
 static struct cmi_remote *loop_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				      uint64_t addr)
 {
-	struct cmi_remote *r = malloc(sizeof *r);
+	struct cmi_remote *r = cmi_alloc(sizeof *r, "attached memory");
 
 	(void)key;
 	(void)addr;
-	if (!r)
-		return NULL;
 	*r = (struct cmi_remote){.w = w, .pe = pe};
 	return r;
 }

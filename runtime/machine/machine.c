@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "boot.h"
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "exchange.h"
 #include "fault.h"
@@ -46,8 +47,8 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 		return -EINVAL;
 	}
 	m->o = *o;
-	m->wire = calloc((size_t)o->n_pes, sizeof *m->wire);
-	return m->wire ? 0 : -ENOMEM;
+	m->wire = cmi_alloc_zero((size_t)o->n_pes, sizeof *m->wire, "PEs");
+	return 0;
 }
 
 /** Free everything about a machine that is plain memory. */
@@ -73,18 +74,35 @@ static bool needs_no_network(const struct cmi *m)
 	return m->job.pes_on_host == m->job.n_pes && share_whole(m);
 }
 
-/** Join the job and learn who is in it. In a loopback net the latter waits for cmi_connect, so that one
- * thread may open all nodes. */
+/** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes. The nodes of a
+ * shared one must know it before they open their wires. */
+static int join_net(struct cmi *m)
+{
+	int rc = share_open(m, m->o.net->shared);
+
+	m->ops = &loop_ops;
+	if (!rc)
+		rc = loop_net_join(m->o.net, m->o.loop_rank, m);
+	if (rc || !m->o.net->shared)
+		return rc;
+	rc = exchange_hosts(m);
+	if (rc)
+		return rc;
+	if (!needs_no_network(m))
+		return -EIO;
+	m->ops = &host_ops;
+	bind_open(m);
+	return 0;
+}
+
+/** Join the job and learn who is in it. */
 static int join_job(struct cmi *m)
 {
 	bool asked;
 	int rc;
 
-	if (m->o.net) {
-		m->ops = &loop_ops;
-		rc = share_open(m, false);
-		return rc ? rc : loop_net_join(m->o.net, m->o.loop_rank, m);
-	}
+	if (m->o.net)
+		return join_net(m);
 	rc = boot_init(&m->boot);
 	if (rc)
 		return rc;
@@ -97,16 +115,15 @@ static int join_job(struct cmi *m)
 		return rc;
 	if (m->ops == &ucx_ops && !asked && needs_no_network(m))
 		m->ops = &host_ops;
-	return bind_open(m);
+	bind_open(m);
+	return 0;
 }
 
 int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
 {
-	struct cmi *m = calloc(1, sizeof *m);
+	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
 	int rc;
 
-	if (!m)
-		return -ENOMEM;
 	if (!o->net) /* signals belong to the process: not when it holds several nodes */
 		fault_let_signals_end_us();
 	m->client = *client;
@@ -146,6 +163,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	w->network = m->job_known && m->job.n_nodes > 1;
 	rc = wake_open(w);
 	w->wake_pipe = m->job_known ? share_pe_open(m, local) : -1;
+	w->neighbour = m->job_known && m->boot ? neighbour_open(m, local) : (struct neighbour){.fd = -1};
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
@@ -160,10 +178,9 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 
 	if (!m->job_known) {
 		rc = exchange_hosts(m);
-		if (!rc)
-			rc = bind_open(m);
 		if (rc)
 			return rc;
+		bind_open(m);
 		for (int i = 0; i < m->o.n_pes; i++) {
 			m->wire[i]->pe = m->job.my_first_pe + i;
 			m->wire[i]->network = m->job.n_nodes > 1;
@@ -172,7 +189,8 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	return share_connect(m);
+	share_connect(m);
+	return 0;
 }
 
 int cmi_fence(struct cmi *m)
@@ -194,9 +212,11 @@ void cmi_close(struct cmi *m)
 			wake_close(m->wire[i]);
 			if (m->wire[i]->wake_pipe >= 0)
 				close(m->wire[i]->wake_pipe);
+			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m);
+	fault_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);
 	machine_free(m);
@@ -305,9 +325,10 @@ enum { NETWORK_NAP_US = 10000 };
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {
-	struct pollfd fds[3] = {{.fd = w->wake_fd, .events = POLLIN},
+	struct pollfd fds[4] = {{.fd = w->wake_fd, .events = POLLIN},
 				{.events = POLLIN},
-				{.fd = w->wake_pipe, .events = POLLIN}};
+				{.fd = w->wake_pipe, .events = POLLIN},
+				{.fd = w->neighbour.fd, .events = POLLIN}};
 	struct timespec t;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
@@ -316,11 +337,13 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 		timeout_us = NETWORK_NAP_US;
 	t.tv_sec = timeout_us / 1000000;
 	t.tv_nsec = timeout_us % 1000000 * 1000;
-	if (ppoll(fds, 3, timeout_us < 0 ? NULL : &t, NULL) < 0)
-		fds[0].revents = 0;
+	if (ppoll(fds, 4, timeout_us < 0 ? NULL : &t, NULL) < 0)
+		fds[0].revents = fds[3].revents = 0;
 	share_sleep_end(w);
 	if (fds[0].revents)
 		wake_forget(w);
+	if (fds[3].revents || w->neighbour.seen_ns)
+		neighbour_died(w);
 }
 
 /* ---- remote memory ---------------------------------------------------------------- */

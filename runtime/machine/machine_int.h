@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "cmi.h"
 #include "mem.h"
+#include "neighbour.h"
 
 /** A wire's address as its back end wrote it. */
 struct wire_address {
@@ -96,6 +97,7 @@ struct cmi_pe {
 	int pe;          /* global number; -1 until the job is known */
 	int wake_fd;     /* wake.c's eventfd, written from any thread */
 	int wake_pipe; /* share.c's, written by the other nodes of the host; -1: none */
+	struct neighbour neighbour; /* PE 0's: the node that it watches */
 	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
 	bool network;    /* another node exists */

@@ -27,25 +27,34 @@ struct msg_stack {
 
 /* The thread sanitizer sees no synchronisation that goes through another process, where a message
  * may pass on its way between two threads of ours. So it is told: what happened before a push
- * happens before what follows the taking of the same message. */
+ * happens before what follows the taking of the same message. Where all who push and take are threads
+ * of one process it is told nothing: there it sees everything, and judges it. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_release(void *addr);
 void __tsan_acquire(void *addr);
-static inline void msg_tell_pushed(struct cmi_msg *m) { __tsan_release(m); }
-static inline void msg_tell_taken(struct cmi_msg *m) { __tsan_acquire(m); }
+static inline void msg_tell_pushed(struct cmi_msg *m, bool one_process)
+{
+	if (!one_process)
+		__tsan_release(m);
+}
+static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
+{
+	if (!one_process)
+		__tsan_acquire(m);
+}
 #else
-static inline void msg_tell_pushed(struct cmi_msg *m) { (void)m; }
-static inline void msg_tell_taken(struct cmi_msg *m) { (void)m; }
+static inline void msg_tell_pushed(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
+static inline void msg_tell_taken(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
 #endif
 
-/** Any thread. Push `m`, which the reader knows as `name`. */
-static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name)
+/** Any thread. Push `m`, which the reader knows as `name`. one_process: see above. */
+static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name, bool one_process)
 {
 	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
 
 	do {
 		m->next = (struct cmi_msg *)(uintptr_t)top;
-		msg_tell_pushed(m);
+		msg_tell_pushed(m, one_process);
 		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst for
 		 * pushers that then look whether the reader sleeps, while the reader first says that it
 		 * sleeps and then looks at the stack: one of the two sees the other. On x86 and ARM the
@@ -80,7 +89,7 @@ static inline uint64_t msg_stack_link(const struct cmi_msg *m)
 }
 
 /** The list that begins with `name`, oldest first, linked by pointers. `message` gives the message
- * of a name; inlined, it costs no call. */
+ * of a name, before anything of it is read; inlined, it costs no call. */
 static inline __attribute__((always_inline)) struct cmi_msg *msg_stack_in_order(
 	uint64_t name, struct cmi_msg *(*message)(const void *arg, uint64_t name), const void *arg)
 {
@@ -89,7 +98,6 @@ static inline __attribute__((always_inline)) struct cmi_msg *msg_stack_in_order(
 	while (name) {
 		struct cmi_msg *m = message(arg, name);
 
-		msg_tell_taken(m);
 		name = msg_stack_link(m);
 		m->next = in_order;
 		in_order = m;
@@ -101,7 +109,7 @@ static inline __attribute__((always_inline)) struct cmi_msg *msg_stack_in_order(
 
 static inline void msg_stack_local_push(struct msg_stack *s, struct cmi_msg *m)
 {
-	msg_stack_push(s, m, (uint64_t)(uintptr_t)m);
+	msg_stack_push(s, m, (uint64_t)(uintptr_t)m, true);
 }
 
 /** Take all, newest first, linked by pointers. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmi_alloc.h"
 #include "share.h"
 
 void near_key(const struct mem_key_head *head, struct cmi_key *key_p)
@@ -25,9 +26,10 @@ struct cmi_remote *near_attach(struct cmi_pe *w, int pe, const struct cmi_key *k
 	memcpy(&head, key->bytes, sizeof head);
 	offset = addr - head.base;
 	here = head.shared ? share_at(w->m->share, w->m->job.node_of[pe], head.shared + offset) : NULL;
-	r = here ? malloc(sizeof *r) : NULL;
-	if (r)
-		*r = (struct cmi_remote){.w = w, .pe = pe, .here = here, .there = addr};
+	if (!here)
+		return NULL;
+	r = cmi_alloc(sizeof *r, "attached memory");
+	*r = (struct cmi_remote){.w = w, .pe = pe, .here = here, .there = addr};
 	return r;
 }
 

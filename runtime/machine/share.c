@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "cmi_alloc.h"
 #include "fault.h"
 #include "flip.h"
 #include "machine_int.h"
@@ -76,26 +77,24 @@ struct share_pe {
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-int share_connect(struct cmi *m)
+void share_connect(struct cmi *m)
 {
 	struct share *s = m->share;
 	bool all = true;
 
 	if (!s->any)
-		return 0;
+		return;
 	for (int node = 0; node < m->job.n_nodes; node++)
 		all = all && share_reaches(s, node);
 	for (int i = 0; i < m->o.n_pes; i++) {
 		struct share_pe *p =
-			calloc(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *));
+			cmi_alloc_zero(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *),
+				       "the ways to the host's nodes");
 
-		if (!p)
-			return -ENOMEM;
 		p->line = share_line_of(s, s->me, i);
 		m->wire[i]->share = p;
 		m->wire[i]->all_shared = all;
 	}
-	return 0;
 }
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
@@ -118,10 +117,13 @@ _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *wh
 static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name)
 {
 	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
+	struct cmi_msg *m;
 
 	if (ref % CMI_MSG_ALIGN || !share_fits(w->m->share, ref, sizeof(struct cmi_msg)))
 		damaged(w, src_pe, "a reference to no message");
-	return share_msg_of(w->m->share, ref);
+	m = share_msg_of(w->m->share, ref);
+	msg_tell_taken(m, w->m->share->one_process);
+	return m;
 }
 
 static inline void check_class(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t name)
@@ -214,9 +216,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 
 	if (!share_reaches(s, j->node_of[dst_pe]))
 		return NULL;
-	o = calloc(1, sizeof *o);
-	if (!o)
-		machine_die(w->m, "PE %d: no memory to send to PE %d", w->pe, dst_pe);
+	o = cmi_alloc_zero(1, sizeof *o, "the way to a PE");
 	o->node = j->node_of[dst_pe];
 	o->line = share_line_of(s, s->number[o->node], dst_pe - j->first_pe[o->node]);
 	return w->share->out[dst_pe] = o;
@@ -258,7 +258,7 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	m = in_shared_memory(w, m);
 	m->mark = o->mark;
 	o->n_past++;
-	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m));
+	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m), w->m->share->one_process);
 }
 
 /* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
@@ -309,7 +309,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	ref = share_name_of_msg(w->m->share, m);
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
-	msg_tell_pushed(m);
+	msg_tell_pushed(m, w->m->share->one_process);
 	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
 }
 
@@ -359,7 +359,7 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 	uint64_t ref = share_ref_of(s, msg);
 
 	msg_stack_push(&share_line_of(s, (int)(ref >> SHARE_OFFSET_BITS), msg->home)->returns, msg,
-		       ref | share_class_check(msg));
+		       ref | share_class_check(msg), s->one_process);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------- */
@@ -439,7 +439,6 @@ static void ref_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *sl
 
 	memcpy(&ref, slot->body, sizeof ref);
 	m = msg_named(w, src_pe, ref);
-	msg_tell_taken(m);
 	flip_arrived(m, m->size);
 	check_class(w, m, ref);
 	arrived(w, m);
@@ -546,7 +545,6 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 	while (ref) {
 		struct cmi_msg *m = msg_named(w, -1, ref);
 
-		msg_tell_taken(m);
 		check_class(w, m, ref);
 		if (ref >> SHARE_OFFSET_BITS != (uint64_t)w->m->share->me)
 			damaged(w, -1, "memory that is not ours");

@@ -52,6 +52,13 @@ bool share_whole(const struct cmi *m);
 /** Any thread, after share_agree. Whether messages to that node go this way. */
 bool share_reaches(const struct share *s, int node);
 
+/** Any thread, after share_agree. The process of a node that is reached. */
+int share_pid(const struct share *s, int node);
+/** Any thread, before the process ends because a node of this host is dead; and whether such a node, which has ended
+ * by now, did that. */
+void share_flee(const struct share *s);
+bool share_has_fled(const struct share *s, int node);
+
 /** Any thread. Message memory, 64-byte aligned and valid until share_close; NULL when there is no more. */
 void *share_alloc(struct share *s, size_t bytes);
 /** Any thread. The contract of cmi_message_memory_back. */
@@ -72,7 +79,7 @@ void *share_at(const struct share *s, int node, uint64_t name);
 /* ---- messages: share.c ---------------------------------------------------------------------- */
 
 /** Main, after share_agree. Allocate what the PEs of this node keep about others. */
-int share_connect(struct cmi *m);
+void share_connect(struct cmi *m);
 
 /** PE. The pipe through which the host's other processes wake this PE; -1 when there are none. */
 int share_pe_open(struct cmi *m, int local);

@@ -29,6 +29,7 @@ enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
 
 struct share_head {
 	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
+	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
 	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 
@@ -51,6 +52,7 @@ struct share {
 	size_t lines_at;            /* offset of the lines in each segment */
 	char *own;                  /* base + me * segment, or the private segment */
 	bool any;                   /* some other node is reached */
+	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
 static inline struct share_head *share_head_of(const struct share *s, int number)

@@ -13,7 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "loop_net.h"
 #include "machine_int.h"
+#include "cmi_alloc.h"
 #include "say.h"
 #include "share_int.h"
 
@@ -48,11 +50,10 @@ static int make_file(uint64_t bytes)
 
 int share_open(struct cmi *m, bool offer)
 {
-	struct share *s = calloc(1, sizeof *s);
+	struct share *s = cmi_alloc_zero(1, sizeof *s, "message memory");
 
-	if (!s)
-		return -ENOMEM;
 	m->share = s;
+	s->one_process = m->o.net && m->o.net->shared;
 	s->segment = segment_bytes();
 	s->name.fd = offer ? make_file(s->segment) : -1;
 	if (s->name.fd >= 0) {
@@ -68,14 +69,12 @@ const struct share_name *share_name(const struct share *s)
 }
 
 /* Number the nodes of this host that offer a segment of our size, and this node in any case. */
-static int number_nodes(struct cmi *m)
+static void number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
 	const struct cmi_job *j = &m->job;
 
-	s->number = calloc((size_t)j->n_nodes, sizeof *s->number);
-	if (!s->number)
-		return -ENOMEM;
+	s->number = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->number, "message memory");
 	for (int node = 0; node < j->n_nodes; node++) {
 		const struct share_name *n = &s->names[node];
 		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
@@ -84,10 +83,27 @@ static int number_nodes(struct cmi *m)
 		s->number[node] = there || node == j->node ? s->n_local++ : -1;
 	}
 	s->me = s->number[j->node];
-	return 0;
 }
 
-/* Reserve room for all segments, and map ours in its place. */
+/* Room for all segments. Nodes of one process have it in common: each maps its own segment there, and finds those
+ * of the others. */
+static char *reserve(const struct cmi *m, size_t all)
+{
+	char *base;
+
+	if (m->share->one_process)
+		return loop_net_room(m->o.net, all);
+	base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return base == MAP_FAILED ? NULL : base;
+}
+
+static void unreserve(const struct share *s)
+{
+	if (s->base && !s->one_process)
+		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+}
+
+/* Reserve the room, and map our segment in its place. */
 static int map_own(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -97,8 +113,8 @@ static int map_own(struct cmi *m)
 	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
 		return -E2BIG;
 	all = (size_t)((uint64_t)s->n_local * s->segment);
-	s->base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->base == MAP_FAILED)
+	s->base = reserve(m, all);
+	if (!s->base)
 		return -errno;
 	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
 		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
@@ -110,8 +126,7 @@ static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
 
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	s->name = (struct share_name){ .fd = -1 };
@@ -131,6 +146,8 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 	void *p;
 	int fd;
 
+	if (s->one_process)
+		return true; /* it is there, from the fence of share_agree on */
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
@@ -148,16 +165,15 @@ int share_map(struct cmi *m, const struct share_name *names)
 	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
 	int rc;
 
-	s->names = calloc((size_t)j->n_nodes, sizeof *s->names);
-	if (!s->names)
-		return -ENOMEM;
+	s->names = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->names, "message memory");
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
-	rc = number_nodes(m);
-	if (!rc && map_own(m))
+	number_nodes(m);
+	rc = map_own(m);
+	if (rc && !s->one_process)
 		rc = map_alone(m);
 	if (rc) {
-		machine_say("node %d has no address space for its messages: %s", j->node,
-			    strerror(-rc));
+		machine_say("node %d has no address space for its messages: %s; raise what limits it (ulimit "
+			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
 		return rc;
 	}
 	/* The same on all nodes of the host, because n_local is. */
@@ -221,6 +237,22 @@ bool share_reaches(const struct share *s, int node)
 	return s->number[node] >= 0;
 }
 
+int share_pid(const struct share *s, int node)
+{
+	return s->names[node].pid;
+}
+
+/* Relaxed, both: the kernel says that the process has ended, after all that it did. */
+void share_flee(const struct share *s)
+{
+	atomic_store_explicit(&share_head_of(s, s->me)->fled, true, memory_order_relaxed);
+}
+
+bool share_has_fled(const struct share *s, int node)
+{
+	return atomic_load_explicit(&share_head_of(s, s->number[node])->fled, memory_order_relaxed);
+}
+
 /* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
  * addresses may become anybody's. */
 #ifdef __SANITIZE_ADDRESS__
@@ -241,8 +273,7 @@ void share_close(struct cmi *m)
 	if (!s)
 		return;
 	in_bounds_again(s);
-	if (s->base && s->base != MAP_FAILED)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
+	unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	free(s->number);

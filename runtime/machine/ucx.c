@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "meet.h"
 #include "say.h"
@@ -34,6 +35,13 @@ static bool posix_is_possible(const struct cmi *m)
 	return !tls && !share_whole(m);
 }
 
+/** Without these settings UCX would end badly later on, so they must not get lost. */
+static void set_variable(const char *name, const char *value)
+{
+	if (setenv(name, value, 0))
+		cmi_no_memory(strlen(name) + strlen(value), "UCX's settings");
+}
+
 /** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify says
  * Success and does nothing. UCX warns of variables that nobody reads, so they are set only when
  * posix will read them. */
@@ -47,14 +55,14 @@ static void set_posix_options(const struct cmi *m)
 	if (folder && access(folder, W_OK | X_OK))
 		cmi_env_refuse("CK_UCX_DIR", folder, "a folder to write to");
 	if (folder)
-		setenv("UCX_POSIX_DIR", folder, 0);
+		set_variable("UCX_POSIX_DIR", folder);
 	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
 	 * 8 KB. Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
-	setenv("UCX_POSIX_SEG_SIZE", "32k", 0);
+	set_variable("UCX_POSIX_SEG_SIZE", "32k");
 	/* Receive buffers in small steps: a worker takes 0.5 MB instead of 4 MB. */
-	setenv("UCX_POSIX_RX_BUFS_GROW", "64", 0);
+	set_variable("UCX_POSIX_RX_BUFS_GROW", "64");
 	/* Without this a pair with error handling silently uses tcp, which is 10 times slower. */
-	setenv("UCX_POSIX_ERROR_HANDLING", "y", 0);
+	set_variable("UCX_POSIX_ERROR_HANDLING", "y");
 }
 
 static bool one_host(const struct cmi_job *j)
@@ -116,13 +124,11 @@ static ucs_status_t context_open(const struct cmi *m, const ucp_config_t *config
 
 static int ucx_open(struct cmi *m)
 {
-	struct ucx *u = calloc(1, sizeof *u);
+	struct ucx *u = cmi_alloc_zero(1, sizeof *u, "the network");
 	ucp_config_t *config;
 	ucs_status_t status;
 	int rc;
 
-	if (!u)
-		return -ENOMEM;
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
@@ -178,11 +184,9 @@ static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
 static int ucx_pe_open(struct cmi *m, struct cmi_pe **w_p)
 {
 	struct ucx *u = m->back;
-	struct ucx_pe *w = calloc(1, sizeof *w);
+	struct ucx_pe *w = cmi_alloc_zero(1, sizeof *w, "a PE");
 	ucs_status_t status;
 
-	if (!w)
-		return -ENOMEM;
 	w->poll_period = 1;
 	status = worker_open(w, u->context);
 	if (status == UCS_OK && ucx_am_open(w)) {

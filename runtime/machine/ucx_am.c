@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmi_alloc.h"
 #include "fault.h"
 #include "flip.h"
 #include "msg_local.h"
@@ -135,11 +136,8 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 
 static struct late *late_new(struct ucx_pe *w, int src_pe)
 {
-	struct late *l = calloc(1, sizeof *l);
+	struct late *l = cmi_alloc_zero(1, sizeof *l, "an arriving message");
 
-	if (!l)
-		machine_die(w->base.m, "PE %d is out of memory for an arriving message",
-			    w->base.pe);
 	l->w = w;
 	l->src_pe = src_pe;
 	return l;
@@ -151,10 +149,7 @@ static void late_push(struct late *l)
 	struct late_queue *q;
 
 	if (!w->late)
-		w->late = calloc((size_t)w->base.m->job.n_pes, sizeof *w->late);
-	if (!w->late)
-		machine_die(w->base.m, "PE %d is out of memory for arriving messages",
-			    w->base.pe);
+		w->late = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->late, "arriving messages");
 	q = &w->late[l->src_pe];
 	if (!q->head)
 		q->tail = &q->head;
@@ -334,16 +329,6 @@ void ucx_release(struct cmi_pe *base, struct cmi_msg *m)
 
 /* ---- puts ---------------------------------------------------------------------------- */
 
-static void *put_body_alloc(struct ucx_pe *w, size_t bytes)
-{
-	void *body = malloc(bytes ? bytes : 1);
-
-	if (!body)
-		machine_die(w->base.m, "PE %d has no %zu bytes for an arriving put", w->base.pe,
-			    bytes);
-	return body;
-}
-
 static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 			  size_t bytes)
 {
@@ -351,7 +336,7 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 
 	l->head = wire->head;
 	l->bytes = bytes;
-	l->body = put_body_alloc(w, bytes);
+	l->body = cmi_alloc(bytes, "an arriving put");
 	memcpy(l->body, data, bytes);
 	l->ready = true;
 	late_push(l);
@@ -372,7 +357,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 		l = late_new(w, wire.src_pe);
 		l->head = wire.head;
 		l->bytes = bytes;
-		l->body = put_body_alloc(w, bytes);
+		l->body = cmi_alloc(bytes, "an arriving put");
 		rndv_fetch(l, data, l->body);
 		return UCS_INPROGRESS;
 	}

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmi_alloc.h"
 #include "exchange.h"
 #include "fault.h"
 
@@ -33,17 +34,22 @@ static bool names_transport(const char *text, const char *const *names)
 static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
 static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
 
+/** The text is complete. While it was printed nobody could say that there is no memory for it. */
+static void close_text(FILE *f, char *const *text)
+{
+	if (fclose(f) || !*text)
+		cmi_no_memory(0, "what UCX says about its transports");
+}
+
 /** Learn what an endpoint's lanes are; once for each. */
 static void ep_look(struct ucx_ep *e)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "a connection");
 
-	if (!f)
-		return;
 	ucp_ep_print_info(e->ep, f);
-	fclose(f);
+	close_text(f, &text);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
 	if (names_transport(text, TCP_TRANSPORTS))
 		e->w->poll_period = TCP_POLL_PERIOD;
@@ -54,13 +60,11 @@ bool ucx_context_has_rma(ucp_context_h context)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "the network");
 	bool rma;
 
-	if (!f)
-		return false;
 	ucp_context_print_info(context, f);
-	fclose(f);
+	close_text(f, &text);
 	rma = names_transport(text, RMA_TRANSPORTS);
 	free(text);
 	return rma;
@@ -112,13 +116,11 @@ static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
 struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
 {
 	struct cmi *m = w->base.m;
-	struct ucx_ep *e = calloc(1, sizeof *e);
+	struct ucx_ep *e = cmi_alloc_zero(1, sizeof *e, "a connection");
 	ucs_status_t status;
 
 	if (!w->ep)
-		w->ep = calloc((size_t)m->job.n_pes, sizeof *w->ep);
-	if (!e || !w->ep)
-		machine_die(m, "PE %d is out of memory for a connection", w->base.pe);
+		w->ep = cmi_alloc_zero((size_t)m->job.n_pes, sizeof *w->ep, "connections");
 	e->w = w;
 	e->pe = pe;
 	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);

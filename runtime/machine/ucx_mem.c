@@ -2,21 +2,30 @@
 /*
  * ucx_mem.c: memory that other nodes write, and puts into such memory of theirs.
  *
- * A key that travels consists of a struct mem_key_head and UCX's packed key:
+ * A key that travels consists of a struct ucx_key_head and UCX's packed key:
  *
- *   | base, 8 bytes | shared, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
+ *   | base, 8 bytes | shared, 8 bytes | pid, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
  *
- * The base names the chunk within its node, so many attachments to one chunk share one unpacked key.
+ * The base names the chunk within its node, so many attachments to one chunk share one unpacked key. The process that
+ * made the key is in it because UCX (1.13) crashes when it unpacks a key over posix whose process has ended.
  * Memory that the host's nodes share reaches this file only for other hosts. Of all other memory a
  * neighbour can map only what UCX itself allocated.
  */
 #include "ucx_int.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cmi_alloc.h"
 #include "near.h"
+
+struct ucx_key_head {
+	struct mem_key_head mem;
+	int64_t pid;
+};
 
 /** A registration of the user's own memory. It lives until cmi_close. */
 struct foreign {
@@ -40,18 +49,19 @@ struct ucx_remote {
 /* ---- own side ----------------------------------------------------------------------- */
 
 /** Make the key of registered memory; without UCX's part when there is no room for it. */
-static void key_make(struct ucx *u, ucp_mem_h mem, const struct mem_key_head *head,
+static void key_make(struct ucx *u, ucp_mem_h mem, const struct mem_key_head *mem_head,
 		     struct cmi_key *key_p)
 {
+	const struct ucx_key_head head = { *mem_head, getpid() };
 	void *packed;
 	size_t len;
 
 	if (ucp_rkey_pack(u->context, mem, &packed, &len) != UCS_OK)
 		return;
-	if (sizeof *head + len <= sizeof key_p->bytes) {
-		memcpy(key_p->bytes, head, sizeof *head);
-		memcpy(key_p->bytes + sizeof *head, packed, len);
-		key_p->len = (uint8_t)(sizeof *head + len);
+	if (sizeof head + len <= sizeof key_p->bytes) {
+		memcpy(key_p->bytes, &head, sizeof head);
+		memcpy(key_p->bytes + sizeof head, packed, len);
+		key_p->len = (uint8_t)(sizeof head + len);
 	}
 	ucp_rkey_buffer_release(packed);
 }
@@ -129,10 +139,8 @@ void ucx_chunk_unmap(struct cmi *m, struct mem_chunk *c)
 static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t bytes)
 {
 	const struct mem_key_head head = {(uintptr_t)addr, 0};
-	struct foreign *f = calloc(1, sizeof *f);
+	struct foreign *f = cmi_alloc_zero(1, sizeof *f, "registered memory");
 
-	if (!f)
-		return NULL;
 	if (map_existing(u, addr, bytes, &f->mem) != UCS_OK) {
 		free(f);
 		return NULL;
@@ -195,17 +203,31 @@ static struct ucx_remote *remote_find(struct ucx_pe *w, int pe, const struct cmi
 	return r;
 }
 
+/* On this host. A process that has ended, but for whom nobody has waited yet, has no executable either. */
+static bool has_ended(const struct cmi *m, int pe, const struct cmi_key *key)
+{
+	const struct cmi_job *job = &m->job;
+	struct ucx_key_head head;
+	char path[32], exe[1];
+
+	memcpy(&head, key->bytes, sizeof head);
+	snprintf(path, sizeof path, "/proc/%lld/exe", (long long)head.pid);
+	return job->host_id[job->node_of[pe]] == job->host_id[job->node] && readlink(path, exe, sizeof exe) < 0 &&
+	       errno == ENOENT;
+}
+
 static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_key *key)
 {
-	struct ucx_remote *r = calloc(1, sizeof *r);
+	if (has_ended(w->base.m, pe, key))
+		ucx_failed(w, pe, "cannot attach memory of", UCS_ERR_CONNECTION_RESET);
 
-	if (!r)
-		return NULL;
+	struct ucx_remote *r = cmi_alloc_zero(1, sizeof *r, "attached memory");
+
 	r->base.w = &w->base;
 	r->base.pe = pe;
 	r->e = ucx_ep(w, pe);
 	r->key = *key;
-	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(struct mem_key_head),
+	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(struct ucx_key_head),
 			       &r->rkey) != UCS_OK) {
 		free(r);
 		return NULL;
@@ -222,7 +244,7 @@ struct cmi_remote *ucx_attach(struct cmi_pe *base, int pe, const struct cmi_key 
 	struct ucx_remote *r;
 
 	(void)addr; /* the key covers the whole chunk */
-	if (key->len <= sizeof(struct mem_key_head))
+	if (key->len <= sizeof(struct ucx_key_head))
 		return NULL;
 	r = remote_find(w, pe, key);
 	if (!r)

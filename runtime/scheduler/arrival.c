@@ -8,14 +8,20 @@
  * because it is queued then. The rest is checked when its handler is due: its shape (struct csd_shape), which the
  * handler stated when it was registered. A message of this process is not looked at.
  *
- * That finds what cannot be, not what is merely wrong: a call of element 3 that has become a call of element 2 is
- * a call. In checked mode every message therefore ends in a hash of all that it says:
+ * That finds what cannot be, not what is merely wrong: a reduction with another number is a reduction, for which
+ * a PE would wait. So each message carries a seal, a hash in 4 bytes that mean nothing on the way, except plain
+ * calls, of which every instruction counts, and messages for a program's own handlers. The seal is written when the
+ * message leaves and checked when it comes. Of long messages it covers the first SEALED bytes behind the head, which
+ * is where the runtime's own words stand.
  *
- *   | head | payload | hash (8 bytes) |      written by seal, taken off by unseal
+ * In checked mode every message also ends in a hash of all that it says:
+ *
+ *   | head | payload | hash (8 bytes) |      written by arrival_hash, taken off by client_arrived_hashed
  */
 #include "csd_int.h"
 #include "../machine/cmi_hash.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +75,93 @@ void arrival_handle(struct pe *pe, struct cmi_msg *m)
 	pe->node->handlers[m->handler].fn(pe, m);
 }
 
+/* ---- the seal ---------------------------------------------------------------------------------- */
+
+enum { SEALED = 128, LANES = 4 };
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 32;
+}
+
+static uint64_t word_at(const char *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof word);
+	return word;
+}
+
+/* In lanes, because this is on the way of every reduction: each step waits for a multiplication, those of other lanes
+ * need not. */
+static uint64_t mix_bytes(uint64_t h, const char *p, size_t n)
+{
+	uint64_t lane[LANES] = { h, ~h, h + 1, h - 1 }, last = 0;
+
+	for (; n >= sizeof lane; n -= sizeof lane, p += sizeof lane) {
+		for (int i = 0; i < LANES; i++)
+			lane[i] = mix(lane[i], word_at(p + i * (int)sizeof *lane));
+	}
+	for (int i = 1; n >= sizeof *lane; i++, n -= sizeof *lane, p += sizeof *lane)
+		lane[i] = mix(lane[i], word_at(p));
+	memcpy(&last, p, n);
+	lane[0] = mix(lane[0], last);
+	return mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]));
+}
+
+/* What travels of a head, and the rest; the seal itself counts as 0. */
+static uint32_t seal_of(const struct cmi_msg *m)
+{
+	const size_t n = m->size - sizeof *m;
+	const char *body = (const char *)(m + 1);
+	uint64_t h = mix(mix(m->size, (uint64_t)(uint32_t)m->src_pe << 32 | m->word),
+			 (uint64_t)m->handler << 8 | (m->flags & (uint8_t)~CMI_F_REMOTE));
+
+	return (uint32_t)mix_bytes(h, body, n < SEALED ? n : SEALED);
+}
+
+/* Where the seal of a message stands; NULL: it has none, or no room for one. */
+static char *seal_at(const struct pe *pe, struct cmi_msg *m)
+{
+	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
+	const bool plain = m->handler == (uint16_t)pe->node->plain && !(m->flags & (uint8_t)~CMI_F_REMOTE);
+
+	if (!s || plain || m->size < s->least)
+		return NULL;
+	return (char *)m + (s->seal_at ? s->seal_at : offsetof(struct cmi_msg, word));
+}
+
+static void write_seal(char *at, uint32_t value)
+{
+	memcpy(at, &value, sizeof value);
+}
+
+void arrival_seal(struct pe *pe, struct cmi_msg *m)
+{
+	char *at = seal_at(pe, m);
+
+	if (!at)
+		return;
+	write_seal(at, 0);
+	write_seal(at, seal_of(m));
+}
+
+/* A message that is too short for its shape will be refused for that. */
+static void check_seal(struct pe *pe, struct cmi_msg *m)
+{
+	char *at = seal_at(pe, m);
+	uint32_t said;
+
+	if (!at)
+		return;
+	memcpy(&said, at, sizeof said);
+	write_seal(at, 0);
+	if (said != seal_of(m))
+		csd_misfit(pe, m, "its seal is broken");
+	write_seal(at, pe->node->handlers[m->handler].shape->open);
+}
+
 /* ---- what queues read -------------------------------------------------------------------------- */
 
 static bool wide_fits(const struct cmi_msg *m)
@@ -84,6 +177,8 @@ static __attribute__((noinline)) void marked_arrived(struct pe *pe, struct cmi_m
 {
 	if (m->handler >= pe->node->n_handlers)
 		abort_no_handler(pe, m);
+	check_seal(pe, m);
+	m->flags |= CMI_F_REMOTE;
 	if ((m->flags & CMI_F_WIDE) && !wide_fits(m))
 		csd_misfit(pe, m, "it has a priority that does not lie within it");
 	if (m->flags & CMI_F_NODE) {
@@ -98,11 +193,12 @@ void client_arrived(void *owner, struct cmi_msg *m)
 {
 	struct pe *pe = owner;
 
-	m->flags |= CMI_F_REMOTE;
-	if (CSD_UNLIKELY(m->flags & (CMI_F_NODE | CMI_F_WIDE)))
-		marked_arrived(pe, m);
-	else
+	if (CSD_LIKELY((uint32_t)m->route == pe->node->plain)) {
+		m->flags = CMI_F_REMOTE;
 		msgq_push(&pe->queue, m);
+	} else {
+		marked_arrived(pe, m);
+	}
 }
 
 /* ---- checked mode: the hash -------------------------------------------------------------------- */
@@ -133,7 +229,7 @@ static struct cmi_msg *with_room(struct pe *pe, struct cmi_msg *m, size_t size)
 	return copy;
 }
 
-struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m)
+struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m)
 {
 	uint64_t hash;
 
@@ -145,7 +241,7 @@ struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m)
 	return m;
 }
 
-void client_arrived_sealed(void *owner, struct cmi_msg *m)
+void client_arrived_hashed(void *owner, struct cmi_msg *m)
 {
 	struct pe *pe = owner;
 	uint64_t hash;

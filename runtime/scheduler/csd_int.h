@@ -20,13 +20,15 @@ static inline struct pe *pe_here(const char *what)
 enum own_handler {
 	CREDIT_HANDLER,                    /* flow.c's */
 	EXIT_HANDLER,                      /* exit.c's */
+	WATCH_HANDLER,                     /* watch.c's */
 	N_OWN_HANDLERS,
 };
 
 /* arrival.c */
 void client_arrived(void *owner, struct cmi_msg *m);
-void client_arrived_sealed(void *owner, struct cmi_msg *m); /* in checked mode */
-struct cmi_msg *arrival_seal(struct pe *pe, struct cmi_msg *m); /* takes it; may return another one */
+void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode */
+void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe is set */
+struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
 void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
 
 /* layers.c */
@@ -98,6 +100,7 @@ static inline int64_t msg_key(const struct cmi_msg *m)
 void msgq_init(struct msgq *q);
 void msgq_fini(struct pe *pe, struct msgq *q);
 void msgq_set_random(struct msgq *q, struct msgq_random *r); /* of an empty queue */
+void msgq_push_again(struct msgq *q, struct cmi_msg *m); /* what has been in it before: no record */
 struct cmi_msg *msgq_pop_mixed(struct msgq *q);
 static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 {
@@ -137,6 +140,7 @@ void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
 void hold_push(struct pe *pe, int to, struct cmi_msg *m);
 void hold_fini(struct pe *pe);
+size_t hold_length(const struct pe *pe);
 
 /* inbox.c */
 void inbox_push(struct pe *to, struct cmi_msg *m);
@@ -165,6 +169,8 @@ static inline int node_queue_run(struct pe *pe) /* how many messages were handle
 	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
 		       0 : node_queue_run_slow(pe);
 }
+/* Add how many messages wait at gates. False: another PE has the queue now. */
+bool node_queue_held(struct pe *pe, uint64_t *n);
 void node_queue_drop(struct pe *pe);
 void node_queue_fini(struct node *node);
 
@@ -174,6 +180,9 @@ void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
 void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
+/* Messages that are over budget; what they wait for, a line for each PE that they go to. */
+uint64_t flow_length(const struct pe *pe);
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
 void flow_fini(struct pe *pe);
 
 /* timers.c */
@@ -206,6 +215,34 @@ void thread_register(struct node *node);
 void thread_explain(const void *at, char *buf, size_t len);
 void threads_init(struct pe *pe);
 void threads_fini(struct pe *pe);
+
+/* watch.c, watch_text.c */
+enum { WATCH_EXIT_CODE = 125 };
+#define WATCH_REPORT "the watchdog's report" /* for lines about memory */
+void watch_register(struct node *node);
+void watch_pe_start(struct pe *pe);        /* job known */
+void watch_pe_stop(struct pe *pe);
+/* The PE is about to sleep. True: it has done something, perhaps sent itself a message, and must look again. */
+bool watch_idle(struct pe *pe, uint64_t now);
+/* For how long at most; -1: for as long as others like. */
+int64_t watch_sleep_us(const struct pe *pe, uint64_t now);
+void watch_leaving(struct pe *pe);         /* csd_exit was called */
+char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */
+void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
+void watch_fini(struct pe *pe);            /* main thread, after all PEs */
+void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
+
+/* watch_signal.c */
+void signals_start(struct node *node);     /* main thread */
+void signals_stop(struct node *node);
+void signals_pe_start(struct pe *pe);
+void signals_pe_stop(struct pe *pe);
+/* traced.c */
+void traced_node_start(struct node *node);
+void traced_pe_start(struct pe *pe);
+void traced_pe_stop(struct pe *pe);
+void traced_queued(struct pe *pe, struct cmi_msg *m);
+void traced_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags); /* to another PE */
 
 /* exit.c */
 void exit_register(struct node *node);

@@ -128,6 +128,7 @@ void exit_drain(struct pe *pe)
 void csd_exit(struct pe *pe, int code)
 {
 	note_code(pe->node, code);
+	watch_leaving(pe);
 	send_exit(pe, 0, code, EXIT_ASK);
 }
 

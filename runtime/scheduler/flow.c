@@ -9,8 +9,10 @@
  * credits, are not subject to flow control: at most four are under way per pair.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct csd_peer {
@@ -36,10 +38,8 @@ struct flow_handled {
 
 static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
-	struct csd_peer *p = calloc(1, sizeof *p);
+	struct csd_peer *p = cmi_alloc_zero(1, sizeof *p, "a peer");
 
-	if (!p)
-		csd_abort(pe, "no memory for a peer");
 	p->waiting.tail = &p->waiting.head;
 	p->budget = pe->node->flow_bytes;
 	p->at_once = pe->node->check ? 0 : p->budget;
@@ -65,7 +65,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
-	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_seal(pe, m) : m);
+	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_hash(pe, m) : m);
 }
 
 static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
@@ -102,7 +102,8 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
 	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	c->head.src_pe = pe->id;
 	c->consumed = p->reported = p->consumed;
-	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_seal(pe, &c->head) : &c->head);
+	arrival_seal(pe, &c->head);
+	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_hash(pe, &c->head) : &c->head);
 }
 
 /* A message that `by`, another PE of this node, received was handled here. */
@@ -166,6 +167,48 @@ void flow_register_handled(struct node *node)
 {
 	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
 	csd_expect(node, node->h_handled, &handled_shape, NULL);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------ */
+
+static uint64_t fifo_length(const struct msg_fifo *f, uint64_t *bytes)
+{
+	uint64_t n = 0;
+
+	*bytes = 0;
+	for (const struct cmi_msg *m = f->head; m; m = m->next, n++)
+		*bytes += m->size;
+	return n;
+}
+
+uint64_t flow_length(const struct pe *pe)
+{
+	uint64_t n = 0, bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++)
+		if (pe->peers[i])
+			n += fifo_length(&pe->peers[i]->waiting, &bytes);
+	return n;
+}
+
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char text[192];
+	uint64_t bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++) {
+		const struct csd_peer *p = pe->peers[i];
+
+		if (!p || !p->waiting.head)
+			continue;
+		uint64_t n = fifo_length(&p->waiting, &bytes);
+
+		snprintf(text, sizeof text, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
+			 "%llu bytes that are under way to it (CK_FLOW_BYTES: %llu)", (unsigned long long)n,
+			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
+			 (unsigned long long)p->budget);
+		line(arg, text);
+	}
 }
 
 void flow_fini(struct pe *pe)

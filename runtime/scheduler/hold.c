@@ -9,6 +9,7 @@
  * While nothing is held, csd_send_away and csd_send_node pay one test.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,26 +28,20 @@ struct csd_hold {
 	size_t first, end, cap;
 };
 
-static void *grown(struct pe *pe, void *old, size_t *cap, size_t item)
+static void *grown(void *old, size_t *cap, size_t item)
 {
 	size_t more = *cap ? *cap * 2 : 16;
-	void *p = realloc(old, more * item);
-
-	if (!p)
-		csd_abort(pe, "no memory for %zu messages that are held back", more);
 	*cap = more;
-	return p;
+	return cmi_realloc(old, more, item, "messages that are held back");
 }
 
 uint64_t csd_hold(struct pe *pe)
 {
-	struct csd_hold *h = pe->hold ? pe->hold : calloc(1, sizeof *h);
+	struct csd_hold *h = pe->hold ? pe->hold : cmi_alloc_zero(1, sizeof *h, "messages that are held back");
 
-	if (!h)
-		csd_abort(pe, "no memory to hold messages back");
 	pe->hold = h;
 	if (h->n_open == h->cap_open)
-		h->open = grown(pe, h->open, &h->cap_open, sizeof *h->open);
+		h->open = grown(h->open, &h->cap_open, sizeof *h->open);
 	return h->open[h->n_open++] = ++h->n_begun;
 }
 
@@ -55,7 +50,7 @@ void hold_push(struct pe *pe, int to, struct cmi_msg *m)
 	struct csd_hold *h = pe->hold;
 
 	if (h->end == h->cap)
-		h->msgs = grown(pe, h->msgs, &h->cap, sizeof *h->msgs);
+		h->msgs = grown(h->msgs, &h->cap, sizeof *h->msgs);
 	h->msgs[h->end++] = (struct held_msg){ m, to, h->n_begun };
 }
 
@@ -86,6 +81,11 @@ void csd_release(struct pe *pe, uint64_t reason)
 	}
 	if (!h->n_open)
 		hold_free(pe);
+}
+
+size_t hold_length(const struct pe *pe)
+{
+	return pe->hold ? pe->hold->end - pe->hold->first : 0;
 }
 
 void hold_fini(struct pe *pe)

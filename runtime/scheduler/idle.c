@@ -60,6 +60,10 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 		if (us < 0 || nap < us)
 			us = nap;
 	}
+	int64_t watch = pe->watch ? watch_sleep_us(pe, now) : -1;
+
+	if (watch >= 0 && (us < 0 || watch < us))
+		us = watch;
 	return us;
 }
 
@@ -70,6 +74,9 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
+	if (pe->watch && watch_idle(pe, now))
+		return;
+
 	int64_t us = nap_us(pe, now);
 
 	if (us == 0 || msgq_late(&pe->queue))

@@ -31,6 +31,8 @@ void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHa
 {
 	node->handlers[handler].shape = s;
 	node->handlers[handler].arrived = arrived ? arrived : arrival_handle;
+	if (arrived)
+		node->plain = (uint32_t)(struct cmi_msg){ .handler = (uint16_t)handler }.route;
 }
 
 void csd_order_apart(struct node *node, int handler)
@@ -84,6 +86,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(may_wait);
 	ADD(describe_message);
 	ADD(gate_of);
+	ADD(word_in_use);
 }
 #undef ADD
 

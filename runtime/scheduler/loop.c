@@ -27,12 +27,28 @@ static void dispatch_remote(struct pe *pe, struct cmi_msg *m)
 		flow_consumed(pe, src_pe, bytes);
 }
 
+/* A plain call from another process, of which every instruction counts: it has no other flag, and is no credit. */
+static inline void dispatch_call(struct pe *pe, struct cmi_msg *m)
+{
+	int src_pe = m->src_pe;
+	uint64_t bytes = m->size;
+
+	m->flags = 0;
+	pe->node->handlers[pe->node->plain].arrived(pe, m);
+	pe->n_processed++;
+	flow_consumed(pe, src_pe, bytes);
+}
+
 /* A message with flags. */
 static void dispatch_marked(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
 	uint8_t flags = m->flags;
 
+	if (CSD_LIKELY((uint32_t)m->route == (node->plain | CMI_F_REMOTE << 16))) {
+		dispatch_call(pe, m);
+		return;
+	}
 	if (CSD_UNLIKELY(m->handler >= node->n_handlers))
 		abort_no_handler(pe, m);
 	if (flags & CMI_F_REMOTE) {
@@ -168,6 +184,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 				loop_dispatch(pe, m);
 			else
 				hold(pe, &held, m);
+			pe->n_dispatched++;
 		}
 	}
 	idle_end(pe);
@@ -176,7 +193,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 		if (m)
 			msg_fifo_push(&held, m);
 	while (held.head)
-		msgq_push(&pe->queue, msg_fifo_pop(&held));
+		msgq_push_again(&pe->queue, msg_fifo_pop(&held));
 	return found;
 }
 

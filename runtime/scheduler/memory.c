@@ -12,6 +12,7 @@
  * first cache line and the payload starts on the second.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -72,11 +73,7 @@ static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
 
 	if (pool->n_slabs == pool->cap_slabs) {
 		size_t cap = pool->cap_slabs ? pool->cap_slabs * 2 : 64;
-		struct msg_slab *slabs = realloc(pool->slabs, cap * sizeof *slabs);
-
-		if (!slabs)
-			csd_abort(pe, "no memory for %zu slabs", cap);
-		pool->slabs = slabs;
+		pool->slabs = cmi_realloc(pool->slabs, cap, sizeof *pool->slabs, "messages");
 		pool->cap_slabs = cap;
 	}
 	struct msg_slab *slab = &pool->slabs[pool->n_slabs];
@@ -84,7 +81,7 @@ static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
 	*slab = (struct msg_slab){ .cls = (uint8_t)cls };
 	slab->at = cmi_message_memory(pe->node->machine, msg_slab_bytes(cls));
 	if (!slab->at)
-		csd_abort(pe, "no memory for messages (%zu bytes)", msg_slab_bytes(cls));
+		cmi_no_memory(msg_slab_bytes(cls), "messages");
 	assert(!pool->n_slabs || slab[-1].at < slab->at);
 	pool->n_slabs++;
 	return slab;

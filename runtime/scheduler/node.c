@@ -6,6 +6,7 @@
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "../machine/cmi_hash.h"
 
@@ -54,7 +55,7 @@ static const struct cmi_client client = {
 static const struct cmi_client client_checked = {
 	.msg_alloc = client_alloc,
 	.msg_free = client_free,
-	.msg_arrived = client_arrived_sealed,
+	.msg_arrived = client_arrived_hashed,
 	.put_arrived = client_put_arrived,
 };
 
@@ -70,11 +71,8 @@ static void whoami(char *buf, size_t len)
 
 static struct pe *pe_create(struct node *node, int local)
 {
-	struct pe *pe = aligned_alloc(CSD_CACHE_LINE, sizeof *pe);
+	struct pe *pe = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *pe, "a PE");
 
-	if (!pe)
-		return NULL;
-	memset(pe, 0, sizeof *pe);
 	pe->node = node;
 	pe->local = pe->id = local;
 	msg_pool_init(&pe->pool, local);
@@ -90,6 +88,7 @@ static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
 	threads_fini(pe);
+	watch_fini(pe);
 	msg_pool_fini(&pe->pool);
 	free(pe);
 }
@@ -99,15 +98,15 @@ static void pe_know_job(struct pe *pe)
 	const struct cmi_job *job = pe->node->job;
 
 	pe->id = job->my_first_pe + pe->local;
-	pe->peers = calloc((size_t)job->n_pes, sizeof *pe->peers);
-	if (!pe->peers)
-		csd_abort(pe, "no memory for %d peers", job->n_pes);
+	pe->peers = cmi_alloc_zero((size_t)job->n_pes, sizeof *pe->peers, "the other PEs");
 	if (pe->node->random.order)
 		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
 	if (pe->id == 0)
 		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	if (pe->node->watchdog)
+		watch_pe_start(pe);
 }
 
 static bool stage_ok(struct node *node, int err)
@@ -124,10 +123,14 @@ static bool stage_ok(struct node *node, int err)
 static void pe_serve(struct pe *pe)
 {
 	pe_know_job(pe);
+	traced_pe_start(pe);
 	layers_pe_start(pe);
 	loop_run(pe);
 	exit_drain(pe);
+	if (pe->watch)
+		watch_pe_stop(pe);
 	layers_pe_stop(pe);
+	traced_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -226,23 +229,22 @@ static int register_all(struct node *node)
 	flow_register(node);
 	room_register(node);
 	exit_register(node);
+	watch_register(node);
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
-	return layers_node_start(node);
+	int err = layers_node_start(node);
+
+	traced_node_start(node);
+	return err;
 }
 
 static int pes_create(struct node *node, int n)
 {
-	node->pes = calloc((size_t)n, sizeof *node->pes);
-	node->start->threads = calloc((size_t)n, sizeof *node->start->threads);
-	if (!node->pes || !node->start->threads)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++) {
+	node->pes = cmi_alloc_zero((size_t)n, sizeof *node->pes, "PEs");
+	node->start->threads = cmi_alloc_zero((size_t)n, sizeof *node->start->threads, "PEs");
+	for (int i = 0; i < n; i++)
 		node->pes[i] = pe_create(node, i);
-		if (!node->pes[i])
-			return -ENOMEM;
-	}
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
@@ -252,7 +254,8 @@ static void pes_run(struct node *node, int n)
 		int err = pthread_create(&node->start->threads[i], NULL, pe_thread, node->pes[i]);
 
 		if (err)
-			csd_abort(NULL, "cannot start the thread of PE %d: %s", i, strerror(err));
+			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise what limits "
+				  "threads and memory (ulimit -u, ulimit -v)", i, strerror(err));
 	}
 	pe_main(node->pes[0]);
 	for (int i = 1; i < n; i++)
@@ -261,6 +264,8 @@ static void pes_run(struct node *node, int n)
 
 static void node_destroy(struct node *node, int n)
 {
+	if (!node->cfg->net)
+		signals_stop(node);
 	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < n; i++)
@@ -286,7 +291,10 @@ int csd_run(struct csd_config *cfg)
 		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
 		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
 		.cores = allowed_cores(), .random = msgq_random_asked(),
+		.trace = { .asked = trace_asked() },
 	};
+
+	node.closely = node.check || node.trace.asked.on;
 
 	if (parse_flags(cfg, &o))
 		return 2;
@@ -297,10 +305,12 @@ int csd_run(struct csd_config *cfg)
 	if (pes_create(&node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
 	csd_self_ = node.pes[0];
-	if (register_all(&node))
-		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
 	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
 		cmi_catch_faults(node.machine, whoami, thread_explain);
+	if (register_all(&node)) /* runs code of the program, too */
+		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
+	if (!cfg->net)
+		signals_start(&node);
 	pes_run(&node, o.n_pes);
 	node_destroy(&node, o.n_pes);
 	if (start.failed)

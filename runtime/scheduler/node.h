@@ -17,10 +17,17 @@
 #include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
+#include "traced.h"
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
 enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
+
+/** Takes a line of a report, without its end. Three kinds of lines are not printed as they are. "\1A\tB" says that
+ * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
+ * is not printed. "\3KEY" asks the other PEs for what they know about KEY, and "\2KEY\tline" has a line that
+ * is printed if some PE asked so. */
+typedef void (*csd_line_fn)(void *arg, const char *text);
 
 /** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
  * each; two that do end the job when it starts. */
@@ -50,6 +57,8 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
+	bool (*word_in_use)(const struct cmi_msg *m);
 };
 
 /** What a layer above brings along, all of it. The starts are called in the order of the
@@ -64,8 +73,10 @@ struct csd_layer {
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
-	/** Say what is open on this PE and what it waits for, one line each. */
-	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
+	/** Say what is open on this PE and what it waits for, one line each, for the watchdog's report. */
+	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
+	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
 	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
 	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
@@ -105,6 +116,10 @@ struct csd_shape {
 					    * process */
 	bool exact;                        /* it has just so many */
 	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
+	/** On the way between processes 4 bytes hold a hash of the message (arrival.c): those so far from its
+	 * beginning; 0: head.word. Afterwards they are `open` again. */
+	uint16_t seal_at;
+	uint32_t open;
 	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
 	 * called again for a message that has waited. NULL: there is nothing else. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
@@ -114,7 +129,8 @@ enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED }
 
 /** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls that
  * function for a message of another process, and does not look itself: the function checks the message
- * and handles it. In a layer's node_start. */
+ * and handles it. There can be one such handler. Its messages without flags are the plain calls, which
+ * travel without a hash. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
 /** Look at a message from another process: end the job unless it has its handler's shape. */
@@ -151,6 +167,7 @@ struct csd_handler {
 	const struct csd_shape *shape;     /* NULL: the handler checks what it gets */
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
+	uint8_t trace;                     /* CSD_TRACE_* */
 };
 
 /** The message memory that the PEs of a process have taken for the program's messages (room.c). */
@@ -168,15 +185,19 @@ struct node {
 	struct csd_handler handlers[CSD_MAX_HANDLERS];
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
+	uint32_t plain;                    /* low word of `route` of a plain call (csd_expect) */
 	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
+	bool closely;                      /* checked mode or a trace: for layers, one test for both */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
 	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
+	int64_t watchdog;                  /* CK_WATCHDOG: 0: off; -1: on; else handlers may run for so
+					    * many seconds */
 	struct csd_memory memory;
 	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
 		bool order, delays;
@@ -186,6 +207,14 @@ struct node {
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct csd_upcalls up;             /* of all layers together */
+	struct csd_node_trace {
+		struct trace_options asked;
+		size_t names_bytes;        /* added by layers in node_start: room for their names */
+		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+		/* What the functions in `handlers` call. Not in struct csd_handler, which is found by a
+		 * multiplication by its size: 40 bytes are one instruction less per message. */
+		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
+	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;

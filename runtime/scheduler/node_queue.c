@@ -90,13 +90,18 @@ void route_to_node(struct pe *pe, int node, struct cmi_msg *m)
 
 	if (node == job->node)
 		push_to_node(pe, m);
-	else
+	else {
+		m->src_pe = pe->id; /* as the machine will set it */
+		arrival_seal(pe, m);
 		flow_send(pe, first + local_wire(pe->id, n), m);
+	}
 }
 
 void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 {
 	csd_count_sent(pe, m);
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, pe->node->job->first_pe[node], m, TRACE_TO_NODE);
 	m->flags |= CMI_F_NODE;
 	if (CSD_UNLIKELY(pe->hold != NULL))
 		hold_push(pe, node, m);
@@ -215,9 +220,10 @@ int node_queue_run_slow(struct pe *pe)
 	struct cmi_msg *m = next_message(pe, q, &n);
 
 	let_go(q);
-	n -= m != NULL;
-	if (n)
-		atomic_fetch_add_explicit(&q->n, n, memory_order_seq_cst);
+	if (n - (m != NULL))
+		atomic_fetch_add_explicit(&q->n, n - (m != NULL), memory_order_seq_cst);
+	/* An opening has woken a PE, which is enough for one of the messages that it let through. We may be
+	 * that PE, and take that message. */
 	wake_sleepers(pe, n);
 	if (m)
 		handle_one(pe, m);
@@ -245,6 +251,33 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
 	push_to_node(pe, &g->opens);
+}
+
+bool node_queue_held(struct pe *pe, uint64_t *n)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+
+	if (!try_take(q))
+		return false;
+	/* The acquire pairs with the release in csd_gate_init: the gate is whole. */
+	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
+		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+			*n += !(m->flags & CMI_F_SYSTEM);
+	let_go(q);
+	return true;
+}
+
+size_t csd_gate_length(struct pe *pe, const struct csd_gate *g)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	size_t n = 0;
+
+	while (!try_take(q))
+		sched_yield();
+	for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+		n++;
+	let_go(q);
+	return n;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */

@@ -51,6 +51,9 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m);
  * Any PE. */
 void csd_gate_init(struct node *node, struct csd_gate *g, bool serial);
 
+/** How many messages wait at the gate. */
+size_t csd_gate_length(struct pe *pe, const struct csd_gate *g);
+
 /** A serial gate: the message that went through is over. Another one: open it, once. Any PE;
  * waits for nobody. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g);

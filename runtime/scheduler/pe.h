@@ -25,6 +25,7 @@
 #include "node_queue.h"
 #include "prio.h"
 #include "queue.h"
+#include "traced.h"
 #include "tree.h"
 
 /* ---- message memory -------------------------------------------------------------------- */
@@ -62,6 +63,9 @@ struct csd_timers;
 struct csd_hold;
 struct csd_hooks;
 struct csd_peer;
+struct csd_thread;
+struct csd_signals;
+struct csd_watch;
 
 /** One scheduler. The fields are grouped by who writes them. */
 struct pe {
@@ -93,7 +97,10 @@ struct pe {
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
+	struct pe_trace *trace;            /* NULL: without CK_TRACE */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
+	struct csd_watch *watch;           /* watch.c; NULL: off */
+	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
@@ -136,7 +143,8 @@ static inline unsigned csd_size_class(size_t size)
 }
 
 /* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be, and
- * so is the rest of a block behind its message. The machine's head stays readable. */
+ * so is the rest of a block behind its message. The machine's head stays readable, and so does a whole cache line of
+ * each message: calls are looked up by what stands there before it is clear that the message is so long. */
 size_t msg_class_bytes(unsigned cls);
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
@@ -148,7 +156,7 @@ static inline void csd_poison(struct cmi_msg *m)
 static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 {
 	/* Rings copy in steps of 16 bytes. */
-	__asan_unpoison_memory_region(m, (size + 15) & ~(size_t)15);
+	__asan_unpoison_memory_region(m, size < CSD_CACHE_LINE ? CSD_CACHE_LINE : (size + 15) & ~(size_t)15);
 }
 static inline void csd_unpoison_block(struct cmi_msg *m)
 {
@@ -300,5 +308,18 @@ bool csd_wait_for(struct pe *pe, int handler);
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+
+/** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
+const uint64_t *csd_thread_tell(struct csd_thread *t);
+/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they were
+ * made and never awakened. */
+void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+						      bool begun), void *arg);
+/** For detections that ask in waves until they find something. A message of one has been handled / n timers of one
+ * were set (n < 0: were over). The watchdog does not take them for work. */
+void csd_chatter(struct pe *pe);
+void csd_chatter_timer(struct pe *pe, int n);
+/** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
+bool csd_at_rest(const struct pe *pe);
 
 #endif

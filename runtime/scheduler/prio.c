@@ -12,6 +12,7 @@
  * once more, so the heap compares one signed word and looks at a vector only where keys are equal.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,14 +139,12 @@ void csd_clear_prio(struct cmi_msg *m)
 	m->flags &= (uint8_t)~(CMI_F_PRIO | CMI_F_WIDE);
 }
 
-struct msg_prio *csd_save_prio(struct pe *pe, const struct cmi_msg *m)
+struct msg_prio *csd_save_prio(const struct cmi_msg *m)
 {
 	const struct msg_prio *p = msg_prio_of(m);
 	size_t before = words_of(p->n_bits) * sizeof(uint32_t);
-	struct msg_prio *copy = malloc(sizeof *p + before);
+	struct msg_prio *copy = cmi_alloc(sizeof *p + before, "a priority");
 
-	if (!copy)
-		csd_abort(pe, "no memory for a priority of %u bits", p->n_bits);
 	*copy = *p;
 	if (before)
 		memcpy(copy + 1, words_before(p), before);

@@ -41,7 +41,7 @@ bool csd_prio_fits(const struct cmi_msg *m, uint32_t n_bits);
 
 /** Keep a wide priority beside its message while the message changes its form. Restoring frees
  * the copy. */
-struct msg_prio *csd_save_prio(struct pe *pe, const struct cmi_msg *m);
+struct msg_prio *csd_save_prio(const struct cmi_msg *m);
 struct cmi_msg *csd_restore_prio(struct pe *pe, struct cmi_msg *m, struct msg_prio *saved);
 
 /** Only with CMI_F_WIDE. */

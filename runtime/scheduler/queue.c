@@ -6,6 +6,7 @@
  * everything.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,7 @@ static void item_push(struct msgq *q, struct cmi_msg *m)
 {
 	if (q->n_heap == q->cap_heap) {
 		size_t cap = q->cap_heap ? q->cap_heap * 2 : 256;
-		struct msg_heap_item *heap = realloc(q->heap, cap * sizeof *heap);
-
-		if (!heap)
-			csd_abort(csd_self(), "no memory for %zu prioritised messages", cap);
-		q->heap = heap;
+		q->heap = cmi_realloc(q->heap, cap, sizeof *q->heap, "prioritised messages");
 		q->cap_heap = cap;
 	}
 	const struct msg_heap_item item = item_of(q, m);
@@ -89,10 +86,10 @@ void msgq_set_random(struct msgq *q, struct msgq_random *r)
 
 static bool is_mixed(const struct msgq *q)
 {
-	return q->expedited.head || q->n_heap || q->random;
+	return q->expedited.head || q->n_heap || q->random || q->traced;
 }
 
-void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
+void msgq_push_again(struct msgq *q, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_EXPEDITED)
 		msg_fifo_push(&q->expedited, m);
@@ -105,6 +102,13 @@ void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
 	else
 		msg_fifo_push(&q->plain, m);
 	q->mixed = is_mixed(q);
+}
+
+void msgq_push_slow(struct msgq *q, struct cmi_msg *m)
+{
+	if (CSD_UNLIKELY(q->traced != NULL))
+		traced_queued(q->traced, m);
+	msgq_push_again(q, m);
 }
 
 /* Whether the first of the heap goes before messages without a priority, which count as 0. */

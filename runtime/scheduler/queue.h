@@ -55,7 +55,7 @@ struct msgq_random;
 
 /** What is ready to run on one PE. Order: expedited, priority < 0, plain FIFO (priority 0),
  * priority > 0. While `mixed` is false everything that is queued is in `plain`, so one test
- * decides. */
+ * decides. A queue that is traced counts as mixed, too. */
 struct msgq {
 	struct msg_fifo plain;
 	bool mixed;                        /* something is in the members below */
@@ -64,6 +64,7 @@ struct msgq {
 	size_t n_heap, cap_heap;
 	int64_t stamp;                     /* orders equals in the heap */
 	struct msgq_random *random;        /* tests: the randomised policy, else NULL */
+	struct pe *traced;                 /* the PE that records what is pushed, else NULL */
 };
 
 void msgq_push_slow(struct msgq *q, struct cmi_msg *m);

@@ -11,6 +11,7 @@
  * overtake one that goes straight, as on a network whose routes differ.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "../machine/cmi_random.h"
 
@@ -62,10 +63,8 @@ void msgq_random_print(void)
 
 struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt)
 {
-	struct msgq_random *r = calloc(1, sizeof *r);
+	struct msgq_random *r = cmi_alloc_zero(1, sizeof *r, "the randomised queue");
 
-	if (!r)
-		csd_abort(csd_self(), "no memory for the randomised queue");
 	r->state = cmi_random_seed(node->random.seed * 1000003 + (uint64_t)salt);
 	r->node = node;
 	r->prompt = prompt;
@@ -103,17 +102,13 @@ static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
 {
 	if (r->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 16;
-		struct stream **streams = realloc(r->streams, cap * sizeof(*streams));
+		struct stream **streams = cmi_realloc(r->streams, cap, sizeof(*streams), "the randomised queue");
 
-		if (!streams)
-			csd_abort(csd_self(), "no memory for the randomised queue");
 		r->streams = streams;
 		r->cap = cap;
 	}
-	struct stream *s = calloc(1, sizeof *s);
+	struct stream *s = cmi_alloc_zero(1, sizeof *s, "the randomised queue");
 
-	if (!s)
-		csd_abort(csd_self(), "no memory for the randomised queue");
 	s->fifo.tail = &s->fifo.head;
 	s->src_pe = src_pe;
 	s->apart = apart;

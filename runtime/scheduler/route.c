@@ -5,21 +5,35 @@
  */
 #include "csd_int.h"
 
+/* All but plain calls. */
+static __attribute__((noinline)) void send_marked(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	if (m->flags & CMI_F_HERE)
+		m = pe->node->up.leaving(pe, dst_pe, m);
+	m->src_pe = pe->id; /* as the machine will set it */
+	arrival_seal(pe, m);
+	flow_send(pe, dst_pe, m);
+}
+
 void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct pe *to = pe_of_node(pe, dst_pe);
 
 	if (to)
 		inbox_push(to, m);
-	else if ((unsigned)dst_pe < (unsigned)pe->node->job->n_pes)
-		flow_send(pe, dst_pe, m->flags & CMI_F_HERE ? pe->node->up.leaving(pe, dst_pe, m) : m);
-	else
+	else if (CSD_UNLIKELY((unsigned)dst_pe >= (unsigned)pe->node->job->n_pes))
 		csd_abort(pe, "message to PE %d: the job has PEs 0-%d", dst_pe,
 			  pe->node->job->n_pes - 1);
+	else if (CSD_LIKELY((uint32_t)m->route == pe->node->plain))
+		flow_send(pe, dst_pe, m);
+	else
+		send_marked(pe, dst_pe, m);
 }
 
 void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, dst_pe, m, 0);
 	if (CSD_UNLIKELY(pe->hold != NULL))
 		hold_push(pe, dst_pe, m);
 	else
@@ -29,8 +43,11 @@ void csd_send_away(struct pe *pe, int dst_pe, struct cmi_msg *m)
 void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	csd_count_sent(pe, m);
-	if (dst_pe == pe->id)
+	if (dst_pe == pe->id) {
 		msgq_push(&pe->queue, m);
-	else
-		route_to_pe(pe, dst_pe, m);
+		return;
+	}
+	if (CSD_UNLIKELY(pe->trace != NULL))
+		traced_sent(pe, dst_pe, m, 0);
+	route_to_pe(pe, dst_pe, m);
 }

@@ -14,6 +14,7 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
 #include "cth.h"
 
@@ -60,6 +61,7 @@ struct csd_thread {
 	uint8_t state;
 	uint8_t size_class;
 	bool trimmed;                /* in a free list: only its upper end is kept */
+	bool told;                   /* a report has said what it waits for */
 	uint32_t n_private;          /* bytes of private variables */
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake;                  /* its fake stack, while it does not run */
@@ -383,8 +385,7 @@ static void private_map(struct pe *pe)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
-		csd_abort(pe, "no memory for a PE's thread-private variables (%s)",
-			  strerror(errno));
+		cmi_no_memory(CTV_MOST, "a PE's thread-private variables");
 	pe->threads->own = p;
 }
 
@@ -429,6 +430,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 	t->pe = pe;
 	memset(t->running, 0, sizeof t->running);
 	t->state = THREAD_NEW;
+	t->told = false;
 	t->n_private = n_private;
 	if (CSD_UNLIKELY(n_private != 0))
 		top = private_make(t);
@@ -528,6 +530,22 @@ void csd_each_thread(struct pe *pe,
 			fn(pe, t->running);
 }
 
+const uint64_t *csd_thread_tell(CthThread t)
+{
+	t->told = true;
+	return t->running;
+}
+
+void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+						      bool begun), void *arg)
+{
+	for (CthThread t = pe->threads->live; t; t = t->next) {
+		if (!t->told && (t->state == THREAD_SUSPENDED || t->state == THREAD_NEW))
+			fn(arg, t->running, t->state != THREAD_NEW);
+		t->told = false;
+	}
+}
+
 /* ---- the scheduler's side ------------------------------------------------------------------------ */
 
 static void thread_arrived(struct pe *pe, struct cmi_msg *m)
@@ -548,9 +566,7 @@ void thread_register(struct node *node)
 
 void threads_init(struct pe *pe)
 {
-	pe->threads = calloc(1, sizeof *pe->threads);
-	if (!pe->threads)
-		csd_abort(NULL, "no memory for the threads of a PE");
+	pe->threads = cmi_alloc_zero(1, sizeof *pe->threads, "the threads of a PE");
 	pe->threads->page = (size_t)sysconf(_SC_PAGESIZE);
 	pe->threads->guard = pe->threads->page > GUARD_BYTES ? pe->threads->page : GUARD_BYTES;
 	pe->threads->stack_bytes = cmi_env_kib("CK_STACK", CTH_STACK_DEFAULT, CTH_STACK_MIN,

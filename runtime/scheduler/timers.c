@@ -5,6 +5,7 @@
  * while a timer is set.
  */
 #include "csd_int.h"
+#include "../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -36,10 +37,8 @@ struct csd_hooks {
 
 void timers_init(struct pe *pe)
 {
-	pe->timers = calloc(1, sizeof *pe->timers);
-	pe->hooks = calloc(1, sizeof *pe->hooks);
-	if (!pe->timers || !pe->hooks)
-		csd_abort(pe, "no memory for timers");
+	pe->timers = cmi_alloc_zero(1, sizeof *pe->timers, "timers");
+	pe->hooks = cmi_alloc_zero(1, sizeof *pe->hooks, "timers");
 }
 
 static bool timer_before(const struct timer *a, const struct timer *b)
@@ -53,11 +52,7 @@ static void timer_push(struct pe *pe, struct timer t)
 
 	if (pe->n_timers == ts->cap) {
 		size_t cap = ts->cap ? ts->cap * 2 : 16;
-		struct timer *heap = realloc(ts->heap, cap * sizeof *heap);
-
-		if (!heap)
-			csd_abort(pe, "no memory for %zu timers", cap);
-		ts->heap = heap;
+		ts->heap = cmi_realloc(ts->heap, cap, sizeof *ts->heap, "timers");
 		ts->cap = cap;
 	}
 	size_t i = pe->n_timers++;
@@ -153,10 +148,8 @@ void timers_fini(struct pe *pe)
 
 static void period_start(struct pe *pe, int condition)
 {
-	struct period *p = malloc(sizeof *p);
+	struct period *p = cmi_alloc(sizeof *p, "a timer");
 
-	if (!p)
-		csd_abort(pe, "no memory for a timer");
 	*p = (struct period){ pe, condition };
 	CcdCallFnAfter(period_over, p, period_ms[condition]);
 }
@@ -174,11 +167,8 @@ static int hook_add(int condition, struct hook h)
 		i++;
 	if (i == hs->on[condition].cap) {
 		int cap = i ? i * 2 : 4;
-		struct hook *v = realloc(hs->on[condition].v, (size_t)cap * sizeof *v);
-
-		if (!v)
-			csd_abort(pe, "no memory for hooks");
-		hs->on[condition].v = v;
+		hs->on[condition].v = cmi_realloc(hs->on[condition].v, (size_t)cap,
+						  sizeof *hs->on[condition].v, "hooks");
 		hs->on[condition].cap = cap;
 	}
 	if (i == hs->on[condition].n)

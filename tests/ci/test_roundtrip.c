@@ -573,6 +573,13 @@ static void no_stale_memory_travels(void)
 	CHECK(memcmp(first, mock.kept, bytes_of(first)) == 0);
 	CkFreeMsg(first);
 	CkFreeMsg(mock.kept);
+	Cell_unnamed(to, 1, 2.5); /* with a gap between them */
+	first = mock.kept;
+	mock.fill = 0x55;
+	Cell_unnamed(to, 1, 2.5);
+	CHECK(memcmp(first, mock.kept, bytes_of(first)) == 0);
+	CkFreeMsg(first);
+	CkFreeMsg(mock.kept);
 	mock.keep = false;
 	CHECK(mock.open == 0);
 }

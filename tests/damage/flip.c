@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "node.h"
+#include "pe.h"
 #include "ring.h"
 
 enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
@@ -37,10 +39,18 @@ static bool is_turn(void)
 	return asked.n && atomic_fetch_add_explicit(&n_arrived, 1, memory_order_relaxed) + 1 == asked.n;
 }
 
-static void tell(const char *what, size_t at, size_t bytes)
+/* Handlers have their names once the node's tables are complete; offers and puts have none. */
+static const char *name_of(unsigned handler)
+{
+	const struct pe *pe = csd_self();
+
+	return pe && handler < (unsigned)pe->node->n_handlers ? pe->node->handlers[handler].name : "machine";
+}
+
+static void tell(const char *what, unsigned handler, size_t at, size_t bytes)
 {
 	char line[128];
-	int n = snprintf(line, sizeof line, "flip: %s: byte %zu of %zu\n", what, at, bytes);
+	int n = snprintf(line, sizeof line, "flip: %s %s: byte %zu of %zu\n", what, name_of(handler), at, bytes);
 
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		_exit(99);
@@ -49,11 +59,14 @@ static void tell(const char *what, size_t at, size_t bytes)
 void flip_arrived(void *image, size_t bytes)
 {
 	unsigned char *p = image;
+	uint16_t handler = UINT16_MAX;
 
 	if (!bytes || !is_turn())
 		return;
+	if (bytes >= sizeof(struct cmi_msg))
+		memcpy(&handler, p + offsetof(struct cmi_msg, handler), sizeof handler);
 	p[(size_t)asked.at % bytes] ^= (unsigned char)asked.mask;
-	tell("message", (size_t)asked.at % bytes, bytes);
+	tell("message", handler, (size_t)asked.at % bytes, bytes);
 }
 
 /* The tag without its lap, then what lies behind the tag. */
@@ -61,6 +74,8 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 {
 	size_t said = ring_size(*tag_p), body = said ? said - 32 : sizeof(uint64_t);
 	size_t bytes = TAG_BYTES + RING_HEAD_BYTES - sizeof(uint64_t) + body, at;
+
+	unsigned handler = ring_handler(*tag_p);
 
 	if (!is_turn())
 		return;
@@ -70,5 +85,5 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 	else
 		((unsigned char *)(uintptr_t)slot)[sizeof(uint64_t) + at - TAG_BYTES] ^=
 			(unsigned char)asked.mask;
-	tell("slot", at, bytes);
+	tell(said ? "slot" : "reference", handler, at, bytes);
 }

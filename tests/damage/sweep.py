@@ -2,21 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flips bytes in messages between processes and counts how the job ends.
 
-    tests/damage/sweep.py -b build [-n FLIPS] [-t rings|ucx] [--check] [--seed N] [-v] [program ...]
+    tests/damage/sweep.py -b BUILD [--full|--short] [--table] [--seed N]
+    tests/damage/sweep.py -b BUILD [-n FLIPS] [-t rings|ucx] [--check] [--seed N] [-v] [program ...]
+
+--short flips a few bytes in each transport, in default and in checked mode; --full 600. --table prints a line
+for each kind: transport, mode, program, and how often each outcome came.
 
 Every run changes one byte of one message on arrival (tests/damage/flip.c). A run ends
 
     right    with exit code 0: nobody needed the byte, or it was the program's data
-    told     with exactly one line of the runtime or the program, and an exit code that is no signal's
+    told     with exactly one line of the runtime or the program, and an exit code that is no signal's; also by the
+             watchdog, with exit code 125
     wrong    with an exit code, but no line, or several from one process
-    crash    by a signal
+    crash    by a signal, or with a sanitizer's report
     data     by a signal in a handler of the program
     hang     not within the time limit
+    waits    the same, where the byte was the program's
 
 In checked mode (--check: CK_CHECK=1) only `right` and `told` will do. Without it a message that was damaged into
 another one that is well formed does what it says then: a program can wait for the one that it was, read a value
 that it uses as an index, or say on two nodes at once that something is wrong. So a crash counts as the program's
-if its own handler was reading its own data when it came, and hangs are counted, not refused.
+if its own handler was reading its own data when it came. So does a hang if the byte was one of the program's: in a
+message for a program's own handler, behind the runtime's head of 32 bytes, or in a call, behind the head of 64. What
+flip.c has told says so.
 """
 
 import argparse
@@ -27,11 +35,15 @@ import re
 import signal
 import subprocess
 import sys
+import zlib
 
 PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', 'insert', 'channels',
-            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag']
+            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag',
+            'groups', 'broadcast', 'qd', 'fence', 'sync', 'spread', 'lend', 'readonlies', 'delete', 'converse']
 ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}}
-LIMIT = 10
+LIMIT = 20
+SLOT_BEFORE = 19     # a slot's byte AT is the message's byte AT + 19: it lacks much of the head (flip_slot)
+OUTCOMES = ('right', 'told', 'wrong', 'data', 'waits', 'crash', 'hang')
 
 
 def wish(rng):
@@ -59,18 +71,32 @@ def run(options, transport, program, flip):
         return None, process.communicate()[0]
 
 
+def is_the_programs(out):
+    """Whether the byte that was changed is one of the program's, which the runtime does not look at."""
+    flip = re.search(r'^flip: (message|slot) (.+): byte (\d+) of', out, re.M)
+    if not flip:
+        return False
+    at = int(flip[3])
+    if flip[1] == 'slot':
+        at += SLOT_BEFORE
+    own = not re.match(r'(ck\.|csd\.|CkDirect$|thread$|machine$)', flip[2])
+    return at >= (32 if own else 64) and (own or flip[2] == 'ck.element')
+
+
 def outcome(code, out):
     lines = [line for line in out.splitlines() if re.match(r'(chard|ckrun|FAILED|[\w./]+:\d+:)', line)
              and not re.match(r'(chard:   #|ckrun: )', line)]
     if not re.search('^flip: ', out, re.M):
         return 'unused' if code == 0 else 'wrong'
     if code is None:
-        return 'hang'
+        return 'waits' if is_the_programs(out) else 'hang'
+    if re.search(r'^==\d+==ERROR: |runtime error: ', out, re.M):
+        return 'crash'
     if code >= 128 or code < 0:
         return 'data' if re.search(r'^chard:   #[0-3] (\w+_on_|ck_call_|ck_pack_)\w+', out, re.M) else 'crash'
     if code == 0:
         return 'right'
-    return 'told' if len(lines) == 1 else 'wrong'
+    return 'told' if len(lines) == 1 or code == 125 else 'wrong'
 
 
 def one(options, transport, number):
@@ -82,21 +108,34 @@ def one(options, transport, number):
         code, out = run(options, transport, program, flip)
         result = outcome(code, out)
         if result != 'unused':
-            return result, f'CK_FLIP={flip} {program}', out
+            return program, result, f'CK_FLIP={flip} {program}', out
 
 
 def sweep(options, transport):
-    counts = dict.fromkeys(('right', 'told', 'wrong', 'data', 'crash', 'hang'), 0)
+    counts = dict.fromkeys(OUTCOMES, 0)
+    mode = 'checked' if options.check else 'default'
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result, what, out in pool.map(lambda i: one(options, transport, i), range(options.flips)):
+        # Each sweep begins with other programs, so that short ones do not leave the same ones out.
+        first = zlib.crc32(f'{options.seed} {transport} {mode}'.encode()) % len(options.programs)
+        numbers = range(first, first + options.flips)
+        for program, result, what, out in pool.map(lambda i: one(options, transport, i), numbers):
             counts[result] += 1
+            line = options.rows.setdefault((transport, mode, program), dict.fromkeys(OUTCOMES, 0))
+            line[result] += 1
             if options.verbose or result in options.bad or (options.show and result not in ('right', 'told')):
                 print(f'{result}: {transport} {what}')
                 print(''.join(f'    {line}\n' for line in out.splitlines()[:14]), end='', flush=True)
     bad = sum(counts[result] for result in options.bad)
     print(f'{"not ok" if bad else "ok"} {transport}{", checked mode" if options.check else ""}: ' +
-          ', '.join(f'{count} {result}' for result, count in counts.items()))
+          ', '.join(f'{count} {result}' for result, count in counts.items()), flush=True)
     return bad
+
+
+def table(rows):
+    print('transport mode    program      ' + ''.join(f'{name:>7}' for name in ('flips', *OUTCOMES)))
+    for (transport, mode, program), counts in sorted(rows.items()):
+        print(f'{transport:9} {mode:7} {program:13}{sum(counts.values()):7}' +
+              ''.join(f'{counts[name]:7}' for name in OUTCOMES))
 
 
 def main():
@@ -109,13 +148,26 @@ def main():
     parser.add_argument('-v', '--verbose', action='store_true')
     parser.add_argument('--show', action='store_true', help='all runs that are neither right nor told')
     parser.add_argument('--check', action='store_true', help='with CK_CHECK=1')
+    parser.add_argument('--short', action='store_true', help='8 flips a transport and mode')
+    parser.add_argument('--full', action='store_true', help='600 flips a transport and mode')
+    parser.add_argument('--table', action='store_true')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('programs', nargs='*', default=PROGRAMS)
     options = parser.parse_args()
     options.programs = options.programs or PROGRAMS
-    options.bad = ('wrong', 'data', 'crash', 'hang') if options.check else ('crash',)
-    sys.exit(1 if sum([sweep(options, transport)
-                       for transport in options.transport or ENVIRONMENT]) else 0)
+    options.rows = {}
+    modes = [options.check]
+    if options.short or options.full:
+        options.flips = 600 if options.full else 8
+        modes = [False, True]
+    bad = 0
+    for options.check in modes:
+        options.bad = ('wrong', 'data', 'waits', 'crash', 'hang') if options.check else ('crash', 'hang')
+        bad += sum([sweep(options, transport) for transport in options.transport or ENVIRONMENT])
+    if options.table:
+        table(options.rows)
+    print(f'{sum(sum(counts.values()) for counts in options.rows.values()) - bad} passed, {bad} failed')
+    sys.exit(1 if bad else 0)
 
 
 main()

@@ -9,6 +9,7 @@
 #include "world.h"
 
 #include <cmocka.h>
+#include <sched.h>
 
 enum { CHANNELS_MAX = 200, SENDER = 0, RECEIVER = 1 };
 enum { HANDLE, AGAIN, ARM }; /* kinds of messages */
@@ -164,11 +165,23 @@ static void receiver_start(struct pe *pe, struct flow *f)
 	}
 }
 
+/* From here on the first record of the sender has another generation than that of the receiver. */
+static void use_a_record(void)
+{
+	uint64_t buf[2] = {0};
+	CkDirectHandle from = CkDirect_createHandle(&buf[0], 8, OOB, arrival, NULL), to = from;
+
+	CkDirect_assocLocalBuffer(&to, &buf[1], 8);
+	CkDirect_destroyHandle(&to);
+	CkDirect_destroyHandle(&from);
+}
+
 static void flow_start(struct pe *pe)
 {
 	struct flow *f = flow_of();
 
 	if (pe->id == SENDER) {
+		use_a_record();
 		f->source = new_buffer(f);
 		f->other = new_buffer(f);
 	}
@@ -483,6 +496,7 @@ struct pair {
 	CkDirectHandle from[2], to[2];
 	uint64_t buf[2], src[2];
 	int calls;
+	bool completed;
 };
 
 static struct pair *pair_of(void)
@@ -500,6 +514,12 @@ static void pair_arrival(void *data)
 	world_send(csd_self(), 0, 0, 0, NULL);
 }
 
+static void pair_completed(void *data)
+{
+	(void)data;
+	pair_of()->completed = true;
+}
+
 static void pair_start(struct pe *pe)
 {
 	struct pair *p = pair_of();
@@ -512,7 +532,7 @@ static void pair_start(struct pe *pe)
 		CkDirect_assocLocalBuffer(&p->to[i], &p->src[i], sizeof(p->src[i]));
 	}
 	CkDirect_put(&p->to[0]);
-	CkDirect_put(&p->to[1]);
+	CkDirect_putData(&p->to[1], pair_completed, NULL, 0);
 }
 
 static void pair_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
@@ -520,8 +540,8 @@ static void pair_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
 	(void)kind;
 	(void)index;
 	(void)h;
-	/* The unseen put has been counted, too; this message itself not yet. */
-	assert_int_equal(pe->n_created, pe->n_processed + 1);
+	/* The unseen put has been counted, too, and the completion; this message itself not yet. */
+	assert_int_equal(pe->n_created, pe->n_processed + 1 + !pair_of()->completed);
 	csd_exit(pe, 0);
 }
 
@@ -592,6 +612,146 @@ static void puts_within_a_pe_arrive_in_their_order(void **state)
 	assert_int_equal(o.bad, 0);
 }
 
+/* ---- moments ---------------------------------------------------------------------- */
+
+/* PE 1 puts into channels of PE 0, while that is in a handler. So all puts are there when PE 0 looks. */
+enum { FAR = 65, SOME = 3, GO, BIND, PUT, OVER };
+
+struct far {
+	struct world w;
+	CkDirectHandle from[FAR], to[FAR];
+	uint64_t buf[FAR], src[FAR];
+	int n, n_came, n_bound;
+	atomic_int n_put;
+};
+
+static struct far *far_of(void)
+{
+	return (struct far *)(uintptr_t)csd_self()->node->program;
+}
+
+static void far_await(struct far *f, int n)
+{
+	while (atomic_load(&f->n_put) < n)
+		sched_yield();
+}
+
+static void far_put(struct far *f, int i)
+{
+	f->src[i]++;
+	CkDirect_put(&f->to[i]);
+	atomic_fetch_add(&f->n_put, 1);
+}
+
+static void far_create(struct pe *pe, struct far *f, CkDirectFn fn)
+{
+	for (int i = 0; i < f->n; i++) {
+		f->from[i] = CkDirect_createHandle(&f->buf[i], 8, 0, fn, &f->buf[i]);
+		world_send(pe, 1, BIND, i, &f->from[i]);
+	}
+	world_send(pe, 0, GO, 0, NULL);
+}
+
+static void far_bind(struct far *f, int i, const CkDirectHandle *h)
+{
+	f->to[i] = *h;
+	CkDirect_assocLocalBuffer(&f->to[i], &f->src[i], sizeof(f->src[i]));
+	f->n_bound++;
+}
+
+/* The first puts are told. After the second ones, of polled channels, the function that runs first destroys the
+ * other channels. They are three, because of two a scan leaves one for the next scan. */
+static void some_arrival(void *data)
+{
+	struct far *f = far_of();
+	int i = (int)((uint64_t *)data - f->buf);
+
+	f->n_came++;
+	if (f->buf[i] == 1) {
+		CkDirect_ready(&f->from[i]);
+		if (f->n_came == SOME)
+			world_send(csd_self(), 0, PUT, 0, NULL);
+		return;
+	}
+	for (int other = 0; other < SOME; other++)
+		if (other != i)
+			CkDirect_destroyHandle(&f->from[other]);
+	world_send(csd_self(), 0, OVER, 0, NULL);
+}
+
+static void some_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
+{
+	struct far *f = far_of();
+
+	if (kind == BIND) {
+		far_bind(f, index, h);
+		far_put(f, index);
+	} else if (kind == PUT && pe->id == 0) {
+		world_send(pe, 1, PUT, 0, NULL);
+		far_await(f, 2 * SOME);
+	} else if (kind == PUT) {
+		for (int i = 0; i < SOME; i++)
+			far_put(f, i);
+	} else if (kind == OVER) {
+		assert_int_equal(f->n_came, SOME + 1);
+		csd_exit(pe, 0);
+	}
+}
+
+static void some_start(struct pe *pe)
+{
+	if (pe->id == 0)
+		far_create(pe, far_of(), some_arrival);
+}
+
+static void a_destroyed_channel_is_not_called_in_the_same_pass(void **state)
+{
+	struct far f = {.w = {.start = some_start, .message = some_message, .nodes = 1, .pes = 2}, .n = SOME};
+
+	(void)state;
+	assert_int_equal(world_run(&f.w), 0);
+}
+
+/* As many channels as the smallest bell has slots, and all of them have been put into. Then comes one more, for which
+ * a larger bell is made; the old one must have room for the word that says so. */
+static void many_arrival(void *data)
+{
+	(void)data;
+	if (++far_of()->n_came == FAR)
+		csd_exit(csd_self(), 0);
+}
+
+static void many_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
+{
+	struct far *f = far_of();
+
+	(void)pe;
+	if (kind == GO)
+		far_await(f, FAR);
+	if (kind != BIND)
+		return;
+	far_bind(f, index, h);
+	for (int i = 0; f->n_bound == FAR - 1 && i < FAR - 1; i++)
+		far_put(f, i);
+	if (f->n_bound == FAR)
+		far_put(f, FAR - 1);
+}
+
+static void many_start(struct pe *pe)
+{
+	if (pe->id == 0)
+		far_create(pe, far_of(), many_arrival);
+}
+
+static void a_full_bell_is_left_for_a_larger_one(void **state)
+{
+	struct far f = {.w = {.start = many_start, .message = many_message, .nodes = 1, .pes = 2}, .n = FAR};
+
+	(void)state;
+	assert_int_equal(world_run(&f.w), 0);
+	assert_int_equal(f.n_came, FAR);
+}
+
 /* Whether the receiver polls its channels or is told by a bell must not show. */
 static int all_told(void **state)
 {
@@ -622,8 +782,11 @@ int main(void)
 		cmocka_unit_test(a_function_may_arm_put_destroy_and_create),
 		cmocka_unit_test(a_destroyed_channel_is_not_called_any_more),
 		cmocka_unit_test(puts_within_a_pe_arrive_in_their_order),
+		cmocka_unit_test(a_destroyed_channel_is_not_called_in_the_same_pass),
+		cmocka_unit_test(a_full_bell_is_left_for_a_larger_one),
 	};
 
+	setenv("CK_WATCHDOG", "0", 1); /* its questions would wake a PE that sleeps for ever */
 	return cmocka_run_group_tests_name("polled", tests, NULL, NULL) +
 	       cmocka_run_group_tests_name("told", tests, all_told, NULL) +
 	       cmocka_run_group_tests_name("polled and told", tests, some_told, NULL);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 
 #include "world.h"
+#include "../../runtime/direct/arrival.h"
+#include "../../runtime/direct/direct_handle.h"
 
 #include <cmocka.h>
 
@@ -236,6 +238,24 @@ static void a_handle_must_name_a_channel(void **state)
 {
 	(void)state;
 	expect((struct rule_case){.says = "the handle is empty", .start = bind_nothing});
+}
+
+/* As if a put had come by message and been damaged on its way. */
+static void take_short_put(struct stage *s)
+{
+	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	const struct direct_handle *in = direct_open(&h);
+	const struct cmi_put_head head = {
+		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
+	};
+
+	direct_put_arrived(csd_self(), 0, &head, s->src, BYTES / 2);
+}
+
+static void a_put_has_the_size_of_its_channel(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "32 bytes came, the channel has 64", .start = take_short_put});
 }
 
 static int damage; /* which half word of a handle */
@@ -1035,6 +1055,7 @@ int main(void)
 		cmocka_unit_test(a_channel_needs_a_function),
 		cmocka_unit_test(a_send_buffer_must_end_aligned),
 		cmocka_unit_test(a_handle_must_name_a_channel),
+		cmocka_unit_test(a_put_has_the_size_of_its_channel),
 		cmocka_unit_test(binding_finds_every_change_of_a_handle),
 		cmocka_unit_test(checked_mode_finds_every_change_of_a_bound_handle),
 		cmocka_unit_test(away_from_memory_a_put_does_not_trust_the_handle),

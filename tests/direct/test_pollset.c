@@ -24,7 +24,7 @@ static struct watched *watch_all(struct pollset *set, uint32_t n)
 	struct watched *w = calloc(n, sizeof(*w));
 
 	pollset_init(set);
-	assert_true(pollset_reserve(set, n));
+	pollset_reserve(set, n);
 	for (uint32_t i = 0; i < n; i++) {
 		atomic_store(&w[i].word, IDLE);
 		w[i].item = (struct poll_item){&w[i].word, IDLE, POLLSET_OUT};

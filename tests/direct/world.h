@@ -21,6 +21,7 @@
 #include "../../runtime/direct/ckdirect.h"
 #include "../../runtime/direct/direct_layer.h"
 #include "../../runtime/scheduler/pe.h"
+#include "../check_run.h"
 
 enum { WORLD_TIMEOUT_S = 60 };
 
@@ -125,7 +126,7 @@ static void *world_node_main(void *arg)
  * also keeps the binding of PEs to cores away from the caller. */
 static inline int world_run(struct world *w)
 {
-	struct cmi_loop_net *net = w->nodes > 1 ? cmi_loop_net_create(w->nodes, w->seed) : NULL;
+	struct cmi_loop_net *net = check_net(w->nodes, w->seed);
 	struct world_node node[8];
 	pthread_t thread[8];
 	int code = 0;

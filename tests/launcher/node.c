@@ -8,6 +8,7 @@
  *   late N          boot_fence, N ms, to which not everybody comes
  *   exchange N      every rank puts N bytes, fences, gets and checks everybody's
  *   rules           the corners of put and get
+ *   twice           put keys that exchange and rules have put; other launchers take them
  *   finish          boot_finish
  *   abort N         boot_abort(N), then exit(N)
  *   exit N          exit(N)
@@ -24,6 +25,7 @@
  *   pid FILE        write our pid to FILE.RANK
  */
 #include "../../runtime/machine/boot.h"
+#include "../../runtime/machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,13 @@
 static _Noreturn void fail(const char *what, int value)
 {
 	fprintf(stderr, "node: %s: %d\n", what, value);
+	_exit(99);
+}
+
+/* Instead of fault.c, which belongs to the machine as a whole. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	fprintf(stderr, "node: no %zu bytes for %s\n", bytes, what);
 	_exit(99);
 }
 
@@ -97,6 +106,13 @@ static void rules(struct boot *b)
 	require(boot_get(b, boot_size(b) - 1, "later", got, 8, &len), "get after a second fence");
 	if (len != 1 || got[0] != 7)
 		fail("later value", got[0]);
+}
+
+/* ckrun knows the first of many keys as well as the last. */
+static void twice(struct boot *b)
+{
+	if (boot_put(b, "addr", "x", 1) != -EEXIST || boot_put(b, "later", "x", 1) != -EEXIST)
+		fail("a key that is there already", 0);
 }
 
 static void on_signal(int sig)
@@ -184,6 +200,8 @@ static int plain_word(struct boot **b, const char *w)
 		require(boot_fence(*b, 10000), "fence");
 	} else if (!strcmp(w, "rules")) {
 		rules(*b);
+	} else if (!strcmp(w, "twice")) {
+		twice(*b);
 	} else if (!strcmp(w, "finish")) {
 		boot_finish(*b);
 		*b = NULL;
@@ -243,7 +261,7 @@ int main(int argc, char **argv)
 		if (argv[i][0] == '@')
 			skip = atoi(argv[i++] + 1) != rank;
 		static const char *const plain[] = { "join", "fence", "rules", "finish", "sleep",
-						     "env", "leak" };
+						     "env", "leak", "twice" };
 		bool has_arg = true;
 		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
 			has_arg &= strcmp(argv[i], plain[k]) != 0;

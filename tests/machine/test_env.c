@@ -207,7 +207,8 @@ static void a_bad_number_ends_the_process(void **state)
 static void bad_bytes_end_the_process(void **state)
 {
 	static const char *const bad[] = {"x", "K", "32x", "32KB", "32 K", "-1", "1", "0", "1025G",
-					  "0x7fffffffffffffffG", "99999999999999999999"};
+					  "0x7fffffffffffffffG", "99999999999999999999",
+					  "18014398509481985K" /* 2^64 + 1024 */};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -47,7 +47,7 @@ static void names_need_not_be_addresses(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++)
-		msg_stack_push(&s, &m[i], i + 1);
+		msg_stack_push(&s, &m[i], i + 1, true);
 	assert_int_equal(msg_stack_link(&m[2]), 2);
 	in_order = msg_stack_in_order(msg_stack_take(&s), message_at, m);
 	for (int i = 0; i < 3; i++, in_order = in_order->next)

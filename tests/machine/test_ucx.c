@@ -18,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000 };
+#include "under_ckrun.h"
+
+enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000, HOLD_BYTES = 2000 };
 
 /* Message kinds, in cmi_msg.handler. */
 enum { PING = 1, STORM, HOLD, KEY, NUDGE };
@@ -34,6 +36,7 @@ struct pe {
 	size_t n_storm;
 	struct cmi_msg *held[HELD_MAX];
 	size_t n_held, n_wire;   /* of the held: still in receive buffers */
+	bool may_hold;           /* a message of HOLD_BYTES or more of the peer came in a receive buffer */
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
@@ -149,6 +152,7 @@ static void on_arrived(void *owner, struct cmi_msg *m)
 	struct pe *p = owner;
 
 	CHECK((uintptr_t)m % CMI_MSG_ALIGN == 0);
+	p->may_hold |= m->origin == CMI_ORIGIN_WIRE && m->src_pe == p->peer && m->size >= HOLD_BYTES;
 	switch (m->handler) {
 	case STORM:
 		CHECK((uint32_t)m->prio == (uint32_t)p->seen[m->src_pe]);
@@ -348,15 +352,18 @@ static void test_put_am(struct pe *p)
 	meet(p, "puts by active message carry head and body, in order with messages");
 }
 
-static void test_holding(struct pe *p)
+/** Returns how many of the messages stayed in receive buffers. */
+static size_t hold_and_release(struct pe *p)
 {
-	enum { N = 1000, SIZE = 2000 };
+	enum { N = 1000 };
+	size_t n_wire;
 
 	for (uint64_t i = 0; i < N; i++)
-		cmi_send(p->wire, p->peer, message(p, HOLD, SIZE, i));
+		cmi_send(p->wire, p->peer, message(p, HOLD, HOLD_BYTES, i));
 	while (p->n_held < N)
 		progress(p);
-	CHECK(p->n_wire <= 128);
+	n_wire = p->n_wire;
+	CHECK(n_wire <= 128);
 	for (size_t i = 0; i < N; i++) {
 		check_content(p->held[i], i);
 		msg_free(p, p->held[i]);
@@ -364,11 +371,23 @@ static void test_holding(struct pe *p)
 	while (p->n_alive)
 		progress(p);
 	if (p->me == 0)
-		printf("     held in place: %zu of %d\n", p->n_wire, N);
+		printf("     held in place: %zu of %d\n", n_wire, N);
 	/* For the next test, in which others may be ahead. */
 	memset(p->seen, 0, sizeof p->seen);
-	p->n_held = p->n_storm = 0;
-	meet(p, "1000 unreleased messages all arrive, at most 128 in receive buffers");
+	p->n_held = p->n_wire = p->n_storm = 0;
+	meet(p, NULL);
+	return n_wire;
+}
+
+static void test_holding(struct pe *p)
+{
+	/* As many each time: what was released counts no more. From tcp only what happens to be aligned is held. */
+	for (int i = 0; i < 2; i++) {
+		bool may_hold = p->may_hold && !getenv("UCX_TLS");
+
+		CHECK(hold_and_release(p) == 128 || !may_hold);
+	}
+	meet(p, "1000 unreleased messages all arrive, at most 128 in receive buffers, again and again");
 }
 
 /** Messages that came in a receive buffer, from another's memory, or as a copy, are sent on: from
@@ -693,9 +712,9 @@ static int node_main(int argc, char **argv)
 		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
 	if (share)
 		setenv("CK_SHARE", share, 1);
-	/* meetings: start, sizes, order, put_am 2, holding, sending on 2, mapped, full ring 2,
+	/* meetings: start, sizes, order, put_am 2, holding 3, sending on 2, mapped, full ring 2,
 	 * puts 7, naive, foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);
@@ -743,18 +762,6 @@ static const struct variant VARIANTS[] = {
 	/* As on two hosts: nodes 0 and 1 share, the others and between them is UCX. */
 	{"mixed", "UCX_PROTO_ENABLE", "n", "4", "1", "1", "1000"},
 };
-
-/** The launcher of this build: build/bin/ckrun beside build/tests/machine/test_ucx. */
-static void find_ckrun(const char *self, char *path, size_t cap)
-{
-	const char *given = getenv("CKRUN"), *slash = strrchr(self, '/');
-	int dir = slash ? (int)(slash - self) : 1;
-
-	if (given)
-		snprintf(path, cap, "%s", given);
-	else
-		snprintf(path, cap, "%.*s/../../bin/ckrun", dir, slash ? self : ".");
-}
 
 static bool run_variant(const struct variant *v, char *self)
 {

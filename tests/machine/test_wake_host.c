@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "check_skip.h"
+
 enum { NOBODY = 65534 };
 
 /** A door in memory that children share, and its pipe. */
@@ -87,10 +89,8 @@ static void a_flood_blocks_nobody(void **state)
 static void a_stranger_does_not_wake(void **state)
 {
 	(void)state;
-	if (geteuid() != 0) {
-		printf("skip  a stranger does not wake: only root can be one\n");
-		return;
-	}
+	if (geteuid() != 0)
+		CHECK_SKIP("only root can be a stranger");
 	assert_true(other_process_wakes(NOBODY, 5));
 	assert_false(woken());
 }

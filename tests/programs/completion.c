@@ -33,16 +33,17 @@ struct Node {
 
 /* ---- the cascades ----------------------------------------------------------------------- */
 
-/* The last process has two long walks: nearly always almost nothing is under way, and now and then
- * the sums of one wave alone look complete. */
+/* The last process has two long walks: nearly always almost nothing is under way. Each step also makes a call that
+ * ends at once. If it overtakes a wave, it stands for the walk, and the sums of that wave alone look complete. */
 enum { WALKS = DETECTORS - 1 };
 static int roots_of(int which) { return which == WALKS ? 2 : ROOTS; }
 static int depth_of(int which) { return which == WALKS ? WALK : DEPTH; }
 
 static int fan_out(int which, uint64_t seed)
 {
-	return which == WALKS ? 1 : (int)(check_mix(seed) % 4);
+	return which == WALKS ? 2 : (int)(check_mix(seed) % 4);
 }
+static int depth_below(int which, int i, int depth) { return which == WALKS && i > 0 ? 0 : depth - 1; }
 static uint64_t child(uint64_t seed, int i) { return check_mix(seed + 17 + (uint64_t)i); }
 static uint64_t root_seed(uint64_t seed, int k) { return check_mix(seed) + (uint64_t)k; }
 
@@ -51,7 +52,7 @@ static long serial(int which, uint64_t seed, int depth)
 	long n = 1;
 
 	for (int i = 0; depth && i < fan_out(which, seed); i++)
-		n += serial(which, child(seed, i), depth - 1);
+		n += serial(which, child(seed, i), depth_below(which, i, depth));
 	return n;
 }
 
@@ -68,7 +69,7 @@ void Node_on_grow(Node *self, int which, CkCompletion c, uint64_t seed, int dept
 	self->n_calls[which]++;
 	CkCompletionProduce(c, n);
 	for (int i = 0; i < n; i++)
-		Node_grow(node_of(child(seed, i)), which, c, child(seed, i), depth - 1);
+		Node_grow(node_of(child(seed, i)), which, c, child(seed, i), depth_below(which, i, depth));
 	CkCompletionConsume(c, 1);
 }
 

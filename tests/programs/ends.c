@@ -21,6 +21,22 @@ struct Shared { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
+/* ENDS_INITNODE=WHAT: no PE has started. */
+void prepares(void)
+{
+	const char *what = getenv("ENDS_INITNODE");
+
+	if (!what)
+		return;
+	CkPrintf("an initnode function prints\n");
+	if (is(what, "exit"))
+		CkExit(7);
+	else if (is(what, "abort"))
+		CkAbort("before anything");
+	else if (is(what, "crash"))
+		raise(SIGSEGV);
+}
+
 /* ENDS_INITPROC=WHAT: no chare exists yet, and no readonly variable is set. */
 void starts(void)
 {
@@ -35,6 +51,15 @@ void starts(void)
 }
 
 /* ---- mistakes with collections and callbacks -------------------------------------------- */
+
+/* `ints` is Main's last entry but one, so this names the one behind the last. */
+static void fire_damaged(void)
+{
+	CkCallback cb = Main_cb_ints(mainProxy);
+
+	cb.entry = (uint16_t)(cb.entry + 2);
+	CkCallbackSend(cb, NULL, 0);
+}
 
 static void *ask_branch(void *proxy)
 {
@@ -78,7 +103,7 @@ static void act_bad_call(const char *what)
 	else if (is(what, "group-dep"))
 		Member_spin_opt(&(CkEntryOptions){ .group_dep = { 7ull << 32 } }, Member_at(members, 0));
 	else if (is(what, "length"))
-		Cell_take(Cell_at(cells, 0, 0), -5, NULL);
+		Cell_take(Cell_at(cells, 0, 0), -1, NULL);
 	else if (is(what, "dims"))
 		Cell_ckNew(CkDims(4));
 	else if (is(what, "extent"))
@@ -99,6 +124,8 @@ static void act_bad_call(const char *what)
 		CkAssert(three[0] == 1 && three[1] % 2 == 1);
 	else if (is(what, "callback-unset"))
 		CkCallbackSend((memset(&never, 0, sizeof never), never), NULL, 0);
+	else if (is(what, "callback-damaged"))
+		fire_damaged();
 }
 
 /* Every type but the one that is given: doubles, and ints to doubles. */

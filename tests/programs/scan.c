@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scan [SEED]: prefix scans against a serial answer, inclusive and exclusive, of sums of several
- * types, maxima and minima, logical values, statistics and a reducer of the program's own that does
+ * types, products, maxima and minima, logical values, statistics and a reducer of the program's own that does
  * not commute, over arrays smaller and larger than the number of PEs, of one and three dimensions,
  * with the default map and two others, and over a group. The elements start all scans of a collection
  * without waiting, some elements much later than others; results come in the order of the scans.
@@ -15,8 +15,8 @@
 
 #include "scan.decl.h"
 
-enum { VALUES = 3, ROUNDS = 4, N_KINDS = 7, N_SCANS = ROUNDS * N_KINDS };
-enum kind { LONGS, LEAST, MOST, DOUBLES, TRUTH, STATISTICS, AFFINE };
+enum { VALUES = 3, ROUNDS = 4, N_KINDS = 8, N_SCANS = ROUNDS * N_KINDS };
+enum kind { LONGS, LEAST, FACTORS, MOST, DOUBLES, TRUTH, STATISTICS, AFFINE };
 enum whom { LINE, CUBE, MEMBERS };
 
 static const struct { enum whom whom; int x, y, z; const char *map; } phases[] = {
@@ -114,6 +114,7 @@ static void contribute(void *self, struct party *p, int k, CkCallback longs, CkC
 	switch (kind_of(k)) {
 	case LONGS: CkScan(self, l, VALUES, CkReduction_sum_long, kind, longs); break;
 	case LEAST: CkScan(self, l, VALUES, CkReduction_min_long, kind, longs); break;
+	case FACTORS: CkScan(self, l, VALUES, CkReduction_product_long, kind, longs); break;
 	case MOST: CkScan(self, d, VALUES, CkReduction_max_double, kind, cb); break;
 	case DOUBLES: CkScan(self, d, VALUES, CkReduction_sum_double, kind, cb); break;
 	case TRUTH: CkScan(self, t, VALUES, CkReduction_logical_and_bool, kind, cb); break;
@@ -127,12 +128,17 @@ static void contribute(void *self, struct party *p, int k, CkCallback longs, CkC
 static void check_longs(const struct party *p, int k, const long *v)
 {
 	for (int j = 0; j < VALUES; j++) {
-		long x = kind_of(k) == LONGS ? 0 : LONG_MAX;
+		long x = kind_of(k) == LONGS ? 0 : kind_of(k) == LEAST ? LONG_MAX : 1;
 
 		for (int e = 0; e < n_before(p->at, k); e++) {
 			long y = whole(e, k, j);
 
-			x = kind_of(k) == LONGS ? x + y : x < y ? x : y;
+			if (kind_of(k) == LEAST)
+				x = x < y ? x : y;
+			else if (kind_of(k) == LONGS)
+				x += y;
+			else
+				x = (long)((unsigned long)x * (unsigned long)y); /* it wraps */
 		}
 		CHECK_EQ(v[j], x);
 	}
@@ -233,14 +239,14 @@ static void came(void *self, struct party *p)
 
 static void result(void *self, struct party *p, const CkReductionMsg *m)
 {
-	CHECK(p->next < N_SCANS && kind_of(p->next) > LEAST);
+	CHECK(p->next < N_SCANS && kind_of(p->next) > FACTORS);
 	check(p, p->next, m);
 	came(self, p);
 }
 
 static void longs(void *self, struct party *p, int n, const long *v)
 {
-	CHECK(p->next < N_SCANS && kind_of(p->next) <= LEAST);
+	CHECK(p->next < N_SCANS && kind_of(p->next) <= FACTORS);
 	CHECK_EQ(n, VALUES);
 	check_longs(p, p->next, v);
 	came(self, p);

@@ -24,6 +24,10 @@ BAD = r'''
 - | bash -c "exit 3"                          => not so: exit 0
 - | bash -c "exit 3" two | exit 2             => not so: exit 2
 - | true | exit 3                             => not so: exit 3
+- | bash -c "exit 77"                         => not so: exit 0
+- | bash -c "echo skip it: rain; exit 77" | exit 3 => not so: exit 3
+- | bash -c "echo skip it"                    => skipped without a reason: it
+- | bash -c "echo '[  SKIPPED ] some_test'"   => skipped without a reason: some_test
 - | echo 41 | out ^42$                        => not so: out ^42$
 - | echo 42 | no-out ^42                      => not so: no-out ^42
 - | bash -c "echo 42" | err ^42$              => not so: err ^42$
@@ -136,7 +140,7 @@ def check_failures():
         # Other programs of this machine may have left something, which is one failure more.
         n = len(planted)
         fact('the exit code is 1 and nothing passed', code == 1 and
-             text.endswith((f'\n1 passed, {n} failed\n', f'\n0 passed, {n + 1} failed\n')), text)
+             text.endswith((f'\n1 passed, {n} failed, 1 skipped\n', f'\n0 passed, {n + 1} failed, 1 skipped\n')), text)
         slow = float(re.search(r'^FAIL  planted: bash -c "trap.*, ([\d.]+) s\)', text, re.M)[1])
         fact('a command that ignores TERM is killed', slow < 30, slow)
         left = re.findall(r'process left: (\d+)', text)
@@ -151,7 +155,7 @@ def check_successes():
         code, text = place.shell('CK_CHECK=0 UCX_TLS=tcp PMI_RANK=1 tests/run.py -v --settle 20')
         # One more for the alternatives, two for the parts, and the last case.
         n = len(GOOD.strip().splitlines()) + 1 + 2 + 1
-        fact('what is right passes, and parts count', code == 0 and text.endswith(f'\n{n} passed, 0 failed\n'),
+        fact('what is right passes, and parts count', code == 0 and text.endswith(f'\n{n} passed, 0 failed, 0 skipped\n'),
              text)
         fact('--verbose names what passed', text.count('\npass  planted: ') == n - 3 and
              '\n      ok three\n' in text, text)
@@ -215,10 +219,29 @@ def check_conditions():
 
 
 def check_skips():
-    with Place('- | true | needs 1000000 GiB\n- | bash -c "echo ok a; echo skip b"') as place:
-        code, text = place.shell('tests/run.py --settle 20')
-        fact('what is skipped is named and counted', code == 0 and 'skip  planted: true: it needs' in text and
-             '\nskip b\n' in text and text.endswith('\n2 passed, 0 failed, 2 skipped\n'), text)
+    table = r"""
+- | true | needs 1000000 GiB
+- | bash -c "echo ok a; echo 'skip  b: no b here'"
+- | bash -c "echo skip all: nothing here; exit 77"
+- | bash -c "echo '[  SKIPPED ] some_test'; echo skip some_test: no such; exit 0"
+- | true sanitized | if sanitized
+- | true thread {1,2} | if thread
+- | true plain | if plain
+"""
+    with Place(table) as place:
+        code, text = place.shell('tests/run.py --settle 20 --junit result.xml')
+        for line in ('planted: true: it needs 1000000 GiB of free memory', 'planted: bash -c "echo ok a; .*, b: no b here',
+                     'planted: bash -c "echo skip all: .*: nothing here', 'planted: .*, some_test: no such',
+                     '1 case with "if sanitized" in the tables: .*', '2 cases with "if thread" in the tables: .*'):
+            fact(f'a line says: skip  {line}', re.search(f'^skip  {line}$', text, re.M), text)
+        fact('what is skipped is counted, and not as passed', code == 0 and
+             text.endswith('\n3 passed, 0 failed, 7 skipped\n'), text)
+        suite = xml.parse(f'{place.top}/result.xml').getroot()
+        fact('JUnit: each skip is there, with its reason', suite.get('skipped') == '7' and
+             len(suite.findall('testcase/skipped[@message]')) == 7, xml.tostring(suite))
+        code, text = place.shell('tests/run.py --settle 20 "true thread"')
+        fact('cases that a pattern leaves out do not count', code == 0 and
+             text.endswith('\n1 passed, 0 failed, 2 skipped\n'), text)
 
 
 def check_refusals():

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what happened, and counts. A case that consists of many tests counts as so many."""
+"""Prints what happened, and counts. A case that consists of many tests counts as so many. What is skipped is
+named with its reason and counted; cases that the tables leave out are named by their number."""
 
 import collections
 import re
 import shlex
 import xml.etree.ElementTree as xml
 
+from runner.tables import CONDITIONS
+
 LAST_LINES = 25
 
 
 class Report:
-    def __init__(self, cases, options):
+    def __init__(self, cases, left_out, options):
         self.options = options
+        self.left_out = left_out  # cases that do not run under this sanitizer
         self.ends = []
         self.missing = collections.Counter(case.group for case in cases)
 
@@ -23,8 +27,8 @@ class Report:
             print(f'skip  {end.case.title}: {end.skipped}')
         elif self.options.verbose:
             print('\n      '.join([f'pass  {end.case.title} ({end.seconds:.1f} s)', *end.parts()]))
-        for line in end.skipped_parts():
-            print(line)
+        for what, why in end.skipped_parts():
+            print(f'skip  {end.case.title}, {what}: {why}')
         self.missing[end.case.group] -= 1
         if self.missing[end.case.group] <= 0:
             self.print_group(end.case.group)
@@ -53,26 +57,45 @@ class Report:
             seconds = sum(end.seconds for end in ends)
             print(f'ok    {group:50} {len(ends):4} cases {seconds:5.0f} s', flush=True)
 
+    def print_left_out(self):
+        """One line for each condition that cases have in the tables."""
+        counts = collections.Counter(case.left_out(self.options.sanitizer) for case in self.left_out)
+        for name, n in counts.items():
+            print(f'skip  {n} case{"s" * (n > 1)} with "if {name}" in the tables: {CONDITIONS[name][1]}')
+
     def last_line(self):
+        self.print_left_out()
         good = [end for end in self.ends if not end.wrong and not end.skipped]
-        passed = sum(max(1, len(end.parts())) for end in good)
+        passed = sum(len(end.parts()) or not end.skipped_parts() for end in good)
         failed = sum(1 for end in self.ends if end.wrong)
-        skipped = sum(bool(end.skipped) + len(end.skipped_parts()) for end in self.ends)
-        print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
+        print(f'{passed} passed, {failed} failed, {len(self.skips())} skipped')
         return failed == 0
 
-    def junit(self, path):
-        suite = xml.Element('testsuite', name='chard', tests=str(len(self.ends)),
-                            failures=str(sum(1 for end in self.ends if end.wrong)),
-                            skipped=str(sum(1 for end in self.ends if end.skipped)))
+    def skips(self):
+        """All that was skipped, as (group, name, reason)."""
+        found = []
         for end in self.ends:
+            if end.skipped and not end.wrong:
+                found.append((end.case.group, end.case.name, end.skipped))
+            found += [(end.case.group, f'{end.case.name}, {what}', why) for what, why in end.skipped_parts()]
+        for case in self.left_out:
+            name = case.left_out(self.options.sanitizer)
+            found.append((case.group, case.name, f'if {name}: {CONDITIONS[name][1]}'))
+        return found
+
+    def junit(self, path):
+        skips, ran = self.skips(), [end for end in self.ends if end.wrong or not end.skipped]
+        suite = xml.Element('testsuite', name='chard', tests=str(len(ran) + len(skips)),
+                            failures=str(sum(1 for end in ran if end.wrong)), skipped=str(len(skips)))
+        for end in ran:
             test = xml.SubElement(suite, 'testcase', classname=end.case.group, name=end.case.name,
                                   time=f'{end.seconds:.3f}')
             if end.wrong:
                 failure = xml.SubElement(test, 'failure', message=printable('; '.join(end.wrong)))
                 failure.text = printable(f'{end.by_hand}\n{end.out[-4000:]}\n{end.err[-4000:]}')
-            elif end.skipped:
-                xml.SubElement(test, 'skipped', message=end.skipped)
+        for group, name, why in skips:
+            test = xml.SubElement(suite, 'testcase', classname=group, name=printable(name))
+            xml.SubElement(test, 'skipped', message=printable(why))
         xml.ElementTree(suite).write(path, encoding='utf-8', xml_declaration=True)
 
 

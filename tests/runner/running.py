@@ -15,6 +15,9 @@ import time
 from runner import left
 from runner.tables import CHECKS, Case
 
+# With this exit code, and a line "skip WHAT: WHY", a test says that nothing of it can run here.
+SKIPPED = 77
+
 
 @dataclasses.dataclass
 class Ending:
@@ -37,7 +40,20 @@ class Ending:
                 if re.match(r'ok +\S|\[       OK ', line)]
 
     def skipped_parts(self):
-        return [line for line in (self.out + self.err).splitlines() if line.startswith('skip ')]
+        """Pairs of a part that could not run, and why; unless none of it could."""
+        lines = re.findall(r'^skip +([^:\n]+): *(.+)$', self.out + self.err, re.M)
+        return [] if self.skipped else lines
+
+    def take_skip(self):
+        """Whether nothing of it could run, which it must give a reason for."""
+        if self.code == SKIPPED and ('exit', '0') in self.case.checks and (parts := self.skipped_parts()):
+            self.skipped = parts[0][1]
+        return bool(self.skipped)
+
+    def unexplained(self):
+        """Parts that were skipped, as cmocka or they themselves say, and nobody says why."""
+        named = re.findall(r'^(?:skip +|\[  SKIPPED \] )([^:\n]*)$', self.out + self.err, re.M)
+        return sorted(set(named) - {what for what, _ in self.skipped_parts()})
 
 
 class Runner:
@@ -65,8 +81,10 @@ class Runner:
         os.mkdir(f'{folder}/tmp')
         self.execute(end, words, folder,
                      self.given | added | {'CHARD_TEST': mark, 'TMPDIR': f'{folder}/tmp'})
-        end.wrong += [f'not so: {verb} {text}' for verb, text in case.checks
-                      if not CHECKS[verb](text, end)]
+        if not end.take_skip():
+            end.wrong += [f'not so: {verb} {text}' for verb, text in case.checks
+                          if not CHECKS[verb](text, end)]
+            end.wrong += [f'skipped without a reason: {name}' for name in end.unexplained()]
         end.wrong += left.end_processes(mark, self.options.settle)
         end.wrong += [f'file left in TMPDIR: {name}' for name in os.listdir(f'{folder}/tmp')]
         shutil.rmtree(folder)

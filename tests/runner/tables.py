@@ -18,12 +18,12 @@ CHECKS = {
     'count': lambda arg, end: end.lines('out', arg.split(None, 1)[1]) == int(arg.split()[0]),
     'quiet': lambda arg, end: not end.err,
 }
-# What `if` may say: from the sanitizer, or '', to whether a case runs.
+# What `if` may say: from the sanitizer, or '', to whether a case runs; and why it does not run elsewhere.
 CONDITIONS = {
-    'plain': lambda sanitizer: not sanitizer,
-    'sanitized': lambda sanitizer: bool(sanitizer),
-    'thread': lambda sanitizer: sanitizer == 'thread',
-    'not thread': lambda sanitizer: sanitizer != 'thread',
+    'plain': (lambda sanitizer: not sanitizer, 'a sanitizer says no more about them, or makes them take too long'),
+    'sanitized': (bool, 'they are about a sanitizer'),
+    'thread': (lambda sanitizer: sanitizer == 'thread', 'the thread sanitizer runs them instead of others'),
+    'not thread': (lambda sanitizer: sanitizer != 'thread', 'the thread sanitizer runs others instead'),
 }
 
 # $name or ${name}, which a `let` of a table defines. Names with a capital letter are the shell's.
@@ -48,7 +48,11 @@ class Case:
         return f'{self.group}: {self.name}'
 
     def runs_under(self, sanitizer):
-        return all(CONDITIONS[condition](sanitizer) for condition in self.conditions)
+        return not self.left_out(sanitizer)
+
+    def left_out(self, sanitizer):
+        """The first condition that keeps the case from running, or ''."""
+        return next((name for name in self.conditions if not CONDITIONS[name][0](sanitizer)), '')
 
     def add_rule(self, rule):
         verb, _, text = rule.partition(' ')

@@ -31,7 +31,8 @@ static void wait_for(atomic_int *flag, int value)
 
 /* ---- the budget -------------------------------------------------------------------------------- */
 
-enum { BUDGET = 4000, SIZE = 400, SENT = 500, LARGE = 10 * BUDGET };
+/* The last messages do not fill a quarter of the budget, so nothing is told of them; LARGE goes all the same. */
+enum { BUDGET = 4000, SIZE = 400, SENT = 506, LARGE = 10 * BUDGET };
 
 static atomic_int h_flood, all_sent; /* every node of the net writes the same number */
 static size_t under_way;
@@ -113,35 +114,85 @@ static void a_job_ends_while_messages_wait_for_credit(void **state)
 	assert_int_equal(check_run(&late_layer, NULL, 2, 1, 0), 3);
 }
 
+/* PE 0 ends the job while PE 1 runs a handler. No layer may stop before that is over: not only has PE 1 yet to stop,
+ * what it sends may need others. It gives PE 0 time to do it wrong. */
+enum { TURNS_FOR_OTHERS = 20000 };
+
+static int h_long;
+static atomic_int long_runs, n_stopped, n_stopped_early;
+
+static void long_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	atomic_store(&long_runs, 1);
+	for (int i = 0; i < TURNS_FOR_OTHERS && !atomic_load(&n_stopped); i++)
+		sched_yield();
+	atomic_store(&n_stopped_early, atomic_load(&n_stopped));
+}
+
+static void long_start(struct pe *pe)
+{
+	if (pe->id != 0)
+		return;
+	csd_send(pe, 1, message(pe, h_long, sizeof(struct cmi_msg)));
+	wait_for(&long_runs, 1);
+	csd_exit(pe, 4);
+}
+
+static void long_stop(struct pe *pe)
+{
+	(void)pe;
+	atomic_fetch_add(&n_stopped, 1);
+}
+
+static int long_register(struct node *node)
+{
+	h_long = csd_register(node, "long", long_arrived);
+	return 0;
+}
+
+static const struct csd_layer long_layer = {
+	.name = "long", .node_start = long_register, .pe_start = long_start, .pe_stop = long_stop,
+};
+
+static void no_layer_stops_while_a_handler_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&long_layer, NULL, 1, 2, 0), 4);
+	assert_int_equal(n_stopped_early, 0);
+	assert_int_equal(n_stopped, 2);
+}
+
 /* ---- going to sleep ---------------------------------------------------------------------------- */
 
 /* PE 0 has looked for messages, found none, and is about to sleep. In this moment PE 1 sends one; it sees PE 0
- * awake, and wakes nobody. A hook that runs on PE 0 between its look and its sleep makes the moment: the first time it
- * lets the time pass after which the PE sleeps, the second time it lets PE 1 send. */
-enum { ROUNDS = 20, IDLE_ENOUGH_US = 10 * 1000 };
+ * awake, and wakes nobody. A layer is asked how long the PE may sleep, after its looks and before it says that it
+ * sleeps; there this one lets PE 1 send. */
+enum { ROUNDS = 20 };
 
 static int h_serve, h_round;
 static bool by_node;
-static int n_hooks;
 static atomic_int asked, answered, n_rounds;
 
-static void before_sleep(void *arg)
+static int64_t before_sleep(struct pe *pe)
 {
-	(void)arg;
-	if (n_rounds == ROUNDS)
-		return;
-	if (++n_hooks == 1) {
-		usleep(IDLE_ENOUGH_US);
-	} else if (n_hooks == 2) {
+	if (pe->id == 0 && asked == n_rounds && n_rounds < ROUNDS) {
 		atomic_store(&asked, n_rounds + 1);
 		wait_for(&answered, n_rounds + 1);
 	}
+	return -1; /* until somebody wakes it */
+}
+
+/* A layer without this is not asked. */
+static int nothing_to_poll(struct pe *pe)
+{
+	(void)pe;
+	return 0;
 }
 
 static void round_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	csd_msg_free(pe, m);
-	n_hooks = 0;
 	if (++n_rounds == ROUNDS)
 		csd_exit(pe, 0);
 }
@@ -165,10 +216,8 @@ static void serve_arrived(struct pe *pe, struct cmi_msg *m)
 
 static void sleep_start(struct pe *pe)
 {
-	if (pe->id != 0)
-		return;
-	CcdCallOnConditionKeep(CcdPROCESSOR_STILL_IDLE, before_sleep, NULL);
-	csd_send(pe, 1, message(pe, h_serve, sizeof(struct cmi_msg)));
+	if (pe->id == 0)
+		csd_send(pe, 1, message(pe, h_serve, sizeof(struct cmi_msg)));
 }
 
 static int sleep_register(struct node *node)
@@ -180,12 +229,12 @@ static int sleep_register(struct node *node)
 
 static const struct csd_layer sleep_layer = {
 	.name = "sleep", .node_start = sleep_register, .pe_start = sleep_start,
+	.up = { .poll = nothing_to_poll, .idle = before_sleep },
 };
 
 static void check_sleep(bool to_the_node)
 {
 	by_node = to_the_node;
-	n_hooks = 0;
 	asked = answered = n_rounds = 0;
 	assert_int_equal(check_run(&sleep_layer, NULL, 1, 2, 0), 0);
 	assert_int_equal(n_rounds, ROUNDS);
@@ -208,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_more_than_the_budget_is_under_way),
 		cmocka_unit_test(a_job_ends_while_messages_wait_for_credit),
+		cmocka_unit_test(no_layer_stops_while_a_handler_runs),
 		cmocka_unit_test(a_message_that_comes_just_before_the_sleep_is_seen),
 		cmocka_unit_test(so_is_one_to_the_node),
 	};
@@ -215,6 +265,7 @@ int main(void)
 
 	snprintf(budget, sizeof budget, "%d", BUDGET);
 	setenv("CK_FLOW_BYTES", budget, 1);
+	setenv("CK_WATCHDOG", "0", 1); /* its questions would wake a PE that sleeps for ever */
 	alarm(SECONDS_MOST);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,7 @@ static void a_priority_can_be_taken_away_and_put_back(void **s)
 	(void)s;
 	m = csd_set_prio_bits(&pe, m, (const unsigned[]){ 1, 2, 3, 4 }, 100);
 	assert_true(m->size > 77);
-	saved = csd_save_prio(&pe, m);
+	saved = csd_save_prio(m);
 	csd_clear_prio(m);
 	assert_int_equal(m->size, 77);
 	assert_int_equal(m->flags, 0);

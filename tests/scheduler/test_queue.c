@@ -56,7 +56,8 @@ static void lower_priorities_come_first_and_zero_is_plain(void **state)
 	msgq_push(&q, msg(6, 0, CMI_F_PRIO, INT32_MIN));
 	msgq_push(&q, msg(7, 0, CMI_F_PRIO, INT32_MAX));
 	msgq_push(&q, msg(8, 0, CMI_F_PRIO, 0));
-	expect(&q, (int[]){ 5, 6, 3, 2, 8, 1, 4, 7 }, 8);
+	msgq_push(&q, msg(9, 0, 0, 0));
+	expect(&q, (int[]){ 5, 6, 3, 2, 8, 9, 1, 4, 7 }, 9);
 	free(q.heap);
 }
 
@@ -236,8 +237,13 @@ static void size_classes_hold_what_they_promise(void **state)
 	assert_int_equal(csd_size_class(1025), MSG_FINE / 64);
 	assert_int_equal(csd_size_class(1 << 20), MSG_FINE / 64 + 19);
 	assert_int_equal(csd_size_class((size_t)1 << 42), MSG_CLASSES - 1);
-	for (size_t size = 32; size < 1 << 20; size += 37)
-		assert_true(csd_size_class(size) <= csd_size_class(size + 1));
+	for (size_t size = 32; size < 1 << 20; size += 37) {
+		unsigned cls = csd_size_class(size);
+
+		assert_true(cls <= csd_size_class(size + 1));
+		assert_true(msg_class_bytes(cls) >= size);
+		assert_true(cls == 0 || msg_class_bytes(cls - 1) < size);
+	}
 }
 
 int main(void)

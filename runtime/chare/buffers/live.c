@@ -5,6 +5,7 @@
  * calls this file.
  */
 #include "buffers.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,11 +30,9 @@ static struct lives *lives_of(const struct pe *pe)
 uint64_t live_begin(struct pe *pe, const void *ptr, size_t bytes)
 {
 	struct lives *all = lives_of(pe);
-	struct live *b = malloc(sizeof *b);
+	struct live *b = cmi_alloc(sizeof *b, "the check of a buffer");
 	uint64_t number;
 
-	if (!b)
-		csd_abort(pe, "CkNcpyBufferInit: no memory to check the buffer");
 	*b = (struct live){ ptr, bytes };
 	pthread_mutex_lock(&all->lock);
 	number = ++all->last;

@@ -12,6 +12,7 @@
  * its posts come on different PEs; a PE's own tag has the PE in its key.
  */
 #include "../../scheduler/cth.h"
+#include "../../machine/cmi_alloc.h"
 #include "buffers.h"
 
 #include <pthread.h>
@@ -71,6 +72,21 @@ static uint64_t key_of(const struct pe *pe, enum match match, int tag)
 	const uint64_t whose = match == MATCH_NODE ? 0 : (uint64_t)pe->local + 1;
 
 	return whose << 32 | (uint32_t)tag;
+}
+
+static void post_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char who[320];
+
+	for (const struct waiting_call *c = *calls_of(pe); c; c = c->next) {
+		if (c->thread)
+			say_line(line, arg, "%s waits for buffers that nobody has posted (CkPostBuffer)",
+			    thread_describe(c->thread, who, sizeof who));
+		else if (c->obj)
+			say_line(line, arg, "a call of %s waits at %s for buffers that nobody has posted (CkPostBuffer)",
+			    describe_entry(c->obj->coll->type, (int)c->env->entry, who, 160),
+			    obj_describe(c->obj, who + 160, sizeof who - 160));
+	}
 }
 
 /* ---- what X_on_f_post says ------------------------------------------------------------------------ */
@@ -176,10 +192,8 @@ static void look_for(struct pe *pe, struct tags *tags, struct place *p)
 /* Under the lock. Keep a buffer that nobody has asked for. */
 static void keep_buffer(struct pe *pe, struct tags *tags, uint64_t key, void *ptr, size_t bytes)
 {
-	struct buffer *b = malloc(sizeof *b);
+	struct buffer *b = cmi_alloc(sizeof *b, "a posted buffer");
 
-	if (!b)
-		csd_abort(pe, "CkPostBuffer: no memory");
 	if (idmap_find(&tags->buffers, key))
 		tag_in_use(pe, "CkPostBuffer", key);
 	*b = (struct buffer){ ptr, bytes };
@@ -238,10 +252,9 @@ void CkPostNodeBuffer(void *ptr, size_t bytes, int tag)
 static struct waiting_call *call_new(struct pe *pe, const CkGenPost *what, struct ck_env *env,
 				     const CkNcpyBufferPost *post)
 {
-	struct waiting_call *c = calloc(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post));
+	struct waiting_call *c = cmi_alloc_zero(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post),
+						"a call that waits for its buffers");
 
-	if (!c)
-		csd_abort(pe, "no memory for a call that waits for its buffers");
 	*c = (struct waiting_call){ .pe = pe, .obj = ck_of(pe)->now.obj, .env = env, .what = what,
 				    .thread = CthSelf() };
 	c->posts = (CkNcpyBufferPost *)(void *)&c->places[what->n];
@@ -469,6 +482,7 @@ static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_a
 const struct ck_part post_part = {
 	.name = "post",
 	.number = PART_POST,
+	.describe = post_describe,
 	.node_bytes = sizeof(struct tags),
 	.pe_bytes = sizeof(struct waiting_call *),
 	.handlers = handlers,

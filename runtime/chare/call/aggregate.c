@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../machine/cmi_alloc.h"
 #include "../../machine/cmi_env.h"
 
 enum {
@@ -181,9 +182,9 @@ static struct agg_to *to_pe(struct pe *pe, int dst)
 	if (CSD_LIKELY(a->to && a->to[dst]))
 		return a->to[dst];
 	if (!a->to)
-		a->to = calloc((size_t)pe->node->job->n_pes, sizeof *a->to);
-	if (!a->to || !(a->to[dst] = calloc(1, sizeof **a->to)))
-		csd_abort(pe, "no memory for calls that travel together");
+		a->to = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *a->to,
+				       "calls that travel together");
+	a->to[dst] = cmi_alloc_zero(1, sizeof **a->to, "calls that travel together");
 	a->to[dst]->pe = dst;
 	return a->to[dst];
 }
@@ -549,7 +550,7 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 						    const struct run *run, int src_pe,
 						    uint64_t place, const void *payload)
 {
-	const CkGenEntry *e = &c->type->entries[run->entry];
+	const CkGenEntry *e = &c->entries[run->entry];
 	bool plain = !(e->flags & ~(uint32_t)PLAIN) && run->entry < c->n_entries && e->least != UINT32_MAX;
 	struct ck_obj *obj = plain ? coll_find(c, place) : NULL;
 
@@ -572,7 +573,7 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 	if (CSD_UNLIKELY(entry >= (uint32_t)c->type->n_entries))
 		csd_abort(pe, "a batch calls entry %u of %s; it has %d", entry, c->type->name,
 			  c->type->n_entries);
-	CkGenCall call = c->type->entries[entry].call;
+	CkGenCall call = c->entries[entry].call;
 	const uint32_t least = c->type->entries[entry].least;
 	bool plain = !(c->type->entries[entry].flags & ~(uint32_t)PLAIN) && least != UINT32_MAX;
 

@@ -11,6 +11,7 @@
  * most a quarter of the budget, so a thread never waits for a report that does not come.
  */
 #include "call.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,10 +72,10 @@ static __attribute__((noinline, cold)) struct bcast_from *from_new(struct pe *pe
 	size_t n = (size_t)csd_tree_n_children(pe, root);
 
 	if (!b->from)
-		b->from = calloc((size_t)pe->node->job->n_pes, sizeof *b->from);
-	if (!b->from ||
-	    !(b->from[root] = calloc(1, sizeof **b->from + n * sizeof *b->from[root]->below)))
-		csd_abort(pe, "no memory for the counts of broadcasts");
+		b->from = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *b->from,
+					 "the counts of broadcasts");
+	b->from[root] = cmi_alloc_zero(1, sizeof **b->from + n * sizeof *b->from[root]->below,
+				       "the counts of broadcasts");
 	return b->from[root];
 }
 

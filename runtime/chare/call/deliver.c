@@ -146,11 +146,20 @@ static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkRe
 		wrong_data(pe, type, entry, m);
 }
 
+/* A call of this process is as its stub made it. */
+static bool is_from_away(const struct pe *pe, const struct ck_env *env)
+{
+	const struct cmi_job *job = pe->node->job;
+	const int src = env->head.src_pe;
+
+	return src < 0 || src >= job->n_pes || job->node_of[src] != job->node;
+}
+
 /* Entries that have no plain calls come here, too. */
 static __attribute__((noinline)) void check_params(struct pe *pe, const CkGenChare *type,
 						   const struct ck_env *env)
 {
-	const char *why = shape_call(pe, type, env->entry, env);
+	const char *why = is_from_away(pe, env) ? shape_call(pe, type, env->entry, env) : NULL;
 	char name[128], text[256];
 
 	if (!why)
@@ -164,16 +173,14 @@ static void check_entry(struct pe *pe, const struct collection *c, const struct 
 	if (env->entry >= c->type->n_entries)
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
-	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least))
+	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least || env->flags & CK_CALL_REDUCED))
 		check_params(pe, c->type, env);
 }
 
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
-	check_entry(pe, c, env);
 	if (!(env->flags & CK_CALL_REDUCED))
 		return c->entries[env->entry].call;
-	check_params(pe, c->type, env);
 	check_reduced(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
@@ -220,7 +227,8 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
-	check_entry(pe, obj->coll, env);
+	if (!shared) /* else deliver_some has looked */
+		check_entry(pe, obj->coll, env);
 	if (env->flags & CK_ENV_PACKED) {
 		check_params(pe, obj->coll->type, env);
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
@@ -383,10 +391,12 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	const uint32_t rare = CK_ENV_SPECIAL | CK_ENV_PACKED;
 
 	if (c->n_here == 1 && env->entry < c->n_entries && !(env->flags & rare) &&
-	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check))
+	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check)) {
+		check_entry(pe, c, env);
 		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
-	else
+	} else {
 		deliver_some(pe, c, c->elems, c->n_slots, env);
+	}
 }
 
 static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
@@ -509,8 +519,9 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = element_misfit },
-			.arrived = element_came },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit } },
+			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
+	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit },
+		      .trace = CSD_TRACE_WORD },
 	[H_MADE] = { "ck.made", made_arrived,
 		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
 	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,

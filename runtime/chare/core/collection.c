@@ -4,6 +4,7 @@
  * and by place. Every PE computes the home of an index; no PE asks another for it.
  */
 #include "index.h"
+#include "../../machine/cmi_alloc.h"
 #include "state.h"
 
 #include <stdlib.h>
@@ -28,10 +29,8 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)
 /* One block holds the state of all parts. */
 static struct collection *coll_new(struct pe *pe, uint64_t id)
 {
-	struct collection *c = calloc(1, sizeof *c + ck_node_of(pe->node)->coll_bytes);
+	struct collection *c = cmi_alloc_zero(1, sizeof *c + ck_node_of(pe->node)->coll_bytes, "a collection");
 
-	if (!c)
-		csd_abort(pe, "no memory for a collection");
 	coll_init(pe, c, id, c + 1);
 	return c;
 }
@@ -207,13 +206,10 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 
 /* ---- elements ---------------------------------------------------------------------------- */
 
-struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index)
+struct ck_obj *obj_new(struct collection *c, CkIndex index)
 {
-	struct ck_obj *obj = calloc(1, sizeof *obj + c->type->bytes);
+	struct ck_obj *obj = cmi_alloc_zero(1, sizeof *obj + c->type->bytes, c->type->name);
 
-	if (!obj)
-		csd_abort(pe, "no memory for an element of %s (%zu bytes)", c->type->name,
-			  c->type->bytes);
 	obj->coll = c;
 	obj->index = index;
 	return obj;

@@ -74,7 +74,7 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
 struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
 void coll_set_type(struct collection *c, const CkGenChare *type);
 /** Memory of an element of the collection's type, zeroed, not constructed. The collection frees it. */
-struct ck_obj *obj_new(struct pe *pe, struct collection *c, CkIndex index);
+struct ck_obj *obj_new(struct collection *c, CkIndex index);
 /** Keep a message that came too early. Takes the message. */
 void coll_wait(struct collection *c, struct cmi_msg *m);
 /** Handle the messages that waited, at once. If they were queued again, later messages of the same

@@ -19,6 +19,7 @@
  *	register.h    the program's tables by number and by name
  *	idmap.h       the hash table      slots.h  records by number      wave.h  sums over all PEs
  *	print.h       CkPrintf
+ *	describe.h    names of elements and threads in reports, and what waits
  */
 #ifndef CK_CORE_H
 #define CK_CORE_H
@@ -26,6 +27,7 @@
 #include "callback.h"
 #include "collection.h"
 #include "data.h"
+#include "describe.h"
 #include "env.h"
 #include "idmap.h"
 #include "index.h"

@@ -60,7 +60,7 @@ struct ck_env {
 			CkIndex unused;
 			uint16_t chare;
 			uint8_t flags;
-			bool seed;        /* the creator lets the runtime choose the PE */
+			uint8_t seed;     /* 1: the creator lets the runtime choose the PE */
 		} single;
 		/* A part of a reduction or a scan. */
 		struct {

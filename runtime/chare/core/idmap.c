@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* idmap.c: what idmap.h says. */
 #include "idmap.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -22,9 +23,7 @@ static void idmap_grow(struct idmap *m)
 	struct idmap old = *m;
 
 	m->mask = old.slot ? old.mask * 2 + 1 : IDMAP_LEAST - 1;
-	m->slot = calloc(m->mask + 1, sizeof *m->slot);
-	if (!m->slot)
-		csd_abort(csd_self(), "no memory for a table of %zu", m->mask + 1);
+	m->slot = cmi_alloc_zero(m->mask + 1, sizeof *m->slot, "a table");
 	for (size_t i = 0; old.slot && i <= old.mask; i++)
 		if (old.slot[i].value)
 			idmap_put(m, old.slot[i]);

@@ -4,6 +4,7 @@
  * kind, by attribute and by event.
  */
 #include "parts.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static void add_handlers(struct node *node, const struct ck_part *p)
 			csd_order_apart(node, h);
 		if (p->handlers[i].early)
 			csd_handle_early(node, h);
+		csd_trace_handler(node, h, p->handlers[i].trace);
 	}
 }
 
@@ -97,9 +99,7 @@ static int part_start(struct node *node, const struct ck_part *p)
 	struct ck_node *ck = ck_node_of(node);
 	int err = 0;
 
-	ck->state[number] = calloc(1, p->node_bytes ? p->node_bytes : 1);
-	if (!ck->state[number])
-		return -ENOMEM;
+	ck->state[number] = cmi_alloc_zero(1, p->node_bytes ? p->node_bytes : 1, "the chare layer");
 	if (p->node_start)
 		err = p->node_start(node);
 	if (err == CK_PART_OFF)
@@ -150,10 +150,8 @@ void parts_pe_start(struct pe *pe)
 		/* On cache lines of its own; otherwise other PEs' state would share its lines. */
 		size_t bytes = ck->parts[i]->pe_bytes + CSD_CACHE_LINE;
 
-		ck_of(pe)->state[i] = aligned_alloc(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1));
-		if (!ck_of(pe)->state[i])
-			csd_abort(pe, "no memory for the chare layer");
-		memset(ck_of(pe)->state[i], 0, ck->parts[i]->pe_bytes);
+		ck_of(pe)->state[i] = cmi_alloc_aligned(CSD_CACHE_LINE, bytes & ~(CSD_CACHE_LINE - (size_t)1),
+							"the chare layer");
 		if (ck->parts[i]->pe_start)
 			ck->parts[i]->pe_start(pe);
 	}

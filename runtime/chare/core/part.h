@@ -33,13 +33,15 @@ struct collection;
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
 /** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart).
- * `early`: they are handled before the readonly variables have come (csd_handle_early). */
+ * `early`: they are handled before the readonly variables have come (csd_handle_early).
+ * `trace`: CSD_TRACE_* (traced.h). */
 struct ck_handler {
 	const char *name;
 	CmiHandler fn;
 	bool apart, early;
 	struct csd_shape shape;   /* what it takes from other processes; left out: nothing */
 	CmiHandler arrived;       /* see csd_expect; mostly NULL */
+	uint8_t trace;
 };
 
 /** One kind of callback (enum callback_kind). */
@@ -153,15 +155,16 @@ struct ck_part {
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 
+	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
+	 * what is described, only if csd_at_rest. */
+	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+
 	/* For later features: nothing calls these yet. */
 
 	/** Write, or read back, what the part keeps of an element (obj), of a collection (obj NULL),
 	 * or of the PE (both NULL): for moves, checkpoints, restarts. */
 	void (*save)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *to);
 	void (*restore)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *from);
-	/** Say what waits on this PE and for what, one line each: for the watchdog, and for the dump at
-	 * the end of a job. */
-	void (*describe)(struct pe *pe, void (*line)(void *arg, const char *text), void *arg);
 	/** The amount of work under way here that the scheduler's counts do not show: for quiescence. */
 	uint64_t (*count)(struct pe *pe);
 };

@@ -5,6 +5,7 @@
  * between nodes.
  */
 #include "print.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +26,11 @@ struct print_pe {
 	struct line_buffer out, err;
 };
 
-static struct print_pe *print_of(const struct pe *pe) { return ck_state(pe, PART_PRINT); }
+/* NULL in initnode functions: no PE has started yet. */
+static struct print_pe *print_of(const struct pe *pe)
+{
+	return ck_of(pe) ? ck_state(pe, PART_PRINT) : NULL;
+}
 
 /* The lock allows one write at a time per node. */
 static pthread_mutex_t *lock_of(const struct node *node)
@@ -58,33 +63,34 @@ static void write_lines(struct pe *pe, struct line_buffer *b, int fd, size_t len
 	memmove(b->text, b->text + len, b->len);
 }
 
-static void reserve(struct pe *pe, struct line_buffer *b, size_t more)
+static void reserve(struct line_buffer *b, size_t more)
 {
 	if (b->len + more <= b->cap)
 		return;
 	size_t cap = (b->len + more) * 2;
-	char *text = realloc(b->text, cap);
-
-	if (!text)
-		csd_abort(pe, "no memory for a line of %zu bytes", b->len + more);
-	b->text = text;
+	b->text = cmi_realloc(b->text, cap, 1, "a line of output");
 	b->cap = cap;
 }
 
 static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
+/* Without a buffer, at once. */
 static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 {
 	struct pe *pe = ck_self();
 	va_list again;
 
+	if (!b) {
+		vdprintf(fd, fmt, ap);
+		return;
+	}
 	va_copy(again, ap);
 	int len = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
 	if (len <= 0)
 		return;
-	reserve(pe, b, (size_t)len + 1);
+	reserve(b, (size_t)len + 1);
 	vsnprintf(b->text + b->len, (size_t)len + 1, fmt, ap);
 	size_t old = b->len;
 
@@ -97,19 +103,21 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 
 void CkPrintf(const char *fmt, ...)
 {
+	struct print_pe *p = print_of(ck_self());
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(&print_of(ck_self())->out, STDOUT_FILENO, fmt, ap);
+	print(p ? &p->out : NULL, STDOUT_FILENO, fmt, ap);
 	va_end(ap);
 }
 
 void CkError(const char *fmt, ...)
 {
+	struct print_pe *p = print_of(ck_self());
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(&print_of(ck_self())->err, STDERR_FILENO, fmt, ap);
+	print(p ? &p->err : NULL, STDERR_FILENO, fmt, ap);
 	va_end(ap);
 }
 
@@ -117,6 +125,8 @@ void print_flush(struct pe *pe)
 {
 	struct print_pe *p = print_of(pe);
 
+	if (!p)
+		return;
 	write_lines(pe, &p->out, STDOUT_FILENO, p->out.len);
 	write_lines(pe, &p->err, STDERR_FILENO, p->err.len);
 }

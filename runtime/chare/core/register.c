@@ -5,6 +5,7 @@
  * different builds of a program never talk to each other.
  */
 #include "register.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,12 +48,7 @@ static int add_chare(struct node *node, const CkGenChare *c)
 			return -EEXIST;
 		}
 	}
-	const CkGenChare **chares =
-		realloc(ck->chares, ((size_t)ck->n_chares + 1) * sizeof(*chares));
-
-	if (!chares)
-		return -ENOMEM;
-	ck->chares = chares;
+	ck->chares = cmi_realloc(ck->chares, (size_t)ck->n_chares + 1, sizeof(*ck->chares), "chares");
 	ck->chares[ck->n_chares++] = c;
 	fingerprint_chare(node, c);
 	return 0;
@@ -70,12 +66,8 @@ static int add_module(struct node *node, const CkGenModule *m)
 {
 	struct ck_node *ck = ck_node_of(node);
 	int err = 0;
-	const CkGenModule **modules =
-		realloc(ck->modules, ((size_t)ck->n_modules + 1) * sizeof(*modules));
 
-	if (!modules)
-		return -ENOMEM;
-	ck->modules = modules;
+	ck->modules = cmi_realloc(ck->modules, (size_t)ck->n_modules + 1, sizeof(*ck->modules), "modules");
 	ck->modules[ck->n_modules++] = m;
 	fingerprint_name(node, m->name);
 	for (int i = 0; i < m->n_chares && !err; i++)

@@ -56,8 +56,8 @@ const char *shape_result(const struct ck_env *env, size_t behind)
 static const char *values_fit(const struct ck_env *env)
 {
 	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
-	const size_t each = data_type_bytes((CkDataType)m->type);
 	const char *why = shape_result(env, 0);
+	const size_t each = why ? 0 : data_type_bytes((CkDataType)m->type);
 
 	return why ? why : each && m->count > m->bytes / each ? "it has fewer values than it says" : NULL;
 }
@@ -99,15 +99,15 @@ static bool ncpy_fit(struct pe *pe, const CkGenEntry *e, const struct ck_env *en
 	return true;
 }
 
-const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env)
+const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env, size_t room)
 {
 	const CkGenEntry *e = &type->entries[entry];
-	const size_t room = shape_room(env);
 
 	if (!e->call && !e->answer)
 		return "it calls an entry that no message can call";
 	if (env->flags & CK_CALL_REDUCED)
-		return values_fit(env);
+		return env->flags & (CK_ENV_PACKED | CK_CALL_LENT | CK_CALL_POSTED) ?
+		       "it is a result, and a call with parameters" : values_fit(env);
 	if (env->flags & CK_ENV_PACKED)
 		return e->flags & CKGEN_MESSAGE && e->message->unpack ? NULL : "its message is packed and should not be";
 	if (e->flags & CKGEN_MESSAGE)
@@ -118,6 +118,11 @@ const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const s
 	if ((e->fits && !e->fits(env + 1, room)) || (e->n_ncpy && !ncpy_fit(pe, e, env, room)))
 		return "a parameter does not lie within it";
 	return NULL;
+}
+
+const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env)
+{
+	return shape_params(pe, type, entry, env, shape_room(env));
 }
 
 const char *shape_call_of(struct pe *pe, const struct collection *c, const struct ck_env *env)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slots.c: what slots.h says. */
 #include "slots.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,14 @@ static uint32_t *slot_link(const struct slots *t, uint32_t no)
 	return slot_at(t, no);
 }
 
-static void slots_grow(struct pe *pe, struct slots *t, const char *what)
+static void slots_grow(struct slots *t, const char *what)
 {
 	uint32_t n = t->n ? t->n * 2 : SLOTS_LEAST;
-	char *at = n > t->n ? realloc(t->at, (size_t)n * t->bytes) : NULL;
 
-	if (!at)
-		csd_abort(pe, "no memory for %u %s", n, what);
+	if (n <= t->n)
+		cmi_no_memory(SIZE_MAX, what);
+	char *at = cmi_realloc(t->at, n, t->bytes, what);
+
 	memset(at + (size_t)t->n * t->bytes, 0, (size_t)(n - t->n) * t->bytes);
 	t->at = at;
 	for (uint32_t i = n - 1; i >= t->n && i > 0; i--)
@@ -28,10 +30,10 @@ static void slots_grow(struct pe *pe, struct slots *t, const char *what)
 	t->n = n;
 }
 
-uint32_t slot_take(struct pe *pe, struct slots *t, const char *what)
+uint32_t slot_take(struct slots *t, const char *what)
 {
 	if (CSD_UNLIKELY(!t->first_free))
-		slots_grow(pe, t, what);
+		slots_grow(t, what);
 	uint32_t no = t->first_free;
 
 	t->first_free = *slot_link(t, no);

@@ -26,7 +26,7 @@ static inline void *slot_at(const struct slots *t, uint32_t no)
 }
 
 /** Take a free record; returns its number. Without memory it ends the job with a line that says `what`. */
-uint32_t slot_take(struct pe *pe, struct slots *t, const char *what);
+uint32_t slot_take(struct slots *t, const char *what);
 void slot_give(struct slots *t, uint32_t no);
 void slots_free(struct slots *t);
 

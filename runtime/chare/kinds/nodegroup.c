@@ -11,6 +11,7 @@
  */
 #include "kinds.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -67,10 +68,8 @@ static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 static struct nodegroup *add(struct pe *pe, uint64_t id)
 {
 	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
-	struct nodegroup *g = calloc(1, sizeof *g + ck_node_of(pe->node)->coll_bytes);
+	struct nodegroup *g = cmi_alloc_zero(1, sizeof *g + ck_node_of(pe->node)->coll_bytes, "a nodegroup");
 
-	if (!g)
-		csd_abort(pe, "no memory for a nodegroup");
 	coll_init(pe, &g->coll, id, g + 1);
 	g->waiting.tail = &g->waiting.head;
 	csd_gate_init(pe->node, &g->birth, false);
@@ -96,6 +95,36 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 		g = add(pe, id);
 	pthread_mutex_unlock(&all->lock);
 	return g;
+}
+
+/* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the branch. */
+static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, csd_line_fn line, void *arg)
+{
+	const struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
+	size_t n = csd_gate_length(pe, &g->birth);
+	char who[128];
+
+	if (n)
+		say_line(line, arg, "%zu calls wait for nodegroup %u of PE %d, of which no creation has come", n,
+		    (unsigned)g->coll.id, (int)(g->coll.id >> 32));
+	if (!obj)
+		return;
+	n = csd_gate_length(pe, &g->exclusive);
+	if (n)
+		say_line(line, arg, "%zu [exclusive] calls wait at %s until the one that has begun there ends", n,
+		    obj_describe(obj, who, sizeof who));
+	when_describe(obj, &g->waiting, line, arg);
+}
+
+static void nodegroups_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+
+	for (size_t i = 0; pe->local == 0 && csd_at_rest(pe) && i < NODEGROUP_BUCKETS; i++)
+		/* Acquire: as in nodegroup_find. */
+		for (const struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire); g;
+		     g = g->chain)
+			describe_nodegroup(pe, g, line, arg);
 }
 
 static int nodegroup_node_start(struct node *node)
@@ -297,7 +326,7 @@ static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 	if (!env)
 		return NULL;
 	const struct ck_outer outer = ck_set_aside(pe);
-	struct ck_obj *obj = obj_new(pe, &g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
+	struct ck_obj *obj = obj_new(&g->coll, (CkIndex){ { pe->node->job->node, 0, 0 } });
 
 	atomic_store_explicit(&g->announced, NULL, memory_order_relaxed); /* `build` orders it */
 	g->half = obj;
@@ -397,9 +426,7 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 	if (c->constructed)
 		return c;
 	coll_set_type(c, obj->coll->type);
-	c->elems = calloc(1, sizeof(*c->elems));
-	if (!c->elems)
-		csd_abort(pe, "no memory for a nodegroup");
+	c->elems = cmi_alloc_zero(1, sizeof(*c->elems), "a nodegroup");
 	c->elems[0] = obj;
 	c->n_slots = c->n_local = 1;
 	c->constructed = true;
@@ -455,13 +482,14 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
-		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit } },
+		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit },
+		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
-			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM,
+			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
 				      .misfit = bcast_misfit } },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
 			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-				     .may = CSD_F_QUEUEING, .misfit = call_misfit } },
+				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
 };
 static const struct ck_callback_kind callbacks[] = {
@@ -484,6 +512,7 @@ static const struct ck_kind kinds[] = {
 const struct ck_part nodegroup_part = {
 	.name = "nodegroup",
 	.number = PART_NODEGROUP,
+	.describe = nodegroups_describe,
 	.node_bytes = sizeof(struct nodegroups),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,

@@ -14,6 +14,7 @@
  */
 #include "section_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +40,10 @@ struct section *section_find(const struct pe *pe, uint64_t id)
 	return idmap_get(&sections_of(pe)->by_id, id);
 }
 
-void *section_zeroed(struct pe *pe, size_t n, size_t bytes)
+void *section_zeroed(size_t n, size_t bytes)
 {
-	void *p = calloc(n ? n : 1, bytes);
+	void *p = cmi_alloc_zero(n, bytes, "a section");
 
-	if (!p)
-		csd_abort(pe, "no memory for a section");
 	return p;
 }
 
@@ -54,7 +53,7 @@ struct section *section_get(struct pe *pe, uint64_t id)
 
 	if (s)
 		return s;
-	s = section_zeroed(pe, 1, sizeof *s);
+	s = section_zeroed(1, sizeof *s);
 	s->id = id;
 	s->parent = -1;
 	s->end = UINT64_MAX;
@@ -84,6 +83,14 @@ static void section_pe_stop(struct pe *pe)
 	for (size_t i = 0; (at = idmap_each(all, &i)); i++)
 		section_free(pe, (struct section *)at->value);
 	idmap_free(all);
+}
+
+static void sections_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(&sections_of(pe)->by_id, &i)); i++)
+		section_describe(pe, (const struct section *)at->value, line, arg);
 }
 
 /* ---- what a program can do wrong ------------------------------------------------------------ */
@@ -173,7 +180,7 @@ static void maybe_end(struct pe *pe, struct section *s);
 /* A copy of a multicast, to become the call of one element. */
 static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env)
 {
-	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
+	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
 	size_t bytes = env->head.size - sizeof *env - (wide ? wide->bytes : 0);
 	struct ck_env *copy = env_new(pe, 0, bytes + sizeof(CkSection));
 
@@ -468,4 +475,5 @@ const struct ck_part section_part = {
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_stop = section_pe_stop,
+	.describe = sections_describe,
 };

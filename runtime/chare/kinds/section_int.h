@@ -83,7 +83,7 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l);
 
 /* section.c */
 uint64_t section_new_id(struct pe *pe);
-void *section_zeroed(struct pe *pe, size_t n, size_t bytes);
+void *section_zeroed(size_t n, size_t bytes);
 struct section *section_find(const struct pe *pe, uint64_t id);
 struct section *section_get(struct pe *pe, uint64_t id);
 bool section_is_set(const struct pe *pe, uint64_t id);
@@ -98,5 +98,6 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 void section_close_reductions(struct pe *pe, struct section *s);
+void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg);
 
 #endif

@@ -118,7 +118,7 @@ static uint32_t sort_list(struct pe *pe, const CkGenChare *type, const CkElement
 			  struct listed **v_p)
 {
 	const struct cmi_job *job = pe->node->job;
-	struct listed *v = section_zeroed(pe, n, sizeof *v);
+	struct listed *v = section_zeroed(n, sizeof *v);
 	uint32_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -208,7 +208,7 @@ static void send_pieces(struct pe *pe, struct section *s, struct section_list *l
 {
 	uint32_t here = skip_node(pe, l, 0), member = s->n_members, n_nodes = 0;
 
-	s->children = section_zeroed(pe, here + CSD_TREE_ARITY, sizeof *s->children);
+	s->children = section_zeroed(here + CSD_TREE_ARITY, sizeof *s->children);
 	for (uint32_t i = 1; i < here; i++)
 		member = send_piece(pe, s, l, i, i + 1, member);
 	for (uint32_t i = here; i < l->n_segments; i = skip_node(pe, l, i))
@@ -226,9 +226,9 @@ static void send_pieces(struct pe *pe, struct section *s, struct section_list *l
 	}
 }
 
-static void remember_pes(struct pe *pe, struct section *s, struct section_list *l)
+static void remember_pes(struct section *s, struct section_list *l)
 {
-	s->pes = section_zeroed(pe, l->n_segments, sizeof *s->pes);
+	s->pes = section_zeroed(l->n_segments, sizeof *s->pes);
 	for (uint32_t i = 0; i < l->n_segments; i++)
 		if (segments_of(l)[i].n)
 			s->pes[s->n_pes++] = segments_of(l)[i].pe;
@@ -239,9 +239,9 @@ static void take_members(struct pe *pe, struct section *s, const CkElement *list
 {
 	for (uint32_t i = 0; i < s->n_members; i++)
 		s->n_arrays += !i || list[i].id != list[i - 1].id;
-	s->arrays = section_zeroed(pe, s->n_arrays, sizeof *s->arrays);
-	s->members = section_zeroed(pe, s->n_members, sizeof *s->members);
-	s->objs = section_zeroed(pe, s->n_members, sizeof *s->objs);
+	s->arrays = section_zeroed(s->n_arrays, sizeof *s->arrays);
+	s->members = section_zeroed(s->n_members, sizeof *s->members);
+	s->objs = section_zeroed(s->n_members, sizeof *s->objs);
 	struct section_array *a = s->arrays - 1;
 
 	for (uint32_t i = 0; i < s->n_members; i++) {
@@ -300,7 +300,7 @@ void section_start(struct pe *pe, struct section *s, struct ck_env *env)
 	struct ck_env *list = make_list(pe, type, elements_of(l), l->n_members);
 
 	csd_msg_free(pe, &env->head);
-	remember_pes(pe, s, payload_of(list));
+	remember_pes(s, payload_of(list));
 	section_install(pe, s, payload_of(list));
 	csd_msg_free(pe, &list->head);
 }

@@ -6,6 +6,7 @@
  */
 #include "section_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +202,7 @@ static void contribute(struct pe *pe, struct section *s, int on, const struct co
 	}
 	struct reduction *r = section_join(pe, s, m->n_contributed++, op, count, cb);
 
-	reduction_take(pe, r, s->n_members, (uint64_t)(m - s->members), data);
+	reduction_take(r, s->n_members, (uint64_t)(m - s->members), data);
 	advance(pe, s, r);
 }
 
@@ -299,4 +300,76 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 		contribute(pe, s, pe->id, obj->coll, obj->index, data, count, op, &cb);
 	else
 		contribute_later(pe, s, obj, data, count, op, &cb);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------- */
+
+enum { NAMES_MOST = 5 };
+
+/* The members here that have not contributed to reduction `no`: "Cell(3), Cell(4) and 93 more". */
+static uint32_t members_missing(const struct section *s, uint32_t no, char *buf, size_t len)
+{
+	uint32_t n = 0;
+	size_t at = 0;
+	char name[128];
+
+	buf[0] = 0;
+	for (uint32_t i = 0; i < s->n_members; i++) {
+		if ((int32_t)(s->members[i].n_contributed - no) > 0)
+			continue;
+		if (n++ < NAMES_MOST && at < len)
+			at += (size_t)snprintf(buf + at, len - at, "%s%s", n > 1 ? ", " : "",
+					       element_describe(s->type, s->members[i].index, name, sizeof name));
+	}
+	if (n > NAMES_MOST && at < len)
+		snprintf(buf + at, len - at, " and %u more", n - NAMES_MOST);
+	return n;
+}
+
+static uint32_t members_next(const struct section *s)
+{
+	uint32_t no = s->members[0].n_contributed;
+
+	for (uint32_t i = 1; i < s->n_members; i++)
+		if ((int32_t)(s->members[i].n_contributed - no) < 0)
+			no = s->members[i].n_contributed;
+	return no;
+}
+
+static void describe_open(struct pe *pe, const struct section *s, const struct reduction *r, csd_line_fn line,
+			  void *arg)
+{
+	char to[128], missing[5 * 130];
+	uint32_t n = members_missing(s, r->no, missing, sizeof missing);
+
+	callback_describe(pe, &r->cb, to, sizeof to);
+	say_line(line, arg, "\3S%llx:%u", (unsigned long long)s->id, r->no);
+	if (n)
+		say_line(line, arg, "reduction %u of section %u of PE %d (%s, to %s) waits for %u members here: %s", r->no, section_no(s->id), section_root(s->id), r->how->name, to, n, missing);
+	else
+		say_line(line, arg, "reduction %u of section %u of PE %d (%s, to %s): all members here have contributed; it "
+		    "waits for other PEs", r->no, section_no(s->id), section_root(s->id), r->how->name, to);
+}
+
+/* A PE of which no member has contributed has no record of the reduction; what it knows is printed only if another
+ * PE has one. */
+void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg)
+{
+	char missing[5 * 130];
+	size_t n = 0;
+
+	for (const struct cmi_msg *m = s->waiting.head; m; m = m->next)
+		n++;
+	if (n)
+		say_line(line, arg, "%zu messages wait for section %u of PE %d, which is not known here", n,
+		    section_no(s->id), section_root(s->id));
+	for (const struct reduction *r = s->reductions; r; r = r->next)
+		if (!r->done)
+			describe_open(pe, s, r, line, arg);
+	if (!s->type || !s->n_members || *reduction_place((struct reduction **)(uintptr_t)&s->reductions, members_next(s)))
+		return;
+	uint32_t no = members_next(s), n_missing = members_missing(s, no, missing, sizeof missing);
+
+	say_line(line, arg, "\2S%llx:%u\treduction %u of section %u of PE %d waits for %u members here: %s",
+	    (unsigned long long)s->id, no, no, section_no(s->id), section_root(s->id), n_missing, missing);
 }

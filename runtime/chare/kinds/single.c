@@ -11,6 +11,7 @@
  */
 #include "seed.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +64,9 @@ static __attribute__((noinline)) void single_begin(struct pe *pe, struct single 
 {
 	size_t n_pes = (size_t)pe->node->job->n_pes, n_types = (size_t)ck_node_of(pe->node)->n_chares;
 
-	s->types = calloc(n_types, sizeof *s->types);
-	s->n_made = calloc(n_pes, sizeof *s->n_made);
-	s->born = calloc(n_pes, sizeof *s->born);
-	if (!s->types || !s->n_made || !s->born)
-		csd_abort(pe, "no memory for singleton chares");
+	s->types = cmi_alloc_zero(n_types, sizeof *s->types, "singleton chares");
+	s->n_made = cmi_alloc_zero(n_pes, sizeof *s->n_made, "singleton chares");
+	s->born = cmi_alloc_zero(n_pes, sizeof *s->born, "singleton chares");
 	if (n_pes >> (64 - NUMBER_BITS))
 		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - NUMBER_BITS));
 }
@@ -97,7 +96,7 @@ static void set_bit(struct born *b, uint64_t number, bool on)
 	b->bits[i / 64] = (b->bits[i / 64] & ~(1ull << i % 64)) | (uint64_t)on << i % 64;
 }
 
-static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
+static void born_make_room(struct born *b, uint64_t number)
 {
 	struct born wide = { b->upto, NULL, b->n_bits ? b->n_bits : 64 };
 
@@ -105,9 +104,7 @@ static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 		wide.n_bits *= 2;
 	if (wide.n_bits == b->n_bits)
 		return;
-	wide.bits = calloc(wide.n_bits / 64, sizeof *wide.bits);
-	if (!wide.bits)
-		csd_abort(pe, "no memory for singleton chares");
+	wide.bits = cmi_alloc_zero(wide.n_bits / 64, sizeof *wide.bits, "singleton chares");
 	for (uint64_t n = b->upto + 1; n <= b->upto + b->n_bits; n++)
 		set_bit(&wide, n, bit_of(b, n));
 	free(b->bits);
@@ -115,10 +112,10 @@ static void born_make_room(struct pe *pe, struct born *b, uint64_t number)
 }
 
 /* Creations nearly always come in order; a priority lets later ones overtake. */
-static void note_born(struct pe *pe, struct born *b, uint64_t number)
+static void note_born(struct born *b, uint64_t number)
 {
 	if (CSD_UNLIKELY(number != b->upto + 1)) {
-		born_make_room(pe, b, number);
+		born_make_room(b, number);
 		set_bit(b, number, true);
 		return;
 	}
@@ -162,10 +159,8 @@ static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, str
 
 static void too_early(struct pe *pe, struct ck_env *env)
 {
-	struct early *early = calloc(1, sizeof *early);
+	struct early *early = cmi_alloc_zero(1, sizeof *early, "a call of a chare");
 
-	if (!early)
-		csd_abort(pe, "no memory for a call of a chare");
 	early->calls.tail = &early->calls.head;
 	msg_fifo_push(&early->calls, &env->head);
 	idmap_add(&single_of(pe)->names, env->coll, (uintptr_t)early | 1);
@@ -237,7 +232,7 @@ static struct ck_obj *chare_new(struct pe *pe, struct single *s, int number, uin
 	CkIndex name = { { 0, 0, 0 } };
 
 	memcpy(&name, &id, sizeof id);
-	return obj_new(pe, coll_of_chares(pe, s, number), name);
+	return obj_new(coll_of_chares(pe, s, number), name);
 }
 
 static uint64_t id_of(const struct ck_obj *obj)
@@ -257,7 +252,7 @@ static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
 	int src_pe = m->src_pe;
 
 	chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
-	note_born(pe, born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
+	note_born(born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
 	struct ck_obj *obj = chare_new(pe, s, env->single.chare, id);
 	struct idmap_slot *at = idmap_find(&s->names, id);
 	struct early *early = at ? early_in(at) : NULL;
@@ -356,7 +351,10 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply)
 {
 	struct pe *pe = ck_self();
-	uint32_t slot = sync_ask(pe, chare, entry, payload);
+	CkElement callee = { .id = id.id };
+
+	memcpy(&callee.index, &id.id, sizeof id.id);
+	uint32_t slot = sync_ask(pe, chare, entry, &callee, payload);
 
 	CkGen_sendChare(chare, id, entry, payload, NULL);
 	sync_take_answer(pe, &chare->entries[entry], slot, reply);
@@ -365,6 +363,26 @@ void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
 {
 	return callback_of_entry(CB_CHARE, chare, id.id, (CkIndex){ { id.pe, 0, 0 } }, entry);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------------- */
+
+static void single_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct single *s = ck_state(pe, PART_SINGLE);
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++) {
+		size_t n = 0;
+
+		if (!is_early(at))
+			continue;
+		for (const struct cmi_msg *m = early_in(at)->calls.head; m; m = m->next)
+			n++;
+		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)", n,
+		    (unsigned long long)(at->key >> NUMBER_BITS),
+		    (unsigned long long)(at->key & ((1ull << NUMBER_BITS) - 1)));
+	}
 }
 
 /* ---- the part -------------------------------------------------------------------------------------- */
@@ -376,9 +394,18 @@ static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *en
 	single_send(pe, type, (CkChareID){ cb->id, cb->index.v[0], 0 }, env);
 }
 
+static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const uint64_t id = ((const struct ck_env *)m)->coll;
+
+	return !(id & ((1ull << NUMBER_BITS) - 1)) || was_born(pe, id, m->src_pe) ?
+	       "its chare has been created already" : NULL;
+}
+
 static const struct ck_handler handlers[] = {
-	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL } },
-	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL } },
+	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL, .misfit = new_misfit } },
+	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
+		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
 static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };
 static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };
@@ -394,4 +421,5 @@ const struct ck_part single_part = {
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
 	.pe_free = single_pe_free,
+	.describe = single_describe,
 };

@@ -149,7 +149,7 @@ static void copy_in(struct pe *pe, struct ck_env *env, CkGenNcpy *d)
 struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	struct msg_prio *wide =
-		env->head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
+		env->head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
 
 	if (wide)
 		csd_clear_prio(&env->head);

@@ -26,7 +26,7 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 			      struct ck_env *env)
 {
 	const struct ck_env was = *env;
-	struct msg_prio *wide = was.head.flags & CMI_F_WIDE ? csd_save_prio(pe, &env->head) : NULL;
+	struct msg_prio *wide = was.head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
 	const bool of_section = was.more & CK_MORE_SECTION;
 	const CkSection section = of_section ? env_section(env) : (CkSection){ 0, 0 };
 	struct ck_env *made;

@@ -4,6 +4,7 @@
  * that unpacking makes until their handler has ended.
  */
 #include "params.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +44,11 @@ void pup_bytes(pup_er p, void *v, size_t n)
 
 static void *block_new(struct pup_block **list, size_t bytes)
 {
-	struct pup_block *b = bytes < PTRDIFF_MAX / 2 ? calloc(1, sizeof *b + bytes) : NULL;
+	struct pup_block *b;
 
-	if (!b)
-		csd_abort(ck_self(), "no memory for %zu bytes of a parameter", bytes);
+	if (bytes >= PTRDIFF_MAX / 2)
+		cmi_no_memory(bytes, "a parameter");
+	b = cmi_alloc_zero(1, sizeof *b + bytes, "a parameter");
 	b->next = *list;
 	*list = b;
 	return b + 1;
@@ -60,9 +62,7 @@ void *pup_alloc(pup_er p, void *old, size_t bytes)
 		return old;
 	if (p->made)
 		return block_new(p->made, bytes);
-	mine = calloc(1, bytes ? bytes : 1);
-	if (!mine)
-		csd_abort(ck_self(), "no memory for %zu bytes of an object", bytes);
+	mine = cmi_alloc_zero(1, bytes ? bytes : 1, "an object");
 	return mine;
 }
 
@@ -128,7 +128,7 @@ const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *fro
 	char *objs;
 
 	if (bytes && n > PTRDIFF_MAX / 2 / bytes)
-		csd_abort(pe, "no memory for %zu objects of a parameter", n);
+		cmi_no_memory(SIZE_MAX, "the objects of a parameter");
 	objs = block_new(p.made, n * bytes);
 	for (size_t i = 0; i < n; i++)
 		pup(&p, objs + i * bytes);

@@ -24,6 +24,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -95,10 +96,8 @@ static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
 static void announce(struct pe *pe, const CkGenChare *type, struct ck_env *env, int parent)
 {
 	const int root = root_of(env->coll), n = n_children(pe, type, root);
-	struct announcement *a = malloc(sizeof *a);
+	struct announcement *a = cmi_alloc(sizeof *a, "a group");
 
-	if (!a)
-		csd_abort(pe, "no memory for a group");
 	*a = (struct announcement){ parent, n, parent < 0 ? csd_hold(pe) : 0, type };
 	idmap_add(announcements(pe), env->coll, (uintptr_t)a);
 	for (int i = 0; i < n; i++)

@@ -13,6 +13,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,7 @@ static struct closing *closing_of(struct pe *pe, struct collection *c)
 
 	if (x)
 		return x;
-	x = place_of(c)->closing = calloc(1, sizeof *x);
-	if (!x)
-		csd_abort(pe, "no memory for a collection");
+	x = place_of(c)->closing = cmi_alloc_zero(1, sizeof *x, "a collection");
 	x->pe = pe;
 	x->id = c->id;
 	return x;
@@ -52,6 +51,11 @@ void closing_count(struct pe *pe, struct collection *c, enum closing_what what)
 void closing_open(struct pe *pe, struct collection *c)
 {
 	closing_of(pe, c)->open = true;
+}
+
+bool closing_is_open(const struct collection *c)
+{
+	return place_of(c)->closing && place_of(c)->closing->open;
 }
 
 uint32_t closing_wave(const struct collection *c)
@@ -90,6 +94,12 @@ static void closing_start_wave(void *arg)
 		     .index = { { (int32_t)(x->wave.no + 1), 0, 0 } } });
 }
 
+static void closing_pause_over(void *arg)
+{
+	csd_chatter_timer(((struct closing *)arg)->pe, -1);
+	closing_start_wave(arg);
+}
+
 static void verdict(struct closing *x, bool over)
 {
 	send_closing(x->pe, 0, (struct where_msg){ .coll = x->id, .kind = WHERE_VERDICT,
@@ -123,7 +133,8 @@ static void closing_wave_over(struct closing *x, const uint64_t sum[WAVE_SUMS])
 		closing_start_wave(x);
 		return;
 	}
-	wave_after(&x->pause, closing_start_wave, x);
+	csd_chatter_timer(x->pe, 1);
+	wave_after(&x->pause, closing_pause_over, x);
 }
 
 static void closing_maybe_answer(struct pe *pe, struct closing *x)
@@ -160,11 +171,13 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		}
 		break;
 	case WHERE_WAVE:
+		csd_chatter(pe);
 		wave_open(&x->wave, (uint32_t)w->index.v[0]);
 		to_children(pe, w);
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_SUM:
+		csd_chatter(pe);
 		wave_take(&x->wave, w->count);
 		closing_maybe_answer(pe, x);
 		break;

@@ -5,6 +5,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,9 @@ static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *ty
 }
 
 /* An element of this PE, not constructed yet. */
-struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot)
+struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot)
 {
-	struct ck_obj *obj = obj_new(pe, c, index);
+	struct ck_obj *obj = obj_new(c, index);
 
 	obj->ordinal = (uint32_t)slot;
 	return c->elems[slot] = obj;
@@ -46,16 +47,14 @@ static void objs_create(struct pe *pe, struct collection *c)
 {
 	uint64_t total = coll_volume(&c->dims);
 
-	c->elems = calloc(c->n_slots ? c->n_slots : 1, sizeof(*c->elems));
-	if (!c->elems)
-		csd_abort(pe, "no memory for %llu elements", (unsigned long long)c->n_slots);
+	c->elems = cmi_alloc_zero(c->n_slots, sizeof(*c->elems), "elements");
 	if (c->type->kind != CKGEN_ARRAY) { /* a group's branch, a main chare */
-		obj_add(pe, c, (CkIndex){ { pe->id, 0, 0 } }, 0);
+		obj_add(c, (CkIndex){ { pe->id, 0, 0 } }, 0);
 		return;
 	}
 	if (!c->map) {
 		for (uint64_t i = 0; i < c->n_slots; i++)
-			obj_add(pe, c, index_at(c, c->first + i), i);
+			obj_add(c, index_at(c, c->first + i), i);
 		return;
 	}
 	for (uint64_t i = 0, n = 0; i < total && n < c->n_slots; i++) {
@@ -63,7 +62,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 
 		if (coll_mapped_home(pe, c, index) != pe->id)
 			continue;
-		obj_add(pe, c, index, n++);
+		obj_add(c, index, n++);
 		if (!c->sparse)
 			idmap_add(&c->slots, i, n); /* its slot + 1 */
 	}
@@ -90,7 +89,7 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 	c->n_here = c->map || c->sparse ? 0 : n;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
 	if (c->sparse)
-		dynamic_constructed(pe, c);
+		dynamic_constructed(c);
 	tell_created(pe, c);
 	c->constructed = true;
 	/* A constructor may destroy its own element. */
@@ -146,7 +145,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 		memcpy(&shape, (char *)env + env->head.size - sizeof shape, sizeof shape);
 		coll_shape(pe, c, type, &shape);
 		if (shape.ready)
-			ready_want(pe, c, NULL);
+			ready_want(c, NULL);
 	} else {
 		coll_type(pe, c, type, CkDimsN(type->nd, env->create.extents[0],
 					       env->create.extents[1], env->create.extents[2], 1, 1, 1),
@@ -175,8 +174,8 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_node *ck = ck_node_of(pe->node);
 	const struct ck_env *env = (const struct ck_env *)m;
 	const CkGenChare *type = env->create.chare < ck->n_chares ? ck->chares[env->create.chare] : NULL;
-	struct ck_env call = *env; /* to be looked at as the constructor's */
 	struct ck_shape shape = { .empty = false };
+	size_t room = m->size - sizeof *env;
 
 	if (!type || env->create.map > ck->n_maps)
 		return "it creates a chare of a type, or with a map, that does not exist";
@@ -185,18 +184,19 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (coll_get(pe, env->coll)->constructed)
 		return "it creates a collection for the second time";
 	if (env->flags & CK_CREATE_SHAPED) {
-		if (m->size < sizeof *env + sizeof shape)
+		if (room < sizeof shape)
 			return "its shape does not lie within it";
 		memcpy(&shape, (const char *)env + m->size - sizeof shape, sizeof shape);
 		if (shape.dims.nd < 0 || shape.dims.nd > 6 || shape.map < 0 || shape.map > ck->n_maps ||
 		    !extents_fit(&shape.dims))
 			return "its extents are none";
-		call.head.size -= sizeof shape;
+		room -= sizeof shape;
 	} else if (type->kind == CKGEN_ARRAY && (env->create.extents[0] < 1 ||
 		   (type->nd > 1 && env->create.extents[1] < 1) || (type->nd > 2 && env->create.extents[2] < 1))) {
 		return "its extents are none";
 	}
-	return NULL;
+	/* An empty array has no constructor's parameters. */
+	return shape.empty ? NULL : shape_params(pe, type, 0, env, room);
 }
 
 /* ---- what leaves ----------------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct
 	if (shape->empty)
 		closing_count(pe, c, PHASES_BEGUN);
 	if (ready)
-		ready_want(pe, c, ready);
+		ready_want(c, ready);
 	return create_send(pe, id, env);
 }
 

@@ -5,6 +5,7 @@
  * it has threads, after the last of them ends.
  */
 #include "place_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -39,10 +40,8 @@ void destroy_later(struct pe *pe, struct ck_obj *obj)
 	obj_drop_calls(pe, obj);
 	if (d->n == d->cap) {
 		size_t cap = d->cap ? d->cap * 2 : 64;
-		struct ck_obj **objs = realloc(d->objs, cap * sizeof(*objs));
+		struct ck_obj **objs = cmi_realloc(d->objs, cap, sizeof(*objs), "chares that are destroyed");
 
-		if (!objs)
-			csd_abort(pe, "no memory to destroy a chare");
 		d->objs = objs;
 		d->cap = cap;
 	}

@@ -20,6 +20,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,7 @@ struct dynamic *dynamic_get(struct pe *pe, struct collection *c)
 
 	if (p->dyn)
 		return p->dyn;
-	p->dyn = calloc(1, sizeof *p->dyn);
-	if (!p->dyn)
-		csd_abort(pe, "no memory for a collection");
+	p->dyn = cmi_alloc_zero(1, sizeof *p->dyn, "a collection");
 	c->dynamic = true;
 	for (int i = 0; i < CK_PARTS; i++)
 		if (ck->parts[i] && ck->parts[i]->watch.dynamic)
@@ -66,8 +65,7 @@ static void fifo_free(struct pe *pe, struct msg_fifo *f)
 }
 
 /* The name of the entry method, as in "Tree::grow", or of the operation that waits. */
-static void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m,
-			     char *buf, size_t len)
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len)
 {
 	if (m->handler == ck_handler(pe, PART_CALL, H_ELEMENT))
 		describe_entry(c->type, ((const struct ck_env *)m)->entry, buf, len);
@@ -140,9 +138,7 @@ static struct absent *absent_get(struct pe *pe, struct collection *c, CkIndex i)
 
 	if (a)
 		return a;
-	a = calloc(1, sizeof *a);
-	if (!a)
-		csd_abort(pe, "no memory for an element");
+	a = cmi_alloc_zero(1, sizeof *a, "an element");
 	a->coll = c;
 	a->index = i;
 	a->pe = -1;
@@ -171,39 +167,32 @@ static void close_gaps(struct collection *c)
 	dyn->n_holes = 0;
 }
 
-static void elems_resize(struct pe *pe, struct collection *c, uint64_t cap)
+static void elems_resize(struct collection *c, uint64_t cap)
 {
 	struct dynamic *dyn = place_of(c)->dyn;
-	struct ck_obj **elems = realloc(c->elems, cap * sizeof(*elems));
-
-	if (elems)
-		c->elems = elems;
-	uint32_t *n_got = realloc(dyn->n_got, cap * sizeof(*n_got));
-
-	if (!elems || !n_got)
-		csd_abort(pe, "no memory for %llu elements", (unsigned long long)cap);
-	dyn->n_got = n_got;
+	c->elems = cmi_realloc(c->elems, cap, sizeof(*c->elems), "elements");
+	dyn->n_got = cmi_realloc(dyn->n_got, cap, sizeof(*dyn->n_got), "elements");
 	dyn->cap = cap;
 }
 
 /* This PE has created its elements of a sparse array. */
-void dynamic_constructed(struct pe *pe, struct collection *c)
+void dynamic_constructed(struct collection *c)
 {
-	elems_resize(pe, c, c->n_slots > 8 ? c->n_slots : 8);
+	elems_resize(c, c->n_slots > 8 ? c->n_slots : 8);
 	for (uint64_t i = 0; i < c->n_slots; i++) {
 		place_of(c)->dyn->n_got[i] = 0;
 		index_add(&place_of(c)->dyn->here, c->elems[i]);
 	}
 }
 
-static uint64_t sparse_slot(struct pe *pe, struct collection *c)
+static uint64_t sparse_slot(struct collection *c)
 {
 	struct dynamic *dyn = place_of(c)->dyn;
 
 	if (c->n_slots == dyn->cap && dyn->n_holes > c->n_slots / 2 && !c->walks)
 		close_gaps(c);
 	if (c->n_slots == dyn->cap)
-		elems_resize(pe, c, dyn->cap * 2);
+		elems_resize(c, dyn->cap * 2);
 	dyn->n_got[c->n_slots] = 0;
 	return c->n_slots++;
 }
@@ -214,10 +203,10 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 	struct ck_obj *obj;
 
 	if (c->sparse) {
-		obj = obj_add(pe, c, i, sparse_slot(pe, c));
+		obj = obj_add(c, i, sparse_slot(c));
 		index_add(&place_of(c)->dyn->here, obj);
 	} else {
-		obj = obj_add(pe, c, i, coll_slot(c, index_place(c, i)));
+		obj = obj_add(c, i, coll_slot(c, index_place(c, i)));
 	}
 	c->n_local++;
 	if (!c->sparse && !c->map && c->n_local == c->n_slots) {
@@ -464,6 +453,8 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
+	if (index_home(pe, c, i) != pe->id)
+		csd_misfit(pe, m, "this is not the home of the element that it inserts");
 	/* The caller may not have known yet what kind of array it is. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
@@ -500,6 +491,8 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
+	if (!c->sparse || coll_local(c, env->index))
+		csd_misfit(pe, m, "no such element is to be made here");
 	/* Sent before the constructor runs, because it may destroy the element. */
 	tell_where(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
 	     .kind = WHERE_BORN });
@@ -694,6 +687,7 @@ const struct ck_part place_part = {
 	.kinds = kinds,
 	.n_kinds = sizeof kinds / sizeof *kinds,
 	.watch.fini = dynamic_fini,
+	.describe = place_describe,
 	.pe_free = announce_pe_free,
 	.seek = seek,
 };

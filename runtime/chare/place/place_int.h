@@ -9,6 +9,7 @@
  *	ready.c    whether all PEs have constructed the elements of a new array
  *	destroy.c  the end of an object
  *	local.c    elements of this PE
+ *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H
 #define CK_PLACE_INT_H
@@ -26,9 +27,9 @@ struct ck_shape {
 	CkArrayDims dims;         /* elements per dimension; all 0: none are known in advance */
 	int32_t start[6], step[6];
 	int32_t map;
-	bool sparse;              /* elements have indices and no places */
-	bool empty;               /* made without elements */
-	bool ready;               /* the creator wants to know when all are constructed */
+	uint8_t sparse;           /* elements have indices and no places */
+	uint8_t empty;            /* made without elements */
+	uint8_t ready;            /* the creator wants to know when all are constructed */
 };
 
 /** Of a collection on a PE. */
@@ -89,10 +90,15 @@ struct where_msg {
 /** Send a copy of `what`; `flags` are the machine's (CMI_F_*). */
 void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what);
 
+/* describe_place.c, and what it asks insert.c and closing.c */
+void place_describe(struct pe *pe, csd_line_fn line, void *arg);
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
+bool closing_is_open(const struct collection *c);
+
 /* insert.c */
 struct dynamic *dynamic_get(struct pe *pe, struct collection *c);
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
-void dynamic_constructed(struct pe *pe, struct collection *c);
+void dynamic_constructed(struct collection *c);
 
 /* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
  * its calls of X_beginInserting and X_doneInserting. */
@@ -106,13 +112,13 @@ void closing_arrived(struct pe *pe, struct cmi_msg *m);
 void absent_overdue(struct pe *pe, struct collection *c, uint32_t wave);
 
 /* ready.c; cb is NULL on all PEs but the creator's */
-void ready_want(struct pe *pe, struct collection *c, const CkCallback *cb);
+void ready_want(struct collection *c, const CkCallback *cb);
 void ready_constructed(struct pe *pe, struct collection *c);
 void ready_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);
-struct ck_obj *obj_add(struct pe *pe, struct collection *c, CkIndex index, uint64_t slot);
+struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
 
 /* What does not fit of such messages of other processes; NULL: all fits. */
 const char *create_misfit(struct pe *pe, const struct cmi_msg *m);

@@ -4,6 +4,7 @@
  * up the tree on which the creation message came down.
  */
 #include "place_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -13,12 +14,10 @@ struct ready {
 	CkCallback cb;            /* on the creator's PE */
 };
 
-void ready_want(struct pe *pe, struct collection *c, const CkCallback *cb)
+void ready_want(struct collection *c, const CkCallback *cb)
 {
 	if (!place_of(c)->ready)
-		place_of(c)->ready = calloc(1, sizeof *place_of(c)->ready);
-	if (!place_of(c)->ready)
-		csd_abort(pe, "no memory for a collection");
+		place_of(c)->ready = cmi_alloc_zero(1, sizeof *place_of(c)->ready, "a collection");
 	if (cb)
 		place_of(c)->ready->cb = *cb;
 }
@@ -53,7 +52,7 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, ((const struct where_msg *)m)->coll);
 
 	csd_msg_free(pe, m);
-	ready_want(pe, c, NULL);
+	ready_want(c, NULL);
 	place_of(c)->ready->n_in++;
 	pass_on(pe, c);
 }

@@ -9,6 +9,7 @@
  */
 #include "reduce_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +27,7 @@ static struct reduction *reduction_new(struct pe *pe)
 	struct reduction *r = reduce_of(pe)->spare;
 
 	if (CSD_UNLIKELY(!r)) {
-		r = calloc(1, sizeof *r);
-		if (!r)
-			csd_abort(pe, "no memory for a reduction");
+		r = cmi_alloc_zero(1, sizeof *r, "a reduction");
 		return r;
 	}
 	reduce_of(pe)->spare = r->next;
@@ -155,13 +154,13 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 }
 
 /* All elements of this PE have contributed. */
-static void settle(struct pe *pe, struct collection *c, struct reduction *r)
+static void settle(struct collection *c, struct reduction *r)
 {
 	r->local_done = true;
 	if ((int32_t)(r->no - reductions_of(c)->next_no) >= 0)
 		reductions_of(c)->next_no = r->no + 1;
 	if (CSD_UNLIKELY(c->dynamic))
-		reduction_settled(pe, c, r);
+		reduction_settled(c, r);
 }
 
 /* Open a reduction over a whole collection, and choose its route. */
@@ -182,7 +181,7 @@ static struct reduction *reduction_open_one(struct pe *pe, struct collection *c,
 	if (CSD_UNLIKELY(c->dynamic))
 		reduction_opened(pe, c, r);
 	if (!r->n_missing)
-		settle(pe, c, r);
+		settle(c, r);
 	return r;
 }
 
@@ -237,17 +236,14 @@ static char *stash_place(const struct reduction *r, uint64_t n_local, uint64_t o
 	return r->stash + (n_local + 15) / 16 * 16 + ordinal * r->bytes;
 }
 
-static void stash(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
+static void stash(struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		  const void *data)
 {
 	size_t bytes = (n_local + 15) / 16 * 16 + n_local * r->bytes;
 
 	if (r->cap_stash < bytes) {
 		free(r->stash);
-		r->stash = malloc(bytes);
-		if (!r->stash)
-			csd_abort(pe, "no memory for a reduction of %llu x %zu bytes",
-				  (unsigned long long)n_local, r->bytes);
+		r->stash = cmi_alloc(bytes, "a reduction");
 		r->cap_stash = bytes;
 	}
 	if (!r->n_stashed)
@@ -268,7 +264,7 @@ static void absorb_in_order(struct reduction *r, uint64_t n_local, const void *d
 	}
 }
 
-void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
+void reduction_take(struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		    const void *data)
 {
 	if (!r->bytes || !r->how->ordered)
@@ -276,18 +272,18 @@ void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64
 	else if (CSD_LIKELY(ordinal == r->n_in_order))
 		absorb_in_order(r, n_local, data);
 	else
-		stash(pe, r, n_local, ordinal, data);
+		stash(r, n_local, ordinal, data);
 	r->n_local_in++;
 }
 
 /* The collection's elements begin to come and go: from now on ordered contributions are kept
  * until all elements of this PE have contributed (reduce_change.c). */
-void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r)
+void reduction_unorder(struct collection *c, struct reduction *r)
 {
 	for (uint64_t i = r->n_in_order; i < c->n_slots && r->n_stashed; i++) {
 		if (!r->stash[i])
 			continue;
-		reduction_keep(pe, c, r, c->elems[i]->index, stash_place(r, c->n_slots, i));
+		reduction_keep(c, r, c->elems[i]->index, stash_place(r, c->n_slots, i));
 		r->n_stashed--;
 	}
 }
@@ -304,7 +300,7 @@ void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool
 /* The last contribution of this PE has come, or the last element that was missing has gone. */
 void reduction_local(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
-	settle(pe, c, r);
+	settle(c, r);
 	reduction_go(pe, c, r, in_handler);
 }
 
@@ -313,9 +309,7 @@ static void keep_piece(struct pe *pe, struct reduction *r, int child, CkIndex ke
 {
 	if (r->n_pieces == r->cap_pieces) {
 		r->cap_pieces = r->cap_pieces ? 2 * r->cap_pieces : 8;
-		r->pieces = realloc(r->pieces, r->cap_pieces * sizeof *r->pieces);
-		if (!r->pieces)
-			csd_abort(pe, "no memory for a reduction of %zu messages", r->cap_pieces);
+		r->pieces = cmi_realloc(r->pieces, r->cap_pieces, sizeof *r->pieces, "a reduction");
 	}
 	r->pieces[r->n_pieces++] = (struct piece){ child, key, env };
 	r->any = true;
@@ -443,9 +437,9 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 
 	obj->n_contributed++;
 	if (CSD_UNLIKELY(c->dynamic) && r->bytes && how->ordered)
-		reduction_keep(pe, c, r, obj->index, data);
+		reduction_keep(c, r, obj->index, data);
 	else
-		reduction_take(pe, r, c->n_slots, obj->ordinal, data);
+		reduction_take(r, c->n_slots, obj->ordinal, data);
 	if (!--r->n_missing)
 		reduction_local(pe, c, r, true);
 }
@@ -546,5 +540,6 @@ const struct ck_part reduce_part = {
 	},
 	.pe_start = exchange_init,
 	.pe_stop = reduce_pe_stop,
+	.describe = reductions_describe,
 	.node_stop = reduce_node_stop,
 };

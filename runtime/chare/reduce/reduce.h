@@ -171,7 +171,7 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t 
 				 CkReduction op, uint64_t count, const CkCallback *cb);
 void reduction_free(struct pe *pe, struct reduction *r);
 /* Take the contribution of one of the n_local members of this PE; r has its accumulator. */
-void reduction_take(struct pe *pe, struct reduction *r, uint64_t n_local, uint64_t ordinal,
+void reduction_take(struct reduction *r, uint64_t n_local, uint64_t ordinal,
 		    const void *data);
 /* The same for a message from reducer_begin; the call takes it over. Messages are merged in the
  * order of `array`, which is -1 or lower, then of `key` (index_key). */

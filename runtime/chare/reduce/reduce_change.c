@@ -14,6 +14,7 @@
  * all are there.
  */
 #include "reduce_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,17 +48,15 @@ static bool take_ahead(struct reduce_coll *all, uint32_t no)
 
 /* Note that this PE's part in reduction `no` is complete. A PE without elements may hear of a
  * later reduction first. */
-static void note_done(struct pe *pe, struct collection *c, uint32_t no)
+static void note_done(struct collection *c, uint32_t no)
 {
 	struct reduce_coll *all = reductions_of(c);
 
 	if (no != all->n_done) {
 		if (all->n_ahead == all->cap_ahead) {
 			size_t cap = all->cap_ahead ? all->cap_ahead * 2 : 16;
-			uint32_t *ahead = realloc(all->ahead, cap * sizeof(*ahead));
+			uint32_t *ahead = cmi_realloc(all->ahead, cap, sizeof(*ahead), "a reduction");
 
-			if (!ahead)
-				csd_abort(pe, "no memory for a reduction");
 			all->ahead = ahead;
 			all->cap_ahead = cap;
 		}
@@ -91,17 +90,15 @@ static int compare(const void *a_, const void *b_)
 	return memcmp(&a->index, &b->index, sizeof a->index);
 }
 
-void reduction_keep(struct pe *pe, const struct collection *c, struct reduction *r, CkIndex index,
+void reduction_keep(const struct collection *c, struct reduction *r, CkIndex index,
 		    const void *data)
 {
 	if (r->n_kept == r->cap_kept) {
 		r->cap_kept = r->cap_kept ? r->cap_kept * 2 : 16;
-		r->kept = realloc(r->kept, r->cap_kept * sizeof *r->kept);
+		r->kept = cmi_realloc(r->kept, r->cap_kept, sizeof *r->kept, "a reduction");
 	}
-	void *values = malloc(r->bytes);
+	void *values = cmi_alloc(r->bytes, "a reduction");
 
-	if (!r->kept || !values)
-		csd_abort(pe, "no memory for a reduction of %zu bytes", r->bytes);
 	memcpy(values, data, r->bytes);
 	r->kept[r->n_kept++] = (struct kept_one){ index, c->type->nd, values };
 }
@@ -132,9 +129,7 @@ static uint8_t *children(struct pe *pe, struct collection *c)
 
 	coll_become_dynamic(pe, c);
 	if (!all->child)
-		all->child = calloc((size_t)csd_tree_n_children(pe, 0) + 1, 1);
-	if (!all->child)
-		csd_abort(pe, "no memory for a reduction");
+		all->child = cmi_alloc_zero((size_t)csd_tree_n_children(pe, 0) + 1, 1, "a reduction");
 	return all->child;
 }
 
@@ -193,7 +188,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 struct empty_msg {
 	struct cmi_msg head;
 	uint64_t coll;
-	bool empty;
+	uint8_t empty;
 };
 
 static void say_to(struct pe *pe, int dst_pe, const struct collection *c, bool empty)
@@ -261,9 +256,10 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
  * kept. */
 void reductions_dynamic(struct pe *pe, struct collection *c)
 {
+	(void)pe;
 	reductions_of(c)->n_done = reductions_of(c)->next_no;
 	for (struct reduction *r = reductions_of(c)->open; r; r = r->next)
-		reduction_unorder(pe, c, r);
+		reduction_unorder(c, r);
 }
 
 /* A reduction is opened: count the contributions that it waits for. */
@@ -277,10 +273,10 @@ void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r)
 }
 
 /* All elements of this PE have contributed. */
-void reduction_settled(struct pe *pe, struct collection *c, struct reduction *r)
+void reduction_settled(struct collection *c, struct reduction *r)
 {
 	absorb_kept(r);
-	note_done(pe, c, r->no);
+	note_done(c, r->no);
 }
 
 /* A sparse array that begins with elements here tells the parent. */

@@ -19,6 +19,7 @@
  * empty part. The odd PE of a pair stays out if it has no elements, because nobody would tell it.
  */
 #include "reduce_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,8 @@ static int pe_of_rank(const struct exchange_place *at, int rank)
 
 static void count_folded(struct pe *pe, struct collection *c)
 {
-	bool *has = calloc((size_t)pe->node->job->n_pes, sizeof *has);
+	bool *has = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *has, "a reduction");
 
-	if (!has)
-		csd_abort(pe, "no memory for a reduction over %d PEs", pe->node->job->n_pes);
 	coll_who_has(pe, c, has);
 	reductions_of(c)->n_folded = has[pe->id + 1];
 	reductions_of(c)->folded = true;

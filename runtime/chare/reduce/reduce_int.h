@@ -89,7 +89,7 @@ _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const str
 				  const struct ck_obj *obj);
 void reduction_local(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
-void reduction_unorder(struct pe *pe, struct collection *c, struct reduction *r);
+void reduction_unorder(struct collection *c, struct reduction *r);
 void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
 bool reduction_passed(const struct collection *c, uint32_t no);
 
@@ -99,6 +99,9 @@ static inline bool exchange_fits(const struct collection *c, const struct reduct
 	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES &&
 	       !r->how->merge && !c->sparse;
 }
+
+/* describe_reduce.c */
+void reductions_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */
 void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
@@ -111,8 +114,8 @@ void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool 
 
 /* reduce_change.c, where c->dyn is set */
 void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r);
-void reduction_settled(struct pe *pe, struct collection *c, struct reduction *r);
-void reduction_keep(struct pe *pe, const struct collection *c, struct reduction *r, CkIndex index,
+void reduction_settled(struct collection *c, struct reduction *r);
+void reduction_keep(const struct collection *c, struct reduction *r, CkIndex index,
 		    const void *data);
 void reduction_drop_kept(struct reduction *r);
 

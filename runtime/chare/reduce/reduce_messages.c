@@ -19,6 +19,7 @@
  *	| CkReductionMsg | data, padded to 16 | CkReductionMsg | data ...
  */
 #include "reduce_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,10 +101,8 @@ static struct ck_env *merged(struct pe *pe, const struct reducer *how, CkReducti
 static struct ck_env *merge_envs(struct pe *pe, const struct reducer *how,
 				 const struct piece *pieces, size_t n)
 {
-	CkReductionMsg **msgs = malloc(n * sizeof(*msgs));
+	CkReductionMsg **msgs = cmi_alloc(n * sizeof(*msgs), "a reduction");
 
-	if (!msgs)
-		csd_abort(pe, "no memory for a reduction of %zu messages", n);
 	for (size_t i = 0; i < n; i++)
 		msgs[i] = payload_of(pieces[i].env);
 	struct ck_env *env = merged(pe, how, how->merge((int)n, msgs));
@@ -185,9 +184,7 @@ static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m
 	while ((e = CkReductionSet_next(m, e))) {
 		if (n == cap) {
 			cap = cap ? 2 * cap : 64;
-			list = realloc(list, cap * sizeof *list);
-			if (!list)
-				csd_abort(ck_self(), "no memory for a set of %zu", cap);
+			list = cmi_realloc(list, cap, sizeof *list, "a set");
 		}
 		list[n++] = (struct entry){ index_key(type, e->index), e };
 	}
@@ -331,13 +328,9 @@ static struct ck_env *tuple_pack(CkReductionMsg *const *parts, uint64_t n)
 	return env;
 }
 
-static CkReductionMsg **part_list(struct pe *pe, size_t n)
+static CkReductionMsg **part_list(size_t n)
 {
-	CkReductionMsg **list = calloc(n ? n : 1, sizeof(*list));
-
-	if (!list)
-		csd_abort(pe, "no memory for a tuple of %zu reductions", n);
-	return list;
+	return cmi_alloc_zero(n, sizeof(CkReductionMsg *), "a tuple of reductions");
 }
 
 static const struct reducer *elem_how(struct pe *pe, const CkTupleElement *elem)
@@ -377,7 +370,7 @@ struct ck_env *tuple_begin(struct pe *pe, const struct contributor *from, const 
 
 	if (n < 1 || n > INT32_MAX)
 		csd_abort(pe, "CkContributeTuple: %lld reductions", (long long)n);
-	CkReductionMsg **parts = part_list(pe, n);
+	CkReductionMsg **parts = part_list(n);
 
 	for (uint64_t i = 0; i < n; i++) {
 		part_from.draw = from->draw + i; /* each part draws for itself */
@@ -489,18 +482,16 @@ static int with_parts(CkReductionMsg **to, CkReductionMsg *const *msgs, int n)
 CkReductionMsg *tuple_merge(int n_msgs, CkReductionMsg **msgs)
 {
 	struct pe *pe = ck_self();
-	CkReductionMsg **tuples = part_list(pe, (size_t)n_msgs);
+	CkReductionMsg **tuples = part_list((size_t)n_msgs);
 	int n = with_parts(tuples, msgs, n_msgs);
 	uint64_t n_parts = n ? tuples[0]->count : 0;
 	struct tuple_work w = {
-		.column = part_list(pe, (size_t)n_msgs), .next = part_list(pe, (size_t)n_msgs),
-		.room = calloc((size_t)n_msgs, sizeof *w.room),
-		.parts = part_list(pe, n_parts), .is_new = calloc(n_parts + 1, sizeof *w.is_new),
+		.column = part_list((size_t)n_msgs), .next = part_list((size_t)n_msgs),
+		.room = cmi_alloc_zero((size_t)n_msgs, sizeof *w.room, "a tuple of reductions"),
+		.parts = part_list(n_parts),
+		.is_new = cmi_alloc_zero(n_parts + 1, sizeof *w.is_new, "a tuple of reductions"),
 	};
 
-	if (!w.room || !w.is_new)
-		csd_abort(pe, "no memory for a tuple of %llu reductions",
-			  (unsigned long long)n_parts);
 	for (int i = 1; i < n; i++)
 		check_parts(pe, tuples[0], tuples[i]);
 	struct ck_env *env = n ? merge_columns(pe, &w, tuples, n) : env_of(msgs[0]);
@@ -530,7 +521,7 @@ static CkReductionMsg *part_finish(struct pe *pe, const CkGenChare *type, const 
 struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
 	const CkReductionMsg *m = msg_of(env);
-	CkReductionMsg **parts = part_list(pe, m->count);
+	CkReductionMsg **parts = part_list(m->count);
 
 	for (uint64_t i = 0; i < m->count; i++)
 		parts[i] = part_finish(pe, type, CkReductionTuple_at(m, (int)i));

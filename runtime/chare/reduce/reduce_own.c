@@ -5,6 +5,7 @@
  * start.
  */
 #include "reduce_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,8 @@ static CkReduction reducer_add(const char *what, const struct reducer *r)
 		csd_abort(NULL, "%s: \"%s\" is registered twice", what, r->name);
 	if (own->n_reducers == CkReduction_most - CkReduction_N)
 		csd_abort(NULL, "%s: more than %d reducers", what, own->n_reducers);
-	own->reducers = realloc(own->reducers, ((size_t)own->n_reducers + 1) *
-						       sizeof *own->reducers);
-	if (!own->reducers)
-		csd_abort(NULL, "%s: no memory", what);
+	own->reducers = cmi_realloc(own->reducers, (size_t)own->n_reducers + 1, sizeof *own->reducers,
+				    "reducers");
 	own->reducers[own->n_reducers] = *r;
 	csd_fingerprint(pe->node, r->name, strlen(r->name) + 1);
 	csd_fingerprint(pe->node, shape, sizeof shape);
@@ -95,10 +94,8 @@ static void combine_in_first(const struct reducer *how, char *acc, const char *i
 {
 	_Alignas(16) char room[1024];
 	size_t most = sizeof room / how->value_bytes;
-	char *beside = most ? room : malloc(how->value_bytes);
+	char *beside = most ? room : cmi_alloc(how->value_bytes, "a reduction");
 
-	if (!beside)
-		csd_abort(csd_self(), "no memory for a reduction");
 	if (!most)
 		most = 1;
 	for (size_t k; n; n -= k) {

@@ -8,6 +8,7 @@
  * children these are.
  */
 #include "reduce_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -29,11 +30,9 @@ static int count_children(struct pe *pe, struct collection *c)
 	if (c->sparse)
 		return csd_tree_n_children(pe, 0);
 	int n_pes = pe->node->job->n_pes, n = 0, child;
-	bool *has = calloc((size_t)n_pes, sizeof *has);
-	bool *active = calloc((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active);
+	bool *has = cmi_alloc_zero((size_t)n_pes, sizeof *has, "a reduction");
+	bool *active = cmi_alloc_zero((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active, "a reduction");
 
-	if (!has || !active)
-		csd_abort(pe, "no memory for a reduction over %d PEs", n_pes);
 	coll_who_has(pe, c, has);
 	for (int p = 0; p < n_pes; p++) {
 		if (!has[p] || (child = child_towards(pe, p)) < 0 || active[child])

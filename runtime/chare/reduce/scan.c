@@ -23,6 +23,7 @@
  */
 #include "reduce_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,16 +77,13 @@ static struct spare_scans *spare_of(const struct pe *pe) { return ck_state(pe, P
 
 static struct scans **scans_at(const struct collection *c) { return coll_state(c, PART_SCAN); }
 
-static struct scans *scans_of(struct pe *pe, struct collection *c)
+static struct scans *scans_of(struct collection *c)
 {
 	struct scans *all = *scans_at(c);
 
 	if (CSD_LIKELY(all != NULL))
 		return all;
-	*scans_at(c) = all = calloc(1, sizeof *all + c->n_local * sizeof *all->n_scanned);
-	if (!all)
-		csd_abort(pe, "no memory for a scan over %llu elements",
-			  (unsigned long long)c->n_local);
+	*scans_at(c) = all = cmi_alloc_zero(1, sizeof *all + c->n_local * sizeof *all->n_scanned, "a scan");
 	all->n_givers = -1;
 	return all;
 }
@@ -143,9 +141,7 @@ static struct scan *scan_new(struct pe *pe)
 	struct scan *s = spare_of(pe)->first;
 
 	if (CSD_UNLIKELY(!s)) {
-		s = calloc(1, sizeof *s);
-		if (!s)
-			csd_abort(pe, "no memory for a scan");
+		s = cmi_alloc_zero(1, sizeof *s, "a scan");
 		return s;
 	}
 	spare_of(pe)->first = s->next;
@@ -153,23 +149,20 @@ static struct scan *scan_new(struct pe *pe)
 }
 
 /* Room for the elements' values and two more. */
-static void scan_make_room(struct pe *pe, struct scan *s, uint64_t n_local)
+static void scan_make_room(struct scan *s, uint64_t n_local)
 {
 	size_t bytes = (n_local + 2) * s->bytes, cbs = n_local * sizeof *s->cbs;
 
 	if (s->cap_bytes < bytes) {
 		free(s->values);
-		s->values = malloc(bytes);
+		s->values = cmi_alloc(bytes, "a scan");
 		s->cap_bytes = bytes;
 	}
 	if (s->cap_cbs < cbs) {
 		free(s->cbs);
-		s->cbs = malloc(cbs);
+		s->cbs = cmi_alloc(cbs, "a scan");
 		s->cap_cbs = cbs;
 	}
-	if ((bytes && !s->values) || (cbs && !s->cbs))
-		csd_abort(pe, "no memory for a scan of %llu x %zu bytes",
-			  (unsigned long long)n_local, s->bytes);
 	s->before = s->values ? s->values + n_local * s->bytes : NULL;
 	s->known = s->values ? s->before + s->bytes : NULL;
 }
@@ -199,7 +192,7 @@ static struct scan *scan_open(struct pe *pe, struct collection *c, struct scan *
 	s->n_in = 0;
 	s->n_parts = 0;
 	s->parts = NULL;
-	scan_make_room(pe, s, c->n_local);
+	scan_make_room(s, c->n_local);
 	s->next = next;
 	return *at = s;
 }
@@ -217,7 +210,7 @@ _Noreturn static void scan_disagree(struct pe *pe, const struct collection *c, c
 /* Find or open scan `no`; abort if the caller's terms differ from those of the record. */
 static struct scan *scan_join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
 {
-	struct scan **p = &scans_of(pe, c)->open, *s;
+	struct scan **p = &scans_of(c)->open, *s;
 
 	/* Compare by difference, because numbers may wrap. */
 	while (*p && (int32_t)((*p)->no - no) < 0)
@@ -467,7 +460,7 @@ static int compare_runs(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
+static struct run *list_runs(const struct scan *s, uint64_t *n_p)
 {
 	struct run *runs = NULL;
 	uint64_t n = 0;
@@ -476,10 +469,7 @@ static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
 		struct ck_env *env = (struct ck_env *)m;
 		uint64_t more = n_runs(env);
 
-		runs = realloc(runs, (n + more) * sizeof *runs);
-		if (!runs)
-			csd_abort(pe, "no memory for a scan over %llu pieces",
-				  (unsigned long long)(n + more));
+		runs = cmi_realloc(runs, n + more, sizeof *runs, "a scan");
 		for (uint64_t i = 0; i < more; i++)
 			runs[n++] = (struct run){ run_places(env)[i], run_value(s, env, i) };
 	}
@@ -492,11 +482,9 @@ static struct run *list_runs(struct pe *pe, const struct scan *s, uint64_t *n_p)
 static void scan_answer(struct pe *pe, struct scan *s)
 {
 	uint64_t n;
-	struct run *runs = list_runs(pe, s, &n);
-	char *sum = malloc(s->bytes + 1), *before = malloc(s->bytes + 1);
+	struct run *runs = list_runs(s, &n);
+	char *sum = cmi_alloc(s->bytes + 1, "a scan"), *before = cmi_alloc(s->bytes + 1, "a scan");
 
-	if (!sum || !before)
-		csd_abort(pe, "no memory for a scan of %zu bytes", s->bytes);
 	for (uint64_t i = 0; i < n; i++) {
 		scan_copy(s, sum, runs[i].sum);
 		if (i)
@@ -524,10 +512,8 @@ static void scan_answer(struct pe *pe, struct scan *s)
 static int count_givers(struct pe *pe, struct collection *c)
 {
 	int n_pes = pe->node->job->n_pes, n = 0;
-	bool *has = calloc((size_t)n_pes, sizeof *has);
+	bool *has = cmi_alloc_zero((size_t)n_pes, sizeof *has, "a scan");
 
-	if (!has)
-		csd_abort(pe, "no memory for a scan over %d PEs", n_pes);
 	coll_who_has(pe, c, has);
 	for (int i = 0; i < n_pes; i++)
 		n += has[i];
@@ -649,7 +635,7 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 
 	scan_check(pe, c, how, op);
 	result_check(pe, &cb, how, t.count, c->type);
-	struct scan *s = scan_join(pe, c, scans_of(pe, c)->n_scanned[obj->ordinal]++, t);
+	struct scan *s = scan_join(pe, c, scans_of(c)->n_scanned[obj->ordinal]++, t);
 
 	scan_copy(s, value_of(s, obj->ordinal), data);
 	s->cbs[obj->ordinal] = cb;

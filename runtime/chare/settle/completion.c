@@ -18,6 +18,7 @@
  */
 #include "settle.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ struct completion_msg {
 	uint64_t id;
 	uint16_t kind, changed;
 	int32_t prio;              /* ASK, START: the priority of the detection's messages */
+	uint32_t seal;             /* on the way, because head.word may be a priority */
 	struct sums sums;
 };
 
@@ -59,6 +61,7 @@ struct root {
 	uint64_t producers;        /* of all detections so far */
 	struct wave_pause pause;
 	uint64_t asked_ns;
+	struct sums last;          /* of the last wave */
 	CkCallback all_produced, finished;
 };
 
@@ -111,17 +114,13 @@ static int root_of(const struct completion *c)
 
 static struct completion *completion_add(struct pe *pe, uint64_t id)
 {
-	struct completion *c = calloc(1, sizeof *c);
+	struct completion *c = cmi_alloc_zero(1, sizeof *c, "a completion detector");
 
 	if (!(uint32_t)id || id >> 32 >= (uint64_t)pe->node->job->n_pes)
 		csd_abort(pe, "a CkCompletion was used that CkCompletionCreate has not made");
-	if (!c)
-		csd_abort(pe, "no memory for a completion detector");
 	c->id = id;
 	if (root_of(c) == pe->id) {
-		c->root = calloc(1, sizeof *c->root);
-		if (!c->root)
-			csd_abort(pe, "no memory for a completion detector");
+		c->root = cmi_alloc_zero(1, sizeof *c->root, "a completion detector");
 		*c->root = (struct root){ .pe = pe, .c = c };
 	}
 	c->next = completions_of(pe)->first;
@@ -239,6 +238,7 @@ static void completion_wave_over(struct root *r, const struct sums *s, bool chan
 	bool all = s->done == r->producers;
 
 	r->state = ROOT_RESTS;
+	r->last = *s;
 	check_sums(r, s);
 	if (all && !r->said_produced) {
 		r->said_produced = true;
@@ -427,6 +427,25 @@ void CkCompletionDone(CkCompletion c)
 	no_longer(pe, d);
 }
 
+/* ---- for the watchdog ------------------------------------------------------------------------------ */
+
+static void completion_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char name[128];
+
+	for (const struct completion *c = completions_of(pe)->first; c; c = c->next) {
+		const struct root *r = c->root;
+
+		if (!r || !r->running)
+			continue;
+		callback_describe(pe, &r->finished, name, sizeof name);
+		say_line(line, arg, "%s waits for completion detector %u of PE %d: of %llu producers %llu are done; "
+		    "%llu produced, %llu consumed", name, (unsigned)c->id, pe->id,
+		    (unsigned long long)r->producers, (unsigned long long)r->last.done,
+		    (unsigned long long)r->last.produced, (unsigned long long)r->last.consumed);
+	}
+}
+
 /* ---- the part -------------------------------------------------------------------------------------- */
 
 static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -459,7 +478,7 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 static const struct ck_handler handlers[] = {
 	[H_COMPLETION] = { "ck.completion", completion_arrived, true,
 			   .shape = { .least = sizeof(struct completion_msg), .may = CSD_F_QUEUEING,
-				      .misfit = completion_misfit } },
+				      .seal_at = offsetof(struct completion_msg, seal), .misfit = completion_misfit } },
 };
 
 const struct ck_part completion_part = {
@@ -469,4 +488,5 @@ const struct ck_part completion_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_stop = completion_pe_stop,
+	.describe = completion_describe,
 };

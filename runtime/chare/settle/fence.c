@@ -128,6 +128,16 @@ static void fence_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
+static void fences_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char who[320], whom[160];
+
+	for (const struct fence_waiter *w = fence_of(pe)->waiters; w; w = w->next)
+		say_line(line, arg, "%s waits in CkFenceWait for all elements of %s",
+		    thread_describe(w->thread, who, sizeof who),
+		    coll_describe(coll_get(pe, w->coll), whom, sizeof whom));
+}
+
 /* ---- the part -------------------------------------------------------------------------------- */
 
 static const char *fence_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -151,4 +161,5 @@ const struct ck_part fence_part = {
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.describe = fences_describe,
 };

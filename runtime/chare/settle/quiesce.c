@@ -11,6 +11,7 @@
  */
 #include "settle.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -67,6 +68,12 @@ static void qd_start_wave(void *arg)
 	send_qd(pe, pe->id, (struct qd_msg){ .kind = QD_ASK, .wave = qd_of(pe)->wave.no + 1 });
 }
 
+static void qd_pause_over(void *arg)
+{
+	csd_chatter_timer(arg, -1);
+	qd_start_wave(arg);
+}
+
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
@@ -100,7 +107,8 @@ static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 		qd_start_wave(pe);
 		return;
 	}
-	wave_after(&qd->pause, qd_start_wave, pe);
+	csd_chatter_timer(pe, 1);
+	wave_after(&qd->pause, qd_pause_over, pe);
 }
 
 /* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
@@ -137,10 +145,8 @@ static void qd_ask(struct pe *pe, uint32_t wave)
 static void qd_begin(struct pe *pe, const CkCallback *cb)
 {
 	struct qd *qd = qd_of(pe);
-	struct qd_waiter *w = malloc(sizeof *w);
+	struct qd_waiter *w = cmi_alloc(sizeof *w, "quiescence detection");
 
-	if (!w)
-		csd_abort(pe, "no memory for quiescence detection");
 	*w = (struct qd_waiter){ *cb, qd->waiters };
 	qd->waiters = w;
 	qd->have_before = false;
@@ -160,9 +166,11 @@ static void qd_arrived(struct pe *pe, struct cmi_msg *m)
 		qd_begin(pe, &((const struct qd_request *)m)->cb);
 		break;
 	case QD_ASK:
+		csd_chatter(pe);
 		qd_ask(pe, q->wave);
 		break;
 	case QD_SUM:
+		csd_chatter(pe);
 		wave_take(&qd_of(pe)->wave, q->sums);
 		qd_maybe_answer(pe);
 		break;
@@ -225,6 +233,17 @@ static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
 	return "it is of no kind";
 }
 
+static void qd_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct qd *qd = qd_of(pe);
+	char name[128];
+
+	for (const struct qd_waiter *w = qd->waiters; w; w = w->next) {
+		callback_describe(pe, &w->cb, name, sizeof name);
+		say_line(line, arg, "%s waits for quiescence", name);
+	}
+}
+
 static const struct ck_handler handlers[] = { 
 	[H_QD] = { "ck.qd", qd_arrived, true,
 		   .shape = { .least = sizeof(struct cmi_msg) + sizeof(uint64_t), .always = CMI_F_SYSTEM,
@@ -238,4 +257,5 @@ const struct ck_part quiesce_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_stop = qd_pe_stop,
+	.describe = qd_describe,
 };

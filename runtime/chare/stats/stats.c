@@ -42,20 +42,6 @@ static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 	stats_of(pe, obj->coll)->destroyed++;
 }
 
-/* "array Cell (2 of PE 0)"; singleton chares belong to no collection. */
-static void describe_coll(const struct collection *c, char *buf, size_t len)
-{
-	static const char *const kinds[] = {
-		[CKGEN_MAINCHARE] = "mainchare", [CKGEN_ARRAY] = "array", [CKGEN_GROUP] = "group",
-		[CKGEN_CHARE] = "chare", [CKGEN_NODEGROUP] = "nodegroup",
-	};
-	int n = snprintf(buf, len, "%s %s", kinds[c->type->kind], c->type->name);
-
-	if (c->id && n > 0 && (size_t)n < len)
-		snprintf(buf + n, len - (size_t)n, " (%u of PE %d)", (unsigned)(uint32_t)c->id,
-			 (int)(c->id >> 32));
-}
-
 static int stats_node_start(struct node *node)
 {
 	(void)node;
@@ -75,7 +61,7 @@ static void stats_pe_stop(struct pe *pe)
 	char what[160];
 
 	for (const struct stats_coll *s = all->first; s; s = s->next) {
-		describe_coll(s->coll, what, sizeof what);
+		coll_describe(s->coll, what, sizeof what);
 		fprintf(stderr, "chard: PE %d: %s: %llu created, %llu destroyed\n", pe->id, what,
 			(unsigned long long)s->created, (unsigned long long)s->destroyed);
 	}

@@ -5,16 +5,16 @@
  * pay nothing for it.
  */
 #include "wait_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
-static void extras_grow(struct pe *pe, struct wait_pe *w)
+static void extras_grow(struct wait_pe *w)
 {
 	uint32_t cap = w->cap ? w->cap * 2 : 64;
-	struct ck_extra **extras = realloc(w->extras, cap * sizeof(*extras));
+	struct ck_extra **extras = cmi_realloc(w->extras, cap, sizeof(*extras),
+					       "the calls that wait on elements");
 
-	if (!extras)
-		csd_abort(pe, "no memory for the calls that wait on %u elements", cap);
 	if (!w->n)
 		extras[w->n++] = NULL;
 	w->extras = extras;
@@ -31,10 +31,8 @@ static struct ck_extra *extra_new(struct pe *pe)
 		return x;
 	}
 	if (w->n == w->cap)
-		extras_grow(pe, w);
-	x = calloc(1, sizeof *x);
-	if (!x)
-		csd_abort(pe, "no memory for the calls that wait on an element");
+		extras_grow(w);
+	x = cmi_alloc_zero(1, sizeof *x, "the calls that wait on an element");
 	x->no = w->n++;
 	x->waiting.tail = &x->waiting.head;
 	return w->extras[x->no] = x;
@@ -99,6 +97,21 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 		extra_free(pe, x);
 }
 
+static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct wait_pe *w = wait_of(pe);
+
+	for (uint32_t i = 1; i < w->n; i++) {
+		const struct ck_extra *x = w->extras[i];
+
+		if (!x->obj)
+			continue;
+		when_describe(x->obj, &x->waiting, line, arg);
+		if (x->sdag)
+			sdag_describe(x, line, arg);
+	}
+}
+
 static void wait_pe_stop(struct pe *pe)
 {
 	struct wait_pe *w = wait_of(pe);
@@ -132,4 +145,5 @@ const struct ck_part wait_part = {
 	.n_attributes = sizeof attributes / sizeof *attributes,
 	.behind = when_test,
 	.pe_stop = wait_pe_stop,
+	.describe = wait_describe,
 };

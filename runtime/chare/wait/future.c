@@ -41,7 +41,7 @@ static struct slots *futures_of(const struct pe *pe) { return ck_state(pe, PART_
 
 static uint32_t future_open(struct pe *pe)
 {
-	uint32_t no = slot_take(pe, futures_of(pe), "futures");
+	uint32_t no = slot_take(futures_of(pe), "futures");
 	struct future *s = slot_at(futures_of(pe), no);
 
 	s->use++;
@@ -342,6 +342,21 @@ static void describe_future(struct pe *pe, const CkCallback *cb, char *buf, size
 	snprintf(buf, len, "a %s of PE %d", cb->kind == CB_FUTURE ? "future" : "thread", cb->pe);
 }
 
+/* ---- for the watchdog ------------------------------------------------------------------------------- */
+
+static void future_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char who[320];
+
+	for (uint32_t i = 1; i < futures_of(pe)->n; i++) {
+		const struct future *f = slot_at(futures_of(pe), i);
+
+		for (const struct waiter *w = f->open ? f->first : NULL; w; w = w->next)
+			say_line(line, arg, "%s waits for the value of a future (number %u of PE %d), which nobody has sent",
+			    thread_describe(w->thread, who, sizeof who), i, pe->id);
+	}
+}
+
 /* ---- the part --------------------------------------------------------------------------------------- */
 
 static void future_pe_start(struct pe *pe)
@@ -387,5 +402,6 @@ const struct ck_part future_part = {
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_start = future_pe_start,
+	.describe = future_describe,
 	.pe_stop = future_pe_stop,
 };

@@ -7,6 +7,7 @@
  * not empty.
  */
 #include "wait_int.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -60,10 +61,8 @@ void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenI
 {
 	struct pe *pe = ck_self();
 	struct wait_pe *w = wait_of(pe);
-	struct idle_call *x = malloc(sizeof *x);
+	struct idle_call *x = cmi_alloc(sizeof *x, "a [whenidle] call");
 
-	if (!x)
-		csd_abort(pe, "no memory for a [whenidle] call");
 	*x = (struct idle_call){ w->idle, chare, { CkGen_thisProxy(self).id, CkGen_thisIndex(self), 0 },
 				 entry, call };
 	w->idle = x;

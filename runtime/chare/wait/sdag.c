@@ -13,6 +13,7 @@
  * notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
+#include "../../machine/cmi_alloc.h"
 #include "wait_int.h"
 
 #include <stdio.h>
@@ -43,9 +44,7 @@ static struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 
 	if (CSD_LIKELY(s != NULL))
 		return s;
-	s = calloc(1, sizeof *s + (size_t)n * sizeof s->kept[0]);
-	if (!s)
-		csd_abort(pe, "no memory for the calls that wait on an element");
+	s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
 	s->tail = &s->waiters;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)
@@ -172,6 +171,44 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		}
 	}
 	return true;
+}
+
+/* "left[3], or right and done" */
+static void describe_wanted(const CkGenChare *type, const struct waiter *x, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = 0;
+	for (int i = 0; i < x->n && at < len; i++) {
+		const CkGenWanted *w = &x->w[i];
+		const char *before = !at ? "" : w->alternative == x->w[i - 1].alternative ? " and " : ", or ";
+
+		if (w->alternative < 0)
+			continue;
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", before, type->entries[w->entry].name);
+		if (w->by_number && at < len)
+			at += (size_t)snprintf(buf + at, len - at, "[%lld]", (long long)w->number);
+	}
+}
+
+void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg)
+{
+	const CkGenChare *type = x->obj->coll->type;
+	char who[320], what[160];
+
+	for (const struct waiter *w = x->sdag->waiters; w; w = w->next) {
+		describe_wanted(type, w, what, sizeof what);
+		say_line(line, arg, "%s waits for a call: when %s", thread_describe(w->thread, who, sizeof who), what);
+	}
+	for (int e = 0; e < x->sdag->n_entries; e++) {
+		size_t n = 0;
+
+		for (const struct cmi_msg *m = x->sdag->kept[e].head; m; m = m->next)
+			n++;
+		if (n)
+			say_line(line, arg, "%zu calls of %s are kept at %s, and no when takes them now", n,
+			    describe_entry(type, e, what, sizeof what), obj_describe(x->obj, who, sizeof who));
+	}
 }
 
 /* ---- a `when` has its calls -------------------------------------------------------------------------- */

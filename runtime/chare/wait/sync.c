@@ -16,6 +16,9 @@ struct sync_call {
 	CthThread thread;         /* NULL: the slot is free */
 	struct ck_env *answer;    /* set before the thread goes on */
 	uint32_t least;           /* bytes of an answer that is no message */
+	int entry;                /* what was called, and where: for reports */
+	const CkGenChare *chare;
+	CkElement callee;
 };
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
@@ -29,20 +32,21 @@ static struct sync_call *call_at(const struct pe *pe, uint32_t no)
 	return slot_at(calls_of(pe), no);
 }
 
-static uint32_t call_open(struct pe *pe, uint32_t least)
+static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee)
 {
-	uint32_t no = slot_take(pe, calls_of(pe), "calls that wait for their answers");
+	uint32_t no = slot_take(calls_of(pe), "calls that wait for their answers");
 
 	if (no > (UINT32_MAX - (uint32_t)pe->id) / (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "no room for %u calls that wait for their answers", no);
-	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf(), .least = least };
+	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf(), .least = chare->entries[entry].reply_bytes,
+					       .entry = entry, .chare = chare, .callee = *callee };
 	return no;
 }
 
 /* ---- the caller ---------------------------------------------------------------------------------- */
 
 /* Take a slot for the answer, and write it into the call. */
-uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *payload)
+uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee, void *payload)
 {
 	struct ck_env *env = env_of(payload);
 	char name[128];
@@ -50,7 +54,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *paylo
 	if (!CthSelf())
 		csd_abort(pe, "call of %s, which answers: only a [threaded] entry method can wait for "
 			  "it; declare the caller so", describe_entry(chare, entry, name, sizeof name));
-	uint32_t slot = call_open(pe, chare->entries[entry].reply_bytes);
+	uint32_t slot = call_open(pe, chare, entry, callee);
 
 	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
 		/* A message may have a priority from its last journey. */
@@ -103,7 +107,7 @@ void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *r
 void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply)
 {
 	struct pe *pe = ck_self();
-	uint32_t slot = sync_ask(pe, chare, entry, payload);
+	uint32_t slot = sync_ask(pe, chare, entry, e, payload);
 
 	if (chare->kind == CKGEN_MAINCHARE)
 		CkGen_sendMain(chare, (CkProxy){ e->id }, entry, payload, NULL);
@@ -177,6 +181,22 @@ static void sync_pe_start(struct pe *pe)
 	calls_of(pe)->bytes = sizeof(struct sync_call);
 }
 
+static void sync_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char who[320], whom[128], what[128];
+
+	for (uint32_t i = 1; i < calls_of(pe)->n; i++) {
+		const struct sync_call *c = call_at(pe, i);
+
+		if (!c->thread || c->answer)
+			continue;
+		say_line(line, arg, "%s waits for the answer of %s, which it called at %s",
+		    thread_describe(c->thread, who, sizeof who), describe_entry(c->chare, c->entry, what, sizeof what),
+		    element_describe(c->chare, c->callee.index, whom, sizeof whom));
+		say_waits(line, arg, c->thread, c->chare, c->callee.id, c->callee.index);
+	}
+}
+
 /* Free the slots; calls of threads that the end of the job has dropped may still be in them. */
 static void sync_pe_stop(struct pe *pe)
 {
@@ -211,5 +231,6 @@ const struct ck_part sync_part = {
 	.attributes = attributes,
 	.n_attributes = sizeof attributes / sizeof *attributes,
 	.pe_start = sync_pe_start,
+	.describe = sync_describe,
 	.pe_stop = sync_pe_stop,
 };

@@ -17,6 +17,7 @@ struct kept_running {
 };
 _Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
 	       "a thread has room for it");
+_Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
 
 /* Called between two stacks. The thread that stops may have changed its element, so calls that wait for
  * a condition are tested again. */

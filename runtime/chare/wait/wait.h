@@ -34,6 +34,8 @@ void obj_forget(struct pe *pe, struct ck_obj *obj);
 
 /** Take out the oldest call whose condition is true now; NULL: there is none. */
 struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
+/** For a report: which of these calls wait at obj, and for what. */
+void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, csd_line_fn line, void *arg);
 /** At the end of the job: drop the waiting calls; checked mode reports them. */
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 
@@ -41,7 +43,7 @@ void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waitin
 
 /** Before a [sync] call is sent: take a slot for its answer. After it is sent: wait for the answer and
  * copy it to `reply`. */
-uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, void *payload);
+uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee, void *payload);
 void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *reply);
 
 /** The scheduler calls this between two stacks, to exchange what runs (struct ck_running). */

@@ -64,6 +64,7 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
+void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg);
 
 /* ---- threaded.c ----------------------------------------------------------------------------------- */
 

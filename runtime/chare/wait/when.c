@@ -104,6 +104,31 @@ void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waitin
 		csd_msg_free(pe, msg_fifo_pop(waiting));
 }
 
+static size_t count_calls(const struct msg_fifo *waiting, uint32_t entry)
+{
+	size_t n = 0;
+
+	for (const struct cmi_msg *m = waiting->head; m; m = m->next)
+		n += ((const struct ck_env *)m)->entry == entry;
+	return n;
+}
+
+void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, csd_line_fn line, void *arg)
+{
+	const CkGenChare *type = obj->coll->type;
+	char who[128], what[128];
+
+	for (int e = 0; e < type->n_entries; e++) {
+		const size_t n = type->entries[e].when ? count_calls(waiting, (uint32_t)e) : 0;
+		const char *text = type->entries[e].when_text;
+
+		if (n)
+			say_line(line, arg, "%zu call%s of %s wait%s at %s until its condition is true: %s", n,
+			    n > 1 ? "s" : "", describe_entry(type, e, what, sizeof what), n > 1 ? "" : "s",
+			    obj_describe(obj, who, sizeof who), text ? text : "?");
+	}
+}
+
 /* ---- when it is looked at ----------------------------------------------------------------------- */
 
 /* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */

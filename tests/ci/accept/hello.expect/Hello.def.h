@@ -42,18 +42,20 @@ static const CkGenEntry ck_entries_HelloMain[] = {
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL},
+	 CKGEN_HEAD, NULL,
+	 NULL},
 	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL},
+	 CKGEN_HEAD, NULL,
+	 NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
 	"HelloMain", CKGEN_MAINCHARE, 0,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
-#line 57 "Hello.def.h"
+#line 59 "Hello.def.h"
 	ck_entries_HelloMain, 2, 0
 };
 
@@ -99,18 +101,20 @@ static const CkGenEntry ck_entries_HelloArray[] = {
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL},
+	 CKGEN_HEAD, NULL,
+	 NULL},
 	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL},
+	 CKGEN_HEAD, NULL,
+	 NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 114 "Hello.def.h"
+#line 118 "Hello.def.h"
 	ck_entries_HelloArray, 2, 0
 };
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * across: plain calls between two processes of a host, for counting instructions (bench/across.sh).
+ *
+ *	ACROSS_PIPE=FIFO ckrun -n 2 across
+ *
+ * PE 0 sends a burst of calls while PE 1 stands in a handler, and then says so in the pipe. So no PE looks for messages
+ * in vain while its instructions are counted: all are there. They fit into the pair's ring. The first round makes
+ * the ring. Calls of functions that are not inlined mark what is counted.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ck.h"
+#include "across.decl.h"
+
+/* The sender counts BURST - TO - 1 calls, the receiver FROM - TO: two passes of QUEUE_BATCH. */
+enum { ROUNDS = 3, BURST = 40, FROM = 35, TO = 3 };
+
+struct Main {
+	int unused;
+};
+
+struct End {
+	int round;
+};
+
+/* Their texts differ, or the compiler would make one function of all. */
+static __attribute__((noinline)) void counting_begins(void) { __asm__ volatile("# begins"); }
+static __attribute__((noinline)) void sending_ends(void) { __asm__ volatile("# sent"); }
+static __attribute__((noinline)) void receiving_ends(void) { __asm__ volatile("# received"); }
+
+static void touch_pipe(int flags)
+{
+	const char *name = getenv("ACROSS_PIPE");
+	int fd = name ? open(name, flags) : -1;
+	char c = 0;
+
+	if (fd < 0 || (flags == O_RDONLY ? read(fd, &c, 1) : write(fd, &c, 1)) != 1)
+		CkAbort("across: cannot use the pipe ACROSS_PIPE");
+	close(fd);
+}
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	(void)self;
+	(void)m;
+	ends = End_ckNew(CkDims1(2));
+	End_begin(End_at(ends, 0), 0);
+}
+
+void End_on_new(End *self) { self->round = 0; }
+
+/* The receiver must stand before the burst begins, so it opens the pipe twice. */
+void End_on_begin(End *self, int round)
+{
+	self->round = round;
+	End_stand(End_at(ends, 1));
+	touch_pipe(O_RDONLY);
+	if (round == ROUNDS - 1)
+		counting_begins();
+	for (int left = BURST; left--;) {
+		if (round == ROUNDS - 1 && left == TO)
+			sending_ends();
+		End_count(End_at(ends, 1), left);
+	}
+	touch_pipe(O_WRONLY);
+}
+
+void End_on_stand(End *self)
+{
+	(void)self;
+	touch_pipe(O_WRONLY);
+	touch_pipe(O_RDONLY);
+}
+
+void End_on_count(End *self, int left)
+{
+	if (self->round == ROUNDS - 1 && left == FROM)
+		counting_begins();
+	if (self->round == ROUNDS - 1 && left == TO)
+		receiving_ends();
+	if (left)
+		return;
+	if (++self->round == ROUNDS)
+		CkExit(0);
+	else
+		End_begin(End_at(ends, 0), self->round);
+}
+
+#include "across.def.h"

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace.h: the trace of one PE: a ring of records in a mapped file (trace_format.h). It knows files, names and
+ * a clock; what is worth a record is decided above, by the scheduler and the layers on it.
+ *
+ * Only its PE's thread writes a trace. Writing a record takes no system call and no lock.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "trace_format.h"
+
+/** What CK_TRACE says. */
+struct trace_options {
+	bool on;
+	char folder[TRACE_TEXT];
+	uint64_t bytes;              /* of a PE's ring */
+	bool ticks;                  /* the processor's counter tells the time; else CLOCK_MONOTONIC */
+};
+
+/** Who writes. */
+struct trace_writer {
+	int pe, n_pes, node, n_nodes, first_pe;
+	uint64_t host_id;
+	char *const *argv;
+	int argc;
+};
+
+struct trace_event_name {
+	const char *text;            /* as the program gave it */
+	uint16_t id;
+};
+
+enum { TRACE_EVENT_NAMES = 1024 };   /* a power of two; so many names at most, less one */
+
+struct trace {
+	struct trace_record *ring;
+	uint64_t at, n;              /* next place, places */
+	uint64_t count;
+	bool ticks;
+	uint64_t moment_due;         /* ticks: not before is the next pair of both clocks taken */
+	struct trace_head *head;
+	size_t bytes;                /* of the mapping */
+	size_t names_room;
+	uint16_t n_events;
+	struct trace_event_name events[TRACE_EVENT_NAMES]; /* by a hash of the pointer */
+};
+
+/** Read CK_TRACE. A value that makes no sense ends the process with one line. */
+struct trace_options trace_asked(void);
+
+/** Create the file <folder>/pe<N>.trace, and the folder when there is none. `names`: bytes for names. NULL, with
+ * `why` filled in: it cannot be. */
+struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w, size_t names,
+			   char *why, size_t len);
+/** The PE has come to its end in good order. */
+void trace_close(struct trace *t);
+
+/** Add a name. False: there is no room. */
+bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, const char *text);
+/** The number of a name of the program's, which must stay as it is; 0: there are too many. */
+uint16_t trace_event(struct trace *t, const char *text);
+
+void trace_take_moment(struct trace *t, uint64_t ticks);
+
+/** Ticks. With the processor's counter 10 ns less than a look at CLOCK_MONOTONIC, or better. */
+static inline uint64_t trace_clock(const struct trace *t)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(t->ticks, 1))
+		return __rdtsc();
+#elif defined(__aarch64__)
+	if (__builtin_expect(t->ticks, 1)) {
+		uint64_t ticks;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+		return ticks;
+	}
+#endif
+	(void)t;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/** The place of the next record, with its time and kind; the caller fills in the rest and calls trace_done. */
+static inline struct trace_record *trace_next(struct trace *t, enum trace_kind kind)
+{
+	struct trace_record *r = &t->ring[t->at];
+
+	r->time = trace_clock(t);
+	r->kind = (uint8_t)kind;
+	r->flags = 0;
+	return r;
+}
+
+/* Release: a reader of the file, also of one whose writer was killed, that sees the count sees the record, too.
+ * On x86 it is a plain store. */
+static inline void trace_done(struct trace *t, const struct trace_record *r)
+{
+	t->at = t->at + 1 == t->n ? 0 : t->at + 1;
+	atomic_store_explicit((_Atomic uint64_t *)&t->head->count, ++t->count, memory_order_release);
+	if (__builtin_expect(r->time >= t->moment_due, 0))
+		trace_take_moment(t, r->time);
+}
+
+static inline uint32_t trace_bytes(uint64_t bytes)
+{
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+static inline void trace_set_value(struct trace_record *r, uint64_t value)
+{
+	r->value[0] = (uint32_t)value;
+	r->value[1] = (uint32_t)(value >> 32);
+}
+
+#endif

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of another process that do not fit, one for each reason, and the reason that the runtime gives.
+
+    tests/damage/shapes.py -b BUILD [-v]
+
+Each message begins as one that fits (tests/fuzz/seeds/wire) or as zeros. It gets the changes of its line in the table,
+and is given to a node on which tests/fuzz/zoo.ci has run (fuzz_wire, as its first input; it has the right seal). The node
+must refuse it with the words of the line. Numbers of bytes count from the beginning of the message, as in
+runtime/chare/core/env.h.
+"""
+
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+SEEDS = 'tests/fuzz/seeds/wire'
+PRIO, LIFO, EXPEDITED, SYSTEM, WIDE, HERE, NODE = 0x01, 0x02, 0x04, 0x08, 0x20, 0x40, 0x80
+# Where in the head of a chare message.
+COLL, PLACE, ROOT, ENTRY, FLAGS, LAST, REFS = 32, 40, 48, 52, 54, 55, 56
+COUNT, OP = 44, 48             # of a part of a reduction
+NEVER = 0x70000000
+
+FLAGS_WRONG = 'its flags are not those of such messages'
+NOBODY = 'it names a collection that nobody can have made'
+NOT_DOWN = 'it did not come down the tree that it names'
+NOT_BELOW = 'its sender is not below this PE'
+OTHERS = 'it says that others have it, too'
+VALUES = 'its values do not lie within it'
+OUTSIDE = 'a parameter does not lie within it'
+NO_SECTION = 'it names a section that nobody can have made'
+NO_REDUCTION = 'it belongs to no reduction here'
+CANNOT_SAY = 'it says what its sender cannot say'
+NO_KIND = 'it is of no kind'
+EXIT = 'it says something about the end of the job that its sender cannot say now'
+REST = "it says something about the job's rest that its sender cannot say"
+NO_BUFFER = 'it names no buffer'
+
+
+def u8(at, value):
+    return at, '<B', value
+
+
+def u16(at, value):
+    return at, '<H', value
+
+
+def u32(at, value):
+    return at, '<I', value
+
+
+def u64(at, value):
+    return at, '<Q', value
+
+
+def seed(name, *changes, size=None, flags=None, pe=None):
+    return 'seed', name, changes, size, flags, pe
+
+
+def zeros(name, size, *changes, flags=0, pe=1):
+    return 'zeros', name, changes, size, flags, pe
+
+
+DST, SRC, AT, N = 32, 144, 256, 264     # of a transfer of buffers
+
+
+def buffer(at, pe, size=8, state=0x4d616465):
+    """A buffer (CkNcpyBuffer) of that PE."""
+    return u64(at, 4096), u64(at + 72, size), u32(at + 88, pe), u32(at + 92, state)
+
+
+def transfer(name, dst, src, *changes, size=272):
+    return zeros(name, size, *dst, *src, *changes)
+
+
+TABLE = [
+    # ---- the scheduler's
+    (zeros('csd.credit', 40, u64(32, 1 << 40), flags=SYSTEM | EXPEDITED), 'it gives credit for more than was sent'),
+    (zeros('csd.exit', 40, u32(36, 1), flags=SYSTEM | EXPEDITED), EXIT),           # STOP to the root
+    (zeros('csd.exit', 40, u32(36, 2), flags=SYSTEM | EXPEDITED, pe=3), None),     # ACK of a child
+    (zeros('csd.exit', 40, u32(36, 3), flags=SYSTEM | EXPEDITED), EXIT),           # LEAVE to the root
+    (zeros('csd.exit', 40, u32(36, 9), flags=SYSTEM | EXPEDITED), EXIT),
+    (zeros('csd.held', 64), 'such messages do not leave their process'),
+    (zeros('csd.handled', 64), 'such messages do not leave their process'),
+    (zeros('csd.watch', 1024, flags=SYSTEM), REST),                                # ASK to the root
+    (zeros('csd.watch', 1024, u32(32, 2), flags=SYSTEM), REST),                    # TELL to the root
+    (zeros('csd.watch', 1024, u8(1023, 9), u32(32, 3), flags=SYSTEM), REST),       # TOLD, a text without an end
+    (zeros('csd.watch', 1024, u32(32, 4), flags=SYSTEM), REST),
+    (zeros('csd.watch', 1024, u32(32, 9), flags=SYSTEM), REST),
+    # ---- channels
+    (zeros('CkDirect', 144, flags=SYSTEM), FLAGS_WRONG),                           # a bell that is not expedited
+    (zeros('CkDirect', 144, flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
+    (zeros('CkDirect', 144, u32(36, 3), flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
+    (zeros('CkDirect', 72, u32(32, 2), flags=SYSTEM), NO_KIND),                    # ASK outside of checked mode
+    (zeros('CkDirect', 72, u32(32, 9), flags=SYSTEM), NO_KIND),
+    (zeros('CkDirect', 64, u32(32, 1), flags=SYSTEM), NO_KIND),
+    # ---- calls and broadcasts
+    (seed('ck.bcast-050', u32(ROOT, NEVER)), NOT_DOWN),
+    (seed('ck.bcast-050', pe=2), NOT_DOWN),
+    (seed('ck.bcast-050', u32(REFS, 2)), None),         # that is where the seal stands
+    (seed('ck.bcast-050', u8(FLAGS, 0x02)), OTHERS),
+    (seed('ck.bcast-050', u64(COLL, NEVER << 32)), NOBODY),
+    (seed('ck.bcast-050', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.bcast-056', size=66), 'it is too short for the entry\'s parameters|' + OUTSIDE),
+    (seed('ck.bcast-056', u8(FLAGS, 0x01)), VALUES),
+    (seed('ck.bcast-056', u8(FLAGS, 0x21)), 'it is a result, and a call with parameters'),
+    (seed('ck.bcast-056', u8(FLAGS, 0x20)), 'its message is packed and should not be'),
+    (zeros('ck.made', 40, u64(32, 1), flags=0), FLAGS_WRONG),
+    (zeros('ck.bcast.handled', 56, u32(32, NEVER), flags=SYSTEM), 'it did not come up the tree that it names'),
+    (zeros('ck.bcast.handled', 56, u32(32, 1), flags=SYSTEM), 'it did not come up the tree that it names'),
+    (zeros('ck.bcast.handled', 56, u64(40, 1 << 50), u64(48, 1 << 50), flags=SYSTEM), 'more was handled than sent'),
+    (zeros('ck.element', 80, u64(COLL, 1), u8(FLAGS, 0x40), flags=EXPEDITED),
+     'it says that it has waited for its buffers'),
+    (zeros('ck.element', 80, u64(COLL, NEVER << 32 | 1), flags=EXPEDITED), NOBODY),
+    (seed('ck.batch-078', size=66), 'its calls do not lie within it'),
+    (seed('ck.batch-078', u64(64, NEVER << 32)), NOBODY + '|its calls do not lie within it'),
+    (zeros('ck.call', 80), VALUES),
+    (zeros('ck.call', 160), 'its function is not one of this PE'),
+    # ---- creations
+    (seed('ck.create-042', u16(ENTRY, 999)), 'it creates a chare of a type, or with a map, that does not exist'),
+    (seed('ck.create-042', u8(LAST, 99)), 'it creates a chare of a type, or with a map, that does not exist'),
+    (seed('ck.create-042', pe=2), NOT_DOWN),
+    (seed('ck.create-042'), 'it creates a collection for the second time'),
+    (seed('ck.create-042', u64(COLL, (1 << 32) + 900), size=66), 'its shape does not lie within it'),
+    (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u64(PLACE, 0)), 'its extents are none'),
+    (seed('ck.announce-051', u64(COLL, NEVER << 32)), NOBODY),
+    (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), pe=2), NOT_DOWN),
+    (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), size=66), OUTSIDE),
+    (seed('ck.known-000', u64(COLL, 0)), NOBODY),
+    (seed('ck.known-000', u64(COLL, (1 << 32) + 1)), NOT_BELOW),
+    (seed('ck.born-055', u64(COLL, 0)), NOBODY),
+    (seed('ck.born-055', pe=2), NOT_DOWN),
+    (seed('ck.insert-099', u32(60, NEVER)), 'it names a PE that does not exist'),
+    (seed('ck.insert-099', u64(COLL, 0)), NOBODY),
+    (seed('ck.make-001', u64(COLL, 0)), NOBODY),
+    (zeros('ck.destroy', 64), NOBODY),
+    (seed('ck.where-080', u64(COLL, 0)), NOBODY),
+    (seed('ck.where-080', u64(COLL, 900)), 'its collection does not exist yet'),
+    (seed('ck.where-080', u32(52, 4)), NO_KIND),
+    (seed('ck.ready-plain-64', size=88), NOBODY),
+    (zeros('ck.ready', 88, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
+    (seed('ck.closing-002', u64(COLL, 0)), NOBODY),
+    (seed('ck.closing-002', u32(52, 5)), CANNOT_SAY),   # a wave to the root
+    (seed('ck.closing-002', u32(52, 7)), CANNOT_SAY),   # a verdict to the root
+    (seed('ck.closing-002', u32(52, 0)), CANNOT_SAY),
+    (seed('ck.chare.new-043'), 'its chare has been created already'),
+    (seed('ck.chare.new-043', u64(COLL, 1 << 44)), 'its chare has been created already'),
+    # ---- nodegroups
+    (seed('ck.node.call-039', u64(COLL, 900)), 'it names a nodegroup that does not exist'),
+    (seed('ck.node.call-039', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.node.call-039', size=66), OUTSIDE),
+    (seed('ck.node.bcast-041', pe=2), NOT_DOWN),
+    (seed('ck.node.bcast-041', flags=SYSTEM), FLAGS_WRONG),
+    (seed('ck.node.bcast-041', u64(COLL, (1 << 32) + 900)), 'it names a nodegroup that does not exist'),
+    # ---- sections
+    (seed('ck.section-027', u64(PLACE, 0)), NO_SECTION),
+    (seed('ck.section-027', u8(FLAGS, 0x02)), OTHERS),
+    (seed('ck.section-027', u64(COLL, 0)), NOBODY),
+    (seed('ck.section-027', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.section.ctl-020', u64(COLL, 0)), NO_SECTION),
+    (seed('ck.section.ctl-020', u8(LAST, 0)), NO_KIND),
+    (seed('ck.section.ctl-020', u8(LAST, 9)), NO_KIND),
+    (seed('ck.section.ctl-020', size=70), 'its list does not lie within it'),
+    (seed('ck.section.ctl-063', size=100), VALUES),
+    # ---- reductions
+    (seed('ck.reduce-058', u32(OP, 999)), NO_REDUCTION),
+    (seed('ck.reduce-058', u64(64, 1 << 40)), VALUES),
+    (seed('ck.reduce-058', size=90), VALUES),
+    (seed('ck.reduce-060', u64(72, 1 << 30)), 'it has fewer values than it says'),
+    (seed('ck.reduce-060', u64(COLL, 0)), NOBODY),
+    (seed('ck.exchange-061', u32(OP, 999)), NO_REDUCTION),
+    (seed('ck.exchange-061', u32(COUNT, NEVER)), NO_REDUCTION),
+    (seed('ck.exchange-061', u8(FLAGS, 0x01)), FLAGS_WRONG),
+    (seed('ck.exchange-109', u8(FLAGS, 0x04)), 'its size is not that of its values'),
+    (seed('ck.exchange-109', u64(COLL, 0)), NOBODY),
+    (zeros('ck.result', 64), VALUES),
+    (zeros('ck.result', 96, u64(PLACE, (1 << 64) - 1), u32(ROOT, NEVER)), NOT_DOWN),
+    (zeros('ck.result', 96), NOBODY),
+    (zeros('ck.start', 64), VALUES),
+    (zeros('ck.start', 160), 'its callback is of no kind'),
+    (seed('ck.empty-070', u64(COLL, 0)), NOBODY),
+    (zeros('ck.scan', 64, u32(OP, 999)), 'it belongs to no scan here'),
+    (zeros('ck.scan', 64, u8(LAST, 0xfc)), NOBODY),
+    # ---- what waits, and what is over
+    (seed('ck.answer-086', u64(COLL, 99)), 'nobody waits for it'),
+    (seed('ck.answer-086'), 'nobody waits for it'),
+    (seed('ck.future-082', u64(64, 1 << 40)), VALUES),
+    (seed('ck.qd-059', u32(32, 7)), NO_KIND),
+    (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
+    (seed('ck.qd-004', u32(32, 0)), 'it is no request'),
+    (seed('ck.qd-004', u32(32, 1)), 'it asks for a wave whose turn it is not'),
+    (seed('ck.qd-004', u32(36, 900)), 'it answers a wave whose turn it is not'),
+    (seed('ck.completion-077', u64(32, NEVER << 32)), 'it names a detector that nobody can have made'),
+    (seed('ck.completion-077', u16(40, 3)), CANNOT_SAY),
+    (seed('ck.completion-077', u16(40, 0), pe=3), CANNOT_SAY),
+    (zeros('ck.fence', 64, u64(COLL, 1), u32(ROOT, NEVER)), NOT_DOWN),
+    (zeros('ck.readonly', 64, u32(ROOT, 0)), NOT_DOWN),
+    (zeros('ck.readonly', 64, u32(ROOT, 1)), 'it has not the size of the readonly variables'),
+    # ---- buffers
+    (zeros('ck.buffer.send', 272), NO_BUFFER),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, NEVER)), NO_BUFFER),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 1)), 'its buffer is not one of this PE'),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0, size=9)),
+     'its source is larger than its destination'),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u64(N, 1)), 'it asks for no piece of the source'),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u64(AT, 1)), 'it asks for no piece of the source'),
+    (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u8(DST + 8, 99)), 'its callback is of no kind'),
+    (transfer('ck.buffer.fetch', buffer(DST, 0), buffer(SRC, 1), u64(AT, 1)), 'it is no request'),
+    (transfer('ck.buffer.fetch', buffer(DST, 1), buffer(SRC, 1)), 'its buffer is not one of this PE'),
+    (transfer('ck.buffer.data', buffer(DST, 0), buffer(SRC, 1), u64(N, 7), size=280), 'it is no piece of the source'),
+    (transfer('ck.buffer.data', buffer(DST, 1), buffer(SRC, 1), u64(N, 8), size=280),
+     'its buffer is not one of this PE'),
+]
+
+
+def message(what):
+    """An input of fuzz_wire: name, PE and flags, head.word, payload."""
+    kind, name, changes, size, flags, pe = what
+    if kind == 'seed':
+        with open(f'{SEEDS}/{name}', 'rb') as file:
+            name, rest = file.read().split(b'\n', 1)
+        head, payload = bytearray(rest[:6]), bytearray(rest[6:])
+    else:
+        name, head, payload = name.encode(), bytearray(6), bytearray(size - 32)
+    if pe is not None:
+        head[0] = pe - 1
+    if flags is not None:
+        head[1] = flags
+    for at, form, value in changes:
+        struct.pack_into(form, payload, at - 32, value)
+    if size is not None:
+        payload = payload[:size - 32].ljust(size - 32, b'\0')
+    return name + b'\n' + head + payload
+
+
+def said(options, what):
+    """What the node says to the message: the reason, another line, or nothing."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(message(what))
+        file.flush()
+        run = subprocess.run([f'{options.build}/tests/fuzz/fuzz_wire', file.name], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, errors='replace', timeout=60)
+    reason = re.search(r'does not fit: (.*); it was damaged on its way', run.stderr)
+    if run.returncode:
+        return f'exit code {run.returncode}: {run.stderr[-500:]}'
+    return reason[1] if reason else run.stderr.strip()
+
+
+def handlers():
+    names = {message(('seed', os.path.basename(path), (), None, None, None)).split(b'\n')[0].decode()
+             for path in glob.glob(f'{SEEDS}/*-[0-9]*') if '/found' not in path and '/put' not in path}
+    return sorted(names | {'csd.watch', 'CkDirect'})
+
+
+def sizes_and_flags(options, name):
+    """Of a handler: messages that are too short and too long, and some with a flag too many, or without theirs."""
+    none = 'such messages do not leave their process'
+    short = said(options, zeros(name, 32))
+    match = re.fullmatch(r'it has 32 bytes; it must have (at least )?(\d+)', short)
+    if not match:
+        yield f'{name}, 32 bytes', short, 'it has 32 bytes|' + none
+        return
+    least = int(match[2])
+    coll = [u64(COLL, 1)] if least > COLL + 8 else []
+    yield (f'{name}, a byte less', said(options, zeros(name, least - 1, *coll, flags=HERE)),
+           f'it has {least - 1} bytes; it must have')
+    if not match[1]:
+        yield (f'{name}, a byte more', said(options, zeros(name, least + 1)),
+               f'it has {least + 1} bytes; it must have {least}')
+    wrong = SYSTEM if name == 'ck.node.call' else NODE
+    yield f'{name}, flags {wrong:#x}', said(options, zeros(name, least, *coll, flags=wrong)), FLAGS_WRONG
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('-b', '--build', default='build')
+    parser.add_argument('-j', '--jobs', type=int, default=2)
+    parser.add_argument('-v', '--verbose', action='store_true')
+    options = parser.parse_args()
+    n = bad = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = [(f'{what}', is_said, want)
+                   for (what, want), is_said in zip(TABLE, pool.map(lambda line: said(options, line[0]), TABLE))]
+        for some in pool.map(lambda name: list(sizes_and_flags(options, name)), handlers()):
+            results += some
+    for what, is_said, want in results:
+        right = not is_said if want is None else any(is_said.startswith(w) for w in want.split('|'))
+        n += 1
+        bad += not right
+        if options.verbose or not right:
+            print(f'{"ok" if right else "NOT OK"}: {what}\n    said {is_said!r}, wanted {want!r}')
+    print(f'{n - bad} passed, {bad} failed')
+    sys.exit(1 if bad else 0)
+
+
+main()

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nodes.c: see nodes.h.
+ *
+ * To start a child takes longer than to look at a message. A child therefore takes further inputs while they are
+ * refused before they change anything. Where one ends badly that was not its first, the input is
+ * tried again in a new child, and that one counts: in a real job the first message that is refused ends all.
+ *
+ * libFuzzer counts in this process which branches an input takes. The child does so in its copy of the counters;
+ * with its answer it writes them to memory that both share, and we take them over.
+ */
+#include "nodes.h"
+#include "fuzz.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../runtime/chare/chare_layer.h"
+#include "../../runtime/chare/ckgen.h"
+#include "../../runtime/direct/direct_layer.h"
+
+enum { SECONDS_MOST = 60, TURNS = 200, INPUT_MOST = 1 << 16, INPUTS_MOST = 1000 };
+
+extern const CkGenModule ck_module_zoo;
+
+/* clang's branch counters, where there are any. */
+extern uint8_t __start___sancov_cntrs[] __attribute__((weak, visibility("hidden")));
+extern uint8_t __stop___sancov_cntrs[] __attribute__((weak, visibility("hidden")));
+
+static struct {
+	int argc;
+	char **argv;
+	atomic_bool stand_still;
+	sem_t n_still;
+	struct shared {
+		size_t size;
+		uint8_t data[INPUT_MOST];
+		uint8_t counters[];
+	} *shared;           /* with children */
+	bool in_child;
+	jmp_buf refused;     /* in the child */
+	pid_t child;         /* 0: none */
+	int n_inputs;        /* that it had */
+	int fd;              /* of the socket between us and it */
+} here;
+
+/* What PE 0 still has is not lost. A parameter that the program packs itself may ask for any memory, and the runtime
+ * must bear that there is none. */
+/* Visible, because gcc's sanitizer is a shared library. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1000";
+}
+
+/* ---- the child --------------------------------------------------------------------------- */
+
+static size_t counters_bytes(void)
+{
+	return (size_t)(__stop___sancov_cntrs - __start___sancov_cntrs);
+}
+
+static void counters_give(void)
+{
+	if (counters_bytes())
+		memcpy(here.shared->counters, __start___sancov_cntrs, counters_bytes());
+}
+
+static void counters_take(void)
+{
+	if (counters_bytes())
+		memcpy(__start___sancov_cntrs, here.shared->counters, counters_bytes());
+}
+
+/* What an input has come to: the child takes another one, or has ended in order. */
+enum answer { AGAIN = 'a', OVER = 'o' };
+
+static void answer(enum answer a)
+{
+	const char byte = (char)a;
+
+	counters_give();
+	if (write(here.fd, &byte, 1) != 1)
+		_exit(3);
+}
+
+_Noreturn static void leave(void)
+{
+	answer(OVER);
+	_exit(0);
+}
+
+_Noreturn void __real_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
+_Noreturn void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
+
+/* An orderly end. A message that does not fit (csd_misfit) is refused before anything is done with it. */
+void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
+{
+	if (!here.in_child)
+		__real_cmi_abort(m, code, backtrace, why);
+	fprintf(stderr, "%s\n", why);
+	if (strstr(why, " does not fit: "))
+		longjmp(here.refused, 1);
+	leave();
+}
+
+/* Another one: a number in a message can ask for more memory than there is. */
+_Noreturn void __real_cmi_no_memory(size_t bytes, const char *what);
+_Noreturn void __wrap_cmi_no_memory(size_t bytes, const char *what);
+
+void __wrap_cmi_no_memory(size_t bytes, const char *what)
+{
+	if (!here.in_child)
+		__real_cmi_no_memory(bytes, what);
+	fprintf(stderr, "no memory for %s (%zu bytes)\n", what, bytes);
+	leave();
+}
+
+static void take_in(struct pe *pe)
+{
+	uint8_t *data = malloc(here.shared->size + 1);
+	uint64_t n;
+	int turns = 0;
+
+	memcpy(data, here.shared->data, here.shared->size);
+	counters_take();
+	fuzz_input(pe, data, here.shared->size);
+	do {
+		n = pe->n_dispatched;
+		CsdScheduler(1);
+	} while (!pe->stop && pe->n_dispatched != n && ++turns < TURNS);
+	leave();
+}
+
+/* libFuzzer's handler prints where. */
+static void hangs(int sig)
+{
+	(void)sig;
+	abort();
+}
+
+_Noreturn static void serve(struct pe *pe)
+{
+	char byte;
+
+	here.in_child = true;
+	signal(SIGALRM, hangs);
+	while (read(here.fd, &byte, 1) == 1) {
+		alarm(SECONDS_MOST);
+		if (setjmp(here.refused) == 0)
+			take_in(pe);
+		alarm(0);
+		answer(AGAIN);
+	}
+	_exit(0);
+}
+
+/* ---- the parent ---------------------------------------------------------------------------- */
+
+static void start_child(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		abort();
+	here.child = fork();
+	if (here.child < 0)
+		abort();
+	here.fd = pair[here.child == 0];
+	close(pair[here.child != 0]);
+	if (here.child == 0)
+		serve(csd_self());
+	here.n_inputs = 0;
+}
+
+/* Returns how the child has ended, as waitpid does. */
+static int end_child(void)
+{
+	int status;
+
+	close(here.fd);
+	if (TEMP_FAILURE_RETRY(waitpid(here.child, &status, 0)) != here.child)
+		abort();
+	here.child = 0;
+	return status;
+}
+
+/* Give the input to a child. 0, or how that has ended. */
+static int try_input(void)
+{
+	char byte = 0;
+
+	if (!here.child)
+		start_child();
+	here.n_inputs++;
+	counters_give();
+	/* libFuzzer's clock interrupts them. */
+	if (TEMP_FAILURE_RETRY(write(here.fd, &byte, 1)) != 1 || TEMP_FAILURE_RETRY(read(here.fd, &byte, 1)) != 1)
+		return end_child();
+	counters_take();
+	return byte == OVER || here.n_inputs == INPUTS_MOST ? end_child() : 0;
+}
+
+static int each(const uint8_t *data, size_t size)
+{
+	int status;
+
+	if (size > INPUT_MOST)
+		return 0;
+	memcpy(here.shared->data, data, size);
+	here.shared->size = size;
+	status = try_input();
+	if (status && here.n_inputs > 1)
+		status = try_input();
+	if (status) {
+		fprintf(stderr, "fuzz: a child has ended with status %#x\n", (unsigned)status);
+		abort();
+	}
+	return 0;
+}
+
+/* ---- the nodes --------------------------------------------------------------------------- */
+
+/* For ever: a job of which one node is gone comes to no end of its own. */
+static void stand_still(void *arg)
+{
+	(void)arg;
+	if (!atomic_load(&here.stand_still))
+		return;
+	sem_post(&here.n_still);
+	while (true)
+		pause();
+}
+
+static void run_inputs(void *arg)
+{
+	(void)arg;
+	atomic_store(&here.stand_still, true);
+	for (int i = 1; i < NODES; i++)
+		sem_wait(&here.n_still);
+	here.shared = mmap(NULL, sizeof *here.shared + counters_bytes(), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (here.shared == MAP_FAILED)
+		abort();
+	signal(SIGPIPE, SIG_IGN);
+	fflush(NULL);
+	LLVMFuzzerRunDriver(&here.argc, &here.argv, each);
+}
+
+/* From the loop, where no handler runs. A damaged name can make the program say it again. */
+void zoo_is_quiet(void)
+{
+	if (!here.in_child)
+		CcdCallFnAfter(run_inputs, NULL, 0);
+}
+
+static void still_pe_start(struct pe *pe)
+{
+	if (pe->id != 0)
+		CcdCallOnConditionKeep(CcdPERIODIC_10ms, stand_still, NULL);
+}
+
+static const struct csd_layer still_layer = { .name = "still", .pe_start = still_pe_start };
+
+/* The machine's way to the scheduler, as node.c takes it. */
+void __real_client_arrived(void *pe, struct cmi_msg *m);
+void __wrap_client_arrived(void *pe, struct cmi_msg *m);
+
+void __wrap_client_arrived(void *pe, struct cmi_msg *m)
+{
+	if (((struct pe *)pe)->id == 0 && !here.in_child)
+		fuzz_arrived(pe, m);
+	__real_client_arrived(pe, m);
+}
+
+static void *run_node(void *arg)
+{
+	static const struct csd_layer *const layers[] = { &chare_layer, &direct_layer, &still_layer };
+	struct csd_config *cfg = arg;
+	char name[] = "zoo", *argv[] = { name, NULL };
+
+	cfg->argc = 1;
+	cfg->argv = argv;
+	cfg->layers = layers;
+	cfg->n_layers = 3;
+	cfg->program = &ck_module_zoo;
+	exit(csd_run(cfg)); /* only if the program ends before it is quiet */
+}
+
+int main(int argc, char **argv)
+{
+	static struct csd_config cfg[NODES];
+	struct cmi_loop_net *net = cmi_loop_net_create(NODES, 0);
+	pthread_t thread;
+
+	here.argc = argc;
+	here.argv = argv;
+	sem_init(&here.n_still, 0, 0);
+	for (int i = NODES - 1; i >= 0; i--) {
+		cfg[i] = (struct csd_config){ .net = net, .loop_rank = i };
+		if (i == 0)
+			run_node(&cfg[i]);
+		else if (pthread_create(&thread, NULL, run_node, &cfg[i]))
+			abort();
+	}
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hangs: `hangs WHAT` waits for ever in one way. The watchdog must end it and name who waits for what; hangs.cases
+ * has the lines. What it hangs on is always the last element's doing, or another one's with it.
+ */
+#include "check.h"
+
+#include "ckdirect.h"
+#include "csd.h"
+#include "cth.h"
+#include "hangs.decl.h"
+
+enum { PER_PE = 4, CALLS = 40, WORDS = 16, CREATION = 77 };
+static const uint64_t OOB = 0x7ff8123412341234u;
+
+struct Main { char unused; };
+struct Cell {
+	int step, seen;
+	bool busy;
+	char name[2];
+	CkDirectHandle h;
+	double in[WORDS], out[WORDS];
+};
+struct Item { char unused; };
+struct Late { char unused; };
+struct Shared { char unused; };
+
+static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
+static int last(void) { return PER_PE * CkNumPes() - 1; }
+
+/* The last element of the job is the one that all wait for. */
+static bool am_last(const Cell *self) { return Cell_thisIndex(self) == last(); }
+
+/* ---- one element waits, in a handler of its own or after a call ------------------------------------ */
+
+static void call_when(void)
+{
+	for (int i = 0; i < CALLS; i++)
+		Cell_go(Cell_at(cells, last()), 5);
+	Cell_go(Cell_at(cells, last()), 0);
+}
+
+void Cell_on_go(Cell *self, int step) { CHECK_EQ(step, self->step); }
+
+static void put_came(void *data) { ((Cell *)data)->seen++; }
+
+/* The channel's receiver is element 0, its sender the last one. */
+static void make_channel(Cell *self, bool armed)
+{
+	CkDirectHandle h = CkDirect_createHandle(self->in, sizeof self->in, OOB, put_came, self);
+
+	self->h = h;
+	self->busy = !armed;
+	Cell_bind(Cell_at(cells, last()), h);
+}
+
+void Cell_on_bind(Cell *self, CkDirectHandle h)
+{
+	self->h = h;
+	CkDirect_assocLocalBuffer(&self->h, self->out, sizeof self->out);
+	CkDirect_put(&self->h);
+	Cell_bound(Cell_at(cells, 0));
+}
+
+/* The first put came. Then the channel is armed and nobody puts, or it is marked only and somebody does. */
+void Cell_on_bound(Cell *self)
+{
+	if (self->seen == 0) {
+		Cell_bound(Cell_at(cells, 0));
+		return;
+	}
+	if (self->seen++ > 1)
+		return;
+	if (!self->busy) {
+		CkDirect_ready(&self->h);
+		return;
+	}
+	CkDirect_readyMark(&self->h);
+	Cell_act(Cell_at(cells, last()), "put");
+	Cell_act(Cell_at(cells, 0), "wait-quiet");
+}
+
+static void act_completion(void)
+{
+	CkCompletion c = CkCompletionCreate();
+
+	CkCompletionStart(c, 2, CkCallbackIgnore(), CkCallbackIgnore(), Main_cb_never(mainProxy), 0);
+	Cell_detect(Cell_at(cells, last()), c);
+}
+
+void Cell_on_detect(Cell *self, CkCompletion c)
+{
+	(void)self;
+	CkCompletionProduce(c, 3);
+	CkCompletionConsume(c, 2);
+	CkCompletionDone(c);
+}
+
+/* A proxy that came from memory which nobody has filled. */
+static void act_creation(void)
+{
+	CProxy_Late late = { { (uint64_t)CREATION } };
+
+	Late_f(Late_at(late, 1), 1);
+}
+
+static __attribute__((noinline)) void spin_for_ever(void)
+{
+	for (volatile bool for_ever = true; for_ever;)
+		;
+}
+
+/* What is sent to a node that does not come to handle it waits for its budget. */
+static void act_budget(void)
+{
+	char fill[5000] = { 0 };
+
+	Shared_spin(Shared_at(shared, CkNumNodes() - 1));
+	for (int i = 0; i < 30; i++)
+		Shared_pass(Shared_at(shared, CkNumNodes() - 1), i, (int)sizeof fill, fill);
+}
+
+/* Only one element acts in these. */
+static void act_alone(Cell *self, const char *what)
+{
+	if (is(what, "when"))
+		call_when();
+	else if (is(what, "armed") || is(what, "marked"))
+		make_channel(self, is(what, "armed"));
+	else if (is(what, "insert"))
+		Item_f(Item_at(items, 7), 1);
+	else if (is(what, "completion"))
+		act_completion();
+	else if (is(what, "creation"))
+		act_creation();
+	else if (is(what, "exclusive"))
+		Shared_hold(Shared_at(shared, CkNumNodes() - 1), 1);
+	else if (is(what, "budget"))
+		act_budget();
+	else if (is(what, "steps"))
+		Cell_steps(Cell_at(cells, last()));
+	else if (is(what, "quiet"))
+		CkStartQD(CkCallbackIgnore());
+	else if (is(what, "future") || is(what, "suspend") || is(what, "cycle"))
+		Cell_actThreaded(Cell_at(cells, is(what, "cycle") ? 0 : last()), what);
+	else
+		CkAbort("hangs: what is %s?", what);
+}
+
+static void act_section(void)
+{
+	CkIndex list[2] = { Cell_index(0), Cell_index(last()) };
+	CProxySection_Cell s = Cell_ckSection(cells, list, 2);
+
+	Cell_section_section(s, s.ck);
+}
+
+void Cell_on_section(Cell *self, CkSection s)
+{
+	int one = 1;
+
+	if (!am_last(self))
+		CkContributeSection(self, s, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
+}
+
+/* ---- all elements but the last come to something ---------------------------------------------------- */
+
+void Cell_on_act(Cell *self, const char *what)
+{
+	int one = 1;
+
+	if (is(what, "put")) {
+		CkDirect_put(&self->h);
+	} else if (is(what, "wait-quiet")) {
+		/* The put that nobody polls keeps quiescence away. */
+		if (Cell_thisIndex(self) == 0)
+			CkStartQD(Main_cb_never(mainProxy));
+	} else if (is(what, "spin")) {
+		if (am_last(self))
+			spin_for_ever();
+	} else if (is(what, "reduction")) {
+		if (!am_last(self))
+			CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
+	} else if (is(what, "all")) {
+		if (!am_last(self))
+			CkContribute(self, &one, 1, CkReduction_sum_int, Cell_cb_total_all(cells));
+	} else if (is(what, "fence")) {
+		if (!am_last(self))
+			CkFence(self, Main_cb_never(mainProxy));
+	} else if (is(what, "fence-wait")) {
+		if (!am_last(self))
+			Cell_actThreaded(Cell_thisElement(self), what);
+	} else if (is(what, "section")) {
+		if (Cell_thisIndex(self) == 0)
+			act_section();
+	} else if (Cell_thisIndex(self) == 0 && !is(what, "nothing")) {
+		act_alone(self, what);
+	}
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------- */
+
+void Cell_on_actThreaded(Cell *self, const char *what)
+{
+	if (is(what, "future"))
+		CkWaitFuture(CkCreateFuture());
+	else if (is(what, "fence-wait"))
+		CkFenceWait(self);
+	else if (is(what, "suspend"))
+		CthSuspend();
+	else if (is(what, "cycle")) {
+		self->busy = true;
+		Cell_ask_sync(Cell_at(cells, last()), Cell_thisIndex(self));
+		self->busy = false;
+	}
+}
+
+/* The asker is busy until it has the answer, and the answer needs it not to be. */
+int Cell_on_ask(Cell *self, int from)
+{
+	return Cell_late_sync(Cell_at(cells, from), Cell_thisIndex(self));
+}
+
+int Cell_on_late(Cell *self, int from) { return self->step + from; }
+
+/* ---- what nobody comes to ------------------------------------------------------------------------------- */
+
+void Main_on_sum(Main *self, int n) { (void)self, (void)n; CkExit(99); }
+void Main_on_never(Main *self) { (void)self; CkExit(99); }
+void Cell_on_total(Cell *self, int n) { (void)self, (void)n; CkExit(99); }
+void Item_on_f(Item *self, int n) { (void)self, (void)n; CkExit(99); }
+void Shared_on_hold(Shared *self, int n) { (void)self, (void)n; CkExit(99); }
+void Shared_on_spin(Shared *self) { (void)self; spin_for_ever(); }
+void Shared_on_pass(Shared *self, int n, int bytes, const char *fill) { (void)self, (void)n, (void)bytes, (void)fill; }
+void Late_on_f(Late *self, int n) { (void)self, (void)n; CkExit(99); }
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	mainProxy = Main_thisProxy(self);
+	cells = Cell_ckNew(CkDims(PER_PE * CkNumPes()));
+	items = Item_ckNewEmpty();
+	shared = Shared_ckNew();
+	CHECK(m->argc > 1);
+	Cell_act_all(cells, m->argv[1]);
+}
+
+void Cell_on_new(Cell *self) { self->h = (CkDirectHandle){ { 0 } }; }
+void Item_on_new(Item *self) { (void)self; }
+void Late_on_new(Late *self) { (void)self; }
+void Shared_on_new(Shared *self) { (void)self; }
+
+#include "hangs.def.h"

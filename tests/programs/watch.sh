@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# watch.sh CKRUN HANGS: what ckrun can be asked about a job that goes on: SIGUSR1, --timeout, a node that is stopped.
+# HANGS is tests/programs/hangs.
+set -u
+ckrun=$1 hangs=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+n_failed=0
+
+fact() { # what, command
+	local what=$1
+	shift
+	"$@" && return
+	echo "FAIL  $what"
+	sed 's/^/      /' "$dir/err"
+	n_failed=$((n_failed + 1))
+}
+start() { "$ckrun" --verbose "$@" >"$dir/out" 2>"$dir/err" & job=$!; }
+said() { grep -Eq -- "$1" "$dir/err"; }
+comes() { # pattern: within 8 s
+	for _ in $(seq 400); do
+		said "$1" && return
+		sleep 0.02
+	done
+	return 1
+}
+# The program has its job when a PE has said so by a thread of it.
+running() {
+	for _ in $(seq 400); do
+		[ "$(grep -c started "$dir/err")" = "$1" ] && break
+		sleep 0.02
+	done
+	sleep 0.7
+}
+ends() { # code
+	wait $job
+	[ $? = "$1" ]
+}
+pid_of() { sed -n "s/^ckrun: node $1 (.*pid \([0-9]*\)) started.*/\1/p" "$dir/err"; }
+
+# A PE in an endless loop: what runs, where; and who waits for it. The job goes on.
+start -n 2 "$hangs" spin
+running 2
+kill -USR1 $job
+fact "SIGUSR1 names what runs" comes '^chard: PE 1 \(node 1\) in Cell::act is busy:$'
+fact "SIGUSR1 says where it runs" comes '^chard:   #0 spin_for_ever'
+fact "SIGUSR1 makes PE 0 report" comes '^chard: asked what the job does, or waits for:$'
+fact "SIGUSR1 says who does not answer" comes '^chard: PE 1 \(node 1\) does not answer: '
+: >"$dir/err"
+kill -USR1 $job
+fact "SIGUSR1 can come again" comes '^chard: asked what the job does, or waits for:$'
+kill -TERM $job
+fact "SIGUSR1 lets the job go on" ends 143
+
+# What waits for a budget.
+CK_FLOW_BYTES=20000 start -n 2 "$hangs" budget
+running 2
+kill -USR1 $job
+fact "messages over budget" comes '^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE 1 wait until it has handled some of '
+fact "who does not handle them" comes '^chard: PE 1 \(node 1\) in Shared::spin is busy:$'
+kill -TERM $job
+fact "the budget's job ends" ends 143
+
+# The same report before --timeout ends the job.
+start --timeout 1.5 -n 4 --ppn 2 "$hangs" spin
+fact "--timeout gives 124" ends 124
+fact "--timeout names what runs" said '^chard: PE 3 \(node 1\) in Cell::act is busy:$'
+fact "--timeout says who does not answer" said '^chard: PE 3 \(node 1\) does not answer: '
+fact "--timeout ends the job" said '^ckrun: the job ran longer than --timeout 1.5 s; it is ended \(at work: nodes 0-1\)$'
+
+# A node that is stopped holds the job, and its watchdog; ckrun says so at once.
+start --timeout 3 -n 2 "$hangs" nothing
+for _ in $(seq 400); do
+	[ "$(grep -c started "$dir/err")" = 2 ] && break
+	sleep 0.02
+done
+victim=$(pid_of 1)
+kill -STOP "$victim"
+fact "a stopped node is named at once" comes "^ckrun: node 1 \(PE 1, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"
+kill -CONT "$victim"
+fact "a node that goes on is named" comes "^ckrun: node 1 \(PE 1, pid $victim\) goes on$"
+fact "then the job is found to be at rest" ends 125
+start --timeout 1 -n 2 "$hangs" spin
+running 2
+kill -STOP "$(pid_of 0)"
+fact "--timeout of a job with a stopped node" ends 124
+fact "--timeout names the stopped node" said 'it is ended \(at work: node 1; stopped by a signal: node 0\)$'
+
+exit $((n_failed > 0))

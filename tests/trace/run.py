@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a job records under CK_TRACE, and what cktrace makes of it.
+
+    tests/trace/run.py BUILD
+
+Prints "ok ..." for each fact; ends with exit code 1 at the first one that is not so."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import readers  # noqa: E402
+
+BUILD = sys.argv[1]
+CKRUN, CKTRACE = f'{BUILD}/bin/ckrun', f'{BUILD}/bin/cktrace'
+TRACED, STENCIL = f'{BUILD}/tests/programs/traced', f'{BUILD}/examples/stencil/stencil'
+
+
+def check(is_so, what, *details):
+    if not is_so:
+        print(f'not ok {what}', *details)
+        sys.exit(1)
+
+
+def run(command, code=0, **env):
+    done = subprocess.run(command, env={**os.environ, **env}, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=300, check=False)
+    check(done.returncode == code, ' '.join(command), done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def convert(folder):
+    run([CKTRACE, '-p', f'{folder}.pb', '-j', f'{folder}.logs', folder])
+    perfetto = readers.Perfetto(f'{folder}.pb')
+    perfetto.check_nesting()
+    return perfetto, readers.Projections(f'{folder}.logs')
+
+
+def job(folder, shape, *command, mb=32, **env):
+    nodes, pes = shape
+    run([CKRUN, '-n', str(nodes * pes), '--ppn', str(pes), *command], CK_TRACE=f'{folder},{mb}', **env)
+    traces = readers.read_traces(folder)
+    check(len(traces) == nodes * pes, f'{folder}: a file for each PE')
+    return traces
+
+
+def total(traces, *kinds):
+    return sum(t.n(kind) for t in traces for kind in kinds)
+
+
+def check_arrows(flows):
+    for start, end in flows.values():
+        check(start[0] <= end[0], 'an arrow runs backward', start, end)
+
+
+def test_whole(tmp, shape):
+    """A trace from begin to end: every message has its arrow, from its sender to its handler."""
+    folder = f'{tmp}/whole{shape[0]}x{shape[1]}'
+    traces = job(folder, shape, TRACED, '30')
+    perfetto, logs = convert(folder)
+    flows = perfetto.flows()
+    sent = total(traces, 'SEND')
+    check(all(t.ended and not t.wrapped for t in traces), 'the trace is whole')
+    check(len(flows) == sent, 'flows = messages', len(flows), sent)
+    check_arrows(flows)
+    names = {name for _, _, _, name, _, _ in perfetto.events}
+    for name in ('Cell::hop', 'Cell::first', 'Cell::waits', 'Main::counted', 'work', 'waiting', 'first hop', 'idle',
+                 'created', 'contributes', 'send'):
+        check(name in names, f'{name} is in the trace')
+    check('Cell::unseen' not in names, 'a [notrace] entry is not')
+    hops = 2 * 2 * len(traces) * 30
+    begun = [e for e in perfetto.events if e[2] == perfetto.BEGIN]
+    check(sum(e[3] in ('Cell::hop', 'Cell::first') for e in begun) == hops, 'each hop is a span')
+    check(sum(e[3] == 'work' for e in begun) == hops, 'with a span of the program in it')
+    check(len(perfetto.counters) == hops and set(perfetto.counters) == set(range(30)), 'values of the counter')
+    check(sum(e[3] == 'first hop' for e in perfetto.events) == 2 * len(traces), 'marks')
+    check(sum(e[3] == 'Cell::waits' for e in begun) == 4 * 2 * len(traces), 'a thread that gives way 3 times')
+    check(sum(name.startswith('PE ') for name, _ in perfetto.tracks.values()) == len(traces), 'a track for each PE')
+    print(f'ok every message of a job of {shape[0]}x{shape[1]} has an arrow, forward, to its handler')
+
+    check(len(logs.creations) == sent, 'a creation for each message', len(logs.creations), sent)
+    joined = 0
+    for event, pe, at, entry in logs.begins:
+        if made := logs.creations.get((event, pe)):
+            check(made[0] <= at and made[1] == entry, 'a creation before its processing', event, pe, at, made)
+            joined += 1
+    check(joined >= len(flows), 'processing has its creation', joined)
+    print(f'ok the logs for Projections keep to its grammar at {shape[0]}x{shape[1]}')
+
+
+def test_puts(tmp):
+    """Puts are joined with the functions that they call."""
+    folder = f'{tmp}/puts'
+    traces = job(folder, (2, 1), STENCIL, '--iters', '10', '--no-verify')
+    perfetto, _ = convert(folder)
+    flows = perfetto.flows()
+    puts = [f for f in flows.values() if f[0][2] == 'put']
+    check(total(traces, 'PUT') > 0 and total(traces, 'PUT') == total(traces, 'PUT_BEGIN'), 'puts come')
+    check(len(puts) == total(traces, 'PUT') and all(end[2] == 'put arrived' for _, end in puts), 'and have arrows')
+    check(len(flows) == total(traces, 'PUT', 'SEND'), 'as all messages do', len(flows))
+    check_arrows(flows)
+    print('ok every put has an arrow to its function')
+
+
+def test_wrapped(tmp):
+    """A ring of 1 MB that has wrapped: what is left is joined, and no arrow runs backward."""
+    folder = f'{tmp}/wrapped'
+    traces = job(folder, (2, 2), TRACED, '9000', mb=1)
+    perfetto, _ = convert(folder)
+    flows = perfetto.flows()
+    check(all(t.wrapped and t.ended for t in traces), 'the rings have wrapped')
+    check_arrows(flows)
+    handled = sum(r[1] in ('HANDLE', 'TAKEN') or (r[1] == 'BEGIN' and r[2] & readers.DIRECT != 0)
+                  for t in traces for r in t.records)
+    check(len(flows) > 0.8 * handled, 'most of what is left is joined', len(flows), handled)
+    check('the oldest are gone' in run([CKTRACE, folder]).stdout, 'the summary says so')
+    print('ok a ring that has wrapped is joined from its end')
+
+
+def test_killed(tmp):
+    """kill -9 of a node: the trace is there."""
+    folder = f'{tmp}/killed'
+    command = [CKRUN, '-n', '2', TRACED, '100000000']
+    with subprocess.Popen(command, env={**os.environ, 'CK_TRACE': f'{folder},4'}, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as running:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            traces = readers.read_traces(folder) if os.path.exists(f'{folder}/pe1.trace') else []
+            if len(traces) == 2 and all(t.count > 2000 for t in traces):
+                break
+            time.sleep(0.05)
+        with open(f'{folder}/pe1.trace', 'rb') as f:
+            pid = readers.HEAD.unpack(f.read(readers.HEAD.size))[10]
+        os.kill(pid, signal.SIGKILL)
+        _, said = running.communicate(timeout=120)
+    check(running.returncode == 137 or running.returncode == 1, 'the job ends', running.returncode, said)
+    traces = readers.read_traces(folder)
+    check(len(traces) == 2 and not any(t.ended for t in traces), 'neither PE has come to its end')
+    check(all(len(t.records) > 1000 for t in traces), 'both have records')
+    perfetto, _ = convert(folder)
+    flows = perfetto.flows()
+    check_arrows(flows)
+    check(len(flows) > 500, 'messages are joined', len(flows))
+    check('did not come to its end' in run([CKTRACE, folder]).stdout, 'the summary says so')
+    print('ok the trace of a job whose node was killed is read')
+
+
+def test_off(tmp):
+    """CkTraceOff and CkTraceOn: nothing is recorded between them, and what is recorded is joined rightly."""
+    folder = f'{tmp}/off'
+    traces = job(folder, (2, 2), TRACED, '200', 'quiet')
+    whole = 2 * 2 * len(traces) * 200
+    begun = sum(r[1] == 'USER_BEGIN' for t in traces for r in t.records)
+    check(all(t.n('OFF') == 1 and t.n('ON') == 1 for t in traces), 'each PE is off and on once')
+    for t in traces:
+        kinds = [r[1] for r in t.records]
+        check(kinds.index('ON') == kinds.index('OFF') + 1, 'nothing lies between')
+    check(0 < begun < whole, 'so there are fewer spans', begun, whole)
+    perfetto, _ = convert(folder)
+    check_arrows(perfetto.flows())
+    print('ok CkTraceOff and CkTraceOn')
+
+
+def test_hosts(tmp):
+    """Clocks of two hosts: those of one are moved, in the files, by an hour and by 50 parts in a million."""
+    folder = f'{tmp}/hosts'
+    job(folder, (2, 1), TRACED, '2000')
+    file = f'{folder}/pe1.trace'
+    with open(file, 'rb') as f:
+        data = bytearray(f.read())
+    head = readers.HEAD.unpack_from(data)
+    start, room, count = head[3], head[4], readers.TAIL.unpack_from(data, readers.TAIL_AT)[0]
+    shift = 3600 * 10 ** 9
+
+    def other(ticks):
+        return ticks + shift + ticks // 20000
+
+    def move(at):
+        data[at:at + 8] = (other(int.from_bytes(data[at:at + 8], 'little'))).to_bytes(8, 'little')
+
+    host_at = readers.HEAD.size
+    data[host_at:host_at + 8] = b'anotherh'
+    for at in (host_at + 16, readers.TAIL_AT + 16):   # ticks of both pairs
+        move(at)
+    for i in range(min(count, room)):
+        move(start + 32 * i)
+    for at in (host_at + 24, readers.TAIL_AT + 24):   # ns of both pairs
+        move(at)
+    with open(file, 'wb') as f:
+        f.write(data)
+    perfetto, _ = convert(folder)
+    flows = perfetto.flows()
+    between = [f for f in flows.values() if f[0][1] != f[1][1]]
+    check_arrows(flows)
+    check(len(between) > 100, 'messages between the hosts', len(between))
+    check('2 hosts' in run([CKTRACE, folder]).stdout, 'two hosts')
+    last = max(e[0] for e in perfetto.events)
+    check(last < 300 * 10 ** 9, 'the hour is gone', last)
+    print('ok the clocks of two hosts are aligned')
+
+
+def test_refused(tmp):
+    """Values of CK_TRACE, and folders that cannot be."""
+    with open(f'{tmp}/file', 'w', encoding='ascii'):
+        pass
+    for value in (',4', 'x,0', 'x,many', 'x,', 'x,-1', 'x,100000'):
+        said = run([TRACED], code=1, CK_TRACE=value).stderr
+        check(said.startswith(f'chard: CK_TRACE={value} is refused: it must be a folder') and said.count('\n') == 1,
+              f'CK_TRACE={value}', said)
+    for folder, why in ((f'{tmp}/file', 'Not a directory'), (f'{tmp}/none/below', 'No such file'),
+                        ('/dev/full', 'Not a directory')):
+        said = run([TRACED], code=1, CK_TRACE=folder).stderr
+        check(f'cannot make {folder}/pe0.trace' in said and why in said, f'CK_TRACE={folder}', said)
+    print('ok values of CK_TRACE that make no sense are refused')
+
+
+def test_full(tmp):
+    """A limit on the size of files stands for a full disk: there is no room, and no SIGBUS later."""
+    done = subprocess.run(['bash', '-c', f'trap "" XFSZ; ulimit -f 1024; exec {TRACED}'], text=True, check=False,
+                          env={**os.environ, 'CK_TRACE': f'{tmp}/full,64'}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60)
+    check(done.returncode == 1 and 'cannot make' in done.stderr and 'File too large' in done.stderr, 'no room',
+          done.returncode, done.stderr)
+    check(not os.path.exists(f'{tmp}/full/pe0.trace'), 'nothing is left')
+    print('ok a trace for which there is no room is refused when the job starts')
+
+
+def test_reader(tmp):
+    """cktrace says what is wrong with what it is given."""
+    os.mkdir(f'{tmp}/empty')
+    check('has no trace' in run([CKTRACE, f'{tmp}/empty'], code=1).stderr, 'an empty folder')
+    check('No such file' in run([CKTRACE, f'{tmp}/nowhere'], code=1).stderr, 'no folder')
+    check('usage' in run([CKTRACE], code=2).stderr, 'no argument')
+    os.mkdir(f'{tmp}/wrong')
+    with open(f'{tmp}/whole2x2/pe0.trace', 'rb') as f:
+        good = f.read()
+    for at, size in ((0, None), (16, None), (24, None), (32, None), (None, 100), (None, 5000)):
+        bad = bytearray(good[:size])
+        if at is not None:
+            bad[at:at + 8] = b'\xff' * 8
+        with open(f'{tmp}/wrong/pe0.trace', 'wb') as f:
+            f.write(bad)
+        said = run([CKTRACE, f'{tmp}/wrong'], code=1).stderr
+        check('is no trace' in said or 'is damaged' in said or 'version' in said, 'a damaged file', at, size, said)
+    with open(f'{tmp}/wrong/pe0.trace', 'wb') as f:
+        f.write(good)
+    check('3 of the job\'s 4 PEs are missing' in run([CKTRACE, f'{tmp}/wrong']).stderr, 'missing files')
+    check('/dev/full' in run([CKTRACE, '-p', '/dev/full', f'{tmp}/whole2x2'], code=1).stderr, 'a full disk')
+    print('ok cktrace refuses what is no trace')
+
+
+def test_smaller(tmp):
+    """A smaller job in the same folder leaves nothing of the larger one."""
+    folder = f'{tmp}/whole2x2'
+    job(folder, (1, 1), TRACED, '5')
+    print('ok a folder has the trace of one job')
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix='chard-trace-') as tmp:
+        test_whole(tmp, (2, 2))
+        test_whole(tmp, (1, 3))
+        test_puts(tmp)
+        test_wrapped(tmp)
+        test_killed(tmp)
+        test_off(tmp)
+        test_hosts(tmp)
+        test_refused(tmp)
+        test_full(tmp)
+        test_reader(tmp)
+        test_smaller(tmp)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cktrace.c: the command cktrace: reads the folder that a job has written under CK_TRACE, and converts it. */
+#include "model.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+	"usage: cktrace [OPTION ...] FOLDER\n"
+	"Read the trace that a job has written under CK_TRACE=FOLDER. Without an option: the summary.\n"
+	"  -s, --summary            print utilisation, entry methods, messages, the critical path\n"
+	"  -p, --perfetto FILE      write a trace for ui.perfetto.dev\n"
+	"  -j, --projections DIR    write logs for Projections\n"
+	"  -h, --help               print this text\n";
+
+FILE *open_output(const char *name)
+{
+	FILE *f = fopen(name, "we");
+
+	if (f)
+		return f;
+	fprintf(stderr, "cktrace: %s: %s\n", name, strerror(errno));
+	exit(1);
+}
+
+void close_output(FILE *f, const char *name)
+{
+	int bad = ferror(f);
+
+	if (!fclose(f) && !bad)
+		return;
+	fprintf(stderr, "cktrace: %s: %s\n", name, strerror(errno));
+	exit(1);
+}
+
+static void write_file(const struct job *j, const char *name, void (*write)(const struct job *j, FILE *f))
+{
+	FILE *f = open_output(name);
+
+	write(j, f);
+	close_output(f, name);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "summary", no_argument, NULL, 's' },
+		{ "perfetto", required_argument, NULL, 'p' },
+		{ "projections", required_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *perfetto = NULL, *projections = NULL;
+	bool summary = false;
+	struct job job = { 0 };
+	int o;
+
+	while ((o = getopt_long(argc, argv, "sp:j:h", options, NULL)) != -1) {
+		switch (o) {
+		case 's': summary = true; break;
+		case 'p': perfetto = optarg; break;
+		case 'j': projections = optarg; break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	if (optind != argc - 1) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	trace_read(&job, argv[optind]);
+	trace_join(&job);
+	if (perfetto)
+		write_file(&job, perfetto, write_perfetto);
+	if (projections)
+		write_projections(&job, projections);
+	if (summary || (!perfetto && !projections))
+		write_summary(&job, stdout);
+	trace_free(&job);
+	return fflush(stdout) ? 1 : 0;
+}

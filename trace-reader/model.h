@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model.h: a job's trace in memory: the files of its PEs, one clock for all of them, and which message came from
+ * where. cktrace.c calls the stages in this order: trace_read, trace_join; then a writer walks.
+ *
+ *   read.c          the files, mapped and checked
+ *   join.c          sends and handlers joined, clocks of several hosts aligned
+ *   walk.c          a PE's records as nested spans, in the order of time
+ *   perfetto.c, projections.c, summary.c   writers
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "trace_format.h"
+
+enum { NONE = -1 };
+
+/** A message, or a put, from its sender to the place where it was first handled. */
+struct message {
+	int32_t from, to;            /* PEs; NONE: the trace does not have that end */
+	uint32_t sent, taken;        /* records of these PEs */
+	bool put;
+};
+
+struct names {
+	char **text;                 /* [n], by number; NULL: no name */
+	size_t n, cap;
+};
+
+struct pe_trace {
+	const struct trace_head *head;
+	const struct trace_record *ring;
+	uint64_t first;              /* number of the oldest record that is there */
+	uint32_t n;                  /* records that are there */
+	bool whole;                  /* nothing is missing: neither has the ring wrapped nor was it off */
+	int host;
+	struct names names[TRACE_NAME_KINDS];
+	uint32_t *message;           /* [n]: 1 + the message that a record sends or handles; 0: none */
+	size_t mapped;
+};
+
+/** PEs whose clocks are one clock. */
+struct host {
+	uint64_t id;
+	double ns_per_tick;
+	uint64_t base_ticks;
+	double base_ns;
+	double shift, slope;         /* add shift + slope * ns, to be on the first host's clock */
+	bool aligned;
+};
+
+struct job {
+	int n_pes, n_files;
+	struct pe_trace *pes;        /* [n_pes]; head NULL: its file is missing */
+	struct host *hosts;
+	int n_hosts;
+	struct message *messages;
+	size_t n_messages, cap_messages;
+	int64_t start_ns, end_ns;    /* of the first and last record */
+	uint64_t n_sent, n_handled;  /* records of messages */
+	uint64_t n_joined, n_backward; /* joined; not joined because the arrow would run backward */
+};
+
+/** Record number i of a PE, from the oldest. */
+static inline const struct trace_record *record_at(const struct pe_trace *p, uint32_t i)
+{
+	return &p->ring[(p->first + i) % p->head->n_records];
+}
+
+static inline uint64_t record_value(const struct trace_record *r)
+{
+	return (uint64_t)r->value[1] << 32 | r->value[0];
+}
+
+/** When a record was written, in ns since the start of the trace, on the first host's clock. */
+int64_t record_ns(const struct job *j, const struct pe_trace *p, const struct trace_record *r);
+
+/** Never NULL. */
+const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, unsigned id);
+
+/** Memory, or the end of the process. */
+void *need(void *p);
+
+/** Read a folder; a line and exit code 1 if it has no trace. */
+void trace_read(struct job *j, const char *folder);
+void trace_join(struct job *j);
+void trace_free(struct job *j);
+
+/* ---- walking ----------------------------------------------------------------------------------- */
+
+enum span_kind {
+	SPAN_HANDLER, SPAN_ENTRY, SPAN_PUT, SPAN_IDLE, SPAN_USER,       /* have an end */
+	SPAN_SEND, SPAN_PUT_SENT, SPAN_TAKEN, SPAN_CREATE, SPAN_CONTRIBUTE, SPAN_MARK, SPAN_COUNTER, SPAN_ARRIVE,
+	SPAN_KINDS
+};
+
+struct span {
+	enum span_kind kind;
+	unsigned what;               /* as in its record */
+	uint32_t record;             /* that began it */
+	int64_t start, end;          /* ns */
+	int depth;                   /* spans around it */
+	bool resumed;                /* goes on after its thread has waited */
+	int64_t inner;               /* ns of the spans directly inside it */
+};
+
+struct walker {
+	void *arg;
+	/** Spans begin and end in the order of time, properly nested; NULL: not wanted. */
+	void (*begin)(void *arg, const struct span *s);
+	void (*end)(void *arg, const struct span *s);
+	/** Something without an end. */
+	void (*moment)(void *arg, const struct span *s);
+};
+
+void trace_walk(const struct job *j, const struct pe_trace *p, const struct walker *w);
+const char *span_name(const struct pe_trace *p, const struct span *s);
+
+/* ---- writers: a line and exit code 1 when the file cannot be written ------------------------------- */
+
+void write_perfetto(const struct job *j, FILE *f);
+void write_projections(const struct job *j, const char *folder);
+void write_summary(const struct job *j, FILE *f);
+FILE *open_output(const char *name);
+void close_output(FILE *f, const char *name);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* read.c: the files of a trace, mapped and checked. A file may be of a job that still runs or was killed. */
+#include "model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void *need(void *p)
+{
+	if (p)
+		return p;
+	fprintf(stderr, "cktrace: no memory\n");
+	exit(1);
+}
+
+_Noreturn static void bad_file(const char *name, const char *why)
+{
+	fprintf(stderr, "cktrace: %s: %s\n", name, why);
+	exit(1);
+}
+
+static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
+{
+	if (bytes < TRACE_HEAD_BYTES || memcmp(h->magic, TRACE_MAGIC, sizeof TRACE_MAGIC))
+		return "is no trace of Chard's";
+	if (h->version != TRACE_VERSION || h->record_bytes != sizeof(struct trace_record))
+		return "was written by another version of Chard";
+	if (!h->n_records || h->head_bytes < TRACE_HEAD_BYTES || h->head_bytes % 32 || h->head_bytes > bytes ||
+	    h->n_records > (bytes - h->head_bytes) / sizeof(struct trace_record) || h->n_records > UINT32_MAX ||
+	    h->names_bytes > h->head_bytes - TRACE_HEAD_BYTES || h->n_pes < 1 || h->n_pes > 1 << 24 ||
+	    h->pe < 0 || h->pe >= h->n_pes || !memchr(h->host, 0, sizeof h->host) ||
+	    !memchr(h->command, 0, sizeof h->command))
+		return "is damaged";
+	return NULL;
+}
+
+static void add_name(struct names *all, unsigned id, const char *text, size_t len)
+{
+	if (id >= all->cap) {
+		size_t cap = 2 * (id + 32u);
+
+		all->text = need(realloc(all->text, cap * sizeof *all->text));
+		memset(all->text + all->cap, 0, (cap - all->cap) * sizeof *all->text);
+		all->cap = cap;
+	}
+	if (id >= all->n)
+		all->n = id + 1u;
+	if (!all->text[id])
+		all->text[id] = need(strndup(text, len));
+}
+
+static void read_names(struct pe_trace *p)
+{
+	const char *at = (const char *)p->head + TRACE_HEAD_BYTES, *end = at + p->head->names_bytes;
+	const struct trace_name *n;
+
+	for (; at + sizeof *n <= end; at += n->bytes) {
+		n = (const struct trace_name *)(const void *)at;
+		if (n->bytes <= sizeof *n || n->bytes > (size_t)(end - at) || n->bytes % 8)
+			return;
+		if (n->kind < TRACE_NAME_KINDS)
+			add_name(&p->names[n->kind], n->id, n->text, n->bytes - sizeof *n);
+	}
+}
+
+const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, unsigned id)
+{
+	const struct names *all = &p->names[kind];
+
+	return id < all->n && all->text[id] ? all->text[id] : "?";
+}
+
+/* The oldest record of a ring that has wrapped may be half overwritten. */
+static void find_records(struct pe_trace *p)
+{
+	uint64_t count = __atomic_load_n(&p->head->count, __ATOMIC_ACQUIRE), n = p->head->n_records;
+
+	p->n = (uint32_t)(count < n ? count : n - 1);
+	p->first = count - p->n;
+	p->whole = p->first == 0;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (record_at(p, i)->kind == TRACE_OFF)
+			p->whole = false;
+	p->message = need(calloc(p->n + 1u, sizeof *p->message));
+}
+
+/** False: it is no file of the job that the folder's first file belongs to. */
+static void read_file(struct job *j, const char *name)
+{
+	struct stat st;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st))
+		bad_file(name, strerror(errno));
+	const struct trace_head *h = st.st_size < TRACE_HEAD_BYTES ? NULL :
+				     mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (h == MAP_FAILED)
+		bad_file(name, strerror(errno));
+	const char *why = h ? what_is_wrong(h, (size_t)st.st_size) : "is no trace of Chard's";
+
+	if (why)
+		bad_file(name, why);
+	if (!j->pes) {
+		j->n_pes = h->n_pes;
+		j->pes = need(calloc((size_t)j->n_pes, sizeof *j->pes));
+	}
+	if (h->n_pes != j->n_pes || j->pes[h->pe].head)
+		bad_file(name, "is of another job than the files before it");
+	struct pe_trace *p = &j->pes[h->pe];
+
+	p->head = h;
+	p->mapped = (size_t)st.st_size;
+	p->ring = (const struct trace_record *)(const void *)((const char *)h + h->head_bytes);
+	read_names(p);
+	find_records(p);
+	j->n_files++;
+}
+
+static int is_trace(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name);
+
+	return len > 8 && strncmp(e->d_name, "pe", 2) == 0 && strcmp(e->d_name + len - 6, ".trace") == 0;
+}
+
+/* Host of a file: the job's PEs by the clocks that they share. */
+static int host_of(struct job *j, uint64_t id)
+{
+	for (int i = 0; i < j->n_hosts; i++)
+		if (j->hosts[i].id == id)
+			return i;
+	j->hosts = need(realloc(j->hosts, ((size_t)j->n_hosts + 1) * sizeof *j->hosts));
+	j->hosts[j->n_hosts] = (struct host){ .id = id, .ns_per_tick = 1 };
+	return j->n_hosts++;
+}
+
+/* The speed of a host's counter, by the PE that has compared both clocks over the longest time. All PEs of the
+ * host are read with it, so that their order in time is exact. */
+static void find_speeds(struct job *j)
+{
+	uint64_t *longest = need(calloc((size_t)j->n_hosts, sizeof *longest));
+
+	for (int i = 0; i < j->n_pes; i++) {
+		const struct pe_trace *p = &j->pes[i];
+
+		if (!p->head)
+			continue;
+		const struct trace_moment *a = &p->head->start, *b = &p->head->last;
+		struct host *h = &j->hosts[p->host];
+
+		if (!h->base_ticks)
+			*h = (struct host){ h->id, 1, a->ticks, (double)a->ns, 0, 0, false };
+		if (b->ticks <= a->ticks || b->ns <= a->ns || b->ticks - a->ticks <= longest[p->host])
+			continue;
+		longest[p->host] = b->ticks - a->ticks;
+		h->ns_per_tick = (double)(b->ns - a->ns) / (double)(b->ticks - a->ticks);
+		h->base_ticks = a->ticks;
+		h->base_ns = (double)a->ns;
+	}
+	free(longest);
+}
+
+void trace_read(struct job *j, const char *folder)
+{
+	struct dirent **list;
+	int n = scandir(folder, &list, is_trace, alphasort);
+	char name[4096];
+
+	if (n < 0)
+		bad_file(folder, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "%s/%s", folder, list[i]->d_name);
+		read_file(j, name);
+		free(list[i]);
+	}
+	free(list);
+	if (!n)
+		bad_file(folder, "has no trace (pe0.trace and so on, which CK_TRACE makes)");
+	if (j->n_files < j->n_pes)
+		fprintf(stderr, "cktrace: %s: %d of the job's %d PEs are missing\n", folder, j->n_pes - j->n_files,
+			j->n_pes);
+	for (int i = 0; i < j->n_pes; i++)
+		if (j->pes[i].head)
+			j->pes[i].host = host_of(j, j->pes[i].head->host_id);
+	find_speeds(j);
+}
+
+void trace_free(struct job *j)
+{
+	for (int i = 0; i < j->n_pes; i++) {
+		struct pe_trace *p = &j->pes[i];
+
+		if (!p->head)
+			continue;
+		for (int k = 0; k < TRACE_NAME_KINDS; k++) {
+			for (size_t x = 0; x < p->names[k].n; x++)
+				free(p->names[k].text[x]);
+			free(p->names[k].text);
+		}
+		free(p->message);
+		munmap((void *)(uintptr_t)p->head, p->mapped);
+	}
+	free(j->pes);
+	free(j->hosts);
+	free(j->messages);
+}

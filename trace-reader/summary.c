@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary.c: a trace in words: how busy each PE was, how long each entry method took and how that is spread, who
+ * sent how much to whom, and the critical path.
+ *
+ * The critical path is found from its end: from the last thing that ran, back to what it waited for. That is the
+ * message it handles, if the PE was idle when the message came, and goes on in the sender at the time of sending;
+ * else it is what the PE did before.
+ */
+#include "model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 24 };               /* powers of two from 128 ns */
+static const int64_t BUCKET_FIRST = 128;
+
+struct entry_sum {
+	uint64_t n, pieces;
+	int64_t own, total, longest;     /* own: without what is inside it */
+	uint64_t bucket[BUCKETS];
+};
+
+/* A span that has no other but idle ones around it. */
+struct top {
+	int64_t start, end;
+	uint32_t record;
+	enum span_kind kind;
+	unsigned what;
+};
+
+struct pe_sum {
+	int64_t entries, puts, handlers, idle;
+	struct top *tops;
+	size_t n, cap;
+};
+
+struct sums {
+	const struct job *j;
+	const struct pe_trace *p;
+	struct pe_sum *pe, *pes;
+	struct entry_sum *entries;       /* by number; puts at 0 */
+	size_t n_entries;
+	unsigned inner;                  /* the last entry that ran inside the running handler; 0: none */
+};
+
+static int bucket_of(int64_t ns)
+{
+	int b = 0;
+
+	while (b < BUCKETS - 1 && ns >= BUCKET_FIRST << b)
+		b++;
+	return b;
+}
+
+static void add_grain(struct entry_sum *e, const struct span *s, int64_t own)
+{
+	int64_t ns = s->end - s->start;
+
+	e->n += !s->resumed;
+	e->pieces++;
+	e->own += own;
+	e->total += ns;
+	e->longest = ns > e->longest ? ns : e->longest;
+	e->bucket[bucket_of(ns)]++;
+}
+
+static void add_top(struct pe_sum *p, const struct span *s)
+{
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 1024;
+		p->tops = need(realloc(p->tops, p->cap * sizeof *p->tops));
+	}
+	p->tops[p->n++] = (struct top){ s->start, s->end, s->record, s->kind, s->what };
+}
+
+/* A handler of the runtime's is known by the entry that it has called. */
+static struct span called(const struct sums *t, const struct span *s)
+{
+	struct span c = *s;
+
+	if (s->kind == SPAN_HANDLER && t->inner) {
+		c.kind = SPAN_ENTRY;
+		c.what = t->inner;
+	}
+	return c;
+}
+
+static void on_end(void *arg, const struct span *s)
+{
+	struct sums *t = arg;
+	int64_t own = s->end - s->start - s->inner;
+
+	switch (s->kind) {
+	case SPAN_ENTRY:
+		t->pe->entries += own;
+		if (s->what < t->n_entries)
+			add_grain(&t->entries[s->what], s, own);
+		break;
+	case SPAN_PUT:
+		t->pe->puts += own;
+		add_grain(&t->entries[0], s, own);
+		break;
+	case SPAN_USER: t->pe->entries += own; break;
+	case SPAN_HANDLER: t->pe->handlers += own; break;
+	case SPAN_IDLE: t->pe->idle += own; break;
+	default: break;
+	}
+	if (s->depth && s->kind == SPAN_ENTRY)
+		t->inner = s->what;
+	if (s->depth || s->kind == SPAN_IDLE)
+		return;
+	const struct span top = called(t, s);
+
+	add_top(t->pe, &top);
+	t->inner = 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------ */
+
+static void print_time(FILE *f, const char *format, int64_t ns)
+{
+	char text[32];
+
+	if (ns < 10000)
+		snprintf(text, sizeof text, "%" PRId64 " ns", ns);
+	else if (ns < 10000000)
+		snprintf(text, sizeof text, "%.1f us", (double)ns / 1e3);
+	else if (ns < 10000000000)
+		snprintf(text, sizeof text, "%.1f ms", (double)ns / 1e6);
+	else
+		snprintf(text, sizeof text, "%.2f s", (double)ns / 1e9);
+	fprintf(f, format, text);
+}
+
+static void print_head(const struct job *j, FILE *f)
+{
+	const struct trace_head *h = NULL;
+	bool ended = true, whole = true;
+	uint64_t records = 0;
+
+	for (int i = j->n_pes; i-- > 0;)
+		if (j->pes[i].head) {
+			h = j->pes[i].head;
+			ended &= h->ended != 0;
+			whole &= j->pes[i].first == 0;
+			records += j->pes[i].n;
+		}
+	fprintf(f, "command   %s\n", h->command);
+	fprintf(f, "job       %d PEs, %d nodes, %d hosts", j->n_pes, h->n_nodes, j->n_hosts);
+	fprintf(f, "%s\n", ended ? "" : "; it did not come to its end, or still runs");
+	print_time(f, "time      %s", j->end_ns);
+	fprintf(f, ", %" PRIu64 " records%s\n", records, whole ? "" : "; the oldest are gone (a larger CK_TRACE=dir,MB "
+		"keeps more)");
+	fprintf(f, "messages  %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " joined\n", j->n_sent, j->n_handled,
+		j->n_joined);
+	if (j->n_backward)
+		fprintf(f, "          %" PRIu64 " are not joined: the clocks of their hosts do not fit\n", j->n_backward);
+}
+
+static double percent(int64_t part, int64_t all)
+{
+	return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+static void print_use(const struct sums *t, FILE *f)
+{
+	struct pe_sum all = { 0 };
+	int n = 0;
+
+	fprintf(f, "\nutilisation, %% of the time\n%8s %10s %10s %10s %10s %10s\n", "PE", "entries", "puts", "runtime",
+		"idle", "other");
+	for (int i = 0; i <= t->j->n_pes; i++) {
+		const struct pe_sum *p = i < t->j->n_pes ? &t->pes[i] : &all;
+		int64_t whole = i < t->j->n_pes ? t->j->end_ns : t->j->end_ns * n;
+		int64_t other = whole - p->entries - p->puts - p->handlers - p->idle;
+
+		if (i < t->j->n_pes && !t->j->pes[i].head)
+			continue;
+		if (i < t->j->n_pes) {
+			n++;
+			all.entries += p->entries;
+			all.puts += p->puts;
+			all.handlers += p->handlers;
+			all.idle += p->idle;
+			fprintf(f, "%8d", i);
+		} else {
+			fprintf(f, "%8s", "all");
+		}
+		fprintf(f, " %10.1f %10.1f %10.1f %10.1f %10.1f\n", percent(p->entries, whole), percent(p->puts, whole),
+			percent(p->handlers, whole), percent(p->idle, whole), percent(other, whole));
+	}
+}
+
+static const char *entry_name(const struct sums *t, size_t entry)
+{
+	for (int i = 0; entry && i < t->j->n_pes; i++)
+		if (t->j->pes[i].head)
+			return trace_name_of(&t->j->pes[i], TRACE_NAME_ENTRY, (unsigned)entry);
+	return "(functions of puts)";
+}
+
+static void print_buckets(const struct entry_sum *e, FILE *f)
+{
+	for (int b = 0; b < BUCKETS; b++) {
+		if (!e->bucket[b])
+			continue;
+		print_time(f, b < BUCKETS - 1 ? "%16s below " : "%16s above ",
+			   BUCKET_FIRST << (b < BUCKETS - 1 ? b : b - 1));
+		fprintf(f, "%10" PRIu64 "  ", e->bucket[b]);
+		for (uint64_t i = 0; i < (e->bucket[b] * 40 + e->pieces - 1) / e->pieces; i++)
+			fputc('#', f);
+		fputc('\n', f);
+	}
+}
+
+static int order_by_own(const void *x, const void *y, void *arg)
+{
+	const struct entry_sum *e = arg;
+	int64_t a = e[*(const size_t *)x].own, b = e[*(const size_t *)y].own;
+
+	return (a < b) - (a > b);
+}
+
+static void print_entries(const struct sums *t, FILE *f)
+{
+	size_t *order = need(calloc(t->n_entries, sizeof *order)), n = 0;
+
+	for (size_t i = 0; i < t->n_entries; i++)
+		if (t->entries[i].pieces)
+			order[n++] = i;
+	qsort_r(order, n, sizeof *order, order_by_own, t->entries);
+	fprintf(f, "\nentry methods, and how long they ran at a time (a thread that waits: each piece)\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct entry_sum *e = &t->entries[order[i]];
+
+		fprintf(f, "  %s: %" PRIu64 " calls", entry_name(t, order[i]), e->n);
+		print_time(f, ", %s in all", e->total);
+		print_time(f, ", longest %s\n", e->longest);
+		print_buckets(e, f);
+	}
+	free(order);
+}
+
+/* ---- who sends to whom -------------------------------------------------------------------------------- */
+
+enum { MATRIX_MOST = 32 };
+
+struct cell {
+	uint64_t n, bytes;
+};
+
+static void print_matrix(const struct job *j, FILE *f)
+{
+	bool by_node = j->n_pes > MATRIX_MOST;
+	int n = 0, *row = need(calloc((size_t)j->n_pes, sizeof *row));
+
+	for (int i = 0; i < j->n_pes; i++) {
+		row[i] = by_node ? j->pes[i].head ? j->pes[i].head->node : 0 : i;
+		n = row[i] >= n ? row[i] + 1 : n;
+	}
+	struct cell *m = need(calloc((size_t)n * (size_t)n, sizeof *m));
+
+	for (int i = 0; i < j->n_pes; i++) {
+		const struct pe_trace *p = &j->pes[i];
+
+		for (uint32_t k = 0; p->head && k < p->n; k++) {
+			const struct trace_record *r = record_at(p, k);
+
+			if ((r->kind != TRACE_SEND && r->kind != TRACE_PUT) || r->pe < 0 || r->pe >= j->n_pes)
+				continue;
+			struct cell *c = &m[row[i] * n + row[r->pe]];
+
+			c->n++;
+			c->bytes += r->bytes;
+		}
+	}
+	fprintf(f, "\nmessages and puts from %s (down) to %s: how many, bytes\n", by_node ? "node" : "PE",
+		by_node ? "node" : "PE");
+	for (int a = 0; a < n; a++)
+		for (int b = 0; b < n; b++)
+			if (m[a * n + b].n)
+				fprintf(f, "%8d -> %-6d %10" PRIu64 " %14" PRIu64 "\n", a, b, m[a * n + b].n,
+					m[a * n + b].bytes);
+	free(m);
+	free(row);
+}
+
+/* ---- the critical path ---------------------------------------------------------------------------------- */
+
+/* The last span that began at or before this time; -1: none. */
+static int64_t top_at(const struct pe_sum *p, int64_t ns)
+{
+	int64_t low = -1, high = (int64_t)p->n;
+
+	while (high - low > 1) {
+		int64_t mid = low + (high - low) / 2;
+
+		if (p->tops[mid].start <= ns)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct path {
+	int64_t run, way, gap;           /* ns in handlers, in messages, in between */
+	uint64_t n_messages, n_steps;
+	int64_t *by_entry;               /* [n_entries]; 0: puts, and the runtime's handlers */
+};
+
+static void find_path(const struct sums *t, struct path *path)
+{
+	int pe = -1;
+	int64_t i = -1, until = 0;
+
+	for (int p = 0; p < t->j->n_pes; p++)
+		if (t->pes[p].n && t->pes[p].tops[t->pes[p].n - 1].end > until) {
+			pe = p;
+			i = (int64_t)t->pes[p].n - 1;
+			until = t->pes[p].tops[i].end;
+		}
+	/* Each step goes back in time, or to a span with a lower number. */
+	while (pe >= 0 && i >= 0) {
+		const struct top *s = &t->pes[pe].tops[i];
+		uint32_t number = t->j->pes[pe].message[s->record];
+		int64_t before = i ? s[-1].end : 0, ran = until > s->start ? until - s->start : 0;
+
+		path->run += ran;
+		path->n_steps++;
+		path->by_entry[s->kind == SPAN_ENTRY && s->what < t->n_entries ? s->what : 0] += ran;
+		if (number) {
+			const struct message *m = &t->j->messages[number - 1];
+			const struct pe_trace *from = &t->j->pes[m->from];
+			int64_t sent = record_ns(t->j, from, record_at(from, m->sent));
+			int64_t at = top_at(&t->pes[m->from], sent);
+
+			if (sent > before && at >= 0 && (m->from != pe || at < i)) {
+				path->way += s->start - sent;
+				path->n_messages++;
+				pe = m->from;
+				i = at;
+				until = sent;
+				continue;
+			}
+		}
+		path->gap += s->start - before;
+		until = before;
+		i--;
+	}
+}
+
+static void print_path(const struct sums *t, FILE *f)
+{
+	struct path path = { .by_entry = need(calloc(t->n_entries, sizeof(int64_t))) };
+
+	find_path(t, &path);
+	print_time(f, "\ncritical path: %s", path.run + path.way + path.gap);
+	print_time(f, "; %s in handlers", path.run);
+	print_time(f, ", %s in", path.way);
+	fprintf(f, " %" PRIu64 " messages", path.n_messages);
+	print_time(f, ", %s between handlers of one PE\n", path.gap);
+	for (size_t i = 0; i < t->n_entries; i++)
+		if (path.by_entry[i] * 100 >= path.run && path.by_entry[i]) {
+			print_time(f, "%16s  ", path.by_entry[i]);
+			fprintf(f, "%s\n", i ? entry_name(t, i) : "(functions of puts, the runtime)");
+		}
+	free(path.by_entry);
+}
+
+static size_t count_entries(const struct job *j)
+{
+	size_t n = 1;
+
+	for (int i = 0; i < j->n_pes; i++)
+		if (j->pes[i].names[TRACE_NAME_ENTRY].n > n)
+			n = j->pes[i].names[TRACE_NAME_ENTRY].n;
+	return n;
+}
+
+void write_summary(const struct job *j, FILE *f)
+{
+	struct sums t = { .j = j, .pes = need(calloc((size_t)j->n_pes, sizeof *t.pes)), .n_entries = count_entries(j) };
+	const struct walker walker = { .arg = &t, .end = on_end };
+
+	t.entries = need(calloc(t.n_entries, sizeof *t.entries));
+	for (int i = 0; i < j->n_pes; i++) {
+		t.p = &j->pes[i];
+		t.pe = &t.pes[i];
+		if (t.p->head)
+			trace_walk(j, t.p, &walker);
+	}
+	print_head(j, f);
+	print_use(&t, f);
+	print_entries(&t, f);
+	print_matrix(j, f);
+	print_path(&t, f);
+	for (int i = 0; i < j->n_pes; i++)
+		free(t.pes[i].tops);
+	free(t.pes);
+	free(t.entries);
+}
