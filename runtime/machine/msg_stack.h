@@ -27,8 +27,10 @@ struct msg_stack {
 
 /* The thread sanitizer sees no synchronisation that goes through another process, where a message
  * may pass on its way between two threads of ours. So it is told: what happened before a push
- * happens before what follows the taking of the same message. Where all who push and take are threads
- * of one process it is told nothing: there it sees everything, and judges it. */
+ * happens before what follows the taking of the same message; and, since the other process may send a message
+ * of its own on the strength of ours, what happened before a message left happens before what follows the
+ * arrival of any message that came later. Where all who push and take are threads of one process it is told
+ * nothing: there it sees everything, and judges it. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_release(void *addr);
 void __tsan_acquire(void *addr);
@@ -42,7 +44,20 @@ static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
 	if (!one_process)
 		__tsan_acquire(m);
 }
+/** `elsewhere` stands for all other processes; any address of the node that stays. */
+static inline void msg_tell_left(void *elsewhere, bool one_process)
+{
+	if (!one_process)
+		__tsan_release(elsewhere);
+}
+static inline void msg_tell_came(void *elsewhere, bool one_process)
+{
+	if (!one_process)
+		__tsan_acquire(elsewhere);
+}
 #else
+static inline void msg_tell_left(void *elsewhere, bool one_process) { (void)elsewhere; (void)one_process; }
+static inline void msg_tell_came(void *elsewhere, bool one_process) { (void)elsewhere; (void)one_process; }
 static inline void msg_tell_pushed(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
 static inline void msg_tell_taken(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
 #endif

@@ -320,6 +320,7 @@ bool share_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 
 	if (__builtin_expect(!o, 0) && !(o = out_open(w, dst_pe)))
 		return false;
+	msg_tell_left(w->m->share, w->m->share->one_process);
 	if (o->mark)
 		slot = ring_claim(&o->ring);
 	if (__builtin_expect(!slot, 0)) {
@@ -449,6 +450,7 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	uint16_t size = ring_size(tag);
 	struct cmi_msg *m;
 
+	msg_tell_came(w->m->share, w->m->share->one_process);
 	if (size == SIZE_OF_REF) {
 		ref_arrived(w, src_pe, slot);
 		return;
@@ -532,6 +534,7 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 	struct cmi_msg *in_order = msg_stack_in_order(ref, msg_of_name, w);
 	int n = 0;
 
+	msg_tell_came(w->m->share, w->m->share->one_process);
 	for (struct cmi_msg *m = in_order, *next; m; m = next, n++) {
 		next = m->next;
 		n += take_earlier(w, m);

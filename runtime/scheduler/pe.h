@@ -33,6 +33,9 @@
 enum {
 	MSG_FINE = 1024,                   /* up to here one class per 64 bytes */
 	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
+	/* To the largest size_t. No block is of these classes, but a size that cannot be (a program's count of values) has
+	 * one, and allocating finds their lists empty without a look at the size. */
+	MSG_CLASSES_ALL = MSG_FINE / 64 + 2 * (64 - 10),
 };
 
 struct msg_slab;
@@ -40,7 +43,7 @@ struct msg_slab;
 /** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from
  * the day it is cut: allocating writes none of it, freeing compares it. */
 struct msg_pool {
-	struct cmi_msg *free[MSG_CLASSES];
+	struct cmi_msg *free[MSG_CLASSES_ALL];
 	uint32_t owner;                    /* of this PE's blocks, without the class */
 	struct msg_slab *slabs;            /* [n_slabs], rising addresses: pieces of the machine's memory */
 	size_t n_slabs, cap_slabs;

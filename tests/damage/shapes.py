@@ -168,6 +168,7 @@ TABLE = [
     (seed('ck.section.ctl-020', u8(LAST, 9)), NO_KIND),
     (seed('ck.section.ctl-020', size=70), 'its list does not lie within it'),
     (seed('ck.section.ctl-063', size=100), VALUES),
+    (seed('ck.section.ctl-063', u64(72, 1 << 30)), 'it has fewer values than it says'),
     # ---- reductions
     (seed('ck.reduce-058', u32(OP, 999)), NO_REDUCTION),
     (seed('ck.reduce-058', u64(64, 1 << 40)), VALUES),

@@ -32,7 +32,8 @@ struct stage {
 
 struct rule_case {
 	const char *says;              /* must be in the line, */
-	const char *or_says;           /* or this, where the outcome depends on time */
+	const char *or_says;           /* or this, where the outcome depends on time, */
+	const char *or_even;           /* or this */
 	int nodes;                     /* 0: both one and two */
 	const char *path;              /* CK_DIRECT_PATH, NULL: any */
 	const char *poll_max;          /* CK_DIRECT_POLL_MAX */
@@ -141,6 +142,8 @@ static void expect_line(const struct rule_case *rule)
 	line = strstr(o.text, "chard: ");
 	if (line && rule->or_says && strstr(line, rule->or_says))
 		said = rule->or_says;
+	if (line && rule->or_even && strstr(line, rule->or_even))
+		said = rule->or_even;
 	if (o.code != 1 || !line || !strstr(line, said))
 		print_message("nodes %d path %s: code %d, said:\n%s\nnot: %s\n", rule->nodes,
 			      rule->path ? rule->path : "any", o.code, o.text, rule->says);
@@ -735,11 +738,15 @@ static void let_ready(struct stage *s, struct pe *pe, int step, CkDirectHandle *
 static void sequence_mode_finds_an_overrun(void **state)
 {
 	(void)state;
-	/* The receiver may see the two puts together, or the second at its next ready. */
+	/* The receiver may see the two puts together, or the second at its next ready. A second
+	 * put that comes as a message of its own may also find that the first was consumed. */
 	for (int p = 0; p < 3; p++)
 		expect((struct rule_case){
 			.says = "2 puts came before the first was consumed",
-			.or_says = "a put came before the last one was consumed", .seq = true,
+			.or_says = "a put came before the last one was consumed",
+			.or_even = strcmp(paths[p], "message") ? NULL : "CkDirect_put: channel 0 "
+				"(receiver PE 1, sender PE 0, iteration 2): "
+				"a put came before the receiver said ready", .seq = true,
 			.path = paths[p], .nodes = 2, .bound = put_twice, .arrival = answer,
 			.step = let_ready});
 }

@@ -56,13 +56,16 @@ static struct {
 } here;
 
 /* What PE 0 still has is not lost. A parameter that the program packs itself may ask for any memory, and the runtime
- * must bear that there is none. */
-/* Visible, because gcc's sanitizer is a shared library. */
+ * must bear that there is none. Visible, because gcc's sanitizer is a shared library. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1000";
 }
+
+/* libFuzzer gives the sanitizers a copy of stderr for their reports. In a forked child they would open a file of their
+ * own instead, .PID in the current folder, unless it is stderr itself. */
+void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
 
 /* ---- the child --------------------------------------------------------------------------- */
 
@@ -179,8 +182,11 @@ static void start_child(void)
 		abort();
 	here.fd = pair[here.child == 0];
 	close(pair[here.child != 0]);
-	if (here.child == 0)
+	if (here.child == 0) {
+		if (__sanitizer_set_report_fd)
+			__sanitizer_set_report_fd((void *)2);
 		serve(csd_self());
+	}
 	here.n_inputs = 0;
 }
 

@@ -265,9 +265,11 @@ void Cell_on_member(Cell *self, CkSection s)
 void Cell_on_give(Cell *self, int turn)
 {
 	int n = 1;
+	/* What comes is any number; that it is an index is for the program to see to. */
+	size_t n_values = (size_t)turn <= sizeof doubles / sizeof *doubles ? (size_t)turn : 1;
 
 	CkContribute(self, &n, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
-	CkContribute(self, doubles, (size_t)turn, CkReduction_sum_double, Cell_cb_result_all(cells));
+	CkContribute(self, doubles, n_values, CkReduction_sum_double, Cell_cb_result_all(cells));
 	CkScan(self, &n, 1, CkReduction_sum_int, CK_SCAN_INCLUSIVE, CkCallbackIgnore());
 	CkFence(self, CkCallbackIgnore());
 }

@@ -17,14 +17,6 @@
 /* A pair gets a ring after 16 messages; then a message in a slot, of up to 240 bytes, goes by it. */
 enum { FOR_A_RING = 40, SMALL = 64, LARGE = 1000, HANDLER = 1, MOST = 100 };
 
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x); \
-			abort(); \
-		} \
-	} while (0)
-
 struct pe {
 	struct cmi *m;
 	struct cmi_pe *wire;

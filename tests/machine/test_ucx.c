@@ -58,14 +58,6 @@ struct node {
 
 /* The message pool of this test: powers of two, and a mark to see who allocated. */
 
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x); \
-			abort(); \
-		} \
-	} while (0)
-
 static struct cmi_msg *msg_alloc(void *owner, size_t size)
 {
 	struct pe *p = owner;

@@ -13,14 +13,25 @@ def read(path):
         return file.read()
 
 
+def environment(folder):
+    """That of a process. While it changes its program it has none, for a moment; a kernel's thread never has one."""
+    for _ in range(10):
+        with open(f'{folder}/environ', 'rb') as file:
+            if found := file.read():
+                return found
+        if 'VmSize' not in read(f'{folder}/status'):
+            break
+        time.sleep(0.002)
+    return b''
+
+
 def processes(mark):
     """{id: command} of those whose CHARD_TEST begins with the mark."""
     found = {}
     for folder in glob.glob('/proc/[0-9]*'):
         try:
-            with open(f'{folder}/environ', 'rb') as file:
-                if f'\0CHARD_TEST={mark}'.encode() not in b'\0' + file.read():
-                    continue
+            if f'\0CHARD_TEST={mark}'.encode() not in b'\0' + environment(folder):
+                continue
             # A zombie is not left: not every pid 1 reaps at once.
             if not re.search(r'^State:\s*[ZX]', read(f'{folder}/status'), re.M):
                 found[int(folder[len('/proc/'):])] = read(f'{folder}/cmdline').replace('\0', ' ').strip()

@@ -136,19 +136,21 @@ void bcast_handled(struct pe *pe, int root, uint64_t bytes)
 		tell(pe, f, root);
 }
 
-static bool is_child(struct pe *pe, int root, int other)
+/* The number of a PE among the children in a root's tree; -1: it is none. */
+static int child_number(struct pe *pe, int root, int other)
 {
-	for (int i = 0; i < csd_tree_n_children(pe, root); i++)
-		if (csd_tree_child(pe, root, i) == other)
-			return true;
-	return false;
+	int i = csd_tree_n_children(pe, root);
+
+	while (i-- && csd_tree_child(pe, root, i) != other)
+		;
+	return i;
 }
 
 const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct bcast_report *r = (const struct bcast_report *)m;
 
-	if (r->root < 0 || r->root >= pe->node->job->n_pes || !is_child(pe, r->root, m->src_pe))
+	if (r->root < 0 || r->root >= pe->node->job->n_pes || child_number(pe, r->root, m->src_pe) < 0)
 		return "it did not come up the tree that it names";
 	return r->root != pe->id || r->handled.bytes <= from_of(pe, r->root)->sent.bytes ?
 	       NULL : "more was handled than sent";
@@ -159,12 +161,11 @@ void bcast_report_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct bcast_report r = *(const struct bcast_report *)m;
 	struct bcast_from *f = from_of(pe, r.root);
+	const int child = child_number(pe, r.root, r.head.src_pe);
 
 	csd_msg_free(pe, m);
-	for (int i = 0; i < csd_tree_n_children(pe, r.root); i++)
-		if (csd_tree_child(pe, r.root, i) == r.head.src_pe &&
-		    f->below[i].bytes < r.handled.bytes)
-			f->below[i] = r.handled;
+	if (child >= 0 && f->below[child].bytes < r.handled.bytes)
+		f->below[child] = r.handled;
 	tell(pe, f, r.root);
 }
 

@@ -173,7 +173,8 @@ static void check_entry(struct pe *pe, const struct collection *c, const struct 
 	if (env->entry >= c->type->n_entries)
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
-	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least || env->flags & CK_CALL_REDUCED))
+	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least ||
+			 env->flags & (CK_CALL_REDUCED | CK_ENV_PACKED)))
 		check_params(pe, c->type, env);
 }
 
@@ -229,10 +230,8 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 {
 	if (!shared) /* else deliver_some has looked */
 		check_entry(pe, obj->coll, env);
-	if (env->flags & CK_ENV_PACKED) {
-		check_params(pe, obj->coll->type, env);
+	if (env->flags & CK_ENV_PACKED)
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
-	}
 	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
 		return;
 	execute(pe, obj, env, shared);

@@ -12,7 +12,7 @@
 enum {
 	LINE_BYTES = 512,
 	LINES_OF_PART = 12,       /* more of one part are counted only */
-	CHARE_NUMBER_BITS = 44,   /* of the name of a singleton chare (kinds/single.c) */
+	NAMES_MOST = 5,           /* in a row */
 };
 
 void say_line(csd_line_fn line, void *arg, const char *fmt, ...)
@@ -34,8 +34,8 @@ static void name_chare(const CkGenChare *type, CkIndex index, char *buf, size_t 
 
 	memcpy(&id, &index, sizeof id);
 	snprintf(buf, len, "%s %llu of PE %llu", type->name,
-		 (unsigned long long)(id & ((UINT64_C(1) << CHARE_NUMBER_BITS) - 1)),
-		 (unsigned long long)(id >> CHARE_NUMBER_BITS));
+		 (unsigned long long)ck_name_number(id),
+		 (unsigned long long)ck_name_creator(id));
 }
 
 const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, size_t len)
@@ -61,6 +61,25 @@ const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, s
 		break;
 	}
 	return buf;
+}
+
+bool names_next(struct name_list *l)
+{
+	return l->n++ < NAMES_MOST && l->at < l->len;
+}
+
+void names_add(struct name_list *l, const char *name)
+{
+	l->at += (size_t)snprintf(l->buf + l->at, l->len - l->at, "%s%s", l->n > 1 ? ", " : "", name);
+}
+
+uint64_t names_end(struct name_list *l)
+{
+	if (!l->n)
+		l->buf[0] = 0;
+	if (l->n > NAMES_MOST && l->at < l->len)
+		snprintf(l->buf + l->at, l->len - l->at, " and %llu more", (unsigned long long)(l->n - NAMES_MOST));
+	return l->n;
 }
 
 const char *coll_describe(const struct collection *c, char *buf, size_t len)

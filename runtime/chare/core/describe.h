@@ -19,6 +19,18 @@ static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size
 	return element_describe(obj->coll->type, obj->index, buf, len);
 }
 
+/** Names in a row, the first of them only: "Cell(3), Cell(4) and 93 more". Zeroed but for buf and len. */
+struct name_list {
+	char *buf;                /* the caller's */
+	size_t len, at;
+	uint64_t n;               /* names so far, with those that are not shown */
+};
+/** Count one more; true: it is shown, so the caller adds its name. */
+bool names_next(struct name_list *l);
+void names_add(struct name_list *l, const char *name);
+/** Returns how many there were. */
+uint64_t names_end(struct name_list *l);
+
 /** "array Cell (2 of PE 0)": the second collection that PE 0 made. */
 const char *coll_describe(const struct collection *c, char *buf, size_t len);
 

@@ -112,6 +112,12 @@ _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, 
 	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
 	       "flags are where those look who do not know the kind");
 
+/** The name of a singleton chare, in `coll`: creator << CK_NAME_BITS | number, and numbers begin at 1. There is room
+ * for 10^13 chares per pair of PEs and for 10^6 PEs. */
+enum { CK_NAME_BITS = 44 };
+static inline uint64_t ck_name_number(uint64_t id) { return id & ((UINT64_C(1) << CK_NAME_BITS) - 1); }
+static inline uint64_t ck_name_creator(uint64_t id) { return id >> CK_NAME_BITS; }
+
 /** Bits of `flags`. The first four may stand in any message; the others belong to one kind. */
 enum {
 	CK_ENV_FORWARDED = 0x02,  /* goes down a tree, and this PE's children have their copies */

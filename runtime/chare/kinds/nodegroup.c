@@ -28,6 +28,9 @@ struct nodegroup {
 	/* Its creation, until the constructor begins. The release store that sets it pairs with the acquire
 	 * load of the PE that constructs, so that PE sees the message and the type. */
 	_Atomic(struct ck_env *) announced;
+	/* Whether it has been announced here. The release store that sets it pairs with the acquire load in
+	 * call_misfit: a call from another node may be looked at by a PE that has not touched the nodegroup. */
+	_Atomic bool typed;
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
 	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
 				     * touches it */
@@ -315,6 +318,7 @@ static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck
 	struct nodegroup *g = get(pe, env->coll);
 
 	coll_set_type(&g->coll, type);
+	atomic_store_explicit(&g->typed, true, memory_order_release);
 	atomic_store_explicit(&g->announced, env, memory_order_release);
 }
 
@@ -467,7 +471,9 @@ static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct nodegroup *g = nodegroup_find(nodegroups_of(pe), env->coll);
 
-	return g && g->coll.type ? shape_call_of(pe, &g->coll, env) : "it names a nodegroup that does not exist";
+	if (!g || !atomic_load_explicit(&g->typed, memory_order_acquire))
+		return "it names a nodegroup that does not exist";
+	return shape_call_of(pe, &g->coll, env);
 }
 
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)

@@ -449,7 +449,7 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 		return section_list_misfit(pe, env);
 	case SECTION_CONTRIBUTE: /* of an element away from its home */
 	case SECTION_PART:
-		return shape_result(env, sizeof(CkCallback));
+		return section_values_misfit(pe, env);
 	case SECTION_ASK:
 	case SECTION_DESTROY:
 		return NULL;

@@ -97,6 +97,7 @@ void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
+const char *section_values_misfit(struct pe *pe, const struct ck_env *env); /* of a part or a contribution */
 void section_close_reductions(struct pe *pe, struct section *s);
 void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg);
 

@@ -5,6 +5,7 @@
  * go up the section's own tree; the root fires the callbacks in order.
  */
 #include "section_int.h"
+#include "../core/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,15 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 		   head->count, (CkReduction)head->no, callback_at(env));
 }
 
+const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
+{
+	const char *why = shape_result(env, sizeof(CkCallback));
+	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
+	const uint32_t op = env->section.kind == SECTION_PART || why ? env->part.op : head->no;
+
+	return why ? why : reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), op), false);
+}
+
 /* Copy a contribution into a message that holds everything it points to. */
 static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
 				       uint64_t count, CkReduction op, const CkCallback *cb)
@@ -304,26 +314,19 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 
 /* ---- for the watchdog ------------------------------------------------------------------------- */
 
-enum { NAMES_MOST = 5 };
-
 /* The members here that have not contributed to reduction `no`: "Cell(3), Cell(4) and 93 more". */
 static uint32_t members_missing(const struct section *s, uint32_t no, char *buf, size_t len)
 {
-	uint32_t n = 0;
-	size_t at = 0;
+	struct name_list names = { .buf = buf, .len = len };
 	char name[128];
 
-	buf[0] = 0;
 	for (uint32_t i = 0; i < s->n_members; i++) {
 		if ((int32_t)(s->members[i].n_contributed - no) > 0)
 			continue;
-		if (n++ < NAMES_MOST && at < len)
-			at += (size_t)snprintf(buf + at, len - at, "%s%s", n > 1 ? ", " : "",
-					       element_describe(s->type, s->members[i].index, name, sizeof name));
+		if (names_next(&names))
+			names_add(&names, element_describe(s->type, s->members[i].index, name, sizeof name));
 	}
-	if (n > NAMES_MOST && at < len)
-		snprintf(buf + at, len - at, " and %u more", n - NAMES_MOST);
-	return n;
+	return (uint32_t)names_end(&names);
 }
 
 static uint32_t members_next(const struct section *s)

@@ -16,10 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name is creator << NUMBER_BITS | number, and numbers begin at 1. There is room for 10^13
- * chares per pair of PEs and for 10^6 PEs. */
-enum { NUMBER_BITS = 44 };
-
 /** The creations of one creator: 1 .. upto have come, and of the later ones those whose bit is
  * set. Without priorities creations come in order, and there are no bits. */
 struct born {
@@ -67,8 +63,8 @@ static __attribute__((noinline)) void single_begin(struct pe *pe, struct single 
 	s->types = cmi_alloc_zero(n_types, sizeof *s->types, "singleton chares");
 	s->n_made = cmi_alloc_zero(n_pes, sizeof *s->n_made, "singleton chares");
 	s->born = cmi_alloc_zero(n_pes, sizeof *s->born, "singleton chares");
-	if (n_pes >> (64 - NUMBER_BITS))
-		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - NUMBER_BITS));
+	if (n_pes >> (64 - CK_NAME_BITS))
+		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - CK_NAME_BITS));
 }
 
 static struct single *single_of(struct pe *pe)
@@ -129,7 +125,7 @@ static void note_born(struct born *b, uint64_t number)
 
 static struct born *born_by(struct pe *pe, uint64_t id, int src_pe)
 {
-	uint64_t creator = id >> NUMBER_BITS;
+	uint64_t creator = ck_name_creator(id);
 
 	if (creator >= (uint64_t)pe->node->job->n_pes)
 		csd_abort(pe, "message from PE %d names a chare that PE %llu made; the job has PEs "
@@ -140,7 +136,7 @@ static struct born *born_by(struct pe *pe, uint64_t id, int src_pe)
 static bool was_born(struct pe *pe, uint64_t id, int src_pe)
 {
 	const struct born *b = born_by(pe, id, src_pe);
-	uint64_t number = id & ((1ull << NUMBER_BITS) - 1);
+	uint64_t number = ck_name_number(id);
 
 	return number <= b->upto || (number - b->upto <= b->n_bits && bit_of(b, number));
 }
@@ -210,7 +206,7 @@ static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 	else if ((uint32_t)where >= (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "%s_ckNew: PE %d; the job has PEs 0-%d, or CK_PE_ANY", type->name,
 			  where, pe->node->job->n_pes - 1);
-	env->coll = (uint64_t)pe->id << NUMBER_BITS | ++s->n_made[where];
+	env->coll = (uint64_t)pe->id << CK_NAME_BITS | ++s->n_made[where];
 	env->head.handler = ck_handler(pe, PART_SINGLE, H_NEW);
 	CkChareID id = { env->coll, where, 0 };
 
@@ -252,7 +248,7 @@ static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
 	int src_pe = m->src_pe;
 
 	chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
-	note_born(born_by(pe, id, m->src_pe), id & ((1ull << NUMBER_BITS) - 1));
+	note_born(born_by(pe, id, m->src_pe), ck_name_number(id));
 	struct ck_obj *obj = chare_new(pe, s, env->single.chare, id);
 	struct idmap_slot *at = idmap_find(&s->names, id);
 	struct early *early = at ? early_in(at) : NULL;
@@ -380,8 +376,8 @@ static void single_describe(struct pe *pe, csd_line_fn line, void *arg)
 		for (const struct cmi_msg *m = early_in(at)->calls.head; m; m = m->next)
 			n++;
 		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)", n,
-		    (unsigned long long)(at->key >> NUMBER_BITS),
-		    (unsigned long long)(at->key & ((1ull << NUMBER_BITS) - 1)));
+		    (unsigned long long)ck_name_creator(at->key),
+		    (unsigned long long)ck_name_number(at->key));
 	}
 }
 
@@ -398,7 +394,7 @@ static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const uint64_t id = ((const struct ck_env *)m)->coll;
 
-	return !(id & ((1ull << NUMBER_BITS) - 1)) || was_born(pe, id, m->src_pe) ?
+	return !ck_name_number(id) || was_born(pe, id, m->src_pe) ?
 	       "its chare has been created already" : NULL;
 }
 

@@ -7,28 +7,23 @@
 
 #include <stdio.h>
 
-enum { NAMES_MOST = 5, OFFERS_MOST = 64 };
+enum { OFFERS_MOST = 64 };
 
 /* The elements that have not contributed to reduction `no`: "Cell(3), Cell(4) and 93 more". Returns how many. */
 static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf, size_t len)
 {
-	uint64_t n = 0;
-	size_t at = 0;
+	struct name_list names = { .buf = buf, .len = len };
 	char name[128];
 
-	buf[0] = 0;
 	for (uint64_t i = 0; i < c->n_slots; i++) {
 		const struct ck_obj *obj = c->elems[i];
 
 		if (!obj || (int32_t)(obj->n_contributed - no) > 0)
 			continue;
-		if (n++ < NAMES_MOST && at < len)
-			at += (size_t)snprintf(buf + at, len - at, "%s%s", n > 1 ? ", " : "",
-					       obj_describe(obj, name, sizeof name));
+		if (names_next(&names))
+			names_add(&names, obj_describe(obj, name, sizeof name));
 	}
-	if (n > NAMES_MOST && at < len)
-		snprintf(buf + at, len - at, " and %llu more", (unsigned long long)(n - NAMES_MOST));
-	return n;
+	return names_end(&names);
 }
 
 static void describe_reduction(struct pe *pe, const struct collection *c, const struct reduction *r,

@@ -478,18 +478,22 @@ static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
 	return m->size != sizeof *env + bytes ? "its size is not that of its values" : shape_coll(pe, m);
 }
 
-static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
+const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env, const struct reducer *how, bool empty)
 {
-	const struct ck_env *env = (const struct ck_env *)m;
-	const struct reducer *how = part_reducer(pe, env);
 	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
 	const char *why = how ? shape_result(env, sizeof(CkCallback)) : "it belongs to no reduction here";
 
-	if (!why && !(env->flags & CK_PART_EMPTY) && part_bytes(how, head->count) != SIZE_MAX &&
+	if (!why && !empty && part_bytes(how, head->count) != SIZE_MAX &&
 	    part_bytes(how, head->count) > head->bytes)
 		why = "it has fewer values than it says";
-	if (!why)
-		why = shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
+	return why ? why : shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
+}
+
+static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = reduction_values_misfit(pe, env, part_reducer(pe, env), env->flags & CK_PART_EMPTY);
+
 	return why ? why : shape_coll(pe, m);
 }
 

@@ -185,6 +185,10 @@ void reduction_absorb_kept(struct pe *pe, struct reduction *r);
  * callback gets. */
 void reduction_finish(struct pe *pe, struct reduction *r, const CkGenChare *type);
 
+/* For csd_shape.misfit: values with their callback, from another process, for the reducer `how` (NULL: there is none).
+ * empty: what says how many values there are does not count. Returns what does not fit, or NULL. */
+const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env, const struct reducer *how, bool empty);
+
 /* Only for values: messages are merged into a message of their own. */
 static inline void reduction_make_acc(struct pe *pe, struct reduction *r)
 {
