@@ -254,9 +254,15 @@ int cmi_progress(struct cmi_pe *w)
 	enum { NETWORK_PERIOD = 16 };
 	int n = share_progress(w);
 
+	cmi_pass(w);
 	if ((n || w->all_shared) && ++w->n_skipped % NETWORK_PERIOD)
 		return n;
 	return n + w->ops->progress(w);
+}
+
+uint64_t cmi_pass(struct cmi_pe *w)
+{
+	return w->holds ? w->ops->pass(w) : 0;
 }
 
 int cmi_poll_period(const struct cmi_pe *w)
