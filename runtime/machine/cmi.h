@@ -127,7 +127,7 @@ void cmi_flush(struct cmi_pe *w);
 int cmi_progress(struct cmi_pe *w);
 
 /** A scheduler pass has ended. Where each send costs a system call, messages and puts of a pass, except the first
- * one for each PE, wait for this call (or for cmi_progress, which includes it). Returns how long one
+ * one for each PE, wait for this call (or for a look at the network in cmi_progress). Returns how long one
  * of them has waited at most, in ns; 0: nothing was sent since the last call. */
 uint64_t cmi_pass(struct cmi_pe *w);
 

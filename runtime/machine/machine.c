@@ -254,7 +254,6 @@ int cmi_progress(struct cmi_pe *w)
 	enum { NETWORK_PERIOD = 16 };
 	int n = share_progress(w);
 
-	cmi_pass(w);
 	if ((n || w->all_shared) && ++w->n_skipped % NETWORK_PERIOD)
 		return n;
 	return n + w->ops->progress(w);

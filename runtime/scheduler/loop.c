@@ -215,16 +215,27 @@ bool csd_wait_for(struct pe *pe, int handler)
 	return found;
 }
 
-void loop_run(struct pe *pe)
+static inline void run(struct pe *pe, const int *most)
 {
-	if (!pe->most)
-		pe->most = QUEUE_BATCH;
 	while (!pe->stop) {
-		if (one_pass(pe, pe->most))
+		if (one_pass(pe, *most))
 			idle_end(pe);
 		else
 			idle_step(pe);
 	}
+}
+
+void loop_run(struct pe *pe)
+{
+	static const int most = QUEUE_BATCH;
+
+	if (!pe->network) {
+		run(pe, &most);
+		return;
+	}
+	if (!pe->most)
+		pe->most = QUEUE_BATCH;
+	run(pe, &pe->most);
 }
 
 void CsdScheduler(int n)
