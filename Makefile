@@ -142,7 +142,7 @@ $(UNIT_BINS): LIBS += -lcmocka
 $(BENCH_BINS): $(B)/bench/bench.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am)
+FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am ucx_batch)
 $(B)/tests/damage/%.o: runtime/machine/%.c Makefile
 	$(say) CC $@
 	@mkdir -p $(@D)

@@ -126,6 +126,11 @@ void cmi_flush(struct cmi_pe *w);
  * events seen; 0: nothing happened. */
 int cmi_progress(struct cmi_pe *w);
 
+/** A scheduler pass has ended. Where each send costs a system call, messages and puts of a pass, except the first
+ * one for each PE, wait for this call (or for a look at the network in cmi_progress). Returns how long one
+ * of them has waited at most, in ns; 0: nothing was sent since the last call. */
+uint64_t cmi_pass(struct cmi_pe *w);
+
 /** How many scheduler passes a busy PE makes between two calls of cmi_progress: 1 where a poll costs
  * little (shared memory), more where it costs a system call (tcp). It may change while the job runs.
  * An idle PE polls on every pass. */

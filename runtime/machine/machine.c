@@ -259,6 +259,11 @@ int cmi_progress(struct cmi_pe *w)
 	return n + w->ops->progress(w);
 }
 
+uint64_t cmi_pass(struct cmi_pe *w)
+{
+	return w->holds ? w->ops->pass(w) : 0;
+}
+
 int cmi_poll_period(const struct cmi_pe *w)
 {
 	return w->ops->poll_period(w);

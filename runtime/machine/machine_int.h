@@ -47,6 +47,7 @@ struct cmi_ops {
 	void (*send)(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 	void (*flush)(struct cmi_pe *w);
 	int (*progress)(struct cmi_pe *w);
+	uint64_t (*pass)(struct cmi_pe *w); /* called only while w->holds is set */
 	int (*poll_period)(const struct cmi_pe *w);
 	int (*n_connections)(const struct cmi_pe *w);
 	void (*release)(struct cmi_pe *w, struct cmi_msg *m);
@@ -88,7 +89,7 @@ struct cmi_remote {
 };
 
 /** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
- * cmi_connect on it is constant, except for the two counters and what the back end adds. */
+ * cmi_connect on it is constant, except for `holds`, the two counters and what the back end adds. */
 struct cmi_pe {
 	struct cmi *m;
 	const struct cmi_ops *ops; /* m->ops, to save a load */
@@ -100,6 +101,7 @@ struct cmi_pe {
 	struct neighbour neighbour; /* PE 0's: the node that it watches */
 	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
+	bool holds;      /* the back end's: something may wait for the end of the pass */
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
 	struct share_pe *share;  /* share.c's; NULL: no other node shares memory with us */

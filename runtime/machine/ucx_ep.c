@@ -51,7 +51,8 @@ static void ep_look(struct ucx_ep *e)
 	ucp_ep_print_info(e->ep, f);
 	close_text(f, &text);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
-	if (names_transport(text, TCP_TRANSPORTS))
+	e->tcp = names_transport(text, TCP_TRANSPORTS);
+	if (e->tcp)
 		e->w->poll_period = TCP_POLL_PERIOD;
 	free(text);
 }

@@ -94,6 +94,18 @@ static int run_queue(struct pe *pe, int most)
 	return most - left;
 }
 
+/* What the handlers of a pass send may wait for its end. So that a long handler does not hold back what those before
+ * it have finished, a pass is no more handlers than take PASS_NS. */
+static void fit_pass(struct pe *pe, uint64_t took_ns)
+{
+	enum { PASS_NS = 20 * 1000 };
+
+	if (took_ns > PASS_NS)
+		pe->most = pe->most > 1 ? pe->most / 2 : 1;
+	else if (took_ns < PASS_NS / 2 && pe->most < QUEUE_BATCH)
+		pe->most *= 2;
+}
+
 /* A busy PE looks at an expensive network (tcp: a system call) every few passes only. */
 static int progress_network(struct pe *pe)
 {
@@ -101,6 +113,12 @@ static int progress_network(struct pe *pe)
 		return 0;
 	int period = cmi_poll_period(pe->wire);
 
+	if (period > 1) {
+		uint64_t took = cmi_pass(pe->wire);
+
+		if (took)
+			fit_pass(pe, took);
+	}
 	if (period > 1 && !pe->idle.since_ns && pe->passes % (unsigned)period)
 		return 0;
 	return cmi_progress(pe->wire);
@@ -197,14 +215,27 @@ bool csd_wait_for(struct pe *pe, int handler)
 	return found;
 }
 
-void loop_run(struct pe *pe)
+static inline void run(struct pe *pe, const int *most)
 {
 	while (!pe->stop) {
-		if (one_pass(pe, QUEUE_BATCH))
+		if (one_pass(pe, *most))
 			idle_end(pe);
 		else
 			idle_step(pe);
 	}
+}
+
+void loop_run(struct pe *pe)
+{
+	static const int most = QUEUE_BATCH;
+
+	if (!pe->network) {
+		run(pe, &most);
+		return;
+	}
+	if (!pe->most)
+		pe->most = QUEUE_BATCH;
+	run(pe, &pe->most);
 }
 
 void CsdScheduler(int n)

@@ -96,6 +96,7 @@ struct pe {
 	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
 	uint64_t passes;
+	int most;                          /* messages of a pass, at most */
 	size_t n_timers;                   /* set in `timers` */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
