@@ -46,6 +46,13 @@ class Browser:
         os.close(theirs_in)
         os.close(theirs_out)
         self.read_fd, self.write_fd, self.rest, self.session = ours_in, ours_out, b'', None
+        try:
+            self.begin(size)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def begin(self, size):
         targets = self.call('Target.getTargets')['targetInfos']
         page = next(t['targetId'] for t in targets if t['type'] == 'page')
         self.session = self.call('Target.attachToTarget', targetId=page, flatten=True)['sessionId']
@@ -59,13 +66,26 @@ class Browser:
 
     def __exit__(self, *_):
         try:
+            # The only thing that it makes outside of its profile.
+            socket = os.path.dirname(os.readlink(f'{self.profile}/SingletonSocket'))
+        except OSError:
+            socket = None
+        try:
+            self.session = None
+            self.call('Browser.close')
+            self.process.wait(timeout=20)
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
+            pass
+        try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
         os.close(self.read_fd)
         os.close(self.write_fd)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        for folder in (self.profile, socket):
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def message(self, until):
         while b'\0' not in self.rest:
