@@ -23,7 +23,7 @@ def find():
 class Browser:
     """One page. Waits end with an AssertionError after `limit` seconds: so long does nothing but a hang take."""
 
-    def __init__(self, size=(1280, 800), limit=120):
+    def __init__(self, size=(1280, 800), limit=120, ratio=1):
         self.limit, self.number, self.events = limit, 0, []
         self.profile = tempfile.mkdtemp(prefix='chard-browser-')
         ours_in, theirs_out = os.pipe()
@@ -47,18 +47,18 @@ class Browser:
         os.close(theirs_out)
         self.read_fd, self.write_fd, self.rest, self.session = ours_in, ours_out, b'', None
         try:
-            self.begin(size)
+            self.begin(size, ratio)
         except BaseException:
             self.__exit__()
             raise
 
-    def begin(self, size):
+    def begin(self, size, ratio):
         targets = self.call('Target.getTargets')['targetInfos']
         page = next(t['targetId'] for t in targets if t['type'] == 'page')
         self.session = self.call('Target.attachToTarget', targetId=page, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             self.call(f'{domain}.enable')
-        self.call('Emulation.setDeviceMetricsOverride', width=size[0], height=size[1], deviceScaleFactor=1,
+        self.call('Emulation.setDeviceMetricsOverride', width=size[0], height=size[1], deviceScaleFactor=ratio,
                   mobile=False)
 
     def __enter__(self):

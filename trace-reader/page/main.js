@@ -163,7 +163,7 @@ function point(it, x, y) {
 	const tip = byId('tip');
 	if (!same(it, shown.pointed)) {
 		shown.pointed = it;
-		redraw();
+		requestAnimationFrame(drawPointed);
 		if (it)
 			fillFacts(tip, it);
 	}
@@ -180,7 +180,7 @@ function choose(it) {
 	if (it)
 		fillFacts(byId('selected'), it);
 	byId('selected').hidden = !it;
-	redraw();
+	requestAnimationFrame(drawPointed);
 }
 
 // Choose a bar, and move the view so that it is seen.

@@ -217,7 +217,7 @@ function drawGrainAxis(g, first, last, wide, h) {
 const sentTo = { bytes: false, pointed: null };
 
 function matrixPlan(canvas) {
-	const label = job.rows <= 32 ? 26 : 6, side = Math.max(2, Math.min(34, (canvas.clientWidth - label) / job.rows));
+	const label = job.rows <= 32 ? 26 : 6, side = Math.max(2, Math.min(40, (canvas.clientWidth - label) / job.rows));
 	return { label, side };
 }
 
@@ -238,7 +238,7 @@ function drawMatrix() {
 		const part = Math.sqrt(matrixValue(c) / most), x = label + c[1] * side, y = label + c[0] * side;
 		g.fillStyle = `rgb(${r} ${gr} ${b} / ${0.08 + 0.92 * part})`;
 		g.fillRect(x, y, side - (side > 6 ? 1 : 0), side - (side > 6 ? 1 : 0));
-		const text = sentTo.bytes ? showBytes(c[3]).replace(/ (.)?B$/, '$1') : String(c[2]);
+		const text = showShortly(matrixValue(c)).replace(' ', '');
 		if (side >= 24 && g.measureText(text).width < side - 2) {
 			g.fillStyle = part > 0.55 ? '#ffffff' : colours.ink;
 			g.fillText(text, x + side / 2 - 0.5, y + side / 2);

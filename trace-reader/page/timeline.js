@@ -5,7 +5,7 @@
 // pixel is not drawn one by one: the longest bar of a pixel gives its colour.
 
 const GUTTER = 86, RIGHT = 12, AXIS = 24;
-const LANE_MOST = 28, LANE_LEAST = 5, STRIP = 11, STRIP_FROM_LANE = 12, ROW_GAP = 7;
+const LANE_MOST = 30, LANE_LEAST = 5, STRIP = 11, STRIP_FROM_LANE = 12, ROW_GAP = 7;
 const LABEL_FROM = 22;            // pixels of a bar that may have a label
 const ARROWS_MOST = 3000, HEADS_MOST = 400;
 const NEAR = 4;                   // pixels between the pointer and what it means
@@ -72,7 +72,8 @@ function widthOf(g, text) {
 function labelFor(g, lane, i, room) {
 	if (lane.kind[i] === BLOCK)
 		return [some(blocks[lane.name[i]].n, 'bar'), '…'].find(t => widthOf(g, t) <= room) ?? '';
-	const name = nameOf(lane.name[i]), last = name.split('::').pop(), e = lane.element[i];
+	const name = nameOf(lane.name[i]), e = lane.element[i];
+	const last = lane.name[i] === putName ? 'put' : name.split('::').pop();
 	const texts = e === NONE ? [name, last] : [`${name}  ${showElement(e)}`, name, last];
 	const fits = texts.find(t => widthOf(g, t) <= room);
 	if (fits !== undefined)
@@ -386,11 +387,36 @@ function drawTimeline() {
 		drawMoments(g, r);
 	}
 	drawArrows(g);
-	drawEmphasis(g, shown.chosen);
-	drawEmphasis(g, shown.pointed);
 	g.restore();
 	drawNames(g);
 	drawAxis(g);
+	keepFrame();
+	drawPointed();
+}
+
+// The picture without what is pointed at, so that the pointer may move without drawing a million bars again.
+const frame = document.createElement('canvas');
+
+function keepFrame() {
+	const canvas = document.getElementById('timeline');
+	frame.width = canvas.width;
+	frame.height = canvas.height;
+	frame.getContext('2d', { alpha: false }).drawImage(canvas, 0, 0);
+}
+
+function drawPointed() {
+	const g = document.getElementById('timeline').getContext('2d');
+	g.save();
+	g.resetTransform();
+	g.drawImage(frame, 0, 0);
+	g.restore();
+	g.save();
+	g.beginPath();
+	g.rect(GUTTER - 2, AXIS, plan.w, plan.h);
+	g.clip();
+	drawEmphasis(g, shown.chosen);
+	drawEmphasis(g, shown.pointed);
+	g.restore();
 }
 
 // ---- what is at a place ----------------------------------------------------------------------------------

@@ -19,12 +19,13 @@ function showMoment(ns, step) {
 	return `${(ns / unit).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
 }
 
-function showBytes(n) {
-	for (const [unit, name] of [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']])
+function showShortly(n) {
+	for (const [unit, name] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']])
 		if (n >= unit)
 			return `${(n / unit).toFixed(n < 10 * unit ? 1 : 0)} ${name}`;
-	return `${n} B`;
+	return `${n} `;
 }
+const showBytes = n => `${showShortly(n)}B`;
 
 const showPercent = part => `${(100 * part).toFixed(part < 0.0995 ? 1 : 0)} %`;
 const some = (n, one, many = one + 's') => `${grouped(n)} ${n === 1 ? one : many}`;
@@ -61,12 +62,13 @@ function showElement(e) {
 // ---- colours ---------------------------------------------------------------------------------------
 
 // Mostly Okabe and Ito's colours, which nearly everybody can tell apart. An entry keeps its colour from run to run of a
-// program, because the colour goes by the entry's place in its chare; the next chare has the next shade. Puts have
-// vermilion for themselves.
+// program, because the colour goes by the entry's place in its chare; the next chare has the next shade, and the first
+// of several, which is Main as a rule, a dark one. Puts have vermilion for themselves.
 const HUES = ['#56b4e9', '#e69f00', '#009e73', '#cc79a7', '#d9c829', '#a8326e', '#0072b2'];
 const PUT_COLOUR = '#d55e00', MATRIX_COLOUR = '#0072b2';
 const SHADES = [-0.36, 0, 0.42];
 
+const chareOfName = name => `chare ${name[1].split('::')[0]}`;
 const channels = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
 
 function shade(colour, by) {
@@ -86,10 +88,11 @@ function chooseColours() {
 	for (const name of ['ground', 'panel', 'ink', 'quiet', 'line', 'row', 'idle', 'runtime', 'mark', 'focus', 'arrow'])
 		colours[name] = style.getPropertyValue(`--${name}`).trim();
 	const fixed = { put: PUT_COLOUR, idle: colours.idle, handler: colours.runtime };
-	let group = '', number = NONE, at = 0;
-	job.names.forEach(([kind, text], i) => {
-		const chare = kind === 'entry' ? `entry ${text.split('::')[0]}` : kind;
-		number += chare !== group && kind === 'entry' && text !== '?';
+	const isEntry = n => n[0] === 'entry' && n[1] !== '?', chares = new Set(job.names.filter(isEntry).map(chareOfName));
+	let group = '', number = chares.size > 1 ? NONE : 0, at = 0;
+	job.names.forEach((name, i) => {
+		const kind = name[0], chare = isEntry(name) ? chareOfName(name) : kind;
+		number += chare !== group && isEntry(name);
 		at = chare === group ? at + 1 : 0;
 		group = chare;
 		const shades = SHADES[(Math.max(0, number) + Math.floor(at / HUES.length)) % SHADES.length];
