@@ -72,6 +72,11 @@ def near(a, b, by):
     return abs(a - b) <= by
 
 
+def nanoseconds(text):
+    value, unit = re.match(r'([\d.,]+) (\S+)', text).groups()
+    return float(value.replace(',', '')) * {'ns': 1, 'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit]
+
+
 # ---- what the trace has -----------------------------------------------------------------------
 
 class Times:
@@ -256,7 +261,8 @@ def test_zoom(page, times):
     b.key('-', '-')
     check(near(page.status()['from'], before['from'], pixel / 2), 'minus zooms out', page.status(), before)
     b.key('ArrowLeft')
-    check(near(page.status()['from'], before['from'] - len_ / 5, pixel / 2), 'an arrow key moves', page.status(), before)
+    s = page.status()
+    check(near(s['from'], before['from'] - len_ / 5, pixel / 2), 'an arrow key moves', s, before)
     b.key('0', '0')
     s = page.status()
     check(s['from'] == 0 and near(s['to'], end, 3), 'the whole run again', s, end)
@@ -270,15 +276,16 @@ def test_zoom(page, times):
 
 def test_in_view(page, traces, times):
     """A part of the run has the bars of that part, and shows how busy it was."""
-    end = times.end
-    page.see(end * 0.5, end * 0.75)
+    begun = sorted(s[2] for s in spans(traces, times))
+    first, last = begun[len(begun) // 2], begun[len(begun) * 3 // 4]
+    page.see(first, last)
     s = page.status()
-    check(near(s['from'], end * 0.5, 2) and near(s['to'], end * 0.75, 2), 'a link leads to a part', s)
+    check(near(s['from'], first, 2) and near(s['to'], last, 2), 'a link leads to a part', s, first, last)
     tops = page.b.run('''rows.map(r => { const l = r.lanes[0], all = [];
         for (let i = 0; i < l.n; i++) all.push([l.start[i], l.start[i] + l.len[i], isIdle(l, i)]); return all; })''')
     busy = sum(max(0, min(e, s['to']) - max(b, s['from'])) for row in tops for b, e, idle in row if not idle)
     busy /= len(traces) * (s['to'] - s['from'])
-    check(near(s['busy'], busy, 0.01) and 0 < busy < 1, 'utilisation', s, busy)
+    check(near(s['busy'], busy, 0.01) and busy > 0, 'utilisation', s, busy)
     arrows = sum(from_ <= s['to'] and to >= s['from'] for from_, to in page.b.run(
         'Array.from({ length: arrows.n }, (_, a) => [arrows.sent[a], arrows.taken[a]])'))
     check(s['arrows'] == arrows, 'arrows in view', s, arrows)
@@ -299,16 +306,16 @@ def test_hover(page, traces, times, name):
     if from_ >= 0:
         check(lines.get('from', '').startswith(f'PE {from_}'), 'from whom', from_, tip)
     check('from' in lines and 'start' in lines, 'where it came from', tip)
-    value, unit = re.match(r'([\d.]+) (\S+)', lines['length']).groups()
-    length = float(value) * {'ns': 1, 'µs': 1e3, 'ms': 1e6}[unit]
+    length = nanoseconds(lines['length'])
     check(near(length, end - start, 0.02 * (end - start) + 2), 'its length', tip, end - start)
-    value, unit = re.match(r'([\d.,]+) (\S+)', lines['start']).groups()
-    check(near(float(value.replace(',', '')) * {'ns': 1, 'µs': 1e3, 'ms': 1e6}[unit], start, 3), 'its start', tip, start)
+    check(near(nanoseconds(lines['start']), start, 3), 'its start', tip, start)
     page.b.mouse('Moved', 1, 1)
     page.b.settle()
     check(page.text('tip') is None, 'the tip goes with the pointer')
-    inside = page.x_of(end - (end - start) / 50)
-    check(page.b.colour(inside, y - 9) == page.legend()[name][1], 'its colour', page.b.colour(inside, y - 9), page.legend())
+    page.b.key('a', 'a')                                # no arrow is before it
+    colour = page.b.colour(page.x_of(end - (end - start) / 50), y - 9)
+    check(colour == page.legend()[name][1], 'its colour', colour, page.legend())
+    page.b.key('a', 'a')
     labels = [w for w in page.words() if w['text'].startswith(name)]
     left, right = (page.x_of(t) - page.box()['left'] for t in (start, end))
     check(any(left <= w['x'] <= right for w in labels), 'its label', name, labels, page.words())
@@ -353,42 +360,47 @@ def test_traced(b, tmp):
 # ---- tests of traces that no job has written ------------------------------------------------------------
 
 def test_arrow(b, tmp):
-    """Two PEs, one message: what an arrow is, and the keys that lead along it."""
-    folder = f'{tmp}/two'
+    """A message from PE 0 to PE 2, past PE 1, which is idle: what an arrow is, and the keys that lead along it."""
+    folder = f'{tmp}/three'
     os.mkdir(folder)
     rec = synthetic.record
     names = [('entry', 1, b'Ping::go'), ('entry', 2, b'Ping::back')]
-    synthetic.write(folder, 0, 2, rec(1000, 'BEGIN', 1, -1) + rec(2000, 'SEND', 0, 1, 7, (640, 0, 0)) + rec(3000, 'END', 1)
-                    + rec(9000, 'IDLE') + rec(9999, 'BUSY'), names)
-    synthetic.write(folder, 1, 2, rec(1100, 'IDLE') + rec(6000, 'BEGIN', 2, 0, 7, (4, 5, 0), flags=readers.DIRECT)
+    synthetic.write(folder, 0, 3, rec(1000, 'BEGIN', 1, -1) + rec(2000, 'SEND', 0, 2, 7, (640, 0, 0))
+                    + rec(3000, 'END', 1) + rec(9000, 'IDLE') + rec(9999, 'BUSY'), names)
+    synthetic.write(folder, 1, 3, rec(1100, 'IDLE') + rec(9000, 'BUSY'), names)
+    synthetic.write(folder, 2, 3, rec(1100, 'IDLE') + rec(6000, 'BEGIN', 2, 0, 7, (4, 5, 0), flags=readers.DIRECT)
                     + rec(8000, 'END', 2), names)
     page = Page(b, page_of(folder)[0])
     s = page.status()
-    check((s['bars'], s['arrows'], s['to']) == (4, 1, 8999), 'four bars, one arrow', s)
-    x, y0, y1 = page.x_of(3000), page.y_of(0), page.y_of(1)
-    tip = page.hover(x, (y0 + y1) / 2)
-    check(tip and tip.startswith('message') and 'PE 0, Ping::go' in tip and 'PE 1, Ping::back' in tip and '640' in tip
+    check((s['bars'], s['arrows'], s['to']) == (5, 1, 8999), 'five bars, one arrow', s)
+    x, y = page.x_of(3000), page.y_of(1)                # the middle of the way
+    tip = page.hover(x, y)
+    check(tip and tip.startswith('message') and 'PE 0, Ping::go' in tip and 'PE 2, Ping::back' in tip and '640' in tip
           and '4.00 µs' in tip, 'what the arrow is', tip)
-    line = page.b.colour(page.x_of(3000), (y0 + y1) / 2)
+    check(page.hover(x - 40, y).startswith('idle'), 'beside it is idle time')
     b.mouse('Moved', 1, 1)
+    b.settle()
+    line = b.colour(x, y)
     b.key('a', 'a')
-    check(page.status()['drawn'] == 0 and page.b.colour(page.x_of(3000), (y0 + y1) / 2) != line, 'arrows are taken away')
-    check(not (page.hover(x, (y0 + y1) / 2) or '').startswith('message'), 'and are not pointed at')
+    check(page.status()['drawn'] == 0 and b.colour(x, y) != line, 'arrows are taken away')
+    check(page.hover(x, y).startswith('idle'), 'and are not pointed at')
     b.key('a', 'a')
     check(page.status()['drawn'] == 1, 'and come back')
-    bar = page.hover(page.x_of(6500), y1)
+    x, y = page.x_of(6500), page.y_of(2)
+    bar = page.hover(x, y)
     check('Ping::back' in bar and 'Ping[4, 5]' in bar, 'a bar with its element', bar)
-    x = page.x_of(6500)
-    page.b.mouse('Pressed', x, y1, button='left', clickCount=1)
-    page.b.mouse('Released', x, y1, button='left', clickCount=1)
+    b.mouse('Pressed', x, y, button='left', clickCount=1)
+    b.mouse('Released', x, y, button='left', clickCount=1)
     b.settle()
-    check('Ping::back' in page.text('selected'), 'a click chooses')
-    b.key('f', 'f')
-    check('Ping::go' in page.text('selected'), 'f leads to the sender', page.text('selected'))
-    b.key('.', '.')
-    check('idle' in page.text('selected'), 'the next bar', page.text('selected'))
-    b.key('j', 'j')
-    check('Ping::back' in page.text('selected') or 'idle' in page.text('selected'), 'the row below', page.text('selected'))
+    for key, name, what in (('', 'Ping::back', 'a click chooses'), ('f', 'Ping::go', 'f leads to the sender'),
+                            ('.', 'idle', 'full stop to the next bar'), (',', 'Ping::go', 'comma back'),
+                            ('j', 'idle', 'j to the row below'), ('k', 'Ping::go', 'k back')):
+        if key:
+            b.key(key, key)
+        check(page.text('selected').splitlines()[0].strip() == name, what, page.text('selected'))
+    b.key('z', 'z')
+    s = page.status()
+    check((round(s['from']), round(s['to'])) == (0, 2800), 'z zooms to the chosen bar', s)
     b.key('Escape')
     check(page.text('selected') is None, 'nothing is chosen')
     page.check_quiet()
@@ -399,17 +411,20 @@ def test_hostile(b, tmp):
     """Names that would end the script, the text or the page are shown as they are."""
     folder = f'{tmp}/hostile'
     os.mkdir(folder)
-    bad = [b'</script><script>boom = 1</script>', b'<!--<script>', b'"quotes\' and \\ backslash', b'\x01\x1b[31m\x7f',
-           'Übung 漢字 😀'.encode(), b'\xff\xfe not UTF-8 \xc0\xaf \xed\xa0\x80', '\u202egnp.exe'.encode(), b'@DATA@ @SCRIPT@',
-           b'${boom = 1} <img src=x onerror=boom=1>', b'&lt;&amp;']
-    shown = ['</script><script>boom = 1</script>', '<!--<script>', '"quotes\' and \\ backslash', '\u2401\u241b[31m\ufffd',
-             'Übung 漢字 😀', '\ufffd\ufffd not UTF-8 \ufffd\ufffd \ufffd\ufffd\ufffd', '\ufffdgnp.exe', '@DATA@ @SCRIPT@',
-             '${boom = 1} <img src=x onerror=boom=1>', '&lt;&amp;']
+    bad = [b'</script><script>boom = 1</script>', b'<!--<script>', b'"quotes\' and \\ backslash',
+           b'\x01\x1b[31m\x7f', 'Übung 漢字 😀'.encode(), b'\xff\xfe not UTF-8 \xc0\xaf \xed\xa0\x80',
+           '\u202egnp.exe'.encode(), b'@DATA@ @SCRIPT@', b'${boom = 1} <img src=x onerror=boom=1>', b'&lt;&amp;']
+    shown = ['</script><script>boom = 1</script>', '<!--<script>', '"quotes\' and \\ backslash',
+             '\u2401\u241b[31m\ufffd', 'Übung 漢字 😀', '\ufffd\ufffd not UTF-8 \ufffd\ufffd \ufffd\ufffd\ufffd',
+             '\ufffdgnp.exe', '@DATA@ @SCRIPT@', '${boom = 1} <img src=x onerror=boom=1>', '&lt;&amp;']
     names = [('entry', i + 1, text) for i, text in enumerate(bad)] + [('event', 1, bad[0]), ('handler', 1, bad[0])]
     rec = synthetic.record
     records = b''.join(rec(1000 * i, 'BEGIN', i) + rec(1000 * i + 900, 'END', i) for i in range(1, len(bad) + 1))
     synthetic.write(folder, 0, 1, records + rec(20000, 'USER_MARK', 1), names, bad[0] + b' & "more" \xff')
-    page = Page(b, page_of(folder)[0])
+    file = page_of(folder)[0]
+    with open(file, 'rb') as f:
+        check('boom' in f.read().decode('utf-8'), 'the page is UTF-8')
+    page = Page(b, file)
     check(set(page.legend()) == set(shown), 'names', set(page.legend()) ^ set(shown))
     check(page.text('title').startswith('script><script>boom = 1</script> & "more"'), 'the command', page.text('title'))
     for i in (0, 4):
@@ -423,13 +438,16 @@ def test_hostile(b, tmp):
 
 def test_looks(b, tmp):
     """Light and dark, and the program's colours in both."""
-    file = f'{tmp}/two.html'
+    file = f'{tmp}/three.html'
     grounds = []
     for scheme in ('light', 'dark'):
         b.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
         page = Page(b, file)
         grounds.append(page.b.colour(page.box()['left'] + 3, page.box()['bottom'] - 3))
-        check(page.b.colour(page.x_of(6900), page.y_of(1) - 9) == page.legend()['Ping::back'][1], 'the entry\'s colour')
+        of_bar = page.legend()['Ping::back'][1]
+        for time, away, inside in ((5000, -2, False), (5000, 3, True), (7000, -4, True), (7000, 2, False)):
+            colour = b.colour(page.x_of(time) + away, page.y_of(2) - 9)
+            check((colour == of_bar) == inside, 'a bar has its colour from its begin to its end', time, away, colour)
         page.check_quiet()
     check(min(grounds[0]) > 200 and max(grounds[1]) < 60, 'the ground is light, and dark', grounds)
     b.call('Emulation.setEmulatedMedia', features=[])
@@ -440,7 +458,8 @@ def test_large(b, tmp):
     """A million records: all of them, and then a page of 1 MB."""
     folder, pes, calls = f'{tmp}/large', 4, 62500
     os.mkdir(folder)
-    names = [('entry', 1, b'Cell::short'), ('entry', 2, b'Cell::long')]
+    names = [('entry', 1, b'Cell::short'), ('entry', 2, b'Cell::long'), ('event', 1, b'step')]
+    bars = pes * (calls + 103)
     rec = synthetic.record
     for pe in range(pes):
         records = []
@@ -450,13 +469,21 @@ def test_large(b, tmp):
                         rec(at + 100, 'BEGIN', what, (pe - 1) % pes, i, (i % 97, 0, 0), flags=readers.DIRECT),
                         rec(at + 150, 'SEND', 0, other, i + 1, (100, 0, 0)),
                         rec(at + (900 if what == 2 else 300), 'END', what)]
+        # One short bar between two long ones cannot be a block. The first has a hundred short ones in it.
+        at = 1000 * calls
+        end = at + 10 ** 6
+        records.append(rec(at, 'BEGIN', 2))
+        for i in range(100):
+            records += [rec(at + 10000 * i, 'USER_BEGIN', 1), rec(at + 10000 * i + 1000, 'USER_END', 1)]
+        records += [rec(end, 'END', 2), rec(end, 'BEGIN', 1, (pe - 1) % pes, calls, flags=readers.DIRECT),
+                    rec(end + 200, 'END', 1), rec(end + 200, 'BEGIN', 2), rec(end + 10 ** 6, 'END', 2)]
         synthetic.write(folder, pe, pes, b''.join(records), names)
     file, said = page_of(folder)
     check(not said, 'all of it has room', said)
     check(os.path.getsize(file) < 16 << 20, 'in few bytes', os.path.getsize(file))
     page = Page(b, file)
     s = page.status()
-    check((s['bars'], s['arrows'], s['moments']) == (pes * calls, pes * (calls - 1), pes * (calls + 1)), 'all are there', s)
+    check((s['bars'], s['arrows'], s['moments']) == (bars, pes * calls, pes * calls), 'all are there', s)
     most = page.b.run('most')
     check(most < 30000, 'what is narrower than a pixel is not drawn one by one', most)
     check('zoom in' in page.text('status'), 'the page says that there are too many arrows to draw', page.text('status'))
@@ -470,17 +497,21 @@ def test_large(b, tmp):
     check('the page draws' in said and '1 MB' in said, 'cktrace says so', said)
     page = Page(b, file)
     told = page.b.run('job.left_out')
-    check(f'{told["bars"]} bars' in said and f'{told["arrows"]} arrows' in said, 'with the numbers of the page', said, told)
+    for what in ('bars', 'arrows', 'moments', 'blocks'):
+        check(f'{told[what]} {what}' in said, 'with the numbers of the page', said, told)
     warning = page.text('warning')
     check('To keep the page small' in warning and f'{told["bars"]:,} bars' in warning, 'and so does the page', warning)
     drawn = page.b.run('''rows.reduce((sum, r) => r.lanes.reduce((s, l) => { for (let i = 0; i < l.n; i++)
         s[l.kind[i] === BLOCK ? 1 : 0] += l.kind[i] === BLOCK ? blocks[l.name[i]].n : 1; return s; }, sum), [0, 0])''')
-    check(sum(drawn) == pes * calls and drawn[1] == told['bars'], 'each bar is one, or in a block', drawn, told)
+    check(sum(drawn) == bars and drawn[1] == told['bars'], 'each bar is one, or in a block', drawn, told)
     left = page.b.run('arrows.n')
-    check(left + told['arrows'] == pes * (calls - 1), 'each arrow is drawn or counted', left, told)
-    check(page.legend()['Cell::short'][0] == pes * calls * 49 // 50, 'the list counts all', page.legend())
-    own = pes * (calls * 49 // 50 * 200 + calls // 50 * 800) / (pes * page.status()['to'])
+    check(left + told['arrows'] == pes * calls and left >= pes, 'each arrow is drawn or counted', left, told)
+    check(page.legend()['Cell::short'][0] == pes * (calls * 49 // 50 + 1), 'the list counts all', page.legend())
+    own = (calls * 49 // 50 * 200 + calls // 50 * 800 + 2 * 10 ** 6) / page.status()['to']
     check(near(page.status()['busy'], own, 0.01), 'and utilisation does', page.status(), own)
+    part = f'{1000 * calls}, {1000 * calls + 10 ** 6}'
+    shares = dict(b.run(f'[...timesByName({part}, 1)].map(([name, times]) => [nameOf(name), times[0] / rows.length])'))
+    check(near(shares['Cell::long'], 0.9, 0.01) and near(shares['step'], 0.1, 0.01), 'shares in a bar', shares)
     page.see(0, told['shorter'] * 6)
     tip = page.hover(page.x_of(told['shorter'] * 0.5), page.y_of(0))
     check('short bars' in tip and 'Cell::short' in tip, 'a block tells what is in it', tip)
@@ -490,9 +521,9 @@ def test_large(b, tmp):
 
 def test_refused(tmp):
     for mb in ('0', '-1', 'x', '', '1025'):
-        said = run([CKTRACE, '--html', f'{tmp}/no.html', '--html-mb', mb, f'{tmp}/two'], code=2).stderr
+        said = run([CKTRACE, '--html', f'{tmp}/no.html', '--html-mb', mb, f'{tmp}/three'], code=2).stderr
         check(said == f'cktrace: --html-mb {mb}: must be a number from 1 to 1024\n', 'a size that cannot be', said)
-    check('/dev/full' in run([CKTRACE, '-w', '/dev/full', f'{tmp}/two'], code=1).stderr, 'a full disk')
+    check('/dev/full' in run([CKTRACE, '-w', '/dev/full', f'{tmp}/three'], code=1).stderr, 'a full disk')
     print('ok sizes that make no sense are refused')
 
 

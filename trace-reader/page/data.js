@@ -130,13 +130,14 @@ function readBlock(bytes) {
 	return blocks.push(block) - 1;
 }
 
-// Bars inside this one have come before it, and have no parent yet.
+// Bars inside this one have come before it, and have no parent yet. A block may come late, behind what is inside the
+// bar after it.
 function setParents(row, depth, number, waiting) {
-	const inner = row.lanes[depth + 1];
-	if (inner)
-		for (let i = waiting[depth + 1] ?? 0; i < inner.n; i++)
-			inner.parent[i] = number;
-	waiting[depth + 1] = inner ? inner.n : 0;
+	const lane = row.lanes[depth], inner = row.lanes[depth + 1], start = lane.start[number], end = start + lane.len[number];
+	let i = waiting[depth + 1] ?? 0;
+	while (inner && i < inner.n && (inner.start[i] < end || inner.start[i] === start))
+		inner.parent[i++] = number;
+	waiting[depth + 1] = i;
 }
 
 function readBar(bytes, row, kind, name, flags, start, depth, waiting) {
