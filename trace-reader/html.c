@@ -232,7 +232,8 @@ static void say_what_is_left_out(const struct page_left_out *o, unsigned mb)
 			PRIu64 " blocks, and leaves out %" PRIu64 " arrows and %" PRIu64 " moments; its sums count all of them. "
 			"--html-mb makes room for more\n", mb, o->bars, o->shorter_ns, o->blocks, o->arrows, o->moments);
 	if (o->deep)
-		fprintf(stderr, "cktrace: the page leaves out %" PRIu64 " bars that lie in more than 20 others\n", o->deep);
+		fprintf(stderr, "cktrace: the page leaves out %" PRIu64 " bars that lie inside %d others or more\n", o->deep,
+			PAGE_DEPTH_MOST);
 }
 
 /* ---- the page ----------------------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ void page_names_free(struct page_names *names, const struct job *j);
 size_t page_names_count(const struct page_names *names);
 unsigned page_name_of(const struct page_names *names, const struct pe_trace *p, const struct span *s);
 
+enum { PAGE_DEPTH_MOST = 24 };       /* bars inside so many others are left out */
+
 /** What a page does not show one by one. */
 struct page_left_out {
 	int64_t shorter_ns;              /* bars shorter than that may be drawn as blocks; 0: none are */

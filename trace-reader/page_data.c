@@ -26,7 +26,6 @@
 
 enum item_kind { BAR, RESUMED, BLOCK, MOMENT, COUNTER, SENT };
 enum { HAS_ARROW = 1 << 3, HAS_ELEMENT = 1 << 4, NAME_SHIFT = 5 };
-enum { DEPTH_MOST = 24 };            /* bars that lie deeper are left out */
 
 struct item {
 	enum item_kind kind;
@@ -53,7 +52,7 @@ struct stream {
 	int64_t last_start;
 	int open;                        /* bars that have begun and not ended */
 	size_t n_names;
-	struct block blocks[DEPTH_MOST];
+	struct block blocks[PAGE_DEPTH_MOST];
 	int64_t *next_event;             /* [n_names]: marks and counters are shown from then on */
 	unsigned char three[3];          /* that wait for base64 */
 	int n_three;
@@ -180,7 +179,7 @@ static void write_block(struct stream *s, struct block *b)
 /* What is inside comes first. A block of one bar is that bar. */
 static void end_blocks(struct stream *s, int depth)
 {
-	for (int d = DEPTH_MOST - 1; d >= depth; d--) {
+	for (int d = PAGE_DEPTH_MOST - 1; d >= depth; d--) {
 		struct block *b = &s->blocks[d];
 
 		if (b->n == 1) {
@@ -249,10 +248,12 @@ static void on_end(void *arg, const struct span *span)
 	struct item i = item_of(s, span, span->resumed ? RESUMED : BAR, s->open);
 
 	i.message = message_of(s, span);
-	if (i.depth < DEPTH_MOST)
+	if (i.depth < PAGE_DEPTH_MOST) {
 		add_bar(s, &i);
-	else
+	} else {
 		s->d->out.deep++;
+		s->d->out.arrows += i.message != NULL;
+	}
 }
 
 static void write_counter(struct stream *s, const struct item *i, uint64_t value)
@@ -294,7 +295,7 @@ static void on_moment(void *arg, const struct span *span)
 	bool sends = span->kind == SPAN_SEND || span->kind == SPAN_PUT_SENT;
 	const struct message *m = message_of(s, span);
 	struct item i = item_of(s, span, span->kind == SPAN_COUNTER ? COUNTER : sends ? SENT : MOMENT,
-				s->open < DEPTH_MOST ? s->open : DEPTH_MOST);
+				s->open < PAGE_DEPTH_MOST ? s->open : PAGE_DEPTH_MOST);
 
 	if (sends && m && m->to != NONE)
 		return;
@@ -320,7 +321,7 @@ void page_data_write(struct page_data *d, const struct pe_trace *p)
 	end_blocks(&s, 0);
 	if (s.n_three)
 		write_three(&s);
-	for (int i = 0; i < DEPTH_MOST; i++) {
+	for (int i = 0; i < PAGE_DEPTH_MOST; i++) {
 		free(s.blocks[i].own);
 		free(s.blocks[i].parts);
 	}
@@ -353,7 +354,7 @@ static void sender_sends(void *arg, const struct span *span)
 	uint32_t number = s->p->message[span->record];
 
 	if (number && (span->kind == SPAN_SEND || span->kind == SPAN_PUT_SENT))
-		s->depth[number - 1] = (uint8_t)(s->open < DEPTH_MOST ? s->open : DEPTH_MOST);
+		s->depth[number - 1] = (uint8_t)(s->open < PAGE_DEPTH_MOST ? s->open : PAGE_DEPTH_MOST);
 }
 
 uint8_t *page_sent_depths(const struct job *j)

@@ -407,6 +407,24 @@ def test_arrow(b, tmp):
     print('ok an arrow tells what it is, and keys lead along it')
 
 
+def test_deep(b, tmp):
+    """Thirty spans, one in the other."""
+    folder = f'{tmp}/deep'
+    os.mkdir(folder)
+    records = [synthetic.record(1000 + 10 * i, 'USER_BEGIN', 1) for i in range(30)]
+    records += [synthetic.record(2000 + 10 * i, 'USER_END', 1) for i in range(30)]
+    synthetic.write(folder, 0, 1, b''.join(records), [('event', 1, b'inner')])
+    file, said = page_of(folder)
+    check(said == 'cktrace: the page leaves out 6 bars that lie inside 24 others or more\n', 'cktrace says so', said)
+    page = Page(b, file)
+    check(page.status()['bars'] == 24, 'the others are there', page.status())
+    check('6 bars inside very many others left out.' in page.text('warning'), 'the page says so', page.text('warning'))
+    check(page.hover(page.x_of(1000), page.y_of(0, 23)).startswith('inner'), 'the innermost that is shown')
+    check('inner' in page.text('others'), 'the program\'s spans are explained', page.text('others'))
+    page.check_quiet()
+    print('ok very deep bars are left out')
+
+
 def test_hostile(b, tmp):
     """Names that would end the script, the text or the page are shown as they are."""
     folder = f'{tmp}/hostile'
@@ -536,6 +554,7 @@ def main():
         test_real(b, tmp)
         test_traced(b, tmp)
         test_arrow(b, tmp)
+        test_deep(b, tmp)
         test_hostile(b, tmp)
         test_looks(b, tmp)
         test_large(b, tmp)

@@ -376,7 +376,7 @@ function sayHead() {
 			`${some(o.blocks, 'striped block')}; ${some(o.arrows, 'arrow')} and ${some(o.moments, 'moment')} are left out. ` +
 			'Entries, grain sizes and messages on the right count everything.');
 	if (o.deep)
-		lost.push(`${some(o.deep, 'bar')} inside very many others are left out.`);
+		lost.push(`${some(o.deep, 'bar')} inside very many others left out.`);
 	byId('warning').textContent = lost.join(' ');
 	byId('warning').hidden = !lost.length;
 }

@@ -149,10 +149,25 @@ function fillLegend() {
 		};
 		return tr;
 	}));
-	const handler = document.createElement('span'), idle = document.createElement('span');
-	handler.append(swatch(job.names.findIndex(n => n[0] === 'handler')), ' runtime   ');
-	idle.append(swatch(idleName), ' idle   ');
-	document.getElementById('others').replaceChildren(handler, idle, '▾ arrived  ▸ call taken  ◆ contributes  ● created');
+	const explained = [job.names.findIndex(n => n[0] === 'handler'), idleName, ...spansOfProgram()].map(name => {
+		const item = document.createElement('span');
+		item.append(swatch(name), kindOf(name) === 'handler' ? ' runtime' : ` ${nameOf(name)}`);
+		return item;
+	});
+	const signs = ['▾ arrived', '▸ call taken', '◆ contributes', '● created', '▮ mark'].map(sign => cell('span', sign));
+	document.getElementById('others').replaceChildren(...explained, ...signs);
+}
+
+// Events of the program that are bars.
+function spansOfProgram() {
+	const found = new Set();
+	for (const lane of rows.flatMap(r => r.lanes))
+		for (let i = 0; i < lane.n; i++)
+			if (lane.kind[i] === BLOCK)
+				blocks[lane.name[i]].parts.forEach(p => found.add(p.name));
+			else
+				found.add(lane.name[i]);
+	return [...found].filter(name => kindOf(name) === 'event').sort((a, b) => a - b);
 }
 
 // Show its grain sizes; and, where `mark`, its bars strongly and the others faintly, until it is chosen again.

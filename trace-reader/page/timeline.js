@@ -281,8 +281,8 @@ function drawArrows(g) {
 
 function drawArrowStrongly(g, a) {
 	const line = arrowLine(a);
-	g.strokeStyle = g.fillStyle = colours.focus;
-	g.lineWidth = 2;
+	g.strokeStyle = g.fillStyle = colours.mark;
+	g.lineWidth = 2.5;
 	g.beginPath();
 	traceLine(g, line);
 	g.stroke();
@@ -303,7 +303,7 @@ function drawEmphasis(g, it) {
 	const x = Math.max(xOf(lane.start[it.i]), GUTTER - 4), right = Math.min(xOf(lane.start[it.i] + lane.len[it.i]), plan.w + 4);
 	if (a !== NONE)
 		drawArrowStrongly(g, a);
-	g.strokeStyle = colours.focus;
+	g.strokeStyle = colours.mark;
 	g.lineWidth = 2;
 	g.strokeRect(x - 1, yOf(it.row, it.depth) - 1, Math.max(2, right - x) + 1, barHeight() + 2);
 }
