@@ -41,7 +41,7 @@ obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
-TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c))
+TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c)) $(B)/trace-reader/page.o
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
@@ -108,6 +108,11 @@ $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
+# The files of the page that cktrace --html writes become part of cktrace.
+$(B)/trace-reader/page.o: trace-reader/page.S $(wildcard trace-reader/page/*) Makefile
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) -c -Wa,-Itrace-reader/page -o $@ $<
 $(CKTRACE): $(TRACE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)

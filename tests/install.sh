@@ -72,7 +72,8 @@ step "make, with the fragment" quiet_build
 step "hello" greets ./hello 6 +p 2
 step "ckrun hello" greets ckrun -n 2 ./hello 6
 traces() {
-	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls'
+	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls' &&
+		cktrace --html "$tmp/trace.html" "$tmp/trace" && grep -q '^async function start' "$tmp/trace.html"
 }
 step "cktrace" traces
 step "make again" again

@@ -6,7 +6,7 @@
  *   read.c          the files, mapped and checked
  *   join.c          sends and handlers joined, clocks of several hosts aligned
  *   walk.c          a PE's records as nested spans, in the order of time
- *   perfetto.c, projections.c, summary.c   writers
+ *   perfetto.c, projections.c, summary.c, html.c   writers
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -125,6 +125,8 @@ const char *span_name(const struct pe_trace *p, const struct span *s);
 
 void write_perfetto(const struct job *j, FILE *f);
 void write_projections(const struct job *j, const char *folder);
+/** At most so many MB of what the PEs did; the page and stderr say what that leaves out. */
+void write_html(const struct job *j, FILE *f, unsigned mb);
 void write_summary(const struct job *j, FILE *f);
 FILE *open_output(const char *name);
 void close_output(FILE *f, const char *name);

@@ -34,7 +34,7 @@ static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 	if (!h->n_records || h->head_bytes < TRACE_HEAD_BYTES || h->head_bytes % 32 || h->head_bytes > bytes ||
 	    h->n_records > (bytes - h->head_bytes) / sizeof(struct trace_record) || h->n_records > UINT32_MAX ||
 	    h->names_bytes > h->head_bytes - TRACE_HEAD_BYTES || h->n_pes < 1 || h->n_pes > 1 << 24 ||
-	    h->pe < 0 || h->pe >= h->n_pes || !memchr(h->host, 0, sizeof h->host) ||
+	    h->pe < 0 || h->pe >= h->n_pes || h->node < 0 || h->node >= h->n_nodes || !memchr(h->host, 0, sizeof h->host) ||
 	    !memchr(h->command, 0, sizeof h->command))
 		return "is damaged";
 	return NULL;

@@ -16,14 +16,31 @@ TAIL_AT = (HEAD.size + 8 + 8 + 16 + 64 + 1024 + 63) // 64 * 64
 DIRECT = 2
 
 
+NAME = struct.Struct('<HHI')
+NAME_KINDS = 'handler entry event'.split()
+
+
+def read_names(data):
+    """(kind, number): text"""
+    names, at, end = {}, 4096, 4096 + TAIL.unpack_from(data, TAIL_AT)[1]
+    while at < end:
+        kind, number, size = NAME.unpack_from(data, at)
+        names[NAME_KINDS[kind], number] = data[at + NAME.size:at + size].split(b'\0')[0].decode()
+        at += size
+    return names
+
+
 class Trace:
-    """One PE's file: `records` are (time, kind, flags, what, pe, seq, bytes)."""
+    """One PE's file: `records` are (time, kind, flags, what, pe, seq, bytes); `names` by kind and number; `clock`
+    the two pairs of ticks and ns."""
 
     def __init__(self, file):
         with open(file, 'rb') as f:
             data = f.read()
         (self.magic, _, size, start, room, self.pe, self.n_pes, _, _, _, _) = HEAD.unpack_from(data)
         self.count, _, _, _, self.ended = TAIL.unpack_from(data, TAIL_AT)
+        self.names = read_names(data)
+        self.clock = struct.unpack_from('<QQ', data, HEAD.size + 16), TAIL.unpack_from(data, TAIL_AT)[2:4]
         self.wrapped = self.count >= room
         first = self.count - room + 1 if self.wrapped else 0
         self.records = []

@@ -239,7 +239,7 @@ def test_reader(tmp):
     os.mkdir(f'{tmp}/wrong')
     with open(f'{tmp}/whole2x2/pe0.trace', 'rb') as f:
         good = f.read()
-    for at, size in ((0, None), (16, None), (24, None), (32, None), (None, 100), (None, 5000)):
+    for at, size in ((0, None), (16, None), (24, None), (32, None), (40, None), (None, 100), (None, 5000)):
         bad = bytearray(good[:size])
         if at is not None:
             bad[at:at + 8] = b'\xff' * 8
