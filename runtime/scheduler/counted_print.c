@@ -232,12 +232,12 @@ static void print_rows(FILE *f, const struct csd_counting *k, const struct count
 static void print_bucket(FILE *f, int b, uint64_t n, uint64_t most)
 {
 	enum { WIDTH = 40 };
-	static const char bar[WIDTH + 1] = "########################################";
+	static const char bar[WIDTH + 2] = " ########################################";
 	char from[32];
 
-	fprintf(f, "chard:   %10s or more %12" PRIu64 " %.*s\n",
+	fprintf(f, "chard:   %10s or more %12" PRIu64 "%.*s\n",
 		b ? time_text((double)((uint64_t)1 << b), from, sizeof from) : "0 ns", n,
-		(int)(n * WIDTH / most + (n && n * WIDTH / most < 1)), bar);
+		n ? 1 + (int)((n * WIDTH + most - 1) / most) : 0, bar);
 }
 
 /* How long calls took, of all rows together. */
