@@ -5,8 +5,9 @@
  *	tallied [CALLS [PUTS [END]]]
  *
  * Two cells per PE. Each sends a token of CALLS hops to the next cell, puts PUTS times into a channel of the next
- * cell, makes one call inside another, has a thread that gives way to calls, asks the next cell, and makes a chare that
- * destroys itself. Each PE sends one message below the chares. END: 0 CkExit(0); 1 CkExit(7); 2 CkAbort; 3 PE 0 sits
+ * cell, makes one call inside another, has a thread that gives way to calls and then works for NAP_WORKS_S, asks the next
+ * cell, and makes a chare that destroys itself. Buffers that receive lie in memory of CkDirect_alloc. Each PE sends one
+ * message below the chares; PE 0 has a branch of a group constructed inside a constructor. END: 0 CkExit(0); 1 CkExit(7); 2 CkAbort; 3 PE 0 sits
  * in a handler until somebody ends it, which shows a line of progress.
  */
 #include <stdio.h>
@@ -19,11 +20,13 @@
 #include "tallied.decl.h"
 
 enum { PER_PE = 2, DOUBLES = 6 };
+static const double NAP_WORKS_S = 0.002;
 
 struct Main { char unused; };
 struct Brief { char unused; };
+struct Member { char unused; };
 struct Cell {
-	_Alignas(8) double received[DOUBLES];
+	double *received;
 	double sent[DOUBLES];
 	CkDirectHandle in, out;
 	int n_hops, n_arrived, n_put;
@@ -48,6 +51,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	n_calls = m->argc > 1 ? atoi(m->argv[1]) : 20;
 	n_puts = m->argc > 2 ? atoi(m->argv[2]) : 10;
 	how_to_end = m->argc > 3 ? atoi(m->argv[3]) : 0;
+	CHECK(Member_ckLocalBranch(Member_ckNew()) != NULL);
 	cells = Cell_ckNew(CkDims(PER_PE * CkNumPes()));
 	Cell_start_all(cells);
 	for (int pe = 0; pe < CkNumPes(); pe++) {
@@ -82,6 +86,11 @@ void Main_on_quiet(Main *self)
 	CkExit(how_to_end ? 7 : 0);
 }
 
+void Member_on_new(Member *self)
+{
+	(void)self;
+}
+
 void Brief_on_new(Brief *self)
 {
 	CkDestroy(self);
@@ -113,7 +122,8 @@ void Cell_on_new(Cell *self)
 void Cell_on_start(Cell *self)
 {
 	Cell_hop(neighbour(self, 1), n_calls - 1);
-	self->in = CkDirect_createHandle(self->received, sizeof self->received, UINT64_MAX, arrived, self);
+	self->received = CkDirect_alloc(DOUBLES * sizeof *self->received);
+	self->in = CkDirect_createHandle(self->received, DOUBLES * sizeof *self->received, UINT64_MAX, arrived, self);
 	Cell_take(neighbour(self, -1), self->in);
 	Cell_outer(Cell_thisElement(self));
 	Cell_nap(Cell_thisElement(self));
@@ -155,6 +165,8 @@ void Cell_on_nap(Cell *self)
 {
 	for (int i = 0; i < 3; i++)
 		CthYield();
+	for (double end = CkWallTimer() + NAP_WORKS_S; CkWallTimer() < end;)
+		;
 	CHECK_EQ(Cell_ask_sync(neighbour(self, 1)), CkNumPes());
 }
 
