@@ -5,9 +5,10 @@
  *	tallied [CALLS [PUTS [END]]]
  *
  * Two cells per PE. Each sends a token of CALLS hops to the next cell, puts PUTS times into a channel of the next
- * cell, makes one call inside another, has a thread that gives way to calls and then works for NAP_WORKS_S, asks the next
+ * cell, makes one call inside another, has a thread that gives way to calls and then works for WORK_S, asks the next
  * cell, and makes a chare that destroys itself. Buffers that receive lie in memory of CkDirect_alloc. Each PE sends one
- * message below the chares; PE 0 has a branch of a group constructed inside a constructor. END: 0 CkExit(0); 1 CkExit(7); 2 CkAbort; 3 PE 0 sits
+ * message below the chares; PE 0 has a branch of a group constructed inside a constructor, which
+ * then works as long. END: 0 CkExit(0); 1 CkExit(7); 2 CkAbort; 3 PE 0 sits
  * in a handler until somebody ends it, which shows a line of progress.
  */
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #include "tallied.decl.h"
 
 enum { PER_PE = 2, DOUBLES = 6 };
-static const double NAP_WORKS_S = 0.002;
+static const double WORK_S = 0.002;
 
 struct Main { char unused; };
 struct Brief { char unused; };
@@ -45,6 +46,12 @@ void register_handlers(void)
 	h_ball = CmiRegisterHandler("ball", ball_arrived);
 }
 
+static void work(void)
+{
+	for (double end = CkWallTimer() + WORK_S; CkWallTimer() < end;)
+		;
+}
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
@@ -52,6 +59,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	n_puts = m->argc > 2 ? atoi(m->argv[2]) : 10;
 	how_to_end = m->argc > 3 ? atoi(m->argv[3]) : 0;
 	CHECK(Member_ckLocalBranch(Member_ckNew()) != NULL);
+	work();
 	cells = Cell_ckNew(CkDims(PER_PE * CkNumPes()));
 	Cell_start_all(cells);
 	for (int pe = 0; pe < CkNumPes(); pe++) {
@@ -165,8 +173,7 @@ void Cell_on_nap(Cell *self)
 {
 	for (int i = 0; i < 3; i++)
 		CthYield();
-	for (double end = CkWallTimer() + NAP_WORKS_S; CkWallTimer() < end;)
-		;
+	work();
 	CHECK_EQ(Cell_ask_sync(neighbour(self, 1)), CkNumPes());
 }
 
