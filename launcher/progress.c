@@ -99,13 +99,12 @@ static void add_gauge(struct total *t, const struct gauge *g)
 static bool read_text(const struct gauge *g, char text[GAUGE_TEXT])
 {
 	uint64_t words[GAUGE_TEXT / 8];
-	/* Acquire, and a fence behind the copy: see struct gauge. */
+	/* Acquire, here and for each word: see struct gauge. */
 	uint64_t seq = atomic_load_explicit(&g->text_seq, memory_order_acquire);
 	if (seq == 0 || seq % 2)
 		return false;
 	for (int i = 0; i < GAUGE_TEXT / 8; i++)
-		words[i] = look(&g->text[i]);
-	atomic_thread_fence(memory_order_acquire);
+		words[i] = atomic_load_explicit(&g->text[i], memory_order_acquire);
 	if (look(&g->text_seq) != seq)
 		return false;
 	memcpy(text, words, GAUGE_TEXT);

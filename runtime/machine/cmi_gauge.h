@@ -23,16 +23,16 @@ enum gauge_clock { GAUGE_NONE, GAUGE_COUNTER, GAUGE_NS };
 enum { GAUGE_TEXT = 160 };  /* bytes of the program's line, its end included */
 
 /** All relaxed, because a reader that mixes a value with an older one shows a figure that is a moment old; except
- * `clock` and `text_seq`, see there. */
+ * `clock`, `text_seq` and `text`, see there. */
 struct gauge {
 	_Alignas(64) _Atomic uint64_t ticks[GAUGE_STATES]; /* spent in each state, up to `since` */
 	_Atomic uint64_t since;            /* in `state` since then */
 	_Atomic uint64_t handled;          /* messages and puts */
 	_Atomic uint32_t state;            /* enum gauge_state */
 	_Atomic uint32_t clock;            /* written last, by a release store: the PE has begun */
-	/* Odd while the text is being written. The writer's release fence after the first store and release store
-	 * at the end pair with the reader's acquire load before and acquire fence after the copy: a reader that
-	 * sees one even number twice has a text of one piece. */
+	/* Odd while the text is being written. The words of the text are stored with release and loaded with acquire,
+	 * and so is this number at the end of writing and the start of reading: a reader that has seen a word of
+	 * a newer text sees another number afterwards. So who sees one even number twice has a text of one piece. */
 	_Alignas(64) _Atomic uint64_t text_seq;
 	_Atomic uint64_t text_ns;          /* CLOCK_MONOTONIC, when it was written */
 	_Atomic uint64_t text[GAUGE_TEXT / 8];

@@ -225,11 +225,10 @@ void csd_progress_text(struct pe *pe, const char *text)
 
 	strncpy((char *)words, text, sizeof words - 1);
 	atomic_store_explicit(&g->text_seq, seq + 1, memory_order_relaxed);
-	/* Before the text changes the number is odd: see struct gauge. */
-	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&g->text_ns, csd_now_ns(), memory_order_relaxed);
 	for (int i = 0; i < GAUGE_TEXT / 8; i++)
-		atomic_store_explicit(&g->text[i], words[i], memory_order_relaxed);
+		/* Release: who sees a new word sees that the number has become odd. */
+		atomic_store_explicit(&g->text[i], words[i], memory_order_release);
 	atomic_store_explicit(&g->text_seq, seq + 2, memory_order_release);
 }
 
@@ -331,6 +330,7 @@ void counts_node_stop(struct node *node)
 	cmi_gauges_close(k->gauges, k->n_gauges);
 	free(k->rows);
 	free(k->numbers);
+	free(k->path);
 	free(k);
 	node->counting = NULL;
 }

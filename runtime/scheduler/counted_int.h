@@ -9,6 +9,7 @@
 struct csd_counting {
 	bool report;                   /* CK_STATS: the PEs' counts are put together when the job ends */
 	const char *file;              /* CK_STATS=file.json; NULL: a table on stderr */
+	char *path;                    /* the same, absolute, on node 0: the program may go to another folder */
 	struct gauge *gauges;          /* of the whole job, ckrun's; NULL: none */
 	int n_gauges;
 	bool counter;
@@ -61,8 +62,9 @@ static inline struct count_pe *count_pe_at(const struct count_sum *s, uint32_t i
 void counts_add_own(struct pe *pe, uint64_t to_ticks, uint64_t to_ns);
 void counts_sum_free(struct pe_counts *c);
 
-/* counted_print.c: on PE 0, with the counts of all PEs. */
-void counts_check_file(const struct csd_counting *k);
+/* counted_print.c: on PE 0; but for the first with the counts of all PEs. */
+/** Before the program runs: end the process with one line if the file cannot be written. */
+void counts_check_file(struct csd_counting *k);
 void counts_print(struct pe *pe);
 /** 0, or a negative errno after printing why; then no file is left. */
 int counts_write(struct pe *pe);

@@ -471,27 +471,45 @@ static FILE *open_beside(const char *name)
 	return f;
 }
 
-/* At the start, so that a run of hours is not lost over a name. */
-void counts_check_file(const struct csd_counting *k)
+static char *absolute(const char *file)
 {
-	char name[PATH_MOST], why[256];
+	char folder[PATH_MOST], *path;
+
+	if (*file == '/' || !getcwd(folder, sizeof folder))
+		*folder = 0;
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
+		cmi_no_memory(strlen(file), "statistics");
+	return path;
+}
+
+/* 0, or why a file of this name cannot be made, or take the place of the one that is there. */
+static int cannot_write(const char *path)
+{
+	char name[PATH_MOST];
 	FILE *f;
+	int fd;
 
-	beside(name, sizeof name, k->file);
+	beside(name, sizeof name, path);
 	f = open_beside(name);
-	int err = f ? 0 : errno;
+	if (!f)
+		return errno;
+	fclose(f);
+	unlink(name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno;
+	close(fd);
+	return 0;
+}
 
-	if (f) {
-		fclose(f);
-		unlink(name);
-		if (access(k->file, F_OK) == 0) {
-			int fd = open(k->file, O_WRONLY | O_CLOEXEC);
+/* At the start, so that a run of hours is not lost over a name. */
+void counts_check_file(struct csd_counting *k)
+{
+	char why[256];
+	int err;
 
-			err = fd < 0 ? errno : 0;
-			if (fd >= 0)
-				close(fd);
-		}
-	}
+	k->path = absolute(k->file);
+	err = cannot_write(k->path);
 	if (!err)
 		return;
 	snprintf(why, sizeof why, "the name of a file that can be written (%s)", strerror(err));
@@ -501,7 +519,7 @@ void counts_check_file(const struct csd_counting *k)
 /* Whole or not at all: under another name first. */
 int counts_write(struct pe *pe)
 {
-	const char *file = pe->node->counting->file;
+	const char *file = pe->node->counting->path;
 	char name[PATH_MOST];
 	bool good = false;
 

@@ -2,14 +2,15 @@
 /*
  * tallied: a program that knows how many calls and puts it makes, for tests/stats/run.py.
  *
- *	tallied [CALLS [PUTS [END]]]
+ *	tallied [CALLS [PUTS [END [FOLDER]]]]
  *
  * Two cells per PE. Each sends a token of CALLS hops to the next cell, puts PUTS times into a channel of the next
  * cell, makes one call inside another, has a thread that gives way to calls and then works for WORK_S, asks the next
  * cell, and makes a chare that destroys itself. Buffers that receive lie in memory of CkDirect_alloc. Each PE sends one
  * message below the chares; PE 0 has a branch of a group constructed inside a constructor, which
  * then works as long. END: 0 CkExit(0); 1 CkExit(7); 2 CkAbort; 3 PE 0 sits
- * in a handler until somebody ends it, which shows a line of progress.
+ * in a handler until somebody ends it, which shows a line of progress; 4 PE 0 removes the folder that is named next, goes to
+ * another one, and CkExit(0).
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@
 enum { PER_PE = 2, DOUBLES = 6 };
 static const double WORK_S = 0.002;
 
-struct Main { char unused; };
+struct Main { const char *folder; };
 struct Brief { char unused; };
 struct Member { char unused; };
 struct Cell {
@@ -55,6 +56,7 @@ static void work(void)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
+	self->folder = m->argc > 4 ? m->argv[4] : NULL;
 	n_calls = m->argc > 1 ? atoi(m->argv[1]) : 20;
 	n_puts = m->argc > 2 ? atoi(m->argv[2]) : 10;
 	how_to_end = m->argc > 3 ? atoi(m->argv[3]) : 0;
@@ -85,13 +87,14 @@ static void show_progress(void)
 
 void Main_on_quiet(Main *self)
 {
-	(void)self;
 	if (how_to_end == 2)
 		CkAbort("tallied: ended as it was asked");
 	if (how_to_end == 3)
 		show_progress();
 	CkPrintf("tallied: %d cells\n", PER_PE * CkNumPes());
-	CkExit(how_to_end ? 7 : 0);
+	if (how_to_end == 4)
+		CHECK((!self->folder || rmdir(self->folder) == 0) && chdir("/") == 0);
+	CkExit(how_to_end == 1 ? 7 : 0);
 }
 
 void Member_on_new(Member *self)

@@ -222,6 +222,16 @@ def broken():
             equal(json.load(file)['exit_code'], 7, 'exit code in the file')
         only(folder, 'stats.json')
         print('ok CkExit(7) writes the file')
+        os.unlink(name)
+        run('2x1', CALLS, PUTS, 4, CK_STATS=os.path.relpath(name))
+        only(folder, 'stats.json')
+        print('ok a name is meant where the job began')
+        os.mkdir(f'{folder}/gone')
+        done = run('2x1', CALLS, PUTS, 4, f'{folder}/gone', CK_STATS=f'{folder}/gone/x.json', code=1)
+        check(f'chard: cannot write the statistics to {folder}/gone/x.json: No such file or directory\n' in done.stderr,
+              'a line says why there is no file', done.stderr)
+        only(folder, 'stats.json')
+        print('ok a file that could not be written after all is an error')
 
 
 def traced():
