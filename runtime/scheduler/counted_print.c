@@ -22,11 +22,10 @@ enum {
 
 /* ---- what both print ---------------------------------------------------------------------------- */
 
-static const struct count_sum_row *sorted_rows; /* qsort has no place for an argument; PE 0 only */
-
-static int slower(const void *a, const void *b)
+static int slower(const void *a, const void *b, void *rows)
 {
-	const struct count_sum_row *x = &sorted_rows[*(const int *)a], *y = &sorted_rows[*(const int *)b];
+	const struct count_sum_row *x = (const struct count_sum_row *)rows + *(const int *)a;
+	const struct count_sum_row *y = (const struct count_sum_row *)rows + *(const int *)b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
@@ -42,8 +41,7 @@ static int *sort_rows(const struct csd_counting *k, const struct count_sum *s, i
 	for (int i = 0; i < k->n_rows; i++)
 		if (s->rows[i].calls)
 			order[(*n_p)++] = i;
-	sorted_rows = s->rows;
-	qsort(order, (size_t)*n_p, sizeof *order, slower);
+	qsort_r(order, (size_t)*n_p, sizeof *order, slower, s->rows);
 	return order;
 }
 
