@@ -11,9 +11,10 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
+ *   CK_GAUGES   number of an open file in which the PEs show what they do; only for --progress
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; only where they may be made
  *
- * Inherited PMI_*, PMIX_*, CK_PES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
+ * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
  * Exit codes; the first failure decides:
@@ -145,7 +146,7 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 /** Wait for something to happen and do it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
-	int timeout_ms = launch_deadlines(job);
+	int timeout_ms = launch_progress_turn(job, launch_deadlines(job));
 	fill_poll(job, p);
 	/* Not more places than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
@@ -215,6 +216,7 @@ static void flush_sinks(struct launch_job *job)
 static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
+	launch_progress_end(job);
 	flush_sinks(job);
 	for (int i = 0; i < job->n_nodes; i++) {
 		launch_buf_fini(&job->nodes[i].in);
@@ -239,6 +241,7 @@ int main(int argc, char **argv)
 	}
 	init_job(&job);
 	launch_folder_make(&job);
+	launch_progress_start(&job);
 	launch_spawn_all(&job);
 	forward_until_end(&job);
 	launch_folder_remove(&job);

@@ -403,6 +403,7 @@ static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 /** On Ctrl-Z the nodes stop with us, and go on with us. */
 static void stop_together(struct launch_job *job)
 {
+	launch_progress_hide(job);
 	forward_signal(job, SIGSTOP, false);
 	raise(SIGSTOP);
 	forward_signal(job, SIGCONT, false);

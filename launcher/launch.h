@@ -8,6 +8,7 @@
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
+ *   progress.c     the line of --progress
  *   job.c          signals, deaths, and how the job ends
  *   ckrun.c        the stages and the poll loop
  *
@@ -73,7 +74,7 @@ struct launch_options {
 	const char *bind;      /* NULL: not given */
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
-	bool tag_output, verbose;
+	bool tag_output, verbose, progress;
 	char **argv;           /* the program and its arguments, without the launcher's words */
 };
 
@@ -89,6 +90,7 @@ struct launch_sink {
 	struct launch_buf out;
 	const void *open_line;  /* who wrote the unfinished line at the end; NULL: none */
 	bool closed;            /* the reader is gone: everything is dropped */
+	bool line;              /* the line of progress stands behind the text */
 };
 
 /** One node's stdout or stderr. */
@@ -109,6 +111,11 @@ bool launch_sink_has_room(const struct launch_sink *s);
 enum launch_write launch_sink_write(struct launch_sink *s);
 /** Queue text of ckrun's own. */
 void launch_sink_say(struct launch_sink *s, const char *text);
+/** Put the line of progress behind the text, or in place of the older one; at most `columns` of it. Not while other
+ * text waits, or its last line is unfinished. */
+void launch_sink_line(struct launch_sink *s, const char *line, size_t columns);
+/** Take the line away. Other text does so by itself. */
+void launch_sink_no_line(struct launch_sink *s);
 /** Move what is there, at most `limit` bytes, to the sink as whole lines. */
 void launch_stream_read(struct launch_stream *s, size_t limit);
 /** Move an unfinished last line, too, and close. */
@@ -138,6 +145,8 @@ enum launch_phase {
 	LAUNCH_KILLED,  /* killed; given up at `deadline` */
 };
 
+struct launch_progress;
+
 struct launch_job {
 	struct launch_options o;
 	struct launch_node *nodes;
@@ -153,6 +162,7 @@ struct launch_job {
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
+	struct launch_progress *progress; /* NULL: no line of progress */
 	/* folder.c's */
 	char folder[256];              /* "": none */
 	pid_t keeper;
@@ -178,6 +188,19 @@ void launch_exec_failed(struct launch_job *job);
 void launch_folder_make(struct launch_job *job);
 /** Remove it. When the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);
+
+/* ---- progress.c --------------------------------------------------------------------- */
+
+/** Make the memory in which the nodes show what they do, if a line of progress is wanted and can be shown. */
+void launch_progress_start(struct launch_job *job);
+/** Its file descriptor, for the nodes; -1: there is none. */
+int launch_progress_fd(const struct launch_job *job);
+/** Draw what is due. Returns how long to wait then, at most timeout_ms (negative: as long as one likes). */
+int launch_progress_turn(struct launch_job *job, int timeout_ms);
+/** Take the line away now, because ckrun is about to stop. It comes back. */
+void launch_progress_hide(struct launch_job *job);
+/** For good. */
+void launch_progress_end(struct launch_job *job);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 

@@ -37,6 +37,7 @@ static const char help[] =
 "  --timeout S        end the job after S seconds with exit code 124\n"
 "  --grace S          time from telling a job to end to killing it (default 2)\n"
 "  --tag-output       put \"[node] \" before each line of output\n"
+"  --progress         show on the terminal, once a second, how busy the PEs are\n"
 "  --verbose          print nodes, PEs and process ids\n"
 "  --help, --version\n"
 "\n"
@@ -188,6 +189,8 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
 	if (!strcmp(arg, "--tag-output"))
 		o->tag_output = true;
+	else if (!strcmp(arg, "--progress"))
+		o->progress = true;
 	else if (!strcmp(arg, "--verbose"))
 		o->verbose = true;
 	else if (!strcmp(arg, "--help") || !strcmp(arg, "-h"))

@@ -51,7 +51,7 @@ void launch_open_std_fds(void)
  * nodes, which ours would take for their own. */
 static void scrub_environment(void)
 {
-	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_UCX_DIR=" };
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=" };
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
 		bool keep = true;
@@ -127,6 +127,10 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 	set_number("PMI_FD", fds->pmi);
 	set_number("PMI_RANK", n->rank);
 	set_number("CK_PES", n->n_pes);
+	if (job->progress) {
+		fcntl(launch_progress_fd(job), F_SETFD, 0);
+		set_number("CK_GAUGES", launch_progress_fd(job));
+	}
 	restore_what_ckrun_changed(job);
 
 	execvp(job->o.argv[0], job->o.argv);

@@ -183,6 +183,8 @@ void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 /* Messages that are over budget; what they wait for, a line for each PE that they go to. */
 uint64_t flow_length(const struct pe *pe);
 void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
+/* Add what has gone to each node: [n_nodes]. */
+void flow_count_links(const struct pe *pe, struct count_link *links);
 void flow_fini(struct pe *pe);
 
 /* timers.c */
@@ -243,6 +245,18 @@ void traced_pe_start(struct pe *pe);
 void traced_pe_stop(struct pe *pe);
 void traced_queued(struct pe *pe, struct cmi_msg *m);
 void traced_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags); /* to another PE */
+
+/* counted.c, counted_join.c */
+struct csd_counting *counts_asked(void);   /* NULL: neither CK_STATS nor CK_GAUGES */
+void counts_register(struct node *node);
+void counts_node_start(struct node *node);
+void counts_know_job(struct node *node);   /* main thread */
+void counts_pe_start(struct pe *pe);       /* job known */
+void counts_loop_ended(struct pe *pe);
+bool counts_handle(const struct pe *pe, int handler); /* whether it is for counts that come up the tree */
+int counts_subtree_ended(struct pe *pe);   /* PE 0: 0, or a negative errno after printing why */
+void counts_pe_stop(struct pe *pe);
+void counts_node_stop(struct node *node);
 
 /* exit.c */
 void exit_register(struct node *node);

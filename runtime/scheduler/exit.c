@@ -87,6 +87,8 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 static void subtree_stopped(struct pe *pe)
 {
 	pe->exit_acks = -1;
+	if (counts_subtree_ended(pe))
+		note_code(pe->node, 1);
 	if (pe->id != 0) {
 		send_exit(pe, csd_tree_parent(pe, 0), 0, EXIT_ACK);
 		return;
@@ -115,7 +117,7 @@ void exit_drain(struct pe *pe)
 		if (!loop_receive(pe))
 			sched_yield();
 		while ((m = msgq_pop(&pe->queue))) {
-			if (m->handler < N_OWN_HANDLERS) /* a credit may let ours go */
+			if (m->handler < N_OWN_HANDLERS || counts_handle(pe, m->handler)) /* a credit may let ours go */
 				loop_dispatch(pe, m);
 			else
 				drop_arrived(pe, m);

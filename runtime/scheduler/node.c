@@ -123,14 +123,17 @@ static bool stage_ok(struct node *node, int err)
 static void pe_serve(struct pe *pe)
 {
 	pe_know_job(pe);
+	counts_pe_start(pe);
 	traced_pe_start(pe);
 	layers_pe_start(pe);
 	loop_run(pe);
+	counts_loop_ended(pe);
 	exit_drain(pe);
 	if (pe->watch)
 		watch_pe_stop(pe);
 	layers_pe_stop(pe);
 	traced_pe_stop(pe);
+	counts_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -145,6 +148,7 @@ static int node_join_job(struct node *node)
 	if (!err) {
 		node_queue_init(node);
 		room_limit(node);
+		counts_know_job(node);
 	}
 	return err;
 }
@@ -233,8 +237,10 @@ static int register_all(struct node *node)
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
+	counts_register(node);
 	int err = layers_node_start(node);
 
+	counts_node_start(node);
 	traced_node_start(node);
 	return err;
 }
@@ -273,6 +279,7 @@ static void node_destroy(struct node *node, int n)
 	pthread_barrier_destroy(&node->start->stage);
 	free(node->start->threads);
 	free(node->pes);
+	counts_node_stop(node);
 }
 
 static int allowed_cores(void)
@@ -291,10 +298,10 @@ int csd_run(struct csd_config *cfg)
 		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
 		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
 		.cores = allowed_cores(), .random = msgq_random_asked(),
-		.trace = { .asked = trace_asked() },
+		.trace = { .asked = trace_asked() }, .counting = counts_asked(),
 	};
 
-	node.closely = node.check || node.trace.asked.on;
+	node.closely = node.check || node.trace.asked.on || node.counting;
 
 	if (parse_flags(cfg, &o))
 		return 2;

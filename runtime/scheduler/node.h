@@ -191,7 +191,7 @@ struct node {
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
-	bool closely;                      /* checked mode or a trace: for layers, one test for both */
+	bool closely;                      /* checked mode, a trace or counts: for layers, one test for all */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
@@ -216,6 +216,7 @@ struct node {
 		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	struct csd_counting *counting;     /* counted.c's; NULL: without CK_STATS and ckrun --progress */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;
 };

@@ -20,6 +20,7 @@
 #include "csd.h"
 #include "../machine/cmi.h"
 #include "../machine/msg_stack.h"
+#include "counted.h"
 #include "hint.h"
 #include "node.h"
 #include "node_queue.h"
@@ -102,6 +103,7 @@ struct pe {
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
 	struct pe_trace *trace;            /* NULL: without CK_TRACE */
+	struct pe_counts *counts;          /* NULL: without CK_STATS and ckrun --progress */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */

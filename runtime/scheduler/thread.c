@@ -54,7 +54,7 @@ struct csd_thread {
 	CthVoidFn fn;
 	void *arg;
 	struct pe *pe;
-	uint64_t running[CSD_RUNNING_WORDS]; /* while it runs: its resumer's; else its own */
+	uint64_t running[CSD_RUNNING_WORDS + 1]; /* while it runs: its resumer's; else its own; the last is counted.c's */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
 	size_t bytes;                /* of the mapping, guard page included */

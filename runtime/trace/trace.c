@@ -36,27 +36,6 @@ _Noreturn static void refuse(const char *text)
 	cmi_env_refuse("CK_TRACE", text, allowed);
 }
 
-/* Whether the kernel itself tells the time by the processor's counter. Then it has checked that the counter
- * runs at one speed, and alike on all cores. */
-static bool counter_is_sound(void)
-{
-#if defined(__x86_64__)
-	char text[16] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-
-	if (!f)
-		return false;
-	if (!fgets(text, sizeof text, f))
-		text[0] = 0;
-	fclose(f);
-	return strcmp(text, "tsc\n") == 0;
-#elif defined(__aarch64__)
-	return true; /* by the architecture */
-#else
-	return false;
-#endif
-}
-
 struct trace_options trace_asked(void)
 {
 	struct trace_options o = { .bytes = (uint64_t)MB_DEFAULT << 20 };
@@ -79,7 +58,7 @@ struct trace_options trace_asked(void)
 	}
 	memcpy(o.folder, text, len);
 	o.on = true;
-	o.ticks = counter_is_sound();
+	o.ticks = cmi_counter_is_sound();
 	return o;
 }
 
