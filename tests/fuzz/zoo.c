@@ -43,6 +43,13 @@ static bool is_wanted(void)
 	return CkMyPe() == 0 && !zoo_over;
 }
 
+bool zoo_is_told(uint64_t was, uint64_t id)
+{
+	enum { COLLECTIONS_MOST = 256 };
+
+	return id == was || id >> 32 >= NODES || (uint32_t)id >= COLLECTIONS_MOST;
+}
+
 /* ---- what gets the calls -------------------------------------------------------------- */
 
 void Cell_on_new(Cell *self, int n, const double *v, const char *name)
@@ -97,9 +104,12 @@ void Cell_on_names(Cell *self, CProxy_Cell all, CProxyElement_Cell one, CProxy_T
 		zoo_names.team = t.ck;
 		zoo_names.section = s;
 	}
-	Cell_none_all(all);
-	Cell_none(one);
-	Team_call_all(t, 0, NULL);
+	if (zoo_is_told(cells.ck.id, all.ck.id))
+		Cell_none_all(all);
+	if (zoo_is_told(cells.ck.id, one.ck.id))
+		Cell_none(one);
+	if (zoo_is_told(team.ck.id, t.ck.id))
+		Team_call_all(t, 0, NULL);
 }
 
 void Cell_on_handles(Cell *self, CkDirectHandle h, int n, const CkDirectHandle *v)
