@@ -40,6 +40,7 @@ CANNOT_SAY = 'it says what its sender cannot say'
 NO_KIND = 'it is of no kind'
 EXIT = 'it says something about the end of the job that its sender cannot say now'
 REST = "it says something about the job's rest that its sender cannot say"
+NO_ANSWER = 'it is no such answer as the call gets'
 NO_BUFFER = 'it names no buffer'
 
 
@@ -190,7 +191,14 @@ TABLE = [
     (zeros('ck.scan', 64, u8(LAST, 0xfc)), NOBODY),
     # ---- what waits, and what is over
     (seed('ck.answer-086', u64(COLL, 99)), 'nobody waits for it'),
-    (seed('ck.answer-086'), 'nobody waits for it'),
+    (seed('ck.answer-086', u64(COLL, 3)), 'nobody waits for it'),
+    (seed('found-answer-to-itself'), 'nobody waits for it'),    # a call of which this PE gets the answer
+    (zeros('ck.answer', 68, u64(COLL, 1)), None),               # an int, for which a thread waits
+    (zeros('ck.answer', 67, u64(COLL, 1)), NO_ANSWER),
+    (zeros('ck.answer', 64, u64(COLL, 1), u8(FLAGS, 0x04)), NO_ANSWER),
+    (zeros('ck.answer', 64, u64(COLL, 2), u8(FLAGS, 0x04)), None),  # a message, and it may be NULL
+    (zeros('ck.answer', 68, u64(COLL, 2)), NO_ANSWER),
+    (zeros('ck.answer', 160, u64(COLL, 2), u8(FLAGS, 0x20)), NO_ANSWER),
     (seed('ck.future-082', u64(64, 1 << 40)), VALUES),
     (seed('ck.qd-059', u32(32, 7)), NO_KIND),
     (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
