@@ -41,6 +41,7 @@ NO_KIND = 'it is of no kind'
 EXIT = 'it says something about the end of the job that its sender cannot say now'
 REST = "it says something about the job's rest that its sender cannot say"
 NO_ANSWER = 'it is no such answer as the call gets'
+NO_VALUE = 'it is no value of the type that a thread waits for'
 NO_BUFFER = 'it names no buffer'
 
 
@@ -200,6 +201,10 @@ TABLE = [
     (zeros('ck.answer', 68, u64(COLL, 2)), NO_ANSWER),
     (zeros('ck.answer', 160, u64(COLL, 2), u8(FLAGS, 0x20)), NO_ANSWER),
     (seed('ck.future-082', u64(64, 1 << 40)), VALUES),
+    (seed('ck.future-082', u64(72, 1 << 30)), 'it has fewer values than it says'),
+    (seed('ck.future-waits-1'), None),                          # doubles, for which a thread waits
+    (seed('ck.future-waits-1', u64(PLACE, 0)), NO_VALUE),       # a message
+    (seed('ck.future-waits-1', u32(80, 1)), NO_VALUE),          # ints
     (seed('ck.qd-059', u32(32, 7)), NO_KIND),
     (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
     (seed('ck.qd-004', u32(32, 0)), 'it is no request'),

@@ -33,6 +33,7 @@
 #include "../../runtime/chare/chare_layer.h"
 #include "../../runtime/chare/ckgen.h"
 #include "../../runtime/direct/direct_layer.h"
+#include "../../runtime/scheduler/cth.h"
 
 enum { SECONDS_MOST = 60, TURNS = 200, INPUT_MOST = 1 << 16, INPUTS_MOST = 1000 };
 
@@ -118,13 +119,14 @@ _Noreturn static void leave(void)
 _Noreturn void __real_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 _Noreturn void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
-/* An orderly end. An input that does not fit (csd_misfit) is refused before anything is done with it. */
+/* An orderly end. An input that does not fit (csd_misfit) is refused before anything is done with it, unless it had a
+ * part that fitted, or a thread has found it. */
 void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 {
 	if (!here.in_child)
 		__real_cmi_abort(m, code, backtrace, why);
 	fprintf(stderr, "%s\n", why);
-	if (strstr(why, " does not fit: ") && csd_self()->n_dispatched == here.n_dispatched)
+	if (strstr(why, " does not fit: ") && csd_self()->n_dispatched == here.n_dispatched && !CthSelf())
 		longjmp(here.refused, 1);
 	leave();
 }

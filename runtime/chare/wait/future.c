@@ -194,11 +194,21 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, c
 	return me.value;
 }
 
+/* Senders of this program send a future with a type nothing else (send_to_future, callback_check_wanted). */
+static bool is_of_type(const struct ck_env *env, CkDataType type)
+{
+	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
+
+	return type == CK_NOTYPE || (env->value.type == DATA && m->type == type);
+}
+
 void *CkWaitFuture(CkFuture f)
 {
 	struct pe *pe = ck_self();
 	struct ck_env *env = await_value(pe, "CkWaitFuture", f, NULL);
 
+	if (!is_of_type(env, (CkDataType)f.type))
+		csd_misfit(pe, &env->head, "it is no value of the type that a thread waits for");
 	if (env->flags & CK_ENV_PACKED)
 		csd_abort(pe, "CkWaitFuture: the value is a packed message; wait with M_waitFuture, for "
 			  "its type M");
@@ -382,7 +392,7 @@ static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 
 	(void)pe;
-	return env->value.type == DATA ? shape_result(env, 0) : NULL;
+	return env->value.type == DATA ? shape_values(env) : NULL;
 }
 
 static const struct ck_handler handlers[] = {
