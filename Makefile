@@ -139,6 +139,8 @@ $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
+# Tests that decide when a message arrives (tests/check_hold.h).
+$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 $(BENCH_BINS): $(B)/bench/bench.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.

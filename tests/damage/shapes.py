@@ -69,6 +69,14 @@ def zeros(name, size, *changes, flags=0, pe=1):
     return 'zeros', name, changes, size, flags, pe
 
 
+def type_number(name):
+    """Of a message type, in a future's value (runtime/chare/wait/future.c)."""
+    number = 0xcbf29ce484222325
+    for byte in name:
+        number = (number ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    return number | 2
+
+
 DST, SRC, AT, N = 32, 144, 256, 264     # of a transfer of buffers
 
 
@@ -205,6 +213,9 @@ TABLE = [
     (seed('ck.future-waits-1'), None),                          # doubles, for which a thread waits
     (seed('ck.future-waits-1', u64(PLACE, 0)), NO_VALUE),       # a message
     (seed('ck.future-waits-1', u32(80, 1)), NO_VALUE),          # ints
+    (seed('ck.future-waits-1', u8(FLAGS, 0x20)), 'it is packed, and no message of a type'),
+    (zeros('ck.future', 160, u64(COLL, (1 << 32) + 2), u64(PLACE, type_number(b'Block')), u8(FLAGS, 0x20)),
+     'its message is packed and should not be'),
     (seed('ck.qd-059', u32(32, 7)), NO_KIND),
     (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
     (seed('ck.qd-004', u32(32, 0)), 'it is no request'),

@@ -78,6 +78,8 @@ const char *__asan_default_options(void)
 /* libFuzzer gives the sanitizers a copy of stderr for their reports. In a forked child they would open a file of their
  * own instead, .PID in the current folder, unless it is stderr itself. */
 void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
+/* What libFuzzer has them call writes the input to a file. That is for the parent to do, if the input is a finding. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 /* ---- the child --------------------------------------------------------------------------- */
 
@@ -199,6 +201,8 @@ static void start_child(void)
 	if (here.child == 0) {
 		if (__sanitizer_set_report_fd)
 			__sanitizer_set_report_fd((void *)2);
+		if (__sanitizer_set_death_callback)
+			__sanitizer_set_death_callback(NULL);
 		serve(csd_self());
 	}
 	here.n_inputs = 0;
