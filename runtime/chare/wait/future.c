@@ -94,7 +94,7 @@ static uint64_t type_number(const CkGenMessage *type)
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
 	if (type && (s->value->flags & CK_ENV_PACKED) && s->value->value.type == type_number(type)) {
-		if (!type->unpack)
+		if (!type->unpack || s->value->more)
 			csd_misfit(pe, &s->value->head, "its message is packed and should not be");
 		s->value = message_unpack(pe, type, s->value);
 	}

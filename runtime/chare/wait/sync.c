@@ -125,7 +125,7 @@ static bool answer_fits(const CkGenEntry *e, const struct ck_env *env)
 	if (env->flags & CK_PART_EMPTY)
 		return true;
 	if (env->flags & CK_ENV_PACKED)
-		return e->reply->unpack != NULL;
+		return e->reply->unpack && !env->more;
 	return !e->reply->fits || e->reply->fits(env + 1, room);
 }
 
