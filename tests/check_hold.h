@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "pe.h"
-#include "../runtime/scheduler/node.h"
 
 /** Whether this message for `pe` must still wait. On its thread, asked again while nothing else happens. */
 static bool hold_must(const struct pe *pe, const struct cmi_msg *m);
