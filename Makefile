@@ -144,6 +144,8 @@ $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(UNIT_BINS): LIBS += -lcmocka
+# Tests that decide when a message arrives (tests/check_hold.h).
+$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 $(BENCH_BINS): $(B)/bench/bench.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
@@ -177,7 +179,7 @@ $(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
 $(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
 $(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
 $(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep,--wrap=clock_gettime
 # A message may bring any value, also for a bool of the program.
 $(B)/tests/fuzz/zoo.o: CFLAGS += -DCK_NO_MAIN -fno-sanitize=bool
 $(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h

@@ -83,11 +83,21 @@ static void suspend(struct future *s, struct waiter *me)
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. */
+/* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
+static uint64_t type_number(const CkGenMessage *type)
+{
+	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
+}
+
+/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. A waiter for
+ * another type is told so later (CkGen_waitFuture). */
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
-	if (type && (s->value->flags & CK_ENV_PACKED))
+	if (type && (s->value->flags & CK_ENV_PACKED) && s->value->value.type == type_number(type)) {
+		if (!type->unpack || s->value->more)
+			csd_misfit(pe, &s->value->head, "its message is packed and should not be");
 		s->value = message_unpack(pe, type, s->value);
+	}
 	s->value->head.mark = OWNER_PROGRAM;
 }
 
@@ -194,11 +204,21 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, c
 	return me.value;
 }
 
+/* Senders of this program send a future with a type nothing else (send_to_future, callback_check_wanted). */
+static bool is_of_type(const struct ck_env *env, CkDataType type)
+{
+	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
+
+	return type == CK_NOTYPE || (env->value.type == DATA && m->type == type);
+}
+
 void *CkWaitFuture(CkFuture f)
 {
 	struct pe *pe = ck_self();
 	struct ck_env *env = await_value(pe, "CkWaitFuture", f, NULL);
 
+	if (!is_of_type(env, (CkDataType)f.type))
+		csd_misfit(pe, &env->head, "it is no value of the type that a thread waits for");
 	if (env->flags & CK_ENV_PACKED)
 		csd_abort(pe, "CkWaitFuture: the value is a packed message; wait with M_waitFuture, for "
 			  "its type M");
@@ -263,12 +283,6 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 }
 
 /* ---- messages of a type that is known ------------------------------------------------------------------- */
-
-/* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
-static uint64_t type_number(const CkGenMessage *type)
-{
-	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
-}
 
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 {
@@ -382,7 +396,9 @@ static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 
 	(void)pe;
-	return env->value.type == DATA ? shape_result(env, 0) : NULL;
+	if (env->flags & CK_ENV_PACKED && (env->value.type == DATA || env->value.type == UNKNOWN_MESSAGE))
+		return "it is packed, and no message of a type";
+	return env->value.type == DATA ? shape_values(env) : NULL;
 }
 
 static const struct ck_handler handlers[] = {
