@@ -2,8 +2,9 @@
 /*
  * boot.h: what the launcher does for a node: it gives it a rank, lets nodes exchange small blobs
  * before they have a network, and learns how the node ends. boot_init finds the launcher in the
- * environment: one that speaks PMI-1 over PMI_FD (ckrun, MPICH's hydra, srun --mpi=pmi2), or none, when
- * the process is the whole job. Main thread only, except boot_abort.
+ * environment: one that speaks PMI-1 over PMI_FD (ckrun, MPICH's hydra, srun --mpi=pmi2), one that speaks
+ * PMIx (Open MPI's mpirun, srun --mpi=pmix), or none, when the process is the whole job. Main thread only, except
+ * boot_abort.
  */
 #ifndef BOOT_H
 #define BOOT_H
@@ -13,8 +14,8 @@
 
 struct boot;
 
-/** Join the job that the environment names: through PMI_FD when it is set, alone (rank 0 of 1) when
- * there is no sign of a launcher. A launcher's variables without a service that answers are an
+/** Join the job that the environment names: through PMI_FD when that is an open socket, else through PMIx when
+ * PMIX_NAMESPACE and PMIX_RANK are set, alone (rank 0 of 1) when there is no sign of a launcher. A launcher's variables without a service that answers are an
  * error, never a silent job of one. Returns 0, or a negative errno after printing the reason. */
 int boot_init(struct boot **b_p) __attribute__((warn_unused_result));
 

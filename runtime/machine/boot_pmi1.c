@@ -253,8 +253,9 @@ static int get_from_table(struct pmi1 *p, const char *key, char *text)
 	return 0;
 }
 
-static int pmi1_get(struct boot *b, const char *key, char *text)
+static int pmi1_get(struct boot *b, int rank, const char *key, char *text)
 {
+	(void)rank; /* the key has it, too */
 	struct pmi1 *p = pmi1_of(b);
 	if (p->has_getall)
 		return get_from_table(p, key, text);

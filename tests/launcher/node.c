@@ -172,7 +172,7 @@ static void leak(void)
 	for (int fd = 3; fd < 256; fd++)
 		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode) && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
 			n++;
-	printf("leaked sockets %d variable %s\n", n, getenv("PMI_FD") ? "yes" : "no");
+	printf("leaked sockets %d variable %s\n", n, getenv("PMI_FD") || getenv("PMIX_RANK") ? "yes" : "no");
 }
 
 static const char *value(const char *name)
@@ -255,7 +255,7 @@ static void word_with(struct boot *b, int rank, const char *w, const char *arg)
 int main(int argc, char **argv)
 {
 	struct boot *b = NULL;
-	int rank = atoi(value("PMI_RANK")); /* 0 without a launcher */
+	int rank = atoi(value(getenv("PMI_RANK") ? "PMI_RANK" : "PMIX_RANK")); /* 0 without a launcher */
 	for (int i = 1; i < argc; i++) {
 		bool skip = false;
 		if (argv[i][0] == '@')

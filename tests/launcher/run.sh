@@ -20,7 +20,8 @@ fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
-		"$top"/runtime/machine/{boot,boot_pmi1,boot_table,cmi_env,say}.c -o "$NODE" || exit 1
+		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,say}.c \
+		-o "$NODE" -pthread || exit 1
 fi
 
 failed=0
