@@ -221,7 +221,7 @@ static void run_ckrun(char *text)
 		check(o.n_pes >= 1 && o.ppn >= 1 && o.argv[0], "a job that makes no sense");
 		check(o.timeout_ms != 0 && o.grace_ms >= 0, "a time that makes no sense");
 	}
-	free(o.argv);
+	launch_options_fini(&o);
 }
 
 /* ---- all ----------------------------------------------------------------------------- */

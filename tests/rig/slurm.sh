@@ -18,6 +18,7 @@ while getopts n:c: option; do
 done
 shift $((OPTIND - 1))
 
+[ -z "${CHARD_SLURM:-}" ] || { echo "slurm.sh: this is a Slurm of slurm.sh already" >&2; exit 2; }
 skip() { echo "skip  slurm: $*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "only root can make a network namespace and start slurmd"
 for tool in ip munged slurmctld slurmd srun; do
@@ -105,4 +106,4 @@ until [ "$(inside sinfo -h -t idle -o %D 2>/dev/null)" = "$nodes" ]; do
 	fi
 	sleep 0.2
 done
-inside "$@"
+CHARD_SLURM=$ns inside "$@"
