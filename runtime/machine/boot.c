@@ -17,6 +17,7 @@
 #include "say.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -126,6 +127,21 @@ static int refuse(const char *reason, const char *detail)
 	return -ENOTCONN;
 }
 
+/** Whether MPI has been started in this process and not been ended. Then a connection to the launcher is MPI's. All MPIs
+ * have these two functions, of these types; a program without MPI has none. */
+static bool mpi_is_up(void)
+{
+	int (*asked[2])(int *), yes[2] = { 0, 0 };
+	static const char *const names[2] = { "MPI_Initialized", "MPI_Finalized" };
+	for (int i = 0; i < 2; i++) {
+		void *found = dlsym(RTLD_DEFAULT, names[i]);
+		memcpy(&asked[i], &found, sizeof(found)); /* ISO C has no cast from an object to a function */
+		if (!found || asked[i](&yes[i]))
+			return false;
+	}
+	return yes[0] && !yes[1];
+}
+
 /** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it behind. */
 static bool pmi1_is_alive(void)
 {
@@ -148,8 +164,9 @@ static int pmi1_from_environment(struct boot **b_p)
 	if (rank < 0 || size < 1 || rank >= size)
 		return refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",
 			      "is missing or makes no sense");
-	int rc = boot_pmi1_init(fd, rank, size, b_p);
-	if (rc)
+	bool borrowed = mpi_is_up();
+	int rc = boot_pmi1_init(fd, rank, size, borrowed, b_p);
+	if (rc || borrowed)
 		return rc;
 	/* Our children do not inherit the socket. Without its name they start afresh. */
 	unsetenv("PMI_FD");
@@ -168,13 +185,16 @@ static int pmix_from_environment(struct boot **b_p)
 	if (!pmix_is_named())
 		return refuse("no launcher's connection: ", "PMIX_NAMESPACE or PMIX_RANK is not set");
 	int rc = boot_pmix_init(b_p);
-	if (rc)
+	if (rc || mpi_is_up())
 		return rc;
 	/* A child that found these would speak in our name. */
 	unsetenv("PMIX_NAMESPACE");
 	unsetenv("PMIX_RANK");
 	return 0;
 }
+
+/* Without a launcher's variables, which are gone after the first time, each process would find itself alone. */
+static bool has_left; /* main thread; a job of a launcher's that this process has been in */
 
 /* A socket that is open was left for us on purpose, and needs no library, so it goes first. */
 int boot_init(struct boot **b_p)
@@ -185,6 +205,11 @@ int boot_init(struct boot **b_p)
 
 	if (way == ALONE)
 		return alone_init(b_p);
+	if (has_left) {
+		machine_say("this process has been in a job of its launcher and has left it; it cannot join a second "
+			    "time: call CkMain once");
+		return -EALREADY;
+	}
 	if (way == PMI1 || (way == FROM_LAUNCHER && pmi1_is_alive()))
 		return pmi1_from_environment(b_p);
 	if (way == PMIX || pmix_is_named())
@@ -365,5 +390,6 @@ void boot_abort(struct boot *b, int code)
 
 void boot_finish(struct boot *b)
 {
+	has_left |= b->ops != &alone_ops;
 	b->ops->finish(b);
 }

@@ -41,8 +41,9 @@ struct boot {
 	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
 };
 
-/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds. */
-int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p);
+/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds; unless it is
+ * borrowed from MPI, which has greeted and will say farewell. */
+int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p);
 
 /** Greet the launcher that the variables PMIX_* name. Says why when that fails. */
 int boot_pmix_init(struct boot **b_p);

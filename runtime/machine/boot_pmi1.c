@@ -44,6 +44,7 @@ enum {
 struct pmi1 {
 	struct boot base;
 	int fd;
+	bool borrowed;      /* MPI has said init on it, and will say finalize */
 	bool broken;        /* where we are in the stream is unknown */
 	bool has_getall;
 	bool table_stale;   /* a fence passed since the last bulk read */
@@ -293,10 +294,11 @@ static void pmi1_abort(struct boot *b, int code)
 static void pmi1_finish(struct boot *b)
 {
 	struct pmi1 *p = pmi1_of(b);
-	if (!p->broken)
+	if (!p->broken && !p->borrowed)
 		(void)request_within(p, "cmd=finalize\n", "finalize_ack", FINISH_TIMEOUT_MS,
 				     "no answer to the farewell");
-	close(p->fd);
+	if (!p->borrowed)
+		close(p->fd);
 	boot_table_fini(&b->table);
 	free(p);
 }
@@ -312,8 +314,10 @@ static const struct boot_ops pmi1_ops = {
 static int greet(struct pmi1 *p)
 {
 	char yes[8];
-	int rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
-	if (!rc && !says_ok(p))
+	int rc = 0;
+	if (!p->borrowed)
+		rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
+	if (!rc && !p->borrowed && !says_ok(p))
 		rc = lose(p, -EPROTO, "it refuses PMI version 1");
 	if (!rc)
 		rc = request(p, "cmd=get_maxes\n", "maxes");
@@ -326,14 +330,16 @@ static int greet(struct pmi1 *p)
 	return rc;
 }
 
-int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p)
+int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p)
 {
 	struct pmi1 *p = cmi_alloc_zero(1, sizeof(*p), "start-up");
 	p->base = (struct boot){ .ops = &pmi1_ops, .rank = rank, .size = size };
 	p->fd = fd;
+	p->borrowed = borrowed;
 	p->table_stale = true;
 	/* Our children must not hold the launcher's connection open, let alone speak on it. */
-	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (!borrowed)
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	int rc = greet(p);
 	if (rc) {
 		free(p);

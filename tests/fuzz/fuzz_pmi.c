@@ -142,7 +142,7 @@ static void listen_to(const uint8_t *data, size_t size)
 	if (send(pair[1], data, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		size = 0;
 	shutdown(pair[1], SHUT_WR);
-	if (boot_pmi1_init(pair[0], 1, NODES, &b) == 0) {
+	if (boot_pmi1_init(pair[0], 1, NODES, false, &b) == 0) {
 		meet(b, "host", 64);
 		meet(b, "wires", 2000);
 		boot_forget(b);

@@ -90,13 +90,36 @@ under() {
 	run "$@" "$node" join @0 late 200 @0 exit 5 sleep
 	fact "$name: a fence that not everybody comes to ends in time" \
 		eval '[ $rc != 0 ] && [ $rc != 124 ] && ! grep -q "^node: " "$dir/err"'
+	run "$@" "$node" join fence finish join
+	fact "$name: a second job of the same processes is refused" [ $rc != 0 -a "$(grep -c 'call CkMain once' "$dir/err")" -gt 0 ]
 	run env CK_BOOT=alone "$@" "$node" join exchange 9 finish
 	fact "$name: CK_BOOT=alone" [ $rc = 0 ]
+}
+
+# Chard between two phases of an MPI program: the connection to the launcher is MPI's.
+in_mpi() { # which MPI, command
+	local mpi=$1
+	shift
+	if ! command -v mpicc.$mpi >/dev/null; then
+		skip "inside a program of $mpi" "mpicc.$mpi is not installed"
+		return
+	fi
+	mpicc.$mpi -std=gnu11 -O1 -DCK_NO_MAIN -I"$build/tests/programs" -I"$top/tests/programs" -I"$top/runtime/chare" \
+		-I"$top/runtime/direct" -I"$top/runtime/scheduler" -I"$top/runtime/machine" "$here/in_mpi.c" \
+		"$top/tests/programs/broadcast.c" "$build/libchard.a" -o "$dir/in_mpi.$mpi" \
+		$(pkg-config --libs ucx hwloc libunwind) -pthread -ldl || exit 1
+	run "$@" "$dir/in_mpi.$mpi"
+	fact "$1: inside an MPI program, which goes on" eval '[ $rc = 0 ] && [ "$(sort "$dir/out" | tr "\n" :)" = \
+		"both phases:broadcast: 1800 calls on 4 PEs:" ]'
+	run "$@" "$dir/in_mpi.$mpi" twice
+	fact "$1: inside an MPI program, a second time: refused" eval '[ $rc != 0 ] && [ $rc != 124 ] && \
+		[ $(grep -c "4 PEs$" "$dir/out") = 1 ] && grep -q "^chard: this process has been in a job" "$dir/err"'
 }
 
 hydra() {
 	if command -v mpiexec.hydra >/dev/null; then
 		under mpiexec.hydra '$rc = 3' '$rc = 139' mpiexec.hydra -n 4
+		in_mpi mpich mpiexec.hydra -n 4
 	else
 		skip mpiexec.hydra "MPICH is not installed"
 	fi
@@ -109,6 +132,7 @@ open_mpi() {
 		skip mpirun "Chard was built without PMIx (libpmix-dev)"
 	else
 		under mpirun '$rc = 3' '$rc = 139' mpirun.openmpi -n 4
+		in_mpi openmpi mpirun.openmpi -n 4
 		run mpirun.openmpi -n 2 "$node" join leak finish
 		fact "mpirun: children do not find what named our connection" \
 			[ "$(grep -c "variable no" "$dir/out")" = 2 ]

@@ -21,7 +21,7 @@ if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
 		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,say}.c \
-		-o "$NODE" -pthread || exit 1
+		-o "$NODE" -pthread -ldl || exit 1
 fi
 
 failed=0
@@ -111,6 +111,11 @@ run -n 2 "$NODE" join @0 late 200 @0 exit 5 sleep
 fact "a fence that not everybody comes to ends in time" \
 	eval '[ $rc = 5 ] && [ $took_ms -lt 1000 ]'
 
+run -n 2 "$NODE" join fence finish join
+fact "a second job of the same processes: refused, no silent singletons" \
+	eval '[ $rc = 77 ] && grep -q "^chard: this process has been in a job .* call CkMain once" "$dir/err"'
+alone "$NODE" join fence finish join fence finish
+fact "without a launcher there may be a second one" ended 0 ""
 alone "$NODE" join exchange 3000 rules finish
 fact "without a launcher: a job of one" ended 0 ""
 refused() {
