@@ -377,6 +377,11 @@ int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap,
 	return rc;
 }
 
+int boot_reader(struct boot *b)
+{
+	return b->ops->reader ? b->ops->reader(b) : -1;
+}
+
 void boot_forget(struct boot *b)
 {
 	b->forgot = true;

@@ -38,6 +38,10 @@ int boot_fence(struct boot *b, int timeout_ms) __attribute__((warn_unused_result
 int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap, size_t *len_p)
 	__attribute__((warn_unused_result));
 
+/** The rank of this host that may read for all ranks there: the lowest of those that the launcher says are here. -1: it
+ * does not say. On other ranks single reads follow. */
+int boot_reader(struct boot *b);
+
 /** Nothing more will be read: drop the local copies of what the others have put. */
 void boot_forget(struct boot *b);
 

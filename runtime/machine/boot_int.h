@@ -26,6 +26,8 @@ struct boot_ops {
 	int (*fence)(struct boot *b, int timeout_ms);
 	/** Copy the text under `key`, which `rank` has put, to `text` (BOOT_TEXT_MAX + 1 bytes). -ENOENT. */
 	int (*get)(struct boot *b, int rank, const char *key, char *text);
+	/** The contract of boot_reader. NULL: -1. */
+	int (*reader)(struct boot *b);
 	/** Async-signal-safe. */
 	void (*abort)(struct boot *b, int code);
 	/** Frees b. */

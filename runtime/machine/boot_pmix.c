@@ -75,7 +75,7 @@ struct answer {
 	pmix_status_t status;
 	pmix_data_type_t type;
 	uint32_t number;              /* of PMIX_UINT32 */
-	char text[BOOT_TEXT_MAX + 1]; /* of PMIX_STRING; longer ones are refused */
+	char text[BOOT_TEXT_MAX + 1]; /* of PMIX_STRING; of longer ones, which are not ours, the beginning */
 };
 
 struct pmix {
@@ -137,10 +137,10 @@ static void take_value(struct answer *a, const pmix_value_t *v)
 	a->type = v->type;
 	if (v->type == PMIX_UINT32)
 		a->number = v->data.uint32;
-	else if (v->type != PMIX_STRING || !v->data.string || strlen(v->data.string) > BOOT_TEXT_MAX)
-		a->type = PMIX_UNDEF;
+	else if (v->type == PMIX_STRING && v->data.string)
+		snprintf(a->text, sizeof a->text, "%s", v->data.string);
 	else
-		strcpy(a->text, v->data.string);
+		a->type = PMIX_UNDEF;
 }
 
 static void answer_value(pmix_status_t status, pmix_value_t *v, void *answer)
@@ -279,6 +279,19 @@ static int pmix_get(struct boot *b, int rank, const char *key, char *text)
 	return 0;
 }
 
+/** The list of this host's ranks, "0,1,2", is in rising order. */
+static int pmix_reader(struct boot *b)
+{
+	struct pmix *p = pmix_of(b);
+	char *end;
+	long first;
+
+	if (get_value(p, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS) || p->answer.type != PMIX_STRING)
+		return -1;
+	first = strtol(p->answer.text, &end, 10);
+	return end == p->answer.text || first < 0 || first > b->rank ? -1 : (int)first;
+}
+
 /* ---- abort ---------------------------------------------------------------------------- */
 
 static void *abort_when_told(void *pmix)
@@ -389,6 +402,7 @@ static const struct boot_ops pmix_ops = {
 	.put = pmix_put,
 	.fence = pmix_fence,
 	.get = pmix_get,
+	.reader = pmix_reader,
 	.abort = pmix_abort,
 	.finish = pmix_finish,
 };

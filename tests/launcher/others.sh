@@ -68,6 +68,16 @@ all_gone() { # files with a pid each; at most 5 s
 one_job() { [ $rc = "$1" ] && [ "$(wc -l <"$dir/out")" = 1 ]; }
 programs="broadcast reductions groups channels qd"
 
+# The readers of two hosts, where rank 2 is the second one's first; by default there is one host.
+readers="0:0 1:0 2:0 3:0"
+# In a job of so many nodes one of each host reads what all have published.
+many() { # name, command
+	local name=$1
+	shift
+	run "$@" "$build/tests/programs/broadcast"
+	fact "$name: 12 nodes" eval '[ $rc = 0 ] && [ "$(cat "$dir/out")" = "broadcast: 5400 calls on 12 PEs" ]'
+}
+
 # What holds under each launcher: name, codes that an abort with 3 and a segmentation fault give, command.
 under() {
 	local name=$1 aborted=$2 crashed=$3 p
@@ -80,6 +90,8 @@ under() {
 		run env CK_PES=2 "$@" "$build/tests/programs/$p"
 		fact "$name: $p, 4 nodes of 2 PEs" one_job 0
 	done
+	run "$@" "$node" join reader finish
+	fact "$name: all nodes of a host know who reads for it" [ "$(sort "$dir/out" | xargs)" = "$readers" ]
 	run "$@" "$build/tests/programs/ends" exit 3
 	fact "$name: CkExit's code" [ $rc = 7 ]
 	run "$@" "$node" join fence @1 abort 3 sleep
@@ -120,6 +132,7 @@ hydra() {
 	if command -v mpiexec.hydra >/dev/null; then
 		under mpiexec.hydra '$rc = 3' '$rc = 139' mpiexec.hydra -n 4
 		in_mpi mpich mpiexec.hydra -n 4
+		many mpiexec.hydra mpiexec.hydra -n 12
 	else
 		skip mpiexec.hydra "MPICH is not installed"
 	fi
@@ -133,6 +146,7 @@ open_mpi() {
 	else
 		under mpirun '$rc = 3' '$rc = 139' mpirun.openmpi -n 4
 		in_mpi openmpi mpirun.openmpi -n 4
+		many mpirun mpirun.openmpi -n 12
 		run mpirun.openmpi -n 2 "$node" join leak finish
 		fact "mpirun: children do not find what named our connection" \
 			[ "$(grep -c "variable no" "$dir/out")" = 2 ]
@@ -161,6 +175,15 @@ open_mpi() {
 	fi
 }
 
+# Nodes that cannot open the reader's file read for themselves: here each sees other numbers of processes.
+apart() {
+	if ! unshare --pid --fork true 2>/dev/null; then
+		skip "nodes that do not see each other's processes" "no namespaces here"
+		return
+	fi
+	many "nodes that do not see each other's processes" "$ckrun" -n 12 unshare --pid --fork
+}
+
 without_headers() {
 	if [ -e /usr/include/pmix.h ] || [ -e /usr/local/include/pmix.h ]; then
 		skip "built without PMIx" "its headers lie where every compiler finds them"
@@ -172,12 +195,16 @@ without_headers() {
 }
 
 in_slurm() {
+	readers="0:0 1:0 2:2 3:2"
 	local mpi
 	for mpi in pmix pmi2; do
 		[ $mpi = pmi2 ] || [ "$headers" ] || continue
 		# What srun returns for a killed task depends on which one it hears of first.
 		under "srun --mpi=$mpi" '$rc -gt 0 -a $rc -ne 124' '$rc -gt 0 -a $rc -ne 124' \
-			srun -K1 -O -N2 -n4 --mpi=$mpi
+			srun -K1 -O -N2 -n4 --ntasks-per-node=2 --mpi=$mpi
+		many "srun --mpi=$mpi" srun -K1 -O -N2 -n12 --mpi=$mpi
+		run srun -K1 -O -N2 -n4 --mpi=$mpi --distribution=cyclic "$node" join reader finish
+		fact "srun --mpi=$mpi: ranks in turn on two hosts" [ "$(sort "$dir/out" | xargs)" = "0:0 1:1 2:0 3:1" ]
 	done
 	run srun -K1 -O -N2 -n4 --mpi=none "$build/tests/programs/broadcast"
 	fact "srun --mpi=none: each process refuses to run alone" \
@@ -190,6 +217,8 @@ else
 	hydra
 	open_mpi
 	without_headers
+	many ckrun "$ckrun" -n 12
+	apart
 	"$top/tests/rig/slurm.sh" "$0" "$build" in-slurm # says "skip ..." where it cannot
 	rc=$?
 	[ $rc = 0 ] || [ $rc = 77 ] || failed=$((failed + 1))

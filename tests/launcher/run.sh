@@ -103,6 +103,10 @@ for n in 1 2 5; do
 done
 run -n 3 "$NODE" join exchange 30001 rules twice finish
 fact "a long value, missing keys, long keys, keys put twice, empty values, puts after a fence" ended 0 ""
+run -n 3 "$NODE" join reader finish
+fact "the first node reads for all" says "$(printf '0:0\n1:0\n2:0')"
+alone "$NODE" join reader finish
+fact "alone nobody reads for others" says "0:-1"
 run -n 2 "$NODE" join leak finish
 fact "children inherit neither the socket nor its variable" \
 	says "$(printf 'leaked sockets 0 variable no\n%.0s' 1 2)"
