@@ -108,7 +108,45 @@ under() {
 	fact "$name: CK_BOOT=alone" [ $rc = 0 ]
 }
 
-# Chard between two phases of an MPI program: the connection to the launcher is MPI's.
+# Chard between two phases of an MPI program: the connection to the launcher is MPI's. It says "both phases" if MPI works
+# before and after; "twice" runs Chard a second time.
+cat >"$dir/in_mpi.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broadcast.decl.h"
+#include "ckgen.h"
+
+static int sum_of_ranks(void)
+{
+	int rank, sum = 0;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	const int twice = argc > 1 && !strcmp(argv[1], "twice");
+	char *own[] = {argv[0], NULL};
+	int rank, size, before, after, code;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	before = sum_of_ranks();
+	code = CkMain(1, own, &ck_module_broadcast);
+	if (twice)
+		code = CkMain(1, own, &ck_module_broadcast);
+	after = sum_of_ranks();
+	if (rank == 0 && before == after && before == size * (size - 1) / 2)
+		puts("both phases");
+	MPI_Finalize();
+	return code;
+}
+END
 in_mpi() { # which MPI, command
 	local mpi=$1
 	shift
@@ -117,7 +155,7 @@ in_mpi() { # which MPI, command
 		return
 	fi
 	mpicc.$mpi -std=gnu11 -O1 -DCK_NO_MAIN -I"$build/tests/programs" -I"$top/tests/programs" -I"$top/runtime/chare" \
-		-I"$top/runtime/direct" -I"$top/runtime/scheduler" -I"$top/runtime/machine" "$here/in_mpi.c" \
+		-I"$top/runtime/direct" -I"$top/runtime/scheduler" -I"$top/runtime/machine" "$dir/in_mpi.c" \
 		"$top/tests/programs/broadcast.c" "$build/libchard.a" -o "$dir/in_mpi.$mpi" \
 		$(pkg-config --libs ucx hwloc libunwind) -pthread -ldl || exit 1
 	run "$@" "$dir/in_mpi.$mpi"
