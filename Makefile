@@ -33,6 +33,8 @@ LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -l
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
+# The client of PMIx launchers needs these headers, not the library; without them it is left out.
+PMIX_CFLAGS := $(or $(shell pkg-config --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
@@ -143,6 +145,7 @@ $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_O
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
+$(B)/runtime/machine/boot_pmix.o: CFLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep

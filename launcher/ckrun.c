@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ckrun: starts a Chard program's nodes on this host, forwards output and signals, returns
- * one exit code. Options: ckrun --help, ckrun(1).
+ * one exit code. Options: ckrun --help, ckrun(1). For several hosts it starts another launcher instead
+ * (delegate.c), which is treated like a node; what follows is about this host.
  *
  * What a node finds in its environment:
  *
@@ -68,6 +69,7 @@ static void init_node(struct launch_job *job, int rank)
 		.rank = rank,
 		.first_pe = rank * job->o.ppn,
 		.n_pes = left < job->o.ppn ? left : job->o.ppn,
+		.launcher = job->o.delegate ? job->o.argv[0] : NULL,
 		.pid = -1,
 		.own_group = rank != 0 || !isatty(STDIN_FILENO),
 		.ended = true, /* until it is started */
@@ -76,13 +78,13 @@ static void init_node(struct launch_job *job, int rank)
 	for (int i = 0; i < 2; i++) {
 		n->streams[i].fd = -1;
 		n->streams[i].sink = i == 0 ? &job->sinks[0] : job->err;
-		n->streams[i].tag = job->o.tag_output ? rank : -1;
+		n->streams[i].tag = job->o.tag_output && !job->o.delegate ? rank : -1;
 	}
 }
 
 static void init_job(struct launch_job *job)
 {
-	job->n_nodes = (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
+	job->n_nodes = job->o.delegate ? 1 : (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
 	job->exec_fd = -1;
 	job->timeout_at = job->o.timeout_ms < 0 ? -1 : launch_now_ms() + job->o.timeout_ms;
 	job->sinks[0].fd = STDOUT_FILENO;
@@ -226,7 +228,7 @@ static void drain_and_free(struct launch_job *job)
 		launch_buf_fini(&job->sinks[i].out);
 	launch_kvs_fini(&job->kvs);
 	free(job->nodes);
-	free(job->o.argv);
+	launch_options_fini(&job->o);
 }
 
 int main(int argc, char **argv)
@@ -235,11 +237,17 @@ int main(int argc, char **argv)
 
 	launch_open_std_fds();
 	int rc = launch_parse(argc, argv, &job.o);
+	if (rc < 0) {
+		launch_set_given(&job.o);
+		rc = launch_delegate(&job.o);
+	}
 	if (rc >= 0) {
-		free(job.o.argv);
+		launch_options_fini(&job.o);
 		return rc;
 	}
 	init_job(&job);
+	if (job.o.delegate && job.o.verbose)
+		launch_delegate_say(&job);
 	launch_folder_make(&job);
 	launch_progress_start(&job);
 	launch_spawn_all(&job);

@@ -60,7 +60,9 @@ void launch_say(struct launch_job *job, const char *fmt, ...)
 
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap)
 {
-	if (n->n_pes == 1)
+	if (n->launcher)
+		snprintf(buf, cap, "%s (pid %d)", n->launcher, (int)n->pid);
+	else if (n->n_pes == 1)
 		snprintf(buf, cap, "node %d (PE %d, pid %d)", n->rank, n->first_pe, (int)n->pid);
 	else
 		snprintf(buf, cap, "node %d (PEs %d-%d, pid %d)", n->rank, n->first_pe,
@@ -228,7 +230,8 @@ int launch_deadlines(struct launch_job *job)
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
 			       "the job ran longer than --timeout %g s; it is ended (%s)",
 			       (double)job->o.timeout_ms / 1000,
-			       stages_text(job, stages, sizeof(stages)));
+			       job->o.delegate ? "its nodes are not ours to ask"
+					       : stages_text(job, stages, sizeof(stages)));
 		for (int i = 0; i < job->n_nodes; i++)
 			signal_node(&job->nodes[i], SIGTERM);
 	}

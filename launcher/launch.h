@@ -3,6 +3,8 @@
  * launch.h: ckrun's own state, shared by its files. One thread, one job per process.
  *
  *   options.c      command line -> struct launch_options
+ *   hosts.c        lists and files of hosts, and how many nodes each gets
+ *   delegate.c     several hosts: the line of the launcher that is called
  *   spawn.c        processes, their pipes and environment
  *   folder.c       the folder for UCX's files, and who removes it
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
@@ -24,6 +26,8 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+struct launch_job;
 
 /* ---- memory (buf.c) ----------------------------------------------------------------- */
 
@@ -75,12 +79,47 @@ struct launch_options {
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
 	bool tag_output, verbose, progress;
+	bool local;            /* this host, whatever the environment says */
+	const char *hosts, *hostfile, *launcher; /* NULL: not given */
+	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
+	int n_env;
 	char **argv;           /* the program and its arguments, without the launcher's words */
+	const char *delegate;  /* the launcher that argv calls, whose strings are ours then; NULL: none */
 };
 
 /** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job, or the
  * code to exit with after help, version or an error has been printed. */
 int launch_parse(int argc, char **argv, struct launch_options *o);
+void launch_options_fini(struct launch_options *o);
+
+/* ---- several hosts (hosts.c, delegate.c) --------------------------------------------- */
+
+struct launch_hosts {
+	struct launch_host {
+		char *name;    /* owned */
+		int places;    /* room for so many PEs; 0: not told, for all hosts or for none */
+		int nodes;     /* that it gets */
+	} *list;
+	int n;
+};
+
+/* Add the hosts of --hosts, --hostfile, PBS_NODEFILE and LSB_HOSTS. Like launch_parse they return -1, or an exit
+ * code after saying what is wrong and where. */
+int launch_hosts_of_list(struct launch_hosts *h, const char *list);
+int launch_hosts_of_file(struct launch_hosts *h, const char *path);
+int launch_hosts_of_pbs(struct launch_hosts *h, const char *path);
+int launch_hosts_of_lsf(struct launch_hosts *h, const char *list);
+/** Give each host its number of nodes, of ppn PEs each. The same codes. */
+int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn);
+void launch_hosts_fini(struct launch_hosts *h);
+
+/** If the job is for other hosts, replace o->argv by the line of a launcher that starts it there, and name that in
+ * o->delegate. The same codes. */
+int launch_delegate(struct launch_options *o);
+/** Say that line. */
+void launch_delegate_say(struct launch_job *job);
+/** Whether there is such a program in one of PATH's folders. */
+bool launch_on_path(const char *program);
 
 /* ---- output (output.c) -------------------------------------------------------------- */
 
@@ -126,6 +165,7 @@ void launch_stream_close(struct launch_stream *s);
 struct launch_node {
 	int rank;
 	int first_pe, n_pes;
+	const char *launcher;      /* it is no node, but this launcher; NULL: a node */
 	pid_t pid;
 	bool own_group;            /* leads a process group of its own */
 	bool ended;                /* reaped, or never started */
@@ -177,6 +217,8 @@ struct launch_job {
 
 /** Make sure that 0, 1 and 2 are open, so that no pipe gets these numbers. */
 void launch_open_std_fds(void);
+/** Set the variables of --env, which ckrun's own steps see, too. */
+void launch_set_given(const struct launch_options *o);
 /** Start all nodes. A failure ends the job in the usual way. */
 void launch_spawn_all(struct launch_job *job);
 /** Look whether a child could not execute the program, and end the job if so. */
@@ -220,7 +262,7 @@ void launch_make_printable(char *text);
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** "node 1 (PEs 2-3, pid 4711)" into buf, which is returned. */
+/** "node 1 (PEs 2-3, pid 4711)", or "srun (pid 4711)", into buf, which is returned. */
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
 /** End the job. Only the first call counts: it decides the exit code and says why, if fmt is not NULL.
  * Nodes are killed after grace_ms; when there is a node to spare, the others are killed at once and

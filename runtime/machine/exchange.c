@@ -214,9 +214,13 @@ int exchange_hosts(struct cmi *m)
 	m->job.n_nodes = meet_size(m);
 	job_alloc(m);
 	describe_self(m, &b);
-	rc = meet_put(m, "host", &b, sizeof b);
+	rc = meet_prepare(m);
+	if (!rc)
+		rc = meet_put(m, "host", &b, sizeof b);
 	if (!rc)
 		rc = meet_fence(m);
+	if (!rc)
+		rc = meet_collect(m, 0, "host", sizeof b);
 	shares = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *shares, "the job's nodes");
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
 		rc = take_host(m, node, &shares[node], &names_used);
@@ -343,6 +347,8 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 	rc = publish_wires(m, fingerprint);
 	if (!rc)
 		rc = meet_fence(m);
+	if (!rc)
+		rc = meet_collect(m, 1, "wires", cap);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
 	/* Not after the first meeting: by then a fast node may have published its wires, too. */

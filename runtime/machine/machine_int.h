@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "cmi.h"
+#include "host_table.h"
 #include "mem.h"
 #include "neighbour.h"
 
@@ -122,6 +123,7 @@ struct cmi {
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;
 	struct binding binding;
+	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
 	 * prints, and carries no data. */
