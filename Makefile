@@ -41,7 +41,10 @@ obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
-TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c))
+# OTF2 is optional: with it cktrace has --otf2.
+OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
+	$(CC) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
+TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wildcard trace-reader/*.c)))
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
@@ -111,7 +114,7 @@ $(CKCI): $(CKCI_OBJ)
 $(CKTRACE): $(TRACE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(OTF2) -lm
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)

@@ -8,14 +8,15 @@
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot; with gdb, which only one test needs
+#	          with, and gnuplot; with gdb and OTF2's tools, which only one test each needs
 #	--fuzz    that, and what make fuzz needs: clang, whose libFuzzer makes the inputs
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
 	libopenblas-dev libcmocka-dev procps python3 spin)
 fuzz_packages=(clang libclang-rt-dev)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb
+	libotf2-trace-dev otf2-tools)
 
 fail() { echo "deps: $*" >&2; exit 1; }
 list= what=

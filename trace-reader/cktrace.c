@@ -13,6 +13,7 @@ static const char usage[] =
 	"  -s, --summary            print utilisation, entry methods, messages, the critical path\n"
 	"  -p, --perfetto FILE      write a trace for ui.perfetto.dev\n"
 	"  -j, --projections DIR    write logs for Projections\n"
+	"  -o, --otf2 DIR           write an OTF2 archive, for Vampir and others\n"
 	"  -h, --help               print this text\n";
 
 FILE *open_output(const char *name)
@@ -49,19 +50,21 @@ int main(int argc, char **argv)
 		{ "summary", no_argument, NULL, 's' },
 		{ "perfetto", required_argument, NULL, 'p' },
 		{ "projections", required_argument, NULL, 'j' },
+		{ "otf2", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *perfetto = NULL, *projections = NULL;
+	const char *perfetto = NULL, *projections = NULL, *otf2 = NULL;
 	bool summary = false;
 	struct job job = { 0 };
 	int o;
 
-	while ((o = getopt_long(argc, argv, "sp:j:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "sp:j:o:h", options, NULL)) != -1) {
 		switch (o) {
 		case 's': summary = true; break;
 		case 'p': perfetto = optarg; break;
 		case 'j': projections = optarg; break;
+		case 'o': otf2 = optarg; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
@@ -76,7 +79,9 @@ int main(int argc, char **argv)
 		write_file(&job, perfetto, write_perfetto);
 	if (projections)
 		write_projections(&job, projections);
-	if (summary || (!perfetto && !projections))
+	if (otf2)
+		write_otf2(&job, otf2);
+	if (summary || (!perfetto && !projections && !otf2))
 		write_summary(&job, stdout);
 	trace_free(&job);
 	return fflush(stdout) ? 1 : 0;

@@ -6,7 +6,11 @@
 
 Prints "ok ..." for each fact; ends with exit code 1 at the first one that is not so."""
 
+import collections
+import glob
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import readers  # noqa: E402
 
 BUILD = sys.argv[1]
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CKRUN, CKTRACE = f'{BUILD}/bin/ckrun', f'{BUILD}/bin/cktrace'
 TRACED, STENCIL = f'{BUILD}/tests/programs/traced', f'{BUILD}/examples/stencil/stencil'
 
@@ -39,6 +44,45 @@ def convert(folder):
     perfetto = readers.Perfetto(f'{folder}.pb')
     perfetto.check_nesting()
     return perfetto, readers.Projections(f'{folder}.logs')
+
+
+OTF2_TOOLS = shutil.which('otf2-print') and shutil.which('otf2-marker')
+
+
+def check_otf2(folder, perfetto, shape):
+    """The archive that cktrace writes says what the Perfetto trace and the PEs' own files say. None: it cannot be
+    written or read here, which main() says."""
+    if not otf2_is_here():
+        return None
+    run([CKTRACE, '--otf2', f'{folder}.otf2', folder])
+    read = readers.Otf2(f'{folder}.otf2')
+    begun = collections.Counter((perfetto.tracks[track][0], name) for _, track, kind, name, _, _ in perfetto.events
+                                if kind == perfetto.BEGIN)
+    entered = collections.Counter((f'PE {pe}', name) for pe, name in read.enters)
+    check(entered == begun, 'the regions entered are the spans', entered - begun, begun - entered)
+    check(read.sent.keys() == read.taken.keys(), 'each MpiSend has its MpiRecv')
+    check(all(read.taken[m][0] >= at for m, (at, _) in read.sent.items()), 'none runs backward')
+    check(all(read.taken[m][1] == size for m, (_, size) in read.sent.items()), 'both ends say the same bytes')
+    check(len(read.sent) == len(perfetto.flows()), 'as many as arrows', len(read.sent))
+    traces = readers.read_traces(folder)
+    for t in traces:
+        for kind, comm in (('SEND', 'messages'), ('PUT', 'puts')):
+            sent = sum(pe == t.pe and c == comm for pe, _, c, _ in read.sent)
+            check(sent == t.n(kind), f'each record {kind} of PE {t.pe} is an MpiSend', sent, t.n(kind))
+    check(sorted(read.metrics) == sorted(perfetto.counters), 'values of counters')
+    marks = collections.Counter(read.marks)
+    check(all(marks[t.pe] == t.n('USER_MARK') for t in traces), 'marks')
+    for pattern, number in ((r'SYSTEM_TREE_NODE  .*Parent: "machine::job"', 1), (r'LOCATION_GROUP  ', shape[0]),
+                            (r'LOCATION  ', len(traces)), (r'CLOCK_PROPERTIES .*Ticks per Seconds: 1000000000,', 1)):
+        found = sum(re.match(pattern, line) is not None for line in read.definitions)
+        check(found == number, f'definitions of {pattern}', found, number)
+    return read
+
+
+def otf2_is_here():
+    """Whether cktrace was built with OTF2 and OTF2's tools are installed."""
+    linked = subprocess.run(['ldd', CKTRACE], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return bool(OTF2_TOOLS) and 'libopen-trace-format2' in linked.stdout
 
 
 def job(folder, shape, *command, mb=32, **env):
@@ -83,7 +127,12 @@ def test_whole(tmp, shape):
     check(sum(name.startswith('PE ') for name, _ in perfetto.tracks.values()) == len(traces), 'a track for each PE')
     print(f'ok every message of a job of {shape[0]}x{shape[1]} has an arrow, forward, to its handler')
 
+    if check_otf2(folder, perfetto, shape):
+        print(f'ok OTF2\'s own tools read the same at {shape[0]}x{shape[1]}')
     check(len(logs.creations) == sent, 'a creation for each message', len(logs.creations), sent)
+    marks = collections.Counter(logs.events[13])
+    check(marks == {'first hop': 2 * len(traces), 'odd PE': 2 * (len(traces) // 2)}, 'marks in the logs', marks)
+    check(logs.events[100].count('work') == 2 * hops, 'spans in the logs', logs.events[100].count('work'))
     joined = 0
     for event, pe, at, entry in logs.begins:
         if made := logs.creations.get((event, pe)):
@@ -104,6 +153,7 @@ def test_puts(tmp):
     check(len(puts) == total(traces, 'PUT') and all(end[2] == 'put arrived' for _, end in puts), 'and have arrows')
     check(len(flows) == total(traces, 'PUT', 'SEND'), 'as all messages do', len(flows))
     check_arrows(flows)
+    check_otf2(folder, perfetto, (2, 1))
     print('ok every put has an arrow to its function')
 
 
@@ -254,6 +304,38 @@ def test_reader(tmp):
     print('ok cktrace refuses what is no trace')
 
 
+def test_without_otf2(tmp):
+    """A cktrace that was built where OTF2 is missing says so, and still does the rest."""
+    sources = [f for f in glob.glob(f'{TOP}/trace-reader/*.c') if not f.endswith('/otf2.c')]
+    run(['cc', '-std=c11', '-D_GNU_SOURCE', f'-I{TOP}/runtime/trace', '-o', f'{tmp}/cktrace', *sources, '-lm'])
+    said = run([f'{tmp}/cktrace', '--otf2', f'{tmp}/none.otf2', f'{tmp}/whole2x2'], code=1).stderr
+    check('this cktrace was built without OTF2. Install libotf2-trace-dev' in said and said.count('\n') == 1,
+          'the message', said)
+    check(not os.path.exists(f'{tmp}/none.otf2'), 'nothing is left')
+    check('utilisation' in run([f'{tmp}/cktrace', f'{tmp}/whole2x2']).stdout, 'the summary')
+    print('ok a cktrace without OTF2 says so')
+
+
+def test_otf2_refused(tmp):
+    """An archive that cannot be written is one line, and exit code 1."""
+    again = run([CKTRACE, '--otf2', f'{tmp}/whole2x2.otf2', f'{tmp}/whole2x2'], code=1).stderr
+    check('whole2x2.otf2: OTF2: File does already exist' in again and again.count('\n') == 1, 'an archive is there', again)
+    said = run([CKTRACE, '--otf2', f'{tmp}/file', f'{tmp}/whole2x2'], code=1).stderr
+    check(f'cktrace: {tmp}/file: OTF2: This is not a directory' in said and said.count('\n') == 1, 'a file', said)
+    full = f'trap "" XFSZ; ulimit -f 16; exec {CKTRACE} --otf2 {tmp}/small.otf2 {tmp}/whole2x2'
+    said = run(['bash', '-c', full], code=1).stderr
+    check('OTF2: File is too large' in said and said.count('\n') == 1, 'a full disk', said)
+    os.mkdir(f'{tmp}/some')
+    for pe in (0, 3):
+        shutil.copy(f'{tmp}/whole2x2/pe{pe}.trace', f'{tmp}/some')
+    run([CKTRACE, '--otf2', f'{tmp}/some.otf2', f'{tmp}/some'])
+    read = readers.Otf2(f'{tmp}/some.otf2')
+    check(read.sent and read.sent.keys() == read.taken.keys(), 'two of four PEs have messages')
+    names = [line for line in read.definitions if line.startswith('LOCATION  ')]
+    check(len(names) == 2 and '"PE 0"' in names[0] and '"PE 3"' in names[1], 'PEs keep their names', names)
+    print('ok OTF2 archives that cannot be written, and of some PEs')
+
+
 def test_smaller(tmp):
     """A smaller job in the same folder leaves nothing of the larger one."""
     folder = f'{tmp}/whole2x2'
@@ -273,6 +355,11 @@ def main():
         test_refused(tmp)
         test_full(tmp)
         test_reader(tmp)
+        test_without_otf2(tmp)
+        if otf2_is_here():
+            test_otf2_refused(tmp)
+        else:
+            print('skip OTF2: libotf2-trace-dev was not there when cktrace was built, or otf2-tools are not here now')
         test_smaller(tmp)
 
 
