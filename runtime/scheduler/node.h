@@ -75,6 +75,9 @@ struct csd_layer {
 	void (*node_stop)(struct node *node);
 	/** Say what is open on this PE and what it waits for, one line each, for the watchdog's report. */
 	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some times a
+	 * second while the PE sleeps and wakes up, and never while it works. */
+	void (*look)(struct pe *pe, uint64_t now);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;

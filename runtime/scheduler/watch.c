@@ -39,6 +39,8 @@ enum {
 	IDLE_FAR_MS = 250,
 	/* Between waves that have shown that the job is not at rest, although all PEs sleep. */
 	AGAIN_MS = 250,
+	/* Between looks at what waits (csd_layer.look). A look at 10,000 channels takes some 0.2 ms. */
+	LOOK_MS = 100,
 	/* After the report was asked for; a PE that has not told anything by then is busy or stopped. */
 	TELL_MS = 1000,
 };
@@ -66,6 +68,7 @@ struct csd_watch {
 	size_t n_chatter_timers;   /* ... timers that are set */
 	bool leaving;              /* this PE has asked for the end of the job */
 	bool at_rest;              /* the report that is made: of a job at rest */
+	uint64_t look_ns;          /* no look before */
 	/* PE 0. */
 	bool near;                 /* all_by_memory */
 	bool waits;                /* for the sums of a wave */
@@ -263,10 +266,22 @@ static void note_work(struct pe *pe, uint64_t now)
 	}
 }
 
+static void look(struct pe *pe, uint64_t now)
+{
+	const struct csd_config *cfg = pe->node->cfg;
+
+	pe->watch->look_ns = now + LOOK_MS * MS;
+	for (int i = 0; i < cfg->n_layers; i++)
+		if (cfg->layers[i]->look)
+			cfg->layers[i]->look(pe, now);
+}
+
 bool watch_idle(struct pe *pe, uint64_t now)
 {
 	struct csd_watch *w = pe->watch;
 
+	if (now >= w->look_ns)
+		look(pe, now);
 	if (pe->id == 0)
 		note_work(pe, now);
 	if (pe->id == 0 && only_messages(pe) && is_due(pe, now)) {

@@ -45,12 +45,13 @@ void Cell_on_go(Cell *self, int step) { CHECK_EQ(step, self->step); }
 static void put_came(void *data) { ((Cell *)data)->seen++; }
 
 /* The channel's receiver is element 0, its sender the last one. */
-static void make_channel(Cell *self, bool armed)
+static void make_channel(Cell *self, bool armed, bool spins)
 {
 	CkDirectHandle h = CkDirect_createHandle(self->in, sizeof self->in, OOB, put_came, self);
 
 	self->h = h;
 	self->busy = !armed;
+	self->name[0] = spins;
 	Cell_bind(Cell_at(cells, last()), h);
 }
 
@@ -73,6 +74,8 @@ void Cell_on_bound(Cell *self)
 		return;
 	if (!self->busy) {
 		CkDirect_ready(&self->h);
+		if (self->name[0])
+			Cell_act(Cell_at(cells, last()), "spin");
 		return;
 	}
 	CkDirect_readyMark(&self->h);
@@ -125,8 +128,8 @@ static void act_alone(Cell *self, const char *what)
 {
 	if (is(what, "when"))
 		call_when();
-	else if (is(what, "armed") || is(what, "marked"))
-		make_channel(self, is(what, "armed"));
+	else if (is(what, "armed") || is(what, "marked") || is(what, "armed-spin"))
+		make_channel(self, !is(what, "marked"), is(what, "armed-spin"));
 	else if (is(what, "insert"))
 		Item_f(Item_at(items, 7), 1);
 	else if (is(what, "completion"))

@@ -54,6 +54,21 @@ fact "SIGUSR1 can come again" comes '^chard: asked what the job does, or waits f
 kill -TERM $job
 fact "SIGUSR1 lets the job go on" ends 143
 
+# The age of an armed channel, whose sender is busy, rises from one report to the next.
+armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
+older() { [ "$(armed_ms)" -gt "$first" ]; }
+start -n 2 "$hangs" armed-spin
+running 2
+kill -USR1 $job
+fact "an armed channel says for how long" comes '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
+first=$(armed_ms)
+: >"$dir/err"
+kill -USR1 $job
+fact "an armed channel says so again" comes '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
+fact "it has been armed for longer" older
+kill -TERM $job
+fact "the armed channel's job ends" ends 143
+
 # What waits for a budget.
 CK_FLOW_BYTES=20000 start -n 2 "$hangs" budget
 running 2
