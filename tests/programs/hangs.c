@@ -23,6 +23,7 @@ struct Cell {
 };
 struct Item { char unused; };
 struct Late { char unused; };
+struct Dealt { char unused; };
 struct Shared { char unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
@@ -187,6 +188,12 @@ void Cell_on_act(Cell *self, const char *what)
 	} else if (is(what, "all")) {
 		if (!am_last(self))
 			CkContribute(self, &one, 1, CkReduction_sum_int, Cell_cb_total_all(cells));
+	} else if (is(what, "scan") || is(what, "scan-first")) {
+		if (Cell_thisIndex(self) != (is(what, "scan") ? last() : 0))
+			CkScan(self, &one, 1, CkReduction_sum_int, CK_SCAN_INCLUSIVE, CkCallbackIgnore());
+	} else if (is(what, "scan-map") || is(what, "scan-away")) {
+		if (Cell_thisIndex(self) == 0)
+			Dealt_scan_all(dealt, is(what, "scan-away"));
 	} else if (is(what, "fence")) {
 		if (!am_last(self))
 			CkFence(self, Main_cb_never(mainProxy));
@@ -237,12 +244,33 @@ void Shared_on_spin(Shared *self) { (void)self; spin_for_ever(); }
 void Shared_on_pass(Shared *self, int n, int bytes, const char *fill) { (void)self, (void)n, (void)bytes, (void)fill; }
 void Late_on_f(Late *self, int n) { (void)self, (void)n; CkExit(99); }
 
+/* An array with a map of its own, so that PE 0 puts its scans together. One element stays away, or all of a PE. */
+void Dealt_on_scan(Dealt *self, bool pe_away)
+{
+	int one = 1;
+
+	if (pe_away ? CkMyPe() != CkNumPes() - 1 : Dealt_thisIndex(self) != last())
+		CkScan(self, &one, 1, CkReduction_sum_int, CK_SCAN_EXCLUSIVE, CkCallbackIgnore());
+}
+
+static int deal(CkIndex i, CkArrayDims dims, int n_pes)
+{
+	(void)dims;
+	return i.v[0] % n_pes;
+}
+
+void register_maps(void) { CkRegisterMap("deal", deal); }
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
+	const CkArrayOptions dealing = { .dims = CkDims(PER_PE * CkNumPes()), .map = "deal" };
+
+
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(PER_PE * CkNumPes()));
 	items = Item_ckNewEmpty();
 	shared = Shared_ckNew();
+	dealt = Dealt_ckNew_opt(&dealing);
 	CHECK(m->argc > 1);
 	Cell_act_all(cells, m->argv[1]);
 }
@@ -250,6 +278,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 void Cell_on_new(Cell *self) { self->h = (CkDirectHandle){ { 0 } }; }
 void Item_on_new(Item *self) { (void)self; }
 void Late_on_new(Late *self) { (void)self; }
+void Dealt_on_new(Dealt *self) { (void)self; }
 void Shared_on_new(Shared *self) { (void)self; }
 
 #include "hangs.def.h"
