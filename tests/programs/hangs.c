@@ -20,6 +20,8 @@ struct Cell {
 	char name[2];
 	CkDirectHandle h;
 	double in[WORDS], out[WORDS];
+	CkFuture kept;
+	CkCallback to;
 };
 struct Item { char unused; };
 struct Late { char unused; };
@@ -145,6 +147,8 @@ static void act_alone(Cell *self, const char *what)
 		Cell_steps(Cell_at(cells, last()));
 	else if (is(what, "quiet"))
 		CkStartQD(CkCallbackIgnore());
+	else if (is(what, "future-cycle") || is(what, "future-held") || is(what, "future-reduction"))
+		Cell_actThreaded(Cell_at(cells, 0), what);
 	else if (is(what, "future") || is(what, "suspend") || is(what, "cycle"))
 		Cell_actThreaded(Cell_at(cells, is(what, "cycle") ? 0 : last()), what);
 	else
@@ -210,10 +214,64 @@ void Cell_on_act(Cell *self, const char *what)
 
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
+/* Only element 0. */
+static void act_future(Cell *self, const char *what)
+{
+	CkFuture f = CkCreateFuture();
+
+	self->busy = true;
+	if (is(what, "future-cycle"))
+		Cell_serve(Cell_at(cells, last()), f);
+	else if (is(what, "future-held"))
+		Cell_keep(Cell_at(cells, last()), f);
+	else
+		Cell_add_all(cells, CkCallbackFuture(f));
+	CkWaitFuture(f);
+}
+
+/* The asker is busy until it has the value. */
+void Cell_on_serve(Cell *self, CkFuture f)
+{
+	CkFuture back = CkCreateFuture();
+
+	(void)self;
+	Cell_serveBack(Cell_at(cells, 0), back);
+	CkWaitFuture(back);
+	CkSendToFutureTyped(f, CK_NOTYPE, NULL, 0);
+}
+
+void Cell_on_serveBack(Cell *self, CkFuture f)
+{
+	(void)self;
+	CkSendToFutureTyped(f, CK_NOTYPE, NULL, 0);
+}
+
+/* One keeps the name, the other a callback made of it. */
+void Cell_on_keep(Cell *self, CkFuture f)
+{
+	self->kept = f;
+	Cell_give(Cell_at(cells, last() - 1), CkCallbackFuture(f));
+}
+
+void Cell_on_give(Cell *self, CkCallback cb)
+{
+	self->to = cb;
+}
+
+void Cell_on_add(Cell *self, CkCallback cb)
+{
+	int one = 1;
+
+	if (Cell_thisIndex(self))
+		CkContribute(self, &one, 1, CkReduction_sum_int, cb);
+}
+
 void Cell_on_actThreaded(Cell *self, const char *what)
 {
 	if (is(what, "future"))
 		CkWaitFuture(CkCreateFuture());
+	else if (!strncmp(what, "future-", 7))
+		act_future(self, what);
 	else if (is(what, "fence-wait"))
 		CkFenceWait(self);
 	else if (is(what, "suspend"))
