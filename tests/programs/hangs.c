@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include <stdio.h>
+
 #include "ckdirect.h"
 #include "csd.h"
 #include "cth.h"
@@ -116,14 +118,64 @@ static __attribute__((noinline)) void spin_for_ever(void)
 		;
 }
 
-/* What is sent to a node that does not come to handle it waits for its budget. */
-static void act_budget(void)
-{
-	char fill[5000] = { 0 };
+/* ---- messages for a PE that does not come to handle them wait for its budget, and threads for memory ---- */
 
-	Shared_spin(Shared_at(shared, CkNumNodes() - 1));
-	for (int i = 0; i < 30; i++)
-		Shared_pass(Shared_at(shared, CkNumNodes() - 1), i, (int)sizeof fill, fill);
+enum { FILLS = 40, FILL_BYTES = 5000, LARGE_BYTES = 200000, LARGE_MOST = 1000 };
+
+/* The last element's PE spins, after it has said so. */
+void Cell_on_spin(Cell *self)
+{
+	(void)self;
+	Cell_spins(Cell_at(cells, 0));
+	spin_for_ever();
+}
+
+static void send_fills(void)
+{
+	static const char fill[FILL_BYTES];
+
+	for (int i = 0; i < FILLS; i++)
+		Cell_fill(Cell_at(cells, last()), sizeof fill, fill);
+}
+
+/* Element 0; the test that looks on waits for the line. */
+void Cell_on_allHere(Cell *self)
+{
+	fprintf(stderr, "hangs: all PEs are at work\n");
+	if (self->name[0] == 'f')
+		send_fills();
+	else
+		Cell_spin(Cell_at(cells, last()));
+}
+
+void Cell_on_spins(Cell *self)
+{
+	if (self->name[0] == 'r')
+		Cell_sendLarge(Cell_thisElement(self));
+	else
+		send_fills();
+}
+
+void Cell_on_sendLarge(Cell *self)
+{
+	static const char large[LARGE_BYTES];
+
+	(void)self;
+	for (int i = 0; i < LARGE_MOST; i++)
+		Cell_fill(Cell_at(cells, last()), sizeof large, large);
+}
+
+void Cell_on_fill(Cell *self, int bytes, const char *fill)
+{
+	(void)self, (void)bytes, (void)fill;
+	Cell_filled(Cell_at(cells, 0));
+}
+
+/* So a job that nobody stops goes on for ever. */
+void Cell_on_filled(Cell *self)
+{
+	if (++self->seen % FILLS == 0)
+		send_fills();
 }
 
 /* Only one element acts in these. */
@@ -141,8 +193,6 @@ static void act_alone(Cell *self, const char *what)
 		act_creation();
 	else if (is(what, "exclusive"))
 		Shared_hold(Shared_at(shared, CkNumNodes() - 1), 1);
-	else if (is(what, "budget"))
-		act_budget();
 	else if (is(what, "steps"))
 		Cell_steps(Cell_at(cells, last()));
 	else if (is(what, "quiet"))
@@ -198,6 +248,9 @@ void Cell_on_act(Cell *self, const char *what)
 	} else if (is(what, "scan-map") || is(what, "scan-away")) {
 		if (Cell_thisIndex(self) == 0)
 			Dealt_scan_all(dealt, is(what, "scan-away"));
+	} else if (is(what, "budget") || is(what, "room") || is(what, "flood")) {
+		self->name[0] = what[0];
+		CkContribute(self, NULL, 0, CkReduction_nop, Cell_cb_allHere(Cell_at(cells, 0)));
 	} else if (is(what, "fence")) {
 		if (!am_last(self))
 			CkFence(self, Main_cb_never(mainProxy));
@@ -298,8 +351,6 @@ void Main_on_never(Main *self) { (void)self; CkExit(99); }
 void Cell_on_total(Cell *self, int n) { (void)self, (void)n; CkExit(99); }
 void Item_on_f(Item *self, int n) { (void)self, (void)n; CkExit(99); }
 void Shared_on_hold(Shared *self, int n) { (void)self, (void)n; CkExit(99); }
-void Shared_on_spin(Shared *self) { (void)self; spin_for_ever(); }
-void Shared_on_pass(Shared *self, int n, int bytes, const char *fill) { (void)self, (void)n, (void)bytes, (void)fill; }
 void Late_on_f(Late *self, int n) { (void)self, (void)n; CkExit(99); }
 
 /* An array with a map of its own, so that PE 0 puts its scans together. One element stays away, or all of a PE. */
