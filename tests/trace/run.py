@@ -276,11 +276,13 @@ def test_hosts(tmp):
         shutil.copytree(folder, f'{folder}-{name}')
         perfetto, missing, summary = check_hosts(plain, f'{folder}-{name}', {1: (b'another1', other)})
         check(missing == 0 and 'not joined' not in summary, f'{name}: no arrow is lost', missing)
+        # Our host's speed may now be that which another of its PEs has measured.
         here = {b - a for a, b in zip(times_of(plain, 0), times_of(perfetto, 0))}
-        check(max(here) - min(here) <= 1, 'our own times are the same', here)
+        speed = max(here) - min(here)
+        check(speed <= bound, 'our own times stay', speed)
         wrong = max(abs(b - a - min(here)) for a, b in zip(times_of(plain, 1), times_of(perfetto, 1))
                     if middle[0] <= a <= middle[1])
-        check(wrong <= bound + 2, f'{name}: the times of the other host are recovered', wrong, bound)
+        check(wrong <= bound + speed + 2, f'{name}: the times of the other host are recovered', wrong, bound)
         print(f'ok clocks of two hosts, {name}: wrong by {wrong} ns at most, round trips allow {bound} ns')
     shutil.copytree(folder, f'{folder}-three')
     _, missing, _ = check_hosts(plain, f'{folder}-three', {1: (b'another1', lambda t: t + hour),
@@ -362,7 +364,7 @@ def test_otf2_refused(tmp):
     check('whole2x2.otf2: OTF2: File does already exist' in again and again.count('\n') == 1, 'an archive is there', again)
     said = run([CKTRACE, '--otf2', f'{tmp}/file', f'{tmp}/whole2x2'], code=1).stderr
     check(f'cktrace: {tmp}/file: OTF2: This is not a directory' in said and said.count('\n') == 1, 'a file', said)
-    full = f'trap "" XFSZ; ulimit -f 16; exec {CKTRACE} --otf2 {tmp}/small.otf2 {tmp}/whole2x2'
+    full = f'trap "" XFSZ; ulimit -f 4; exec {CKTRACE} --otf2 {tmp}/small.otf2 {tmp}/whole2x2'
     said = run(['bash', '-c', full], code=1).stderr
     check('OTF2: File is too large' in said and said.count('\n') == 1, 'a full disk', said)
     os.mkdir(f'{tmp}/some')
