@@ -43,7 +43,11 @@ obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
-TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c)) $(B)/trace-reader/page.o
+# OTF2 is optional: with it cktrace has --otf2.
+OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
+	$(CC) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
+TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wildcard trace-reader/*.c))) \
+	$(B)/trace-reader/page.o
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
@@ -118,7 +122,7 @@ $(B)/trace-reader/page.o: trace-reader/page.S $(wildcard trace-reader/page/*) Ma
 $(CKTRACE): $(TRACE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(OTF2) -lm
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)

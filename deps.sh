@@ -8,7 +8,7 @@
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot; with gdb, which only one test needs
+#	          with, and gnuplot; with gdb and OTF2's tools, which only one test each needs
 #	--hosts   that, and the launchers that the tests try: Open MPI's, MPICH's, and a Slurm (13 MB)
 #	--fuzz    that, and what make fuzz needs: clang, whose libFuzzer makes the inputs
 #	--browser  that, and a browser for the test of the page that cktrace --html writes
@@ -18,7 +18,8 @@ packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libbo
 	libopenblas-dev libcmocka-dev libpmix-dev procps python3 spin)
 fuzz_packages=(clang libclang-rt-dev)
 hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb
+	libotf2-trace-dev otf2-tools)
 browser_packages=(chromium)
 
 fail() { echo "deps: $*" >&2; exit 1; }

@@ -189,6 +189,7 @@ static void pe_stop(struct pe *pe)
 
 static void free_pe(struct node *node, struct direct_pe *d)
 {
+	direct_looks_free(d);
 	direct_channels_free(node, d);
 	direct_senders_free(d);
 	direct_bells_free(node, d);
@@ -218,6 +219,7 @@ const struct csd_layer direct_layer = {
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.describe = direct_describe,
+	.look = direct_look,
 	.held = direct_held,
 	.up = {
 		.poll = poll_all,

@@ -37,6 +37,7 @@ struct direct_bell_in;
 struct direct_channel;
 struct direct_channel_block;
 struct direct_channel_hot;
+struct direct_look;
 struct direct_sender;
 struct direct_sender_hot;
 
@@ -80,6 +81,10 @@ struct direct_pe {
 	/* Records to reuse first. */
 	struct direct_channel *free_channels;
 	struct direct_sender *free_senders;
+
+	/* direct_describe.c */
+	struct direct_look *looks;    /* [n_looks], by number */
+	uint32_t n_looks;
 };
 
 /** Constant after start. */

@@ -313,7 +313,7 @@ bool csd_wait_for(struct pe *pe, int handler);
 
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
-		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);
 
 /** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
 const uint64_t *csd_thread_tell(struct csd_thread *t);

@@ -523,11 +523,11 @@ void CthYield(void)
 }
 
 void csd_each_thread(struct pe *pe,
-		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]))
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg)
 {
 	for (CthThread t = pe->threads->live; t; t = t->next)
 		if (t->state != THREAD_RUNNING)
-			fn(pe, t->running);
+			fn(pe, t->running, arg);
 }
 
 const uint64_t *csd_thread_tell(CthThread t)
