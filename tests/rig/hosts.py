@@ -11,9 +11,10 @@ line is "N passed, N failed, N skipped".
 """
 
 import argparse
+import concurrent.futures
 import os
-import shutil
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -92,12 +93,11 @@ def litter_case(hosts, launcher):
 
 def run_launcher(hosts, launcher, environment, options):
     """Ends of all its cases."""
-    from concurrent.futures import ThreadPoolExecutor
     cases = [case_of(hosts, launcher, *command) for command in commands(options)]
     runner = Launched(options, environment)
     told = report.Report(cases, [], options)
     try:
-        with ThreadPoolExecutor(options.jobs) as pool:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for end in pool.map(runner.run, cases):
                 told.add(end)
         told.add(litter_case(hosts, launcher))
@@ -128,12 +128,6 @@ def on_rig(n, folder, options, rows):
     return failed
 
 
-def write_rows(path, rows):
-    with open(path, 'w', encoding='utf-8') as file:
-        for row in rows:
-            file.write('\t'.join(map(str, row)) + '\n')
-
-
 def work(n, folder, options, result):
     rows = []
     try:
@@ -141,24 +135,22 @@ def work(n, folder, options, result):
     except rig.Refused as wrong:
         print(f'FAIL  the rig of {n} hosts: {wrong}', flush=True)
         rows.append(('the rig', n, 0, 1, str(wrong)))
-    write_rows(result, rows)
+    result.write(''.join('\t'.join(map(str, row)) + '\n' for row in rows))
+    result.flush()
     return 0
 
 
 def all_rows(options):
     """One rig after the other, each in namespaces of its own."""
-    rows, folder = [], running.tempfile.mkdtemp(prefix='chard-hosts-')
-    try:
-        for n in options.hosts:
-            path = f'{folder}/{n}'
-            code = rig.run_inside(lambda place, n=n, path=path: work(n, place, options, path))
-            if not os.path.exists(path):
-                rows.append(('the rig', str(n), '0', '1', f'it ended with {code}'))
-                continue
-            with open(path, encoding='utf-8') as file:
-                rows += [line.rstrip('\n').split('\t') for line in file]
-    finally:
-        shutil.rmtree(folder)
+    rows = []
+    for n in options.hosts:
+        with tempfile.TemporaryFile('w+', encoding='utf-8') as result:
+            code = rig.run_inside(lambda folder, n=n, result=result: work(n, folder, options, result))
+            result.seek(0)
+            lines = result.read().splitlines()
+        if code or not lines:
+            rows.append(('the rig', str(n), '0', '1', f'it ended with {code}'))
+        rows += [line.split('\t') for line in lines]
     return rows
 
 

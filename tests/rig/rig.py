@@ -99,14 +99,16 @@ def new_folder():
     return folder, lock
 
 
-def become_init(work):
-    """Runs work() in a child, as the first process of a pid namespace; does not return."""
+def become_init(work, folder):
+    """Runs work(folder) in a child, as the first process of a pid namespace; does not return."""
     enter()
     child = os.fork()
     if child == 0:
         code = 1
+        # What tests of the rig leave in $TMPDIR when they are killed goes with the rig's folder.
+        tempfile.tempdir = os.environ['TMPDIR'] = folder
         try:
-            code = work()
+            code = work(folder)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except BaseException:  # the traceback is the message
@@ -130,7 +132,7 @@ def run_inside(work):
             check(libc.unshare(NEW_NS | NEW_UTS | NEW_IPC | NEW_PID | NEW_NET), 'cannot make namespaces')
             first = os.fork()
             if first == 0:
-                become_init(lambda: work(folder))
+                become_init(work, folder)
             for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
                 signal.signal(number, lambda n, _: os.kill(first, n))
             code = os.waitstatus_to_exitcode(os.waitpid(first, 0)[1])
