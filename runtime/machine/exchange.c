@@ -20,11 +20,13 @@
 #include "cmi_hash.h"
 #include "machine_int.h"
 #include "meet.h"
+#include "pulse.h"
+#include "pulse_net.h"
 #include "say.h"
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 12 };
+enum { PROTOCOL_VERSION = 13 };
 
 static const char MAGIC[8] = "chard";
 
@@ -43,6 +45,7 @@ struct host_blob {
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
 struct wires_head {
 	uint64_t fingerprint;
+	struct pulse_name pulse;
 };
 
 /* ---- host identity ----------------------------------------------------------------- */
@@ -238,6 +241,7 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	struct wire_address a;
 	int rc = 0;
 
+	pulse_describe(m, &head.pulse);
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
 		uint32_t len;
@@ -304,6 +308,7 @@ static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint
 static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 			 uint64_t *fingerprint)
 {
+	struct wires_head head;
 	size_t len = 0, cap = 0;
 
 	for (int node = 0; node < m->job.n_nodes; node++) {
@@ -318,7 +323,9 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 				    "%s", m->job.node, node, len, strerror(-rc));
 			return rc;
 		}
-		memcpy(&fingerprint[node], blob, sizeof *fingerprint);
+		memcpy(&head, blob, sizeof head);
+		fingerprint[node] = head.fingerprint;
+		pulse_learn(m, node, &head.pulse);
 	}
 	m->addresses.bytes = cmi_realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1, 1,
 					 "the PEs' addresses");

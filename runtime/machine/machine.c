@@ -19,6 +19,7 @@
 #include "machine_int.h"
 #include "meet.h"
 #include "near.h"
+#include "pulse.h"
 #include "say.h"
 #include "share.h"
 #include "wake.h"
@@ -186,9 +187,11 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 			m->wire[i]->network = m->job.n_nodes > 1;
 		}
 	}
+	pulse_open(m);
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
+	pulse_start(m);
 	share_connect(m);
 	return 0;
 }
@@ -215,7 +218,8 @@ void cmi_close(struct cmi *m)
 			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
-	m->ops->close(m);
+	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
+	pulse_close(m);
 	fault_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);

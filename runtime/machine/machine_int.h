@@ -121,6 +121,7 @@ struct cmi {
 	struct mem_arena arena;
 	struct binding binding;
 	int boot_timeout_ms;              /* meet.c's */
+	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
 	 * prints, and carries no data. */
 	atomic_int ender;
