@@ -137,7 +137,10 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others all the
+		 * same, which may be out of reach. */
+		if (rc == -ETIMEDOUT && m->boot)
+			boot_abort(m->boot, 1);
 		machine_free(m);
 		return rc;
 	}

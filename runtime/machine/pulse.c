@@ -4,6 +4,7 @@
  */
 #include "pulse.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,9 +33,11 @@ enum { ASKED_TIMES = 8 };
  * so an answer takes as long as a packet does. */
 static const uint64_t GREET_NS = 1000 * 1000 * 1000, GREET_EVERY_NS = 20 * 1000 * 1000;
 
-/* Nodes that lose the same one do so at about the same time. The lower ones speak first, and the others hear it. */
-static const uint64_t TURN_NS = 10 * 1000 * 1000;
-enum { TURNS = 32 };
+/* Nodes that lose the same one do so at about the same time. They wait so long for others' claims; then the lowest
+ * speaks. Its line takes so long to the launcher, which throws away what comes after the end. The others end without
+ * a word when they hear of it, or after so long. */
+static const uint64_t CLAIM_NS = 100 * 1000 * 1000, MUTE_NS = 1000 * 1000 * 1000;
+enum { SPEAK_US = 100 * 1000 };
 
 /* A bit of `wanted` for each own device that a connection uses, and one for the connection. */
 enum { WANTED = 0x80 };
@@ -64,7 +67,8 @@ struct pulse {
 	_Atomic unsigned char *wanted;
 	uint64_t turn_ns;        /* begin of the last turn, and of the last questions to all */
 	uint64_t asked_ns;
-	bool say;                /* one line about silent nodes is enough */
+	bool said;               /* something about nodes that never answer: one line is enough */
+	int claimed;             /* the lowest node that is about to say that one is lost; INT_MAX: none */
 	int end_fd;              /* main writes it, when the thread is to end */
 	pthread_t thread;
 	bool running;
@@ -160,11 +164,20 @@ static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64
 			send_to(p, p->peer[i].node, kind, about, stamp);
 }
 
-/** Another node has ended the job, and said so to people. */
+/** Somebody has said to people that the node is lost. All nodes that we ask do the same, and we end. */
 static _Noreturn void follow(struct pulse *p, int about)
 {
 	send_to_all(p, PULSE_LOST, about, 0);
 	fault_end_quietly(p->m, 1);
+}
+
+/** Tell the others of the lowest claim known. */
+static void claim(struct pulse *p, int claimer, int about)
+{
+	if (claimer < 0 || claimer >= p->claimed)
+		return;
+	p->claimed = claimer;
+	send_to_all(p, PULSE_CLAIM, about, (uint64_t)claimer);
 }
 
 static void answered(struct pulse *p, const struct pulse_packet *q)
@@ -189,6 +202,9 @@ static void take_packet(struct pulse *p, int way, struct pulse_packet *q, const 
 	case PULSE_HERE:
 		answered(p, q);
 		break;
+	case PULSE_CLAIM:
+		claim(p, (int)(q->stamp & INT_MAX), q->about);
+		break;
 	case PULSE_LOST:
 		follow(p, q->about);
 	case PULSE_BYE:
@@ -205,6 +221,17 @@ static void take_packets(struct pulse *p)
 	for (int way = 0; way < p->net.n; way++)
 		while (pulse_net_receive(&p->net, way, &q, &from))
 			take_packet(p, way, &q, &from);
+}
+
+/** Sleep until a packet comes, the thread is to end, or for so long. */
+static bool nap(struct pulse *p, uint64_t ns)
+{
+	struct pollfd fds[PULSE_RAILS + 1] = {{.fd = p->end_fd, .events = POLLIN}};
+	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	for (int i = 0; i < p->net.n; i++)
+		fds[1 + i] = (struct pollfd){.fd = p->net.at[i].fd, .events = POLLIN};
+	return ppoll(fds, 1 + (nfds_t)p->net.n, &t, NULL) <= 0 || !fds[0].revents;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------ */
@@ -226,7 +253,19 @@ static bool in_use(const struct pulse *p, const struct peer *peer, int rail)
 	return way >= 0 && wanted(p, peer->node) & 1u << way;
 }
 
-static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
+/** Take packets for so long; one of them may end us. */
+static void listen_for(struct pulse *p, uint64_t ns)
+{
+	const uint64_t end = machine_now_ns() + ns;
+
+	for (uint64_t now; (now = machine_now_ns()) < end;) {
+		if (!nap(p, end - now))
+			usleep(SPEAK_US); /* main wants to leave; the job does not end well all the same */
+		take_packets(p);
+	}
+}
+
+static void say_lost(const struct pulse *p, const struct peer *peer, int rail, bool others)
 {
 	const struct cmi_job *j = &p->m->job;
 	char at[16], address[64], over[160] = "its host is down or stopped, or the link to it is cut";
@@ -237,12 +276,24 @@ static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail
 		snprintf(over, sizeof over, "the link to %s is cut; it answers over another one, but UCX uses this one",
 			 address);
 	}
-	send_to_all(p, PULSE_LOST, peer->node, 0);
-	machine_die(p->m, "node %d on %s: no sign of life from node %d on %s for %.1f s, the last at %s: %s "
+	machine_say("node %d on %s: no sign of life from node %d on %s for %.1f s, the last at %s: %s "
 		    "(CK_PEER_TIMEOUT=%d)",
 		    j->node, exchange_host_name(p->m, j->node), peer->node, exchange_host_name(p->m, peer->node),
 		    (double)(machine_now_ns() - peer->heard_ns[rail]) / 1e9, at, over,
 		    (int)(p->patience_ns / 1000000000u));
+}
+
+static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
+{
+	claim(p, p->m->job.node, peer->node);
+	listen_for(p, CLAIM_NS);
+	if (p->claimed == p->m->job.node) {
+		say_lost(p, peer, rail, others);
+		usleep(SPEAK_US);
+	} else {
+		listen_for(p, MUTE_NS);
+	}
+	follow(p, peer->node);
 }
 
 /** It has never answered, so nothing is known: a firewall would look the same. The launcher bounds the start-up, and
@@ -252,9 +303,9 @@ static void warn(struct pulse *p, struct peer *peer)
 	char address[64];
 
 	peer->warned = true;
-	if (p->say)
+	if (p->said)
 		return;
-	p->say = true;
+	p->said = true;
 	pulse_net_print(rails_of(p, peer->node), address, sizeof address);
 	machine_say("node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); if its host is "
 		    "lost, the job may hang (CK_PEER_TIMEOUT=0 sends none)",
@@ -265,8 +316,7 @@ static void warn(struct pulse *p, struct peer *peer)
 /* A rail that is silent ends the job if all others of the node are, too, or if UCX sends over it. */
 static void judge(struct pulse *p, struct peer *peer, uint64_t now)
 {
-	const uint64_t turn = (uint64_t)(p->m->job.node < TURNS ? p->m->job.node : TURNS) * TURN_NS;
-	const uint64_t most = p->patience_ns + turn;
+	const uint64_t most = p->patience_ns;
 	int silent = -1, newest = -1, used = -1;
 	bool lives = false;
 
@@ -304,17 +354,6 @@ static void forgive(struct pulse *p, uint64_t now)
 		for (int r = 0; r < PULSE_RAILS; r++)
 			if (p->peer[i].heard_ns[r])
 				p->peer[i].heard_ns[r] += gap;
-}
-
-/** Sleep until a packet comes, the thread is to end, or for so long. */
-static bool nap(struct pulse *p, uint64_t ns)
-{
-	struct pollfd fds[PULSE_RAILS + 1] = {{.fd = p->end_fd, .events = POLLIN}};
-	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-
-	for (int i = 0; i < p->net.n; i++)
-		fds[1 + i] = (struct pollfd){.fd = p->net.at[i].fd, .events = POLLIN};
-	return ppoll(fds, 1 + (nfds_t)p->net.n, &t, NULL) <= 0 || !fds[0].revents;
 }
 
 /** One turn. `every_ns` is between questions. Returns how long nothing is to be done. */
@@ -391,6 +430,7 @@ void pulse_open(struct cmi *m)
 	p = m->pulse = cmi_alloc_zero(1, sizeof *p, "heartbeats");
 	p->m = m;
 	p->patience_ns = (uint64_t)s * 1000000000u;
+	p->claimed = INT_MAX;
 	p->rail = cmi_alloc_zero(n * PULSE_RAILS, sizeof *p->rail, "heartbeats");
 	p->peer_of = cmi_alloc_zero(n, sizeof *p->peer_of, "heartbeats");
 	p->left = cmi_alloc_zero(n, sizeof *p->left, "heartbeats");

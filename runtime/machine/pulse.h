@@ -13,7 +13,7 @@
  *
  * A node is guarded from its first answer on. If it gives none for CK_PEER_TIMEOUT seconds, the one who asked says so
  * in one line, ends the job and tells its own neighbours, which tell theirs: each side of a net that has fallen apart
- * ends. Only what was asked later counts as a sign of life, and packets are signed with a key of the job.
+ * ends. Where several notice it the lowest speaks. Only what was asked later counts as a sign of life, and packets are signed with a key of the job.
  */
 #ifndef PULSE_H
 #define PULSE_H

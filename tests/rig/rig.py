@@ -92,10 +92,12 @@ def remove_old():
 def new_folder():
     """Its path, and the lock that keeps it."""
     remove_old()
-    folder = tempfile.mkdtemp(prefix=PREFIX)
-    os.chmod(folder, 0o755)  # munged wants to reach its socket
-    lock = open(f'{folder}/lock', 'w', encoding='utf-8')
+    new = tempfile.mkdtemp(prefix=f'new-{PREFIX}')
+    os.chmod(new, 0o755)  # munged wants to reach its socket
+    lock = open(f'{new}/lock', 'w', encoding='utf-8')
     fcntl.flock(lock, fcntl.LOCK_EX)
+    folder = new.replace(f'new-{PREFIX}', PREFIX)  # from here on others see it
+    os.rename(new, folder)
     return folder, lock
 
 
