@@ -4,19 +4,19 @@
 # Installs the Debian (or Ubuntu) packages that Chard needs. It says which, and does nothing when all of
 # them are there. It runs as root, or through sudo.
 #
-#	deps.sh [--bench] [--fuzz] [--hosts] [--list]
+#	deps.sh [--bench] [--hosts] [--fuzz] [--list]
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
 #	          with, and gnuplot; with gdb, which only one test needs
+#	--hosts   that, and the launchers that the tests try: Open MPI's, MPICH's, and a Slurm (13 MB)
 #	--fuzz    that, and what make fuzz needs: clang, whose libFuzzer makes the inputs
-#	--hosts   that, and what make check-hosts needs: namespaces' tools, and launchers for several hosts
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
-	libopenblas-dev libcmocka-dev procps python3 spin)
+	libopenblas-dev libcmocka-dev libpmix-dev procps python3 spin)
 fuzz_packages=(clang libclang-rt-dev)
-hosts_packages=(iproute2 util-linux mpich openmpi-bin munge slurm-client slurmctld slurmd slurm-wlm-basic-plugins)
+hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
 bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
 
 fail() { echo "deps: $*" >&2; exit 1; }
@@ -24,10 +24,10 @@ list= what=
 for option; do
 	case $option in
 	--bench) packages+=("${bench_packages[@]}") what=" for the benchmarks" ;;
+	--hosts) packages+=("${hosts_packages[@]}") what=" for the launchers" ;;
 	--fuzz) packages+=("${fuzz_packages[@]}") what=" for fuzzing" ;;
-	--hosts) packages+=("${hosts_packages[@]}") what=" for jobs on several hosts" ;;
 	--list) list=1 ;;
-	*) echo "usage: $0 [--bench] [--fuzz] [--hosts] [--list]" >&2; exit 2 ;;
+	*) echo "usage: $0 [--bench] [--hosts] [--fuzz] [--list]" >&2; exit 2 ;;
 	esac
 done
 

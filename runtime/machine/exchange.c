@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ struct host_blob {
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
 struct wires_head {
 	uint64_t fingerprint;
+	struct cmi_key128 key; /* a new one; node 0's is the job's */
 	struct pulse_name pulse;
 };
 
@@ -233,6 +235,22 @@ int exchange_hosts(struct cmi *m)
 
 /* ---- second meeting ---------------------------------------------------------------- */
 
+/** From the kernel. That fails only where the system call is forbidden; then strangers know the key, too. */
+static void new_key(struct cmi_key128 *key_p)
+{
+	if (getrandom(key_p, sizeof *key_p, 0) != sizeof *key_p)
+		memset(key_p, 0, sizeof *key_p);
+}
+
+/* The seal goes into hashes that are no match for somebody who sees them, so it does not give away the key. */
+static void take_key(struct cmi *m, struct cmi_key128 key)
+{
+	static const char what[] = "seal";
+
+	m->key = key;
+	m->job.seal = cmi_mac(key, what, sizeof what);
+}
+
 static int publish_wires(struct cmi *m, uint64_t fingerprint)
 {
 	struct wires_head head = {.fingerprint = fingerprint};
@@ -241,6 +259,7 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	struct wire_address a;
 	int rc = 0;
 
+	new_key(&head.key);
 	pulse_describe(m, &head.pulse);
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
@@ -326,6 +345,8 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 		memcpy(&head, blob, sizeof head);
 		fingerprint[node] = head.fingerprint;
 		pulse_learn(m, node, &head.pulse);
+		if (node == 0)
+			take_key(m, head.key);
 	}
 	m->addresses.bytes = cmi_realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1, 1,
 					 "the PEs' addresses");

@@ -454,8 +454,6 @@ void pulse_learn(struct cmi *m, int node, const struct pulse_name *name)
 
 	if (!p)
 		return;
-	if (node == 0)
-		p->net.key = name->key;
 	memcpy(p->rail + (size_t)node * PULSE_RAILS, name->rail, sizeof name->rail);
 }
 
@@ -466,6 +464,7 @@ void pulse_start(struct cmi *m)
 
 	if (!p)
 		return;
+	p->net.key = m->key;
 	add_tree(p);
 	greet(p);
 	/* Signals are for the PEs' threads. */

@@ -7,16 +7,13 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "clock.h"
 
 enum { MAGIC = 0x434b5031 };
 
 _Static_assert(sizeof(struct pulse_packet) == 40, "wire format");
-_Static_assert(sizeof(struct pulse_name) == 96, "wire format");
+_Static_assert(sizeof(struct pulse_name) == 80, "wire format");
 
 /* ---- addresses ---------------------------------------------------------------------- */
 
@@ -93,14 +90,14 @@ static bool lists(const char *list, const char *word)
 	return false;
 }
 
-/** A global address of a device that is up. A loopback serves only where there is nothing else, as between two jobs'
- * halves on one machine. */
-static bool usable(const struct ifaddrs *a, bool loopback)
+/** A global address of a device that is up, and that is named, or is a loopback or not, as asked. */
+static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a->ifa_addr;
 
-	if (!a->ifa_addr || !a->ifa_netmask || !(a->ifa_flags & IFF_UP) ||
-	    !(a->ifa_flags & IFF_LOOPBACK) != !loopback)
+	if (!a->ifa_addr || !a->ifa_netmask || !(a->ifa_flags & IFF_UP))
+		return false;
+	if (only ? !lists(only, a->ifa_name) : !(a->ifa_flags & IFF_LOOPBACK) != !loopback)
 		return false;
 	if (a->ifa_addr->sa_family == AF_INET)
 		return true;
@@ -146,15 +143,9 @@ static void open_all(struct pulse_net *net, const struct ifaddrs *all, const cha
 
 	for (int f = 0; f < 2; f++)
 		for (const struct ifaddrs *a = all; a && net->n < PULSE_RAILS; a = a->ifa_next)
-			if (usable(a, loopback) && a->ifa_addr->sa_family == families[f] &&
-			    (!only || lists(only, a->ifa_name)) && !has_device(net, a->ifa_name))
+			if (usable(a, only, loopback) && a->ifa_addr->sa_family == families[f] &&
+			    !has_device(net, a->ifa_name))
 				open_one(net, a);
-}
-
-/** From the kernel. A key that can be guessed would be worse than no heartbeat. */
-static bool new_key(struct cmi_key128 *key_p)
-{
-	return getrandom(key_p, sizeof *key_p, 0) == sizeof *key_p;
 }
 
 void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p)
@@ -163,11 +154,13 @@ void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p)
 
 	*net = (struct pulse_net){.node = node};
 	memset(name_p, 0, sizeof *name_p);
-	if (!new_key(&name_p->key) || getifaddrs(&all))
+	if (getifaddrs(&all))
 		return;
-	open_all(net, all, getenv("UCX_NET_DEVICES"), false);
+	if (getenv("UCX_NET_DEVICES"))
+		open_all(net, all, getenv("UCX_NET_DEVICES"), false);
 	if (net->n == 0)
 		open_all(net, all, NULL, false);
+	/* Two halves of a job on one machine without a network, as in tests. */
 	if (net->n == 0)
 		open_all(net, all, NULL, true);
 	freeifaddrs(all);
@@ -186,15 +179,13 @@ void pulse_net_close(struct pulse_net *net)
 
 int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to)
 {
-	int way = -1;
-
-	for (int i = net->n - 1; i >= 0; i--) {
-		if (to->family && net->at[i].rail.family == to->family && way < 0)
-			way = i;
-		if (to->family && same_network(&net->at[i].rail, to))
-			way = i;
-	}
-	return way;
+	for (int i = 0; i < net->n; i++)
+		if (same_network(&net->at[i].rail, to))
+			return i;
+	for (int i = 0; i < net->n; i++)
+		if (net->at[i].rail.family == to->family)
+			return i;
+	return -1;
 }
 
 static uint64_t mac_of(const struct pulse_net *net, const struct pulse_packet *p)

@@ -25,9 +25,8 @@ struct pulse_rail {
 	uint8_t bytes[16];
 };
 
-/** What other nodes need to know; it travels in the second meeting. The key counts from node 0 only. */
+/** What other nodes need to know; it travels in the second meeting. */
 struct pulse_name {
-	struct cmi_key128 key;
 	struct pulse_rail rail[PULSE_RAILS];
 };
 
@@ -61,7 +60,7 @@ struct pulse_net {
 	} at[PULSE_RAILS];
 };
 
-/** Open a socket on each address, and fill in *name_p, with a new key. UCX_NET_DEVICES limits the devices, if it names
+/** Open a socket on each address, and fill in *name_p. The key is still to be set. UCX_NET_DEVICES limits the devices, if it names
  * any of them. No address: n is 0. */
 void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p);
 void pulse_net_close(struct pulse_net *net);

@@ -155,6 +155,7 @@ def all_rows(options):
 
 
 def print_table(rows):
+    """`right` counts the look at what is left on the hosts, too."""
     print(f'\n{"launcher":20} {"hosts":>5} {"nodes":>5} {"PEs":>4} {"right":>6} {"wrong":>6}')
     for name, n, right, wrong, note in rows:
         nodes, ppn = SHAPES[int(n)]

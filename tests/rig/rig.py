@@ -318,8 +318,10 @@ class Rig:
     def litter(self, i):
         """What lies in the host's /dev/shm, and what a runtime has left in its /tmp."""
         root = f'/proc/{self.holders[i]}/root'
-        return sorted(path[len(root):] for form in ('/dev/shm/*', '/tmp/chard*', '/tmp/ucx*')
-                      for path in glob.glob(root + form) if not path.startswith(f'{root}{self.folder}'))
+        found = (path[len(root):] for form in ('/dev/shm/*', '/tmp/chard*', '/tmp/ucx*')
+                 for path in glob.glob(root + form))
+        # The rig's folder may lie in a test's.
+        return sorted(path for path in found if not f'{self.folder}/'.startswith(f'{path}/'))
 
 
 # ---- Slurm ---------------------------------------------------------------------------------------
