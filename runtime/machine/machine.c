@@ -15,6 +15,7 @@
 #include "cmi_env.h"
 #include "exchange.h"
 #include "fault.h"
+#include "guard.h"
 #include "loop_net.h"
 #include "machine_int.h"
 #include "meet.h"
@@ -195,6 +196,7 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	if (rc)
 		return rc;
 	pulse_start(m);
+	guard_start(m);
 	share_connect(m);
 	return 0;
 }

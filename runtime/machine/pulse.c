@@ -4,6 +4,7 @@
  */
 #include "pulse.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -475,6 +476,21 @@ void pulse_start(struct cmi *m)
 	if (!p->running)
 		machine_die(m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
 			    "or go without (CK_PEER_TIMEOUT=0)", m->job.node);
+}
+
+unsigned *pulse_addresses(const struct cmi *m, size_t *n_p)
+{
+	const size_t most = (size_t)m->job.n_nodes * PULSE_RAILS;
+	unsigned *address = cmi_alloc(most * sizeof *address, "heartbeats");
+	uint32_t a;
+
+	*n_p = 0;
+	for (size_t i = 0; i < most; i++)
+		if (m->pulse->rail[i].family == 4) {
+			memcpy(&a, m->pulse->rail[i].bytes, sizeof a);
+			address[(*n_p)++] = ntohl(a);
+		}
+	return address;
 }
 
 static void say_bye(struct pulse *p)

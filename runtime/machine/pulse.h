@@ -18,6 +18,7 @@
 #ifndef PULSE_H
 #define PULSE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct cmi;
@@ -34,6 +35,10 @@ void pulse_learn(struct cmi *m, int node, const struct pulse_name *name);
 void pulse_start(struct cmi *m);
 /** Main, when all nodes have passed the last fence. Says good-bye; frees m->pulse. */
 void pulse_close(struct cmi *m);
+
+/** Main, after pulse_start. All nodes' addresses of IPv4, in host order, some of them several times; the caller frees
+ * them. There is a pulse. */
+unsigned *pulse_addresses(const struct cmi *m, size_t *n_p);
 
 /** Any thread. There is a connection to that node now. `lanes` is UCX's text about it, which names the devices. */
 void pulse_watch(struct cmi *m, int node, const char *lanes);

@@ -27,7 +27,7 @@ import rig  # noqa: E402
 PATIENCE_S = 30  # what takes longer, hangs
 TIMEOUT_S = 2
 # One line of the node that noticed.
-NOTICED = (r'^chard: node \d on h\d: no sign of life from node \d on h\d for \d+\.\d s, the last at \d\d:\d\d:\d\d: '
+NOTICED = (r'^chard: node \d+ on h\d: no sign of life from node \d+ on h\d for \d+\.\d s, the last at \d\d:\d\d:\d\d: '
            r'its host is down or stopped, or the link to it is cut .CK_PEER_TIMEOUT=2.$')
 LINK = r'the link to 10\.89\.0\.\d is cut; it answers over another one, but UCX uses this one'
 BOOT = r'^chard: node 0 waited 3 s for the other nodes; one has died or never started'
@@ -320,6 +320,16 @@ def off(hosts, build):
     done = hosts.run(1, ['ss', '-Hlun'], capture_output=True, text=True)
     require(done.stdout == '', f'it has UDP sockets: {done.stdout}')
     return job.interrupt()
+
+
+@trial('CK_GUARD=1 without heartbeats is refused')
+def guard_refused(hosts, build):
+    job = Trial(hosts, build)
+    job.start('idle', CK_PEER_TIMEOUT='0', CK_GUARD='1')
+    took = job.ends()
+    require('chard: CK_GUARD=1 is refused: it must be 0 where CK_PEER_TIMEOUT is 0' in job.text('err'), 'it does not say so')
+    job.all_gone(1, 2)
+    return took
 
 
 # ---- all of them -------------------------------------------------------------------------------
