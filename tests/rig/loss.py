@@ -61,8 +61,9 @@ class Trial:
         """Each node leaves its exit code in a file. gate: nodes of the last host wait until it is opened."""
         folder = self.hosts.folder
         wait = f'[ "$(hostname)" != h{self.hosts.n} ] || while [ ! -e {folder}/gate ]; do sleep 0.05; done; ' * gate
-        script = f'n=$PMI_RANK; {wait}"$0" "$@"; code=$?; echo $code >{folder}/code.$(hostname).$$; exit $code'
-        command = self.launcher.words(self.hosts, self.per_host, {}) + \
+        script = f'{wait}"$0" "$@"; code=$?; echo $code >{folder}/code.$(hostname).$$; exit $code'
+        given = {name: text for name, text in (self.env | env).items() if name.startswith(('CK_', 'UCX_'))}
+        command = self.launcher.words(self.hosts, self.per_host, given) + \
             ['sh', '-c', script, f'{self.build}/tests/programs/lost', *words]
         with open(f'{folder}/out', 'wb') as out, open(f'{folder}/err', 'wb') as err:
             self.process = self.hosts.start(1, command, stdout=out, stderr=err, env=self.env | env)
@@ -158,7 +159,23 @@ for state in ('idle', 'busy', 'quiescence', 'start 1000', 'exit 1000'):
     trial(f'cable pulled, {name}')(simple(state, lambda hosts: hosts.cut(2)))
 trial('no carrier, idle')(simple('idle', lambda hosts: hosts.down(2)))
 trial('no carrier, busy')(simple('busy', lambda hosts: hosts.down(2)))
-trial('cable pulled, idle, srun --mpi=pmi2')(simple('idle', lambda hosts: hosts.cut(2), 'srun --mpi=pmi2'))
+for kind in 'srun --mpi=pmi2', 'srun --mpi=pmix':
+    trial(f'cable pulled, idle, {kind}')(simple('idle', lambda hosts: hosts.cut(2), kind))
+
+
+@trial('cable pulled, idle, Open MPI')
+def cut_openmpi(hosts, build):
+    """mpirun 4.1 itself waits for the helper on the host that it has lost. The nodes do not."""
+    job = Trial(hosts, build, 'Open MPI')
+    job.start('idle')
+    job.ready()
+    hosts.cut(2)
+    job.await_(lambda: not job.nodes(1) and not job.nodes(2), 'the end of the nodes')
+    took = time.monotonic() - job.event
+    job.says(NOTICED)
+    job.all_gone(1, 2)
+    job.process.kill()
+    return took
 
 
 @trial('cable pulled before the nodes have met')
