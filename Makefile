@@ -4,6 +4,7 @@
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
+#   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher (SHORT=1: a minute)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
@@ -76,7 +77,7 @@ BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) 
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-hosts demo check check-hosts check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -245,6 +246,10 @@ uninstall:
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. 77: no namespaces here, as a line has said.
+check-hosts: deps-hosts
+	@$(MAKE) -s tests
+	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
@@ -266,6 +271,8 @@ deps-bench:
 	@./deps.sh --bench
 deps-fuzz:
 	@./deps.sh --fuzz
+deps-hosts:
+	@./deps.sh --hosts
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps

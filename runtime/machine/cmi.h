@@ -43,6 +43,7 @@ struct cmi_job {
 	uint64_t *host_id;   /* [n_nodes]: equal on one host (same boot, IPC and pid namespace) */
 	int pes_on_host;     /* PEs of the job on this host */
 	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
+	uint64_t seal;       /* from cmi_connect on: a number that only the job's nodes know */
 };
 
 /** What the user asked for, from flags and environment. Copied by cmi_open. */

@@ -99,6 +99,12 @@ static void be_the_one(struct cmi *m, int code)
 		pause();
 }
 
+void fault_end_quietly(struct cmi *m, int code)
+{
+	be_the_one(m, code);
+	end_job(m, code);
+}
+
 void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 {
 	unw_context_t context;

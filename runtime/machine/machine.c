@@ -15,10 +15,12 @@
 #include "cmi_env.h"
 #include "exchange.h"
 #include "fault.h"
+#include "guard.h"
 #include "loop_net.h"
 #include "machine_int.h"
 #include "meet.h"
 #include "near.h"
+#include "pulse.h"
 #include "say.h"
 #include "share.h"
 #include "wake.h"
@@ -136,7 +138,10 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others all the
+		 * same, which may be out of reach. */
+		if (rc == -ETIMEDOUT && m->boot)
+			boot_abort(m->boot, 1);
 		machine_free(m);
 		return rc;
 	}
@@ -186,9 +191,12 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 			m->wire[i]->network = m->job.n_nodes > 1;
 		}
 	}
+	pulse_open(m);
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
+	pulse_start(m);
+	guard_start(m);
 	share_connect(m);
 	return 0;
 }
@@ -215,7 +223,8 @@ void cmi_close(struct cmi *m)
 			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
-	m->ops->close(m);
+	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
+	pulse_close(m);
 	fault_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);

@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "cmi.h"
+#include "cmi_mac.h"
 #include "host_table.h"
 #include "mem.h"
 #include "neighbour.h"
@@ -125,6 +126,8 @@ struct cmi {
 	struct binding binding;
 	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
+	struct cmi_key128 key;            /* of the job, from cmi_connect on: strangers do not know it */
+	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
 	 * prints, and carries no data. */
 	atomic_int ender;
