@@ -42,7 +42,7 @@ LINK      = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # Only what the public headers declare leaves the library, so that a program may call its own
 # functions as it likes.
-LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"'
+LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
@@ -230,9 +230,15 @@ PC_LIBS  := $(filter-out $(if $(PKG_CONFIG_SYSROOT_DIR),-L$(PKG_CONFIG_SYSROOT_D
 of_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN  := sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call of_prefix,$(LIBDIR))|; s|@INCLUDEDIR@|$(call of_prefix,$(INCLUDEDIR))|; \
 	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|'
+# The CMake files know the other folders by the way from their own.
+CMAKEDIR := $(LIBDIR)/cmake/chard
+from_cmake = $(shell realpath -ms --relative-to=$(CMAKEDIR) $(1))
+space    := $(subst ,, )
+FILL_IN_CMAKE = sed 's|@BIN_FROM_HERE@|$(call from_cmake,$(BINDIR))|; s|@VERSION@|$(VERSION)|; \
+	s|@INCLUDE_FROM_HERE@|$(call from_cmake,$(INCLUDEDIR)/chard)|; s|@LIBS_LIST@|$(subst $(space),;,$(strip $(PC_LIBS)))|'
 install: lib tools
 	install -d $(call to,$(BINDIR)) $(call to,$(INCLUDEDIR)/chard) $(call to,$(LIBDIR)/pkgconfig) \
-		$(call to,$(SHARE)) $(call to,$(MANDIR)/man1)
+		$(call to,$(SHARE)) $(call to,$(MANDIR)/man1) $(call to,$(CMAKEDIR))
 	install $(CKCI) $(CKRUN) $(CKTRACE) $(call to,$(BINDIR))
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
 		install -m 644 /dev/stdin $(call to,$(INCLUDEDIR))/chard/$${h##*/} || exit; done
@@ -241,13 +247,15 @@ install: lib tools
 	ln -sf libchard.so.$(VERSION) $(call to,$(LIBDIR))/libchard.so.0
 	ln -sf libchard.so.0 $(call to,$(LIBDIR))/libchard.so
 	$(FILL_IN) chard.pc.in | install -m 644 /dev/stdin $(call to,$(LIBDIR))/pkgconfig/chard.pc
+	for f in chard-config chard-config-version; do $(FILL_IN_CMAKE) packaging/cmake/$$f.cmake.in | \
+		install -m 644 /dev/stdin $(call to,$(CMAKEDIR))/$$f.cmake || exit; done
 	install -m 644 chard.mk runtime/chard-gdb.py $(call to,$(SHARE))
 	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
 uninstall:
 	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace) $(call to,$(LIBDIR))/libchard.*
 	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
-	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE))
+	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR))
 
 # ---- tests -------------------------------------------------------------------------------
 # FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
