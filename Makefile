@@ -86,7 +86,7 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -256,6 +256,16 @@ uninstall:
 	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR))
+
+# What is committed, as one file: the same bytes from every checkout of a commit, since git takes order, times
+# and owners from the commit, and gzip writes no time of its own.
+DIST     := $(B)/chard-$(VERSION).tar
+dist:
+	@mkdir -p $(B)
+	@! git status --porcelain | grep . || echo "make dist: this is not committed, so not in it" >&2
+	@git -c tar.umask=0022 archive --format=tar --prefix=chard-$(VERSION)/ -o $(DIST) HEAD
+	@gzip -n -9 -f $(DIST)
+	@echo $(DIST).gz
 
 # ---- tests -------------------------------------------------------------------------------
 # FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
