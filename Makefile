@@ -311,4 +311,4 @@ bench-smoke: deps-bench
 clean:
 	rm -rf build build-address build-thread build-fuzz
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# packages.sh BUILD: what is handed out can be built and used. `make dist` gives the same bytes from two checkouts of a
+# packages.sh: what is handed out can be built and used. `make dist` gives the same bytes from two checkouts of a
 # commit, whatever the user's settings. The tree in it builds: the Debian packages of packaging/debian, of which lintian
 # has no error or warning; without debhelper, the library and hello. Programs are built against the packages where
 # dpkg -x put them, and where they are really installed: over this system, in a mount that goes away. This is about what
 # is committed. One line for each fact; exit code 1 if one does not hold.
 
 cd "$(dirname "$0")/.." || exit 1
-B=${1:-build} top=$PWD
+top=$PWD
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
 if ! git rev-parse --verify -q HEAD >/dev/null; then
 	echo "skip packages: this is no checkout of git, from which make dist takes the files"
@@ -75,12 +75,12 @@ step "dpkg-buildpackage" packages
 step "no warning of the compiler" no_compiler_warning
 [ $failed = 0 ] || exit 1
 cd "$tmp" || exit 1
-no_warning() { ! lintian --allow-root --tag-display-limit 0 --fail-on error,warning ./*.changes | grep . ; }
+no_warning() { lintian --allow-root --tag-display-limit 0 --fail-on error,warning ./*.changes >"$tmp/tags" && ! grep . "$tmp/tags"; }
 step "lintian" no_warning
 
 # ---- the packages serve --------------------------------------------------------------------------
 root=$tmp/root
-unpack() { for p in libchard0 libchard-dev chard-tools; do dpkg -x ${p}_*.deb "$root" || return 1; done; }
+unpack() { for p in libchard0 libchard-dev chard-tools; do dpkg -x "$p"_*.deb "$root" || return 1; done; }
 lib=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 unpacked_hello() {
 	mkdir "$tmp/mine" && cp "$tmp/chard/examples/hello/"hello.{c,ci} "$tmp/mine" && cd "$tmp/mine" || return 1
@@ -93,8 +93,11 @@ step "dpkg -x" unpack
 step "hello, against what was unpacked" eval '(unpacked_hello)'
 hardened() { # the library and the programs
 	for f in "$lib"/libchard.so.0 usr/bin/{ckci,ckrun,cktrace}; do
-		readelf -dlW "$root/$f" >"$tmp/elf" && grep -q GNU_RELRO "$tmp/elf" && grep -q -E 'BIND_NOW|NOW' "$tmp/elf" ||
-			{ echo "$f"; return 1; }
+		readelf -dlW "$root/$f" >"$tmp/elf"
+		if ! grep -q GNU_RELRO "$tmp/elf" || ! grep -q 'BIND_NOW' "$tmp/elf"; then
+			echo "$f"
+			return 1
+		fi
 	done
 	nm -D "$root/$lib/libchard.so.0" | grep __stack_chk_fail && nm -D "$root/$lib/libchard.so.0" | grep -E '__[a-z]+_chk@'
 }
@@ -111,8 +114,8 @@ mkdir root/packages && cp "$1"/*.deb root/packages && rm root/packages/*dbgsym* 
 exec chroot root sh -e /packages/chard/tests/packages_in.sh
 end
 mkdir mnt
-layer() { unshare -m --propagation private sh "$tmp/layer.sh" "$tmp" "$@"; }
-if why=$(layer 2>&1); then
+layer() { unshare -m --propagation private sh "$tmp/layer.sh" "$tmp" "$1"; } # "run", or "" to try it
+if why=$(layer "" 2>&1); then
 	step "installed, the package's own test, and purged" layer run
 else
 	echo "skip packages, installed: no layer above this system: ${why##*: }"

@@ -21,6 +21,5 @@ if command -v cmake >/dev/null; then
 	end
 	cmake -S project -B project/build && cmake --build project/build && project/build/hello 6
 fi
-MANPAGER=cat man ckrun | grep -q CKRUN
 dpkg -P libchard-dev chard-tools libchard0
 ! ls -d /usr/share/chard /usr/include/chard /usr/lib/*/cmake/chard /usr/lib/*/libchard* /usr/bin/ckrun 2>/dev/null

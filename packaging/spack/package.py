@@ -11,8 +11,7 @@ from spack.package import *
 class Chard(MakefilePackage):
     """Message-driven chares in C11, with one-sided direct channels (CkDirect): Charm++'s model without C++."""
 
-    # There is no public address of releases yet. Take the file that `make dist` wrote:
-    #     spack install chard ^... with a mirror, or `spack develop chard@0.1.0`
+    # There is no public address of releases yet: put the file that `make dist` wrote into a mirror.
     manual_download = True
 
     license("Apache-2.0")
@@ -27,9 +26,6 @@ class Chard(MakefilePackage):
     depends_on("ucx@1.13:")
     depends_on("hwloc@2:")
     depends_on("libunwind")
-
-    def url_for_version(self, version):
-        return f"file://{self.stage.source_path}/chard-{version}.tar.gz"
 
     @property
     def build_targets(self):
