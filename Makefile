@@ -2,6 +2,7 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make check-clang, check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
 #   make         library, ckci, ckrun, examples      V=1: show the commands
@@ -86,7 +87,7 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall dist clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-packages demo check check-layers check-clang check-cross check-packages reliability fuzz mutants bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -288,8 +289,21 @@ fuzz: deps-fuzz
 mutants: deps
 	@$(MAKE) -s tests
 	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
+# The library, the tools and the unit tests by clang; a warning is an error.
+check-clang: deps-fuzz
+	@$(MAKE) -s B=build-clang CC=clang CFLAGS=-Werror lib tools $(patsubst $(B)/%,build-clang/%,$(UNIT_BINS))
+	@tests/run.py -b build-clang 'unit tests: $(FIND)'
+# For aarch64, under qemu-user. A compiler or packages that cannot be had are no failure: it says so.
+check-cross:
+	@./deps.sh --cross || true
+	@bash tests/cross.sh || [ $$? = 77 ]
+# make dist, Debian's packages, and programs that are built against them.
+check-packages: deps-packages
+	@bash tests/packages.sh || [ $$? = 77 ]
 deps:
 	@./deps.sh
+deps-packages:
+	@./deps.sh --packages
 deps-bench:
 	@./deps.sh --bench
 deps-fuzz:
@@ -309,6 +323,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread build-fuzz
+	rm -rf build build-address build-thread build-fuzz build-clang build-cross
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
