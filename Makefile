@@ -200,7 +200,7 @@ $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
 INST     := $(DESTDIR)$(PREFIX)
-PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want

@@ -45,12 +45,26 @@ struct cmi_job {
 	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
 };
 
+/** How the processes of a host program meet before they have a network. */
+struct cmi_host_boot {
+	int rank, size;
+	/** Main thread of all processes, in the same order with equal `bytes`: all[r * bytes] gets rank r's
+	 * bytes. Not 0: it failed. */
+	int (*allgather)(const void *mine, void *all, size_t bytes, void *arg);
+	/** Any thread, but no signal handler: end all processes. May return. NULL: this one's exit does that. */
+	void (*abort)(int code, void *arg);
+	void *arg;
+};
+
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
 struct cmi_options {
 	int n_pes;                /* PEs of this node, >= 1 */
 	bool verbose;
 	struct cmi_loop_net *net; /* tests: join this loopback net; NULL: what the environment says */
 	int loop_rank;            /* with net: this node's number in it */
+	bool guest;               /* the process belongs to a host program: its signals and its main thread's
+				   * binding are left alone, unless CK_BIND asks; then the binding ends in cmi_close */
+	const struct cmi_host_boot *boot; /* NULL: the environment says how nodes meet */
 };
 
 /** The head of a put by active message. */
@@ -254,9 +268,10 @@ _Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *wh
 /** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would, with node and
  * PE. `whoami` writes these into buf ("node 1 PE 3 in Cell::ghost"). `explain`, which may be NULL,
  * may write what a fault at this address means. Both must be async-signal-safe. Handlers that somebody
- * else (a sanitizer) has installed stay. */
+ * else (a sanitizer) has installed stay. Without `signals` none is installed, and only lines that the runtime
+ * itself prints name node and PE. */
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
-		      void (*explain)(const void *at, char *buf, size_t len));
+		      void (*explain)(const void *at, char *buf, size_t len), bool signals);
 
 /** In a signal handler on any thread, with the handler's context: print the line, then a back-trace from where the
  * signal came. */

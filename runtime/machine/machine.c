@@ -103,7 +103,7 @@ static int join_job(struct cmi *m)
 
 	if (m->o.net)
 		return join_net(m);
-	rc = boot_init(&m->boot);
+	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(&m->boot);
 	if (rc)
 		return rc;
 	choose_ops(m, &asked);
@@ -124,7 +124,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
 	int rc;
 
-	if (!o->net) /* signals belong to the process: not when it holds several nodes */
+	if (!o->net && !o->guest) /* signals belong to the process: not when it holds several nodes, or is not ours */
 		fault_let_signals_end_us();
 	m->client = *client;
 	meet_open(m);
@@ -136,7 +136,9 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. A host program goes on. */
+		if (m->boot && o->boot)
+			boot_finish(m->boot);
 		machine_free(m);
 		return rc;
 	}
@@ -167,7 +169,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
-	w->alt_stack = fault_stack_open();
+	w->alt_stack = m->o.guest && local == 0 ? NULL : fault_stack_open();
 	*w_p = w;
 	return 0;
 }

@@ -207,6 +207,44 @@ void loop_run(struct pe *pe)
 	}
 }
 
+int loop_some(struct pe *pe, int n)
+{
+	int work = 0;
+
+	pe->away = false;
+	for (int i = 0; i < n && !pe->stop; i++) {
+		int found = one_pass(pe, QUEUE_BATCH);
+
+		if (found)
+			idle_end(pe);
+		else
+			idle_look(pe);
+		work += found;
+	}
+	pe->away = true;
+	return pe->stop ? -1 : work;
+}
+
+/* The time that the host program had its thread for itself was not idle. The flag is loaded with acquire: it pairs
+ * with the release store of a thread that is not this PE's. */
+bool loop_until(struct pe *pe, const volatile int *flag)
+{
+	bool set;
+
+	pe->away = false;
+	pe->idle.since_ns = 0;
+	pe->idle.flagged = flag != NULL;
+	while (!(set = flag && __atomic_load_n(flag, __ATOMIC_ACQUIRE)) && !pe->stop) {
+		if (one_pass(pe, QUEUE_BATCH))
+			idle_end(pe);
+		else
+			idle_step(pe);
+	}
+	pe->idle.flagged = false;
+	pe->away = true;
+	return set;
+}
+
 void CsdScheduler(int n)
 {
 	struct pe *pe = pe_here("CsdScheduler");
