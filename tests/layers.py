@@ -46,7 +46,7 @@ ROOMS = {
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
-    'runtime/chare': ['ck.h', 'ckgen.h'],
+    'runtime/chare': ['ck.h', 'ckembed.h', 'ckgen.h'],
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
@@ -60,7 +60,7 @@ INCLUDES = {
     'runtime/scheduler': [*TRACE, *MACHINE],
     'runtime/chare*': SCHEDULER,
     'runtime/direct': SCHEDULER,
-    'runtime': ['chare_layer.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
+    'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': [],
     'launcher': [],
     'trace-reader': ['trace_format.h'],
@@ -70,7 +70,7 @@ INCLUDES = {
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
-    'tests/programs*': ['ck.h', 'ckdirect.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
+    'tests/programs*': ['ck.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
     'tests/launcher': ['boot.h', 'cmi_alloc.h'],

@@ -11,7 +11,8 @@
  * for tests several nodes inside it). The layers above cannot tell which one they run on.
  * Calls go up only through struct cmi_client, which the scheduler fills in.
  *
- * Private to the runtime. A program sees no more of it than cmi_msg.h.
+ * Private to the runtime. A program sees no more of it than cmi_msg.h. It may be included by C++, for a layer
+ * above that is written in it.
  */
 #ifndef CMI_H
 #define CMI_H
@@ -22,6 +23,10 @@
 
 #include "cmi_copy.h"
 #include "cmi_msg.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
@@ -263,7 +268,7 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 
 /** End the whole job now: print the line `why` and, when asked, a back-trace of the caller, tell the
  * launcher, _exit(code). Any thread. m is NULL before cmi_open. */
-_Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
+__attribute__((noreturn)) void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
 /** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would, with node and
  * PE. `whoami` writes these into buf ("node 1 PE 3 in Cell::ghost"). `explain`, which may be NULL,
@@ -294,4 +299,7 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_share(struct cmi_loop_net *net);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

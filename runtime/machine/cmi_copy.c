@@ -12,6 +12,7 @@
 #include "cmi_copy.h"
 #include "cmi_copy_int.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "clock.h"

@@ -333,9 +333,8 @@ static void node_free(struct node *node)
 }
 
 /* Join the job; 0, or an exit code after printing why. */
-static int node_open(struct node *node)
+static int node_open(struct node *node, struct csd_config *cfg)
 {
-	struct csd_config *cfg = node->cfg;
 	struct cmi_options o = { .net = cfg->net, .loop_rank = cfg->loop_rank, .boot = cfg->boot,
 				 .guest = cfg->guest, .verbose = node->verbose };
 
@@ -368,7 +367,7 @@ static int node_close(struct node *node)
 int csd_start(struct csd_config *cfg, struct node **node_p)
 {
 	struct node *node = node_create(cfg);
-	int code = node_open(node);
+	int code = node_open(node, cfg);
 
 	if (code) {
 		node_free(node);

@@ -10,9 +10,12 @@
  *	embedded exit CODE NODES PES  a handler calls CkExit(CODE); CkRunUntil and CkFinalize return
  *	embedded rest NODES PES       all wait for a flag that nobody sets: the watchdog ends the run
  *	embedded slow NODES PES       the host programs are away between calls; no watchdog takes that for rest
+ *	embedded slow_signals         the same for CK_WATCHDOG=1, which signals look after
+ *	embedded killed NODES         the last process dies; the others notice in CkRunUntil
+ *	embedded refused NODES        CkInit is refused, and succeeds afterwards
  *	embedded abort NODES          a handler calls CkAbort; the host program's abort is called
  *	embedded signals              handlers of faults and of SIGUSR1 are there while the run asks for them
- *	embedded misuse NAME          a wrong call ends the process with a line that names it
+ *	embedded misuse PLACE-CALL    a wrong call ends the process with a line that names it
  */
 #define CK_NO_MAIN
 #include <dirent.h>
@@ -53,12 +56,16 @@ struct Cell { int sum, n; };
 static int done;
 static int total_seen;
 static void misuse_in_handler(int what);
+/* What a handler calls in a program that CkMain runs; 0: nothing. */
+static int call_in_main;
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	mainProxy = Main_thisProxy(self);
 	addends = m->argc > 1 ? atoi(m->argv[1]) : CkNumNodes();
 	cells = Cell_ckNew(CkDims(CkNumPes()));
+	if (call_in_main)
+		Cell_Misuse(Cell_at(cells, 0), call_in_main);
 }
 
 void Main_on_Sum(Main *self, int total)
@@ -168,6 +175,9 @@ static void meeting_open(int n)
 	pthread_barrierattr_destroy(&a);
 }
 
+/* A killed process is not ours to tell the others of. */
+static bool alone_tells;
+
 /* Run fn in n processes, or here if n is 0. Returns the first exit code that is not 0, and ends the others then. */
 static int in_processes(int n, int (*fn)(void))
 {
@@ -191,6 +201,8 @@ static int in_processes(int n, int (*fn)(void))
 		NEED(wait(&status) > 0);
 		int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 
+		if (alone_tells && code == 128 + SIGKILL)
+			continue;
 		for (int r = 0; !first && code && r < n; r++)
 			kill(child[r], SIGKILL);
 		first = first ? first : code;
@@ -454,6 +466,28 @@ static int slow(void)
 	return 0;
 }
 
+/* A timer looks every quarter of a second whether a handler takes more than one. */
+static int slow_signals(void)
+{
+	start(true);
+	add_up(false);
+	wait_ms(2500);
+	add_up(true);
+	NEED(CkFinalize() == 0);
+	printf("slow: checked\n");
+	return 0;
+}
+
+static int killed(void)
+{
+	start(false);
+	add_up(false);
+	if (job.rank == job.size - 1)
+		raise(SIGKILL);
+	CkRunUntil(NULL);
+	return 5;
+}
+
 static int aborts(void)
 {
 	start(false);
@@ -563,6 +597,9 @@ static int wrong(const char *name)
 		start_plainly();
 		Cell_Misuse(Cell_at(cells, CkNumPes() - 1), what);
 		CkRunUntil(NULL);
+	} else if (!strcmp(place, "main")) {
+		call_in_main = what;
+		call(MAIN);
 	} else if (!strcmp(place, "thread")) {
 		start_plainly();
 		call_on_thread(what);
@@ -623,6 +660,12 @@ int main(int argc, char **argv)
 		return in_processes(atoi(argv[2]), aborts);
 	if (!strcmp(mode, "refused") && argc == 3)
 		return in_processes(atoi(argv[2]), refused_then_good);
+	if (!strcmp(mode, "killed") && argc == 3) {
+		alone_tells = true;
+		return in_processes(atoi(argv[2]), killed);
+	}
+	if (!strcmp(mode, "slow_signals"))
+		return in_processes(0, slow_signals);
 	if (!strcmp(mode, "signals"))
 		return in_processes(0, signals);
 	if (!strcmp(mode, "misuse") && argc == 3)
