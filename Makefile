@@ -129,6 +129,25 @@ $(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
 $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
+# Host programs with Chard inside: one in C++, one per MPI that is installed, a library for Python.
+EMBED_BINS := $(B)/examples/embed/host.c++ $(if $(SANITIZE),,$(B)/examples/embed/libembed.so \
+	$(foreach m,$(MPIS),$(B)/examples/embed/host.$(m)))
+examples: $(EMBED_BINS)
+define embed_mpi_rule
+$(B)/examples/embed/host.$(1): examples/embed/mpi/host.c examples/embed/embed.h $(B)/examples/embed/chares.o $(LIB)
+	$$(say) MPICC $$@
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) -Iruntime/chare -o $$@ $$< \
+		$(B)/examples/embed/chares.o $(LIB) $(LIBS)
+endef
+$(foreach m,$(MPIS),$(eval $(call embed_mpi_rule,$(m))))
+$(B)/examples/embed/host.c++: examples/embed/cpp/host.cc $(B)/examples/embed/cpp/ring.decl.h $(LIB)
+	$(say) CXX $@
+	$(Q)$(CXX) -std=c++17 $(OPT) -Wall -Wextra $(SAN) $(INC) -I$(B)/examples/embed/cpp -o $@ $< $(LIB) $(LIBS)
+# In the build folder it finds libchard.so where that was built.
+$(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
+
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
@@ -218,7 +237,7 @@ install: lib tools
 	ln -sf libchard.so.0 $(INST)/lib/libchard.so
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|; s|@RPATH@|$(RPATH)|' chard.pc.in | \
 		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
-	install -m 644 chard.mk runtime/chard-gdb.py $(INST)/share/chard
+	install -m 644 chard.mk runtime/chard-gdb.py runtime/chard.py $(INST)/share/chard
 	install -m 644 $(MANPAGES) $(INST)/share/man/man1
 uninstall:
 	rm -f $(addprefix $(INST)/bin/,ckci ckrun cktrace) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc

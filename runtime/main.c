@@ -120,6 +120,7 @@ static void set_boot(struct csd_config *cfg, const CkBoot *boot)
 	if (!boot)
 		return;
 	cfg->signals = boot->signals;
+	cfg->pes = boot->pes;
 	if (!boot->allgather)
 		return;
 	run.boot = (struct cmi_host_boot){ boot->rank, boot->size, boot->allgather, boot->abort, boot->arg };

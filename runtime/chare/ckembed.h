@@ -52,6 +52,9 @@ typedef struct CkBoot {
 	 *          end the job; not in signal handlers. If it returns, the process exits. */
 	void (*abort)(int code, void *arg);
 	void *arg;                 /**< for both functions */
+	/** PEs of this process; 0: as CK_PES says, else 1. +p N in argv is stronger. CkInit takes that away, so
+	 * for a further run keep what CkMyNodeSize says in the first. */
+	int pes;
 	/** Catch faults (SIGSEGV, ...), SIGUSR1 and CK_WATCHDOG=seconds by signals as CkMain does, where
 	 * the program has no handlers, until CkFinalize. False: no signal is touched. */
 	bool signals;

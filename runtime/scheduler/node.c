@@ -220,7 +220,7 @@ static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
 static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 {
-	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
+	int64_t n = cfg->pes ? cfg->pes : cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
 	int out = 1, used;
 
 	for (int i = 1; i < cfg->argc; i += used) {
@@ -237,8 +237,8 @@ static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 		cfg->argv[out] = NULL;
 	}
 	if (n < 1 || n > UINT16_MAX) {
-		fprintf(stderr, "chard: +p %" PRId64 " is refused: it must be a number from 1 to %d\n", n,
-			UINT16_MAX);
+		fprintf(stderr, "chard: %s %" PRId64 " is refused: it must be a number from 1 to %d\n",
+			n == cfg->pes ? "CkBoot's pes" : "+p", n, UINT16_MAX);
 		return -EINVAL;
 	}
 	o->n_pes = (int)n;

@@ -93,6 +93,7 @@ struct csd_config {
 	struct cmi_loop_net *net;           /* tests: several nodes in one process */
 	int loop_rank;
 	/* A host program's, that goes on after the run. */
+	int pes;                            /* not 0: PEs of this node, unless +p says another number */
 	bool guest;                         /* the process and its main thread are not ours */
 	bool signals;                       /* but its signals are, while the run lasts */
 	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's launcher */
