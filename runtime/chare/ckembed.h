@@ -88,11 +88,12 @@ int CkProgress(int n);
  * work it sleeps until a message wakes it.
  *
  * Called   on the host's thread, outside handlers.
- * flag     handlers on this PE just store to it. Other threads store with release
- *          (__atomic_store_n, std::atomic); that is noticed within 10 ms.
+ * flag     handlers on this PE just store to it. Handlers on other PEs of the process store with
+ *          release (__atomic_store_n, std::atomic); that is noticed within 10 ms. So may threads of
+ *          the program; it must set CK_WATCHDOG=0 then, see Misuse.
  * Returns  true if *flag is set; false if the run has ended first.
  * Misuse   as CkProgress. The watchdog ends a run in which all processes wait in CkRunUntil or
- *          CkFinalize and nothing can happen any more, with exit code 125. */
+ *          CkFinalize and no handler will ever run again, with exit code 125. */
 bool CkRunUntil(const volatile int *flag);
 
 /** End the run and free all that belongs to it, threads and network included. All processes call it.

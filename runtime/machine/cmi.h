@@ -67,8 +67,8 @@ struct cmi_options {
 	bool verbose;
 	struct cmi_loop_net *net; /* tests: join this loopback net; NULL: what the environment says */
 	int loop_rank;            /* with net: this node's number in it */
-	bool guest;               /* the process belongs to a host program: its signals and its main thread's
-				   * binding are left alone, unless CK_BIND asks; then the binding ends in cmi_close */
+	bool guest;               /* the process belongs to a host program, whose main thread is not bound, unless
+				   * CK_BIND asks; then the binding ends in cmi_close */
 	const struct cmi_host_boot *boot; /* NULL: the environment says how nodes meet */
 };
 

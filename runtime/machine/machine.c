@@ -124,7 +124,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
 	int rc;
 
-	if (!o->net && !o->guest) /* signals belong to the process: not when it holds several nodes, or is not ours */
+	if (!o->net) /* signals belong to the process: not when it holds several nodes */
 		fault_let_signals_end_us();
 	m->client = *client;
 	meet_open(m);

@@ -238,7 +238,7 @@ static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 	}
 	if (n < 1 || n > UINT16_MAX) {
 		fprintf(stderr, "chard: %s %" PRId64 " is refused: it must be a number from 1 to %d\n",
-			n == cfg->pes ? "CkBoot's pes" : "+p", n, UINT16_MAX);
+			cfg->pes && n == cfg->pes ? "CkBoot's pes" : "+p", n, UINT16_MAX);
 		return -EINVAL;
 	}
 	o->n_pes = (int)n;

@@ -363,7 +363,8 @@ static void on_usr1(int sig)
 
 static int rounds(void)
 {
-	/* A handler of the program's own stays. */
+	/* A handler of the program's own stays. UCX has had one since it was loaded. */
+	signal(SIGHUP, on_usr1);
 	signal(SIGUSR1, on_usr1);
 	signal(SIGTERM, on_usr1);
 	look(&before);
@@ -408,7 +409,11 @@ static int bound(void)
 
 static int exits(void)
 {
+	struct sigaction hup;
+
 	start(false);
+	/* UCX's handler, which nobody has asked for, would let the program outlive its terminal. */
+	NEED(!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler == SIG_DFL);
 	add_up(false);
 	if (CkMyNode() == CkNumNodes() - 1)
 		Main_Quit(mainProxy, exit_code);
