@@ -12,7 +12,6 @@
 #include "cmi_copy.h"
 #include "cmi_copy_int.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "clock.h"

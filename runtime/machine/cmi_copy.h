@@ -12,6 +12,9 @@
 #ifndef CMI_COPY_H
 #define CMI_COPY_H
 
+#ifndef __cplusplus /* which has no _Atomic */
+#include <stdatomic.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,7 +100,7 @@ struct cmi_copy_way {
  * is, so that the reader may fetch lines with cmi_fetch_told while the rest is being copied. `stamp`
  * tells this copy from earlier ones into the buffer; its lower 32 bits count. *told is the copier's to
  * write, and only a hint: that all has come is for the caller to tell. */
-#ifndef __cplusplus /* which has no _Atomic */
+#ifndef __cplusplus
 void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size_t n,
 		      _Atomic uint64_t *told, uint64_t stamp);
 
