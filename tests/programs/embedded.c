@@ -446,9 +446,10 @@ static int rest(void)
 
 static void wait_ms(int ms)
 {
-	const struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 
-	nanosleep(&t, NULL);
+	while (nanosleep(&t, &t) && errno == EINTR) /* a timer's signal */
+		;
 }
 
 /* For two seconds the watchdog finds no other PE at work than those that only the host programs can give some. */
