@@ -157,6 +157,25 @@ $(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
 $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
+# Host programs with Chard inside: one in C++, one per MPI that is installed, a library for Python.
+EMBED_BINS := $(B)/examples/embed/host.c++ $(if $(SANITIZE),,$(B)/examples/embed/libembed.so \
+	$(foreach m,$(MPIS),$(B)/examples/embed/host.$(m)))
+examples: $(EMBED_BINS)
+define embed_mpi_rule
+$(B)/examples/embed/host.$(1): examples/embed/mpi/host.c examples/embed/embed.h $(B)/examples/embed/chares.o $(LIB)
+	$$(say) MPICC $$@
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) -Iruntime/chare -o $$@ $$< \
+		$(B)/examples/embed/chares.o $(LIB) $(LIBS)
+endef
+$(foreach m,$(MPIS),$(eval $(call embed_mpi_rule,$(m))))
+$(B)/examples/embed/host.c++: examples/embed/cpp/host.cc $(B)/examples/embed/cpp/ring.decl.h $(LIB)
+	$(say) CXX $@
+	$(Q)$(CXX) -std=c++17 $(OPT) -Wall -Wextra $(SAN) $(INC) -I$(B)/examples/embed/cpp -o $@ $< $(LIB) $(LIBS)
+# In the build folder it finds libchard.so where that was built.
+$(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
+
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
@@ -230,7 +249,7 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.
@@ -265,7 +284,7 @@ install: lib tools
 	$(FILL_IN) chard.pc.in | install -m 644 /dev/stdin $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	for f in chard-config chard-config-version; do $(FILL_IN_CMAKE) packaging/cmake/$$f.cmake.in | \
 		install -m 644 /dev/stdin $(call to,$(CMAKEDIR))/$$f.cmake || exit; done
-	install -m 644 chard.mk runtime/chard-gdb.py $(call to,$(SHARE))
+	install -m 644 chard.mk runtime/chard-gdb.py runtime/chard.py $(call to,$(SHARE))
 	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
 uninstall:
 	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace) $(call to,$(LIBDIR))/libchard.*

@@ -106,6 +106,16 @@ without_rpath() { # what README.md says of a program that was linked without pkg
 }
 step "without rpath" without_rpath
 
+# A host program in Python, with the module and the headers that are installed.
+python_host() {
+	ckci -o . "$top/examples/embed/embed.ci" || return 1
+	# shellcheck disable=SC2046 # words
+	cc -std=c11 -shared -fPIC -I. -o libembed.so "$top/examples/embed/chares.c" $(pkg-config --cflags --libs chard) &&
+		PYTHONPATH=$tmp/there/share/chard python3 -B "$top/examples/embed/python/host.py" ./libembed.so 2 >"$tmp/out" &&
+		grep -x 'host.py: both runs: checked' "$tmp/out"
+}
+step "Chard inside a Python program" python_host
+
 # Handlers that leave parameters unused, and CkAssert that is off.
 cat >unused.c <<'end'
 #include "hello.decl.h"

@@ -66,6 +66,7 @@ static void alone_finish(struct boot *b)
 }
 
 static const struct boot_ops alone_ops = {
+	.comes_back = true,
 	.put = alone_put,
 	.fence = alone_fence,
 	.get = alone_get,
@@ -395,6 +396,6 @@ void boot_abort(struct boot *b, int code)
 
 void boot_finish(struct boot *b)
 {
-	has_left |= b->ops != &alone_ops;
+	has_left |= !b->ops->comes_back;
 	b->ops->finish(b);
 }

@@ -19,6 +19,10 @@ struct boot;
  * error, never a silent job of one. Returns 0, or a negative errno after printing the reason. */
 int boot_init(struct boot **b_p) __attribute__((warn_unused_result));
 
+/** Join the job of a host program, by its functions; *h must stay valid. Checks what it says. */
+struct cmi_host_boot;
+int boot_host_init(const struct cmi_host_boot *h, struct boot **b_p) __attribute__((warn_unused_result));
+
 int boot_rank(const struct boot *b);
 int boot_size(const struct boot *b);
 /** Whether no launcher is there: this process is the whole job. */

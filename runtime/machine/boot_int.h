@@ -21,6 +21,7 @@ enum { BOOT_WIRE_KEY_MAX = 63 };
 
 /** A wire client. All but abort run on the main thread. */
 struct boot_ops {
+	bool comes_back; /* the process may be in another job afterwards */
 	/** Publish one text; both strings stay the caller's. */
 	int (*put)(struct boot *b, const char *key, const char *text);
 	int (*fence)(struct boot *b, int timeout_ms);

@@ -105,7 +105,7 @@ static int join_job(struct cmi *m)
 
 	if (m->o.net)
 		return join_net(m);
-	rc = boot_init(&m->boot);
+	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(&m->boot);
 	if (rc)
 		return rc;
 	choose_ops(m, &asked);
@@ -139,8 +139,10 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 		rc = m->ops->open(m);
 	if (rc) {
 		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others all the
-		 * same, which may be out of reach. */
-		if (rc == -ETIMEDOUT && m->boot)
+		 * same, which may be out of reach. A host program goes on. */
+		if (m->boot && o->boot)
+			boot_finish(m->boot);
+		else if (m->boot && rc == -ETIMEDOUT)
 			boot_abort(m->boot, 1);
 		machine_free(m);
 		return rc;
@@ -172,7 +174,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
-	w->alt_stack = fault_stack_open();
+	w->alt_stack = m->o.guest && local == 0 ? NULL : fault_stack_open();
 	*w_p = w;
 	return 0;
 }

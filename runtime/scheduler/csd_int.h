@@ -202,9 +202,12 @@ void hooks_raise(struct pe *pe, int condition);
 /* loop.c, idle.c */
 void loop_register(struct node *node);
 void loop_run(struct pe *pe);
+int loop_some(struct pe *pe, int n);       /* csd_step */
+bool loop_until(struct pe *pe, const volatile int *flag); /* csd_until */
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 void idle_step(struct pe *pe);
+void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never sleeps or yields */
 void idle_end_slow(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {
@@ -235,6 +238,13 @@ void watch_fini(struct pe *pe);            /* main thread, after all PEs */
 void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
 
 /* watch_signal.c */
+
+/* Signals belong to the process: not to one of several nodes in it, nor to a guest that was not asked to take them. */
+static inline bool uses_signals(const struct node *node)
+{
+	return !node->cfg->net && (!node->cfg->guest || node->cfg->signals);
+}
+
 void signals_start(struct node *node);     /* main thread */
 void signals_stop(struct node *node);
 void signals_pe_start(struct pe *pe);
@@ -261,5 +271,6 @@ void counts_node_stop(struct node *node);
 /* exit.c */
 void exit_register(struct node *node);
 void exit_drain(struct pe *pe);
+void exit_host_done(struct pe *pe);        /* the host program of this node wants no more */
 
 #endif

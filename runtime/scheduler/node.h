@@ -101,10 +101,27 @@ struct csd_config {
 	const void *program;                /* for the layers: node->program */
 	struct cmi_loop_net *net;           /* tests: several nodes in one process */
 	int loop_rank;
+	/* A host program's, that goes on after the run. */
+	int pes;                            /* not 0: PEs of this node, unless +p says another number */
+	bool guest;                         /* the process and its main thread are not ours */
+	bool signals;                       /* but its signals are, while the run lasts */
+	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's launcher */
 };
 
 /** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
 int csd_run(struct csd_config *cfg);
+
+/** The same in steps, for a host program, whose thread is the node's first PE from csd_start to csd_stop; all
+ * are called on that thread, outside handlers. *cfg must stay valid. csd_start returns 0, or an exit code after
+ * printing why, when nothing is left of the run. It returns when what the layers do at their start is done. */
+int csd_start(struct csd_config *cfg, struct node **node_p) __attribute__((warn_unused_result));
+/** Up to n passes of the loop, without sleeping. Returns how much they found to do; -1: the run has ended. */
+int csd_step(struct node *node, int n);
+/** The loop, until *flag is not 0. False: the run has ended first. NULL: until that. */
+bool csd_until(struct node *node, const volatile int *flag);
+/** Run the loop until the job ends, by csd_exit or because all its host programs have come here, then stop and
+ * free the node. Returns the job's exit code. */
+int csd_stop(struct node *node);
 
 /** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
 void csd_exit(struct pe *pe, int code);

@@ -94,10 +94,12 @@ struct pe {
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
+	bool away;                         /* the host program has the thread, between two calls */
 	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
+	int hosts_done;                    /* PE 0: nodes whose host programs want no more */
 	uint64_t passes;
-	int most;                          /* messages of a pass, at most */
+	int most;                          /* messages of a pass, at most; 0: as usual */
 	size_t n_timers;                   /* set in `timers` */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
@@ -111,6 +113,7 @@ struct pe {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
 		bool oversubscribed;
+		bool flagged;              /* the loop ends by a flag, which another thread may set */
 	} idle;
 
 	/* Written by any PE of the node. */

@@ -538,7 +538,7 @@ void watch_pe_start(struct pe *pe)
 	pe->watch = cmi_alloc_zero(1, sizeof *pe->watch, "the watchdog");
 	if (pe->id == 0)
 		look_ready(pe);
-	if (!pe->node->cfg->net) /* signals belong to the process: not when it holds several nodes */
+	if (uses_signals(pe->node))
 		signals_pe_start(pe);
 }
 
