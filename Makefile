@@ -174,7 +174,7 @@ $(B)/examples/embed/host.c++: examples/embed/cpp/host.cc $(B)/examples/embed/cpp
 # In the build folder it finds libchard.so where that was built.
 $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
+	$(Q)$(LINK) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
 
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
