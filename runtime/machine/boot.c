@@ -385,7 +385,6 @@ int boot_reader(struct boot *b)
 
 void boot_forget(struct boot *b)
 {
-	b->forgot = true;
 	boot_table_fini(&b->table);
 }
 

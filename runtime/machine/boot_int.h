@@ -40,7 +40,6 @@ struct boot {
 	const struct boot_ops *ops;
 	int rank, size;
 	bool alone;
-	bool forgot; /* boot_forget: nothing more will be read */
 	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
 };
 
