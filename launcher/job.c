@@ -395,12 +395,20 @@ void launch_signals_init(struct launch_job *job)
 	}
 }
 
-/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. */
+/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. SIGUSR1 is a question:
+ * it does not go to a node that it would end, such as one that has just been started. */
 static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 {
-	for (int i = 0; i < job->n_nodes; i++)
-		if (job->nodes[i].own_group || !from_terminal)
-			signal_node(&job->nodes[i], sig);
+	for (int i = 0; i < job->n_nodes; i++) {
+		const struct launch_node *n = &job->nodes[i];
+
+		if (!n->own_group && from_terminal)
+			continue;
+		if (sig == SIGUSR1 && !n->ended && !handles(n, sig))
+			launch_say(job, "node %d has no handler of SIGUSR1 (yet), so it was not asked", n->rank);
+		else
+			signal_node(n, sig);
+	}
 }
 
 /** On Ctrl-Z the nodes stop with us, and go on with us. */

@@ -296,6 +296,12 @@ done
 kill -USR2 $pid
 finish
 fact "USR1 and USR2 reach every node and do not end the job" says "$(printf 'got 10\ngot 10')"
+start -n 2 "$NODE" ready "$dir/s" sleep
+kill -USR1 $pid
+until [ "$(grep -c 'has no handler of SIGUSR1 (yet), so it was not asked$' "$dir/err")" = 2 ]; do sleep 0.01; done
+kill -TERM $pid
+finish
+fact "USR1 does not end a node that would not understand it" eval '[ $rc = 143 ] && all_gone "$dir"/s.*'
 run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
 fact "--timeout says where the nodes are" grep -q "ended (not in the job yet: nodes 0-1)$" "$dir/err"
 run -n 5 --timeout 2 "$NODE" @1 sleep join @3 sleep fence
