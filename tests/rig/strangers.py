@@ -57,7 +57,7 @@ def bother_tcp(i, port, numbers, begin):
     held, refused = [], False
     for _ in range(TCP_TRIES):
         with contextlib.suppress(OSError):
-            peer = socket.create_connection((f'10.88.0.{i}', port), 0.05 if refused else 1)
+            peer = socket.create_connection((f'10.88.0.{i}', port), 0.02 if refused else 1)
             peer.settimeout(1)
             with contextlib.suppress(OSError):
                 peer.sendall(begin + numbers.randbytes(numbers.choice([0, 1, 7, 8, 40, 3000])))

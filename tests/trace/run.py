@@ -349,7 +349,8 @@ def test_reader(tmp):
 def test_without_otf2(tmp):
     """A cktrace that was built where OTF2 is missing says so, and still does the rest."""
     sources = [f for f in glob.glob(f'{TOP}/trace-reader/*.c') if not f.endswith('/otf2.c')]
-    run(['cc', '-std=c11', '-D_GNU_SOURCE', f'-I{TOP}/runtime/trace', '-o', f'{tmp}/cktrace', *sources, '-lm'])
+    run(['cc', '-std=c11', '-D_GNU_SOURCE', f'-I{TOP}/runtime/trace', '-o', f'{tmp}/cktrace', *sources,
+         f'-Wa,-I{TOP}/trace-reader/page', f'{TOP}/trace-reader/page.S', '-lm'])
     said = run([f'{tmp}/cktrace', '--otf2', f'{tmp}/none.otf2', f'{tmp}/whole2x2'], code=1).stderr
     check('this cktrace was built without OTF2. Install libotf2-trace-dev' in said and said.count('\n') == 1,
           'the message', said)
