@@ -12,21 +12,8 @@ if ! command -v cmake >/dev/null; then
 	echo "skip chard-config.cmake: cmake is not installed"
 	exit 77
 fi
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-failed=0
 
-step() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		tail -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 installed() {
 	make -s B="$B" PREFIX=/usr LIBDIR=/usr/lib/some-arch INCLUDEDIR=/usr/include DESTDIR="$tmp/there" install
 }

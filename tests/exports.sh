@@ -6,22 +6,9 @@
 
 cd "$(dirname "$0")/.." || exit 1
 B=${1:-build}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
-failed=0
 
-check() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		head -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 exported() { # letters of nm
 	nm -D --defined-only "$B/libchard.so" | awk -v kinds="$1" 'index(kinds, $2) { sub(/@.*/, "", $3); print $3 }' | sort
 }
@@ -50,8 +37,8 @@ versions() {
 }
 soname() { readelf -d "$B/libchard.so" | grep 'SONAME.*\[libchard\.so\.0\]'; }
 
-check "exported functions are the headers'" functions
-check "exported variables are the headers'" variables
-check "all have the version CHARD_0" versions
-check "soname" soname
+step "exported functions are the headers'" functions
+step "exported variables are the headers'" variables
+step "all have the version CHARD_0" versions
+step "soname" soname
 exit $failed

@@ -7,21 +7,8 @@
 
 cd "$(dirname "$0")/.." || exit 1
 CKCI=${CKCI:-build/bin/ckci}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-failed=0
 
-check() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		head -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 
 # The Makefile says which headers are installed.
 read -ra public <<<"$(sed -n 's/^PUBLIC *:= *//p' Makefile)"
@@ -45,8 +32,8 @@ for pair in gcc,g++ clang,clang++; do
 		continue
 	fi
 	for h in "${headers[@]}"; do
-		check "$cc, C11: ${h##*/}" alone "$h" "$cc" -std=c11 -x c
-		check "$cxx, C++17: ${h##*/}" alone "$h" "$cxx" -std=c++17 -x c++
+		step "$cc, C11: ${h##*/}" alone "$h" "$cc" -std=c11 -x c
+		step "$cxx, C++17: ${h##*/}" alone "$h" "$cxx" -std=c++17 -x c++
 	done
 	mkdir -p "$tmp/$cc"
 	$CKCI -o "$tmp/$cc" examples/hello/hello.ci || failed=1
@@ -56,7 +43,7 @@ for pair in gcc,g++ clang,clang++; do
 		sed '/include/d' examples/hello/hello.c
 		echo '#include "hello.def.h"'
 	} >"$tmp/$cc/hello.cc"
-	check "$cxx, C++17: all of them, and what ckci prints" "$cxx" -std=c++17 -Wall -Wextra -Werror -I. -Iruntime/chare \
+	step "$cxx, C++17: all of them, and what ckci prints" "$cxx" -std=c++17 -Wall -Wextra -Werror -I. -Iruntime/chare \
 		-Iruntime/direct -I"$tmp/$cc" -include cstdlib -fsyntax-only "$tmp/$cc/hello.cc"
 done
 exit $failed

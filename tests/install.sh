@@ -10,22 +10,9 @@
 cd "$(dirname "$0")/.." || exit 1
 B=${1:-build} top=$PWD
 here=$(realpath "$B") || exit 1
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH LD_RUN_PATH
-failed=0
 
-step() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		tail -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 greets() { # command: runs hello
 	"$@" >"$tmp/out" && [ "$(grep -c '^Hello World' "$tmp/out")" = 6 ]
 }

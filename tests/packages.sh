@@ -14,21 +14,8 @@ if ! git rev-parse --verify -q HEAD >/dev/null; then
 	echo "skip packages: this is no checkout of git, from which make dist takes the files"
 	exit 77
 fi
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-failed=0
 
-step() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		tail -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 has() { command -v "$1" >/dev/null || { echo "skip $2: $1 is not installed"; return 1; }; }
 
 # ---- make dist -----------------------------------------------------------------------------------

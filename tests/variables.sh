@@ -7,22 +7,9 @@
 
 cd "$(dirname "$0")/.." || exit 1
 B=${1:-build}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL CC LD AR OBJCOPY PKG_CONFIG CFLAGS CPPFLAGS LDFLAGS
-failed=0
 
-step() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		tail -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 # All but what this test has made anew.
 fresh() {
 	rm -rf "$tmp/b" && mkdir -p "$tmp/b/examples" &&
