@@ -14,27 +14,7 @@ export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!UCX_@}" "${!LSB_@}" PBS_NODEFILE LD_LIBRARY_PATH
 [ "$2" = in-slurm ] || unset "${!SLURM@}"
 
-facts=0 failed=0
-fact() { # what, condition as a command
-	local what=$1
-	shift
-	facts=$((facts + 1))
-	if "$@"; then
-		echo "ok    $what"
-		return
-	fi
-	echo "FAIL  $what"
-	failed=$((failed + 1))
-	head -5 "$dir/out" | sed 's/^/      out: /'
-	head -5 "$dir/err" | sed 's/^/      err: /'
-	echo "      rc $rc"
-	[ -z "$FAIL_FAST" ] || exit 1
-}
-skip() { echo "skip  $1: $2"; }
-run() {
-	timeout -k 1 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
-}
+. "$top/tests/launcher/facts.sh"
 
 # ---- jobs by real launchers; inside Slurm that is all -----------------------------------
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_oob_tcp_if_include=lo

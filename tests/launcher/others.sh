@@ -29,27 +29,7 @@ headers=$(pkg-config --cflags-only-I pmix 2>/dev/null)
 compile "$dir/node" $headers || exit 1
 node=$dir/node
 
-facts=0 failed=0
-fact() { # what, condition as a command
-	local what=$1
-	shift
-	facts=$((facts + 1))
-	if "$@"; then
-		echo "ok    $what"
-		return
-	fi
-	echo "FAIL  $what"
-	failed=$((failed + 1))
-	head -5 "$dir/out" | cut -c1-200 | sed 's/^/      out: /'
-	head -8 "$dir/err" | cut -c1-200 | sed 's/^/      err: /'
-	echo "      rc $rc"
-	[ -z "$FAIL_FAST" ] || exit 1
-}
-skip() { echo "skip  $1: $2"; }
-run() {
-	timeout -k 1 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
-}
+. "$top/tests/launcher/facts.sh"
 refused() { # pattern in the one line of ours
 	[ $rc = 77 ] && [ "$(grep -c '^chard: ' "$dir/err")" = 1 ] && grep -q "^chard: .*$1" "$dir/err"
 }
