@@ -267,6 +267,9 @@ static void pass_token(void)
 	if (CkMyNode() == 0)
 		Cell_Token(Cell_at(cells, 0), 100);
 	NEED(CkRunUntil(&done) && total_seen == -1);
+	/* Nobody ends the run before all have this one. */
+	if (job.size)
+		pthread_barrier_wait(&meeting->all);
 }
 
 /* ---- what a run leaves behind ---------------------------------------------------------------------- */

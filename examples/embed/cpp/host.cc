@@ -68,8 +68,8 @@ struct Main { int unused; };
 
 /* The runtime makes the memory zero, and frees it without a destructor: only plain data here. */
 struct Cell {
-	alignas(64) std::array<double, length> seen; // the neighbour before us writes it
-	std::array<double, length> mine;             // and we put this to the next one
+	std::array<double, length> seen; // the neighbour before us writes it
+	std::array<double, length> mine; // and we put this to the next one
 	CkDirectHandle from, to;
 };
 
