@@ -47,7 +47,6 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		compute(self->amount);
 	}
 	members = Member_ckNew();
-	CkFreeMsg(m);
 }
 
 void Main_on_there(Main *self)
