@@ -142,10 +142,13 @@ static void send_fills(void)
 void Cell_on_allHere(Cell *self)
 {
 	fprintf(stderr, "hangs: all PEs are at work\n");
-	if (self->name[0] == 'f')
+	if (self->name[0] == 'f') {
+		/* Two bursts, so that one waits for its budget whenever the other side is stopped. */
 		send_fills();
-	else
+		send_fills();
+	} else {
 		Cell_spin(Cell_at(cells, last()));
+	}
 }
 
 void Cell_on_spins(Cell *self)
