@@ -101,7 +101,9 @@ all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins $(FAIL_SO)
+# Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS)) examples $(if $(SANITIZE),,bench-bins) \
+	fuzz-bins $(FAIL_SO)
 fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 

@@ -56,7 +56,8 @@ static void hold_over(const struct pe *pe, const struct cmi_msg *m)
 {
 	if (pe->id == 0 && m->src_pe == 1 && is_watch(m, SUMS))
 		atomic_store(&has_answered, 1);
-	n_asked += pe->id == 2 && is_watch(m, ASK);
+	if (pe->id == 2 && is_watch(m, ASK))
+		n_asked++;
 }
 
 static void throw(struct pe *pe, int to, uint32_t ball)
