@@ -2,21 +2,32 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
+#   make check-clang, check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
+#   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher (SHORT=1: a minute)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
-#   make install PREFIX=... DESTDIR=...
+#   make install PREFIX=... DESTDIR=... LIBDIR=... INCLUDEDIR=... MANDIR=...; packaging/README.md has the rest
 
 SANITIZE ?=
 B        ?= build$(if $(SANITIZE),-$(SANITIZE))
 PREFIX   ?= /usr/local
+LIBDIR   ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR   ?= $(PREFIX)/share/man
 VERSION  := 0.1.0
 Q        := $(if $(V),,@)
-say      = $(if $(V),,@printf '  %-8s %s\n' $(1) $(2))
+say      = @$(if $(V),:,printf '  %-8s %s\n')
 
 CC       ?= cc
+# The tools that belong to the compiler: a cross build needs only CC, unless it names others.
+tool_of_cc = $(if $(filter default undefined,$(origin $(1))),$(shell $(CC) -print-prog-name=$(2)),$($(1)))
+LD       := $(call tool_of_cc,LD,ld)
+AR       := $(call tool_of_cc,AR,ar)
+OBJCOPY  := $(call tool_of_cc,OBJCOPY,objcopy)
+PKG_CONFIG ?= pkg-config
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -25,14 +36,21 @@ SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-ov
 	-Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
-CFLAGS   += -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
+# CPPFLAGS, CFLAGS and LDFLAGS are the user's. What a target needs goes into FLAGS. MORE is last, for the few
+# files that are slow without it; who builds with -O0 means all.
+FLAGS    := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
+COMPILE   = $(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) $(MORE)
+LINK      = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
+O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # Only what the public headers declare leaves the library, so that a program may call its own
 # functions as it likes.
-LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"'
-LIBS     := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
+LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
-CONTEXT  := $(shell $(CC) -print-file-name=libboost_context.a)
+BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
+# The client of PMIx launchers needs these headers, not the library; without them it is left out.
+PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
@@ -41,10 +59,16 @@ obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
 LIB_OBJ  := $(call obj,$(RUNTIME))
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
-TRACE_OBJ := $(call obj,$(wildcard trace-reader/*.c))
+# OTF2 is optional: with it cktrace has --otf2.
+OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
+TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wildcard trace-reader/*.c))) \
+	$(B)/trace-reader/page.o
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 CKCI     := $(B)/bin/ckci
+# The ckci that runs here; a cross build names one that was built for this machine.
+CKCI_FOR_BUILD ?= $(CKCI)
 CKRUN    := $(B)/bin/ckrun
 CKTRACE  := $(B)/bin/cktrace
 
@@ -64,41 +88,42 @@ BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_m
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
 MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c)))
-BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
-BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas) -lm
+BLAS_CFLAGS := $(shell $(PKG_CONFIG) --cflags openblas 2>/dev/null)
+BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz demo check check-layers reliability fuzz mutants bench bench-smoke install uninstall clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) examples bench-bins fuzz-bins $(FAIL_SO)
+# Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS)) examples $(if $(SANITIZE),,bench-bins) \
+	fuzz-bins $(FAIL_SO)
 fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ld -r -o $(B)/chard.o $^ $(CONTEXT) && objcopy --localize-hidden \
-		$(CONTEXT_SYMS:%=--localize-symbol=%) $(B)/chard.o && ar rcs $@ $(B)/chard.o
+	$(Q)rm -f $@ && $(LD) -r -o $(B)/chard.o $^ $(BOOST_CONTEXT) && $(OBJCOPY) --localize-hidden \
+		$(CONTEXT_SYMS:%=--localize-symbol=%) $(B)/chard.o && $(AR) rcs $@ $(B)/chard.o
 # With everything in it, for unit tests and benchmarks of the layers.
 $(LIB_ALL): $(LIB_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ld -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(CONTEXT) && \
-		ar rcs $@ $^ $(B)/context.o
-$(B)/libchard.so: $(LIB_OBJ)
+	$(Q)rm -f $@ && $(LD) -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(BOOST_CONTEXT) && \
+		$(AR) rcs $@ $^ $(B)/context.o
+$(B)/libchard.so: runtime/libchard.map $(LIB_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libchard.so.0 -o $@ $^ $(CONTEXT) \
-		-Wl,--exclude-libs,$(notdir $(CONTEXT)) $(LIBS) && ln -sf libchard.so $@.0
+	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(LIB_OBJ) $(BOOST_CONTEXT) $(LIBS) && ln -sf libchard.so $@.0
 # So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
 $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 	@mkdir -p $(@D)
@@ -107,21 +132,26 @@ $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^
+	$(Q)$(LINK) -o $@ $^
+# The files of the page that cktrace --html writes become part of cktrace.
+$(B)/trace-reader/page.o: trace-reader/page.S $(wildcard trace-reader/page/*) Makefile
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -Wa,-Itrace-reader/page -o $@ $<
 $(CKTRACE): $(TRACE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lm
+	$(Q)$(LINK) -o $@ $^ $(OTF2) -lm
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^
+	$(Q)$(LINK) -o $@ $^
 
 # ckci names its output by module; ours are called like their files.
-$(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI)
+$(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI_FOR_BUILD)
 	$(say) CKCI $<
 	@mkdir -p $(@D)
-	$(Q)$(CKCI) -o $(@D) $<
+	$(Q)$(CKCI_FOR_BUILD) -o $(@D) $<
 
 # Programs: all objects of an example's folder; one file elsewhere.
 define example_rule
@@ -129,40 +159,62 @@ $(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
 $(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
+# Host programs with Chard inside: one in C++, one per MPI that is installed, a library for Python.
+EMBED_BINS := $(B)/examples/embed/host.c++ $(if $(SANITIZE),,$(B)/examples/embed/libembed.so \
+	$(foreach m,$(MPIS),$(B)/examples/embed/host.$(m)))
+examples: $(EMBED_BINS)
+define embed_mpi_rule
+$(B)/examples/embed/host.$(1): examples/embed/mpi/host.c examples/embed/embed.h $(B)/examples/embed/chares.o $(LIB)
+	$$(say) MPICC $$@
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) -Iruntime/chare -o $$@ $$< \
+		$(B)/examples/embed/chares.o $(LIB) $(LIBS)
+endef
+$(foreach m,$(MPIS),$(eval $(call embed_mpi_rule,$(m))))
+$(B)/examples/embed/host.c++: examples/embed/cpp/host.cc $(B)/examples/embed/cpp/ring.decl.h $(LIB)
+	$(say) CXX $@
+	$(Q)$(CXX) -std=c++17 $(OPT) -Wall -Wextra $(SAN) $(INC) -I$(B)/examples/embed/cpp -o $@ $< $(LIB) $(LIBS)
+# In the build folder it finds libchard.so where that was built.
+$(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
+	$(say) LINK $@
+	$(Q)$(LINK) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
+
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
 $(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): OPT := -O3 -g
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
-$(B)/bench/collectives.o $(B)/examples/samplesort/%.o: OPT := -O3 -g
-$(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: CFLAGS += $(BLAS_CFLAGS)
+$(B)/bench/collectives.o $(B)/examples/samplesort/%.o: MORE := $(O3)
+$(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
+$(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
+# Tests that decide when a message arrives (tests/check_hold.h).
+$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 $(BENCH_BINS): $(B)/bench/bench.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am)
+FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am ucx_batch)
 $(B)/tests/damage/%.o: runtime/machine/%.c Makefile
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LIB_CFLAGS) -DCHARD_TEST_FLIP $(INC) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(LIB_CFLAGS) -DCHARD_TEST_FLIP $(INC) -MMD -MP -c -o $@ $<
 $(DAMAGE_BINS): $(B)/tests/damage/%: $(B)/tests/programs/%.o $(FLIP_OBJ) $(LIB_ALL)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)
 
 # A program of which a unit test runs several nodes in one process.
 $(B)/tests/chare/test_order_chare: $(B)/tests/chare/order_nodes.o
 $(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order.decl.h Makefile
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
 
 $(EXAMPLE_BINS) $(PROG_BINS): $(LIB)
 $(UNIT_BINS) $(BENCH_BINS): $(LIB_ALL)
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to
 # a node of a program, zoo; they look at what the machine hands up.
@@ -172,21 +224,21 @@ $(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
 $(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
 $(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
 $(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep,--wrap=clock_gettime
 # A message may bring any value, also for a bool of the program.
-$(B)/tests/fuzz/zoo.o: CFLAGS += -DCK_NO_MAIN -fno-sanitize=bool
+$(B)/tests/fuzz/zoo.o: FLAGS += -DCK_NO_MAIN -fno-sanitize=bool
 $(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
 $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
+	$(Q)$(LINK) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
 
 $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -shared -o $@ $^ -ldl
+	$(Q)$(LINK) -shared -o $@ $^ -ldl
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -pthread
+	$(Q)$(LINK) -o $@ $^ -pthread
 
 # samplesort_mpi shares the keys and the serial sort with the example.
 MPI_KEYS := examples/samplesort/keys.h examples/random.h
@@ -199,31 +251,58 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-INST     := $(DESTDIR)$(PREFIX)
-PUBLIC   := ck.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
+# Where things go: as programs see it, and as this make writes it.
+BINDIR   := $(PREFIX)/bin
+SHARE    := $(PREFIX)/share/chard
+to        = $(DESTDIR)$(1)
 # Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want
 # no rpath.
 comma    := ,
 RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
+# What the library needs, without the folders of another machine's files that were built against.
+PC_LIBS  := $(filter-out $(if $(PKG_CONFIG_SYSROOT_DIR),-L$(PKG_CONFIG_SYSROOT_DIR)%),$(LIBS))
+of_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+FILL_IN  := sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call of_prefix,$(LIBDIR))|; s|@INCLUDEDIR@|$(call of_prefix,$(INCLUDEDIR))|; \
+	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|'
+# The CMake files know the other folders by the way from their own.
+CMAKEDIR := $(LIBDIR)/cmake/chard
+from_cmake = $(shell realpath -ms --relative-to=$(CMAKEDIR) $(1))
+space    := $(subst ,, )
+FILL_IN_CMAKE = sed 's|@BIN_FROM_HERE@|$(call from_cmake,$(BINDIR))|; s|@VERSION@|$(VERSION)|; \
+	s|@INCLUDE_FROM_HERE@|$(call from_cmake,$(INCLUDEDIR)/chard)|; s|@LIBS_LIST@|$(subst $(space),;,$(strip $(PC_LIBS)))|'
 install: lib tools
-	install -d $(addprefix $(INST)/,bin include/chard lib/pkgconfig share/chard share/man/man1)
-	install $(CKCI) $(CKRUN) $(CKTRACE) $(INST)/bin
+	install -d $(call to,$(BINDIR)) $(call to,$(INCLUDEDIR)/chard) $(call to,$(LIBDIR)/pkgconfig) \
+		$(call to,$(SHARE)) $(call to,$(MANDIR)/man1) $(call to,$(CMAKEDIR))
+	install $(CKCI) $(CKRUN) $(CKTRACE) $(call to,$(BINDIR))
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
-		install -m 644 /dev/stdin $(INST)/include/chard/$${h##*/} || exit; done
-	install -m 644 $(LIB) $(INST)/lib
-	install $(B)/libchard.so $(INST)/lib/libchard.so.$(VERSION)
-	ln -sf libchard.so.$(VERSION) $(INST)/lib/libchard.so.0
-	ln -sf libchard.so.0 $(INST)/lib/libchard.so
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|; s|@RPATH@|$(RPATH)|' chard.pc.in | \
-		install -m 644 /dev/stdin $(INST)/lib/pkgconfig/chard.pc
-	install -m 644 chard.mk runtime/chard-gdb.py $(INST)/share/chard
-	install -m 644 $(MANPAGES) $(INST)/share/man/man1
+		install -m 644 /dev/stdin $(call to,$(INCLUDEDIR))/chard/$${h##*/} || exit; done
+	install -m 644 $(LIB) $(call to,$(LIBDIR))
+	install -m 644 $(B)/libchard.so $(call to,$(LIBDIR))/libchard.so.$(VERSION)
+	ln -sf libchard.so.$(VERSION) $(call to,$(LIBDIR))/libchard.so.0
+	ln -sf libchard.so.0 $(call to,$(LIBDIR))/libchard.so
+	$(FILL_IN) chard.pc.in | install -m 644 /dev/stdin $(call to,$(LIBDIR))/pkgconfig/chard.pc
+	for f in chard-config chard-config-version; do $(FILL_IN_CMAKE) packaging/cmake/$$f.cmake.in | \
+		install -m 644 /dev/stdin $(call to,$(CMAKEDIR))/$$f.cmake || exit; done
+	install -m 644 chard.mk runtime/chard-gdb.py runtime/chard.py $(call to,$(SHARE))
+	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
 uninstall:
-	rm -f $(addprefix $(INST)/bin/,ckci ckrun cktrace) $(INST)/lib/libchard.* $(INST)/lib/pkgconfig/chard.pc
-	rm -f $(addprefix $(INST)/share/man/man1/,$(notdir $(MANPAGES)))
-	rm -rf $(INST)/include/chard $(INST)/share/chard
+	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace) $(call to,$(LIBDIR))/libchard.*
+	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
+	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
+	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR))
+
+# What is committed, as one file: the same bytes from every checkout of a commit, since git takes order, times
+# and owners from the commit, and gzip writes no time of its own.
+DIST     := $(B)/chard-$(VERSION).tar
+dist:
+	@mkdir -p $(B)
+	@! git status --porcelain | grep . || echo "make dist: this is not committed, so not in it" >&2
+	@git -c tar.umask=0022 archive --format=tar --prefix=chard-$(VERSION)/ -o $(DIST) HEAD
+	@gzip -n -9 -f $(DIST)
+	@echo $(DIST).gz
 
 # ---- tests -------------------------------------------------------------------------------
 # FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
@@ -231,6 +310,10 @@ uninstall:
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. 77: no namespaces here, as a line has said.
+check-hosts: deps-hosts
+	@$(MAKE) -s tests
+	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
@@ -246,12 +329,27 @@ fuzz: deps-fuzz
 mutants: deps
 	@$(MAKE) -s tests
 	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
+# The library, the tools and the unit tests by clang; a warning is an error.
+check-clang: deps-fuzz
+	@$(MAKE) -s B=build-clang CC=clang CFLAGS=-Werror lib tools $(patsubst $(B)/%,build-clang/%,$(UNIT_BINS))
+	@tests/run.py -b build-clang 'unit tests: $(FIND)'
+# For aarch64, under qemu-user. A compiler or packages that cannot be had are no failure: it says so.
+check-cross:
+	@./deps.sh --cross || true
+	@bash tests/cross.sh || [ $$? = 77 ]
+# make dist, Debian's packages, and programs that are built against them.
+check-packages: deps-packages
+	@bash tests/packages.sh || [ $$? = 77 ]
 deps:
 	@./deps.sh
+deps-packages:
+	@./deps.sh --packages
 deps-bench:
 	@./deps.sh --bench
 deps-fuzz:
 	@./deps.sh --fuzz
+deps-hosts:
+	@./deps.sh --hosts
 
 # ---- what to show ------------------------------------------------------------------------
 demo: deps
@@ -267,6 +365,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread build-fuzz
+	rm -rf build build-address build-thread build-fuzz build-clang build-cross
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

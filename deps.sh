@@ -4,27 +4,40 @@
 # Installs the Debian (or Ubuntu) packages that Chard needs. It says which, and does nothing when all of
 # them are there. It runs as root, or through sudo.
 #
-#	deps.sh [--bench] [--fuzz] [--list]
+#	deps.sh [--bench] [--hosts] [--fuzz] [--browser] [--cross] [--packages] [--list]
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot; with gdb, which only one test needs
-#	--fuzz    that, and what make fuzz needs: clang, whose libFuzzer makes the inputs
+#	          with, and gnuplot; with gdb and OTF2's tools, which only one test each needs
+#	--hosts   that, and the launchers that the tests try: Open MPI's, MPICH's, and a Slurm (13 MB)
+#	--fuzz    that, and what make fuzz and make check-clang need: clang, whose libFuzzer makes the inputs
+#	--browser  that, and a browser for the test of the page that cktrace --html writes
+#	--cross   that, and what make check-cross needs: a compiler for aarch64, and qemu-user
+#	--packages  that, and what make check-packages needs: the tools that make and judge Debian packages, and CMake
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
-	libopenblas-dev libcmocka-dev procps python3 spin)
+	libopenblas-dev libcmocka-dev libpmix-dev procps python3 spin)
 fuzz_packages=(clang libclang-rt-dev)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb)
+hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb
+	libotf2-trace-dev otf2-tools)
+browser_packages=(chromium)
+cross_packages=(gcc-aarch64-linux-gnu qemu-user)
+packages_packages=(debhelper dpkg-dev lintian git cmake libotf2-trace-dev)
 
 fail() { echo "deps: $*" >&2; exit 1; }
 list= what=
 for option; do
 	case $option in
 	--bench) packages+=("${bench_packages[@]}") what=" for the benchmarks" ;;
+	--hosts) packages+=("${hosts_packages[@]}") what=" for the launchers" ;;
 	--fuzz) packages+=("${fuzz_packages[@]}") what=" for fuzzing" ;;
+	--cross) packages+=("${cross_packages[@]}") what=" for the cross build" ;;
+	--packages) packages+=("${packages_packages[@]}") what=" for the packages" ;;
+	--browser) packages+=("${browser_packages[@]}") what=" for the browser's test" ;;
 	--list) list=1 ;;
-	*) echo "usage: $0 [--bench] [--fuzz] [--list]" >&2; exit 2 ;;
+	*) echo "usage: $0 [--bench] [--hosts] [--fuzz] [--browser] [--cross] [--packages] [--list]" >&2; exit 2 ;;
 	esac
 done
 

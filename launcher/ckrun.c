@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ckrun: starts a Chard program's nodes on this host, forwards output and signals, returns
- * one exit code. Options: ckrun --help, ckrun(1).
+ * one exit code. Options: ckrun --help, ckrun(1). For several hosts it starts another launcher instead
+ * (delegate.c), which is treated like a node; what follows is about this host.
  *
  * What a node finds in its environment:
  *
@@ -11,9 +12,10 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
+ *   CK_GAUGES   number of an open file in which the PEs show what they do; only for --progress
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; only where they may be made
  *
- * Inherited PMI_*, PMIX_*, CK_PES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
+ * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.
  *
  * Exit codes; the first failure decides:
@@ -67,6 +69,7 @@ static void init_node(struct launch_job *job, int rank)
 		.rank = rank,
 		.first_pe = rank * job->o.ppn,
 		.n_pes = left < job->o.ppn ? left : job->o.ppn,
+		.launcher = job->o.delegate ? job->o.argv[0] : NULL,
 		.pid = -1,
 		.own_group = rank != 0 || !isatty(STDIN_FILENO),
 		.ended = true, /* until it is started */
@@ -75,13 +78,13 @@ static void init_node(struct launch_job *job, int rank)
 	for (int i = 0; i < 2; i++) {
 		n->streams[i].fd = -1;
 		n->streams[i].sink = i == 0 ? &job->sinks[0] : job->err;
-		n->streams[i].tag = job->o.tag_output ? rank : -1;
+		n->streams[i].tag = job->o.tag_output && !job->o.delegate ? rank : -1;
 	}
 }
 
 static void init_job(struct launch_job *job)
 {
-	job->n_nodes = (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
+	job->n_nodes = job->o.delegate ? 1 : (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
 	job->exec_fd = -1;
 	job->timeout_at = job->o.timeout_ms < 0 ? -1 : launch_now_ms() + job->o.timeout_ms;
 	job->sinks[0].fd = STDOUT_FILENO;
@@ -145,7 +148,7 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 /** Wait for something to happen and do it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
-	int timeout_ms = launch_deadlines(job);
+	int timeout_ms = launch_progress_turn(job, launch_deadlines(job));
 	fill_poll(job, p);
 	/* Not more places than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
@@ -215,6 +218,7 @@ static void flush_sinks(struct launch_job *job)
 static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
+	launch_progress_end(job);
 	flush_sinks(job);
 	for (int i = 0; i < job->n_nodes; i++) {
 		launch_buf_fini(&job->nodes[i].in);
@@ -224,7 +228,7 @@ static void drain_and_free(struct launch_job *job)
 		launch_buf_fini(&job->sinks[i].out);
 	launch_kvs_fini(&job->kvs);
 	free(job->nodes);
-	free(job->o.argv);
+	launch_options_fini(&job->o);
 }
 
 int main(int argc, char **argv)
@@ -233,12 +237,19 @@ int main(int argc, char **argv)
 
 	launch_open_std_fds();
 	int rc = launch_parse(argc, argv, &job.o);
+	if (rc < 0) {
+		launch_set_given(&job.o);
+		rc = launch_delegate(&job.o);
+	}
 	if (rc >= 0) {
-		free(job.o.argv);
+		launch_options_fini(&job.o);
 		return rc;
 	}
 	init_job(&job);
+	if (job.o.delegate && job.o.verbose)
+		launch_delegate_say(&job);
 	launch_folder_make(&job);
+	launch_progress_start(&job);
 	launch_spawn_all(&job);
 	forward_until_end(&job);
 	launch_folder_remove(&job);

@@ -60,7 +60,9 @@ void launch_say(struct launch_job *job, const char *fmt, ...)
 
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap)
 {
-	if (n->n_pes == 1)
+	if (n->launcher)
+		snprintf(buf, cap, "%s (pid %d)", n->launcher, (int)n->pid);
+	else if (n->n_pes == 1)
 		snprintf(buf, cap, "node %d (PE %d, pid %d)", n->rank, n->first_pe, (int)n->pid);
 	else
 		snprintf(buf, cap, "node %d (PEs %d-%d, pid %d)", n->rank, n->first_pe,
@@ -228,7 +230,8 @@ int launch_deadlines(struct launch_job *job)
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
 			       "the job ran longer than --timeout %g s; it is ended (%s)",
 			       (double)job->o.timeout_ms / 1000,
-			       stages_text(job, stages, sizeof(stages)));
+			       job->o.delegate ? "its nodes are not ours to ask"
+					       : stages_text(job, stages, sizeof(stages)));
 		for (int i = 0; i < job->n_nodes; i++)
 			signal_node(&job->nodes[i], SIGTERM);
 	}
@@ -392,17 +395,26 @@ void launch_signals_init(struct launch_job *job)
 	}
 }
 
-/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. */
+/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. SIGUSR1 is a question:
+ * it does not go to a node that it would end, such as one that has just been started. */
 static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 {
-	for (int i = 0; i < job->n_nodes; i++)
-		if (job->nodes[i].own_group || !from_terminal)
-			signal_node(&job->nodes[i], sig);
+	for (int i = 0; i < job->n_nodes; i++) {
+		const struct launch_node *n = &job->nodes[i];
+
+		if (!n->own_group && from_terminal)
+			continue;
+		if (sig == SIGUSR1 && !n->ended && !handles(n, sig))
+			launch_say(job, "node %d has no handler of SIGUSR1 (yet), so it was not asked", n->rank);
+		else
+			signal_node(n, sig);
+	}
 }
 
 /** On Ctrl-Z the nodes stop with us, and go on with us. */
 static void stop_together(struct launch_job *job)
 {
+	launch_progress_hide(job);
 	forward_signal(job, SIGSTOP, false);
 	raise(SIGSTOP);
 	forward_signal(job, SIGCONT, false);

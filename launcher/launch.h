@@ -3,11 +3,14 @@
  * launch.h: ckrun's own state, shared by its files. One thread, one job per process.
  *
  *   options.c      command line -> struct launch_options
+ *   hosts.c        lists and files of hosts, and how many nodes each gets
+ *   delegate.c     several hosts: the line of the launcher that is called
  *   spawn.c        processes, their pipes and environment
  *   folder.c       the folder for UCX's files, and who removes it
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
+ *   progress.c     the line of --progress
  *   job.c          signals, deaths, and how the job ends
  *   ckrun.c        the stages and the poll loop
  *
@@ -23,6 +26,8 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+struct launch_job;
 
 /* ---- memory (buf.c) ----------------------------------------------------------------- */
 
@@ -73,13 +78,48 @@ struct launch_options {
 	const char *bind;      /* NULL: not given */
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
-	bool tag_output, verbose;
+	bool tag_output, verbose, progress;
+	bool local;            /* this host, whatever the environment says */
+	const char *hosts, *hostfile, *launcher; /* NULL: not given */
+	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
+	int n_env;
 	char **argv;           /* the program and its arguments, without the launcher's words */
+	const char *delegate;  /* the launcher that argv calls, whose strings are ours then; NULL: none */
 };
 
 /** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job, or the
  * code to exit with after help, version or an error has been printed. */
 int launch_parse(int argc, char **argv, struct launch_options *o);
+void launch_options_fini(struct launch_options *o);
+
+/* ---- several hosts (hosts.c, delegate.c) --------------------------------------------- */
+
+struct launch_hosts {
+	struct launch_host {
+		char *name;    /* owned */
+		int places;    /* room for so many PEs; 0: not told, for all hosts or for none */
+		int nodes;     /* that it gets */
+	} *list;
+	int n;
+};
+
+/* Add the hosts of --hosts, --hostfile, PBS_NODEFILE and LSB_HOSTS. Like launch_parse they return -1, or an exit
+ * code after saying what is wrong and where. */
+int launch_hosts_of_list(struct launch_hosts *h, const char *list);
+int launch_hosts_of_file(struct launch_hosts *h, const char *path);
+int launch_hosts_of_pbs(struct launch_hosts *h, const char *path);
+int launch_hosts_of_lsf(struct launch_hosts *h, const char *list);
+/** Give each host its number of nodes, of ppn PEs each. The same codes. */
+int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn);
+void launch_hosts_fini(struct launch_hosts *h);
+
+/** If the job is for other hosts, replace o->argv by the line of a launcher that starts it there, and name that in
+ * o->delegate. The same codes. */
+int launch_delegate(struct launch_options *o);
+/** Say that line. */
+void launch_delegate_say(struct launch_job *job);
+/** Whether there is such a program in one of PATH's folders. */
+bool launch_on_path(const char *program);
 
 /* ---- output (output.c) -------------------------------------------------------------- */
 
@@ -89,6 +129,7 @@ struct launch_sink {
 	struct launch_buf out;
 	const void *open_line;  /* who wrote the unfinished line at the end; NULL: none */
 	bool closed;            /* the reader is gone: everything is dropped */
+	bool line;              /* the line of progress stands behind the text */
 };
 
 /** One node's stdout or stderr. */
@@ -109,6 +150,11 @@ bool launch_sink_has_room(const struct launch_sink *s);
 enum launch_write launch_sink_write(struct launch_sink *s);
 /** Queue text of ckrun's own. */
 void launch_sink_say(struct launch_sink *s, const char *text);
+/** Put the line of progress behind the text, or in place of the older one; at most `columns` of it. Not while other
+ * text waits, or its last line is unfinished. */
+void launch_sink_line(struct launch_sink *s, const char *line, size_t columns);
+/** Take the line away. Other text does so by itself. */
+void launch_sink_no_line(struct launch_sink *s);
 /** Move what is there, at most `limit` bytes, to the sink as whole lines. */
 void launch_stream_read(struct launch_stream *s, size_t limit);
 /** Move an unfinished last line, too, and close. */
@@ -119,6 +165,7 @@ void launch_stream_close(struct launch_stream *s);
 struct launch_node {
 	int rank;
 	int first_pe, n_pes;
+	const char *launcher;      /* it is no node, but this launcher; NULL: a node */
 	pid_t pid;
 	bool own_group;            /* leads a process group of its own */
 	bool ended;                /* reaped, or never started */
@@ -138,6 +185,8 @@ enum launch_phase {
 	LAUNCH_KILLED,  /* killed; given up at `deadline` */
 };
 
+struct launch_progress;
+
 struct launch_job {
 	struct launch_options o;
 	struct launch_node *nodes;
@@ -153,6 +202,7 @@ struct launch_job {
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
+	struct launch_progress *progress; /* NULL: no line of progress */
 	/* folder.c's */
 	char folder[256];              /* "": none */
 	pid_t keeper;
@@ -167,6 +217,8 @@ struct launch_job {
 
 /** Make sure that 0, 1 and 2 are open, so that no pipe gets these numbers. */
 void launch_open_std_fds(void);
+/** Set the variables of --env, which ckrun's own steps see, too. */
+void launch_set_given(const struct launch_options *o);
 /** Start all nodes. A failure ends the job in the usual way. */
 void launch_spawn_all(struct launch_job *job);
 /** Look whether a child could not execute the program, and end the job if so. */
@@ -178,6 +230,19 @@ void launch_exec_failed(struct launch_job *job);
 void launch_folder_make(struct launch_job *job);
 /** Remove it. When the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);
+
+/* ---- progress.c --------------------------------------------------------------------- */
+
+/** Make the memory in which the nodes show what they do, if a line of progress is wanted and can be shown. */
+void launch_progress_start(struct launch_job *job);
+/** Its file descriptor, for the nodes; -1: there is none. */
+int launch_progress_fd(const struct launch_job *job);
+/** Draw what is due. Returns how long to wait then, at most timeout_ms (negative: as long as one likes). */
+int launch_progress_turn(struct launch_job *job, int timeout_ms);
+/** Take the line away now, because ckrun is about to stop. It comes back. */
+void launch_progress_hide(struct launch_job *job);
+/** For good. */
+void launch_progress_end(struct launch_job *job);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 
@@ -197,7 +262,7 @@ void launch_make_printable(char *text);
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** "node 1 (PEs 2-3, pid 4711)" into buf, which is returned. */
+/** "node 1 (PEs 2-3, pid 4711)", or "srun (pid 4711)", into buf, which is returned. */
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
 /** End the job. Only the first call counts: it decides the exit code and says why, if fmt is not NULL.
  * Nodes are killed after grace_ms; when there is a node to spare, the others are killed at once and

@@ -29,17 +29,24 @@ enum {
 static const char help[] =
 "usage: ckrun [options] program [arguments]\n"
 "\n"
-"Start a Chard program on this host.\n"
+"Start a Chard program, on this host or through another launcher on several.\n"
 "\n"
 "  -n N, -np N, +pN   number of PEs (default 1)\n"
 "  --ppn K, ++ppn K   PEs per node; a node is one process (default 1)\n"
 "  --bind WHERE       bind PEs to cores: core, socket or none\n"
+"  --hosts A,B:N,...  run on these hosts; N: room for so many PEs there\n"
+"  --hostfile FILE    the same, a host per line: A, B:N or B slots=N\n"
+"  --local            run on this host, in a batch job of several hosts, too\n"
+"  --launcher WHICH   what starts nodes on other hosts: srun, hydra or mpirun\n"
+"  --env NAME=VALUE   set a variable for all nodes; NAME alone passes it on\n"
 "  --timeout S        end the job after S seconds with exit code 124\n"
 "  --grace S          time from telling a job to end to killing it (default 2)\n"
 "  --tag-output       put \"[node] \" before each line of output\n"
-"  --verbose          print nodes, PEs and process ids\n"
+"  --progress         show on the terminal, once a second, how busy the PEs are\n"
+"  --verbose          print nodes, PEs and process ids, or the line of the launcher\n"
 "  --help, --version\n"
 "\n"
+"In an allocation of several hosts (Slurm, PBS, LSF) the job runs on all of them.\n"
 "+pN and ++ppn K may also follow the program; \"--\" there leaves the rest alone.\n"
 "Exit code: the program's; of a job that failed, the first failure's (128 + signal\n"
 "number for a signal); 124 timeout, 126 or 127 the program cannot be started, 2 usage.\n"
@@ -154,6 +161,60 @@ static int set_bind(struct cursor *c, const char *value, const char **bind_p)
 	return -1;
 }
 
+static int set_text(struct cursor *c, const char *name, const char *value, const char **out)
+{
+	int rc = take_value(c, name, &value);
+	if (rc >= 0)
+		return rc;
+	if (!*value)
+		return usage("option", name, "' needs a value");
+	if (*out && strcmp(*out, value))
+		return wrong("%s %s contradicts the %s given before", name, value, *out);
+	*out = value;
+	return -1;
+}
+
+static int set_launcher(struct cursor *c, const char *value, const char **launcher_p)
+{
+	int rc = take_value(c, "--launcher", &value);
+	if (rc >= 0)
+		return rc;
+	if (strcmp(value, "srun") && strcmp(value, "hydra") && strcmp(value, "mpirun"))
+		return usage("--launcher needs srun, hydra or mpirun, not", value, "'");
+	*launcher_p = value;
+	return -1;
+}
+
+/** A variable that ckrun sets by itself, or takes away. */
+static bool is_ours(const char *name, size_t len)
+{
+	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR" };
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (strlen(ours[i]) == len && !strncmp(ours[i], name, len))
+			return true;
+	return !strncmp(name, "PMI_", 4) || (!strncmp(name, "PMIX_", 5) && strncmp(name, "PMIX_MCA_", 9));
+}
+
+static int add_variable(struct cursor *c, struct launch_options *o, const char *value)
+{
+	int rc = take_value(c, "--env", &value);
+	if (rc >= 0)
+		return rc;
+	size_t len = strcspn(value, "=");
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)value[i]) && value[i] != '_')
+			len = 0;
+	if (len == 0 || isdigit((unsigned char)value[0]))
+		return usage("--env needs NAME=VALUE or NAME, not", value, "'");
+	if (is_ours(value, len))
+		return wrong("--env %s: ckrun sets %.*s by itself; see ckrun --help", value, (int)len, value);
+	if (!value[len] && !getenv(value))
+		return wrong("--env %s: it is not set; give it a value: %s=VALUE", value, value);
+	o->env = launch_must_have(realloc(o->env, (size_t)(o->n_env + 1) * sizeof(*o->env)), "the command line");
+	o->env[o->n_env++] = (char *)value;
+	return -1;
+}
+
 /** Take one of Charm++'s words, before or after the program. *taken_p: whether the argument was one. */
 static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_p)
 {
@@ -163,8 +224,10 @@ static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_
 		return set_count(c, "++ppn", value, MAX_PPN, &c->ppn_given, &o->ppn);
 	if (is_option(arg, "++p", &value) || is_option(arg, "+p", &value))
 		return set_count(c, "+p", value, MAX_PES, &c->n_given, &o->n_pes);
-	if (!strcmp(arg, "++local"))
-		return -1; /* ckrun does that anyway */
+	if (!strcmp(arg, "++local")) {
+		o->local = true;
+		return -1;
+	}
 	*taken_p = false;
 	return -1;
 }
@@ -182,14 +245,26 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_count(c, "--ppn", value, MAX_PPN, &c->ppn_given, &o->ppn);
 	if (is_option(arg, "--bind", &value))
 		return set_bind(c, value, &o->bind);
+	if (is_option(arg, "--hosts", &value))
+		return set_text(c, "--hosts", value, &o->hosts);
+	if (is_option(arg, "--hostfile", &value))
+		return set_text(c, "--hostfile", value, &o->hostfile);
+	if (is_option(arg, "--launcher", &value))
+		return set_launcher(c, value, &o->launcher);
+	if (is_option(arg, "--env", &value))
+		return add_variable(c, o, value);
 	if (is_option(arg, "--timeout", &value))
 		return set_seconds(c, "--timeout", value, 0.001, &o->timeout_ms);
 	if (is_option(arg, "--grace", &value))
 		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
 	if (!strcmp(arg, "--tag-output"))
 		o->tag_output = true;
+	else if (!strcmp(arg, "--progress"))
+		o->progress = true;
 	else if (!strcmp(arg, "--verbose"))
 		o->verbose = true;
+	else if (!strcmp(arg, "--local"))
+		o->local = true;
 	else if (!strcmp(arg, "--help") || !strcmp(arg, "-h"))
 		return fputs(help, stdout) < 0;
 	else if (!strcmp(arg, "--version"))
@@ -220,6 +295,24 @@ static int program(struct cursor *c, struct launch_options *o)
 	return -1;
 }
 
+/** Options that cannot both hold. */
+static int check_together(const struct launch_options *o)
+{
+	if (o->hosts && o->hostfile)
+		return wrong("--hosts and --hostfile both name hosts; give one of them");
+	if (o->local && (o->hosts || o->hostfile || o->launcher))
+		return wrong("--local contradicts %s", o->hosts ? "--hosts" : o->hostfile ? "--hostfile" : "--launcher");
+	return -1;
+}
+
+void launch_options_fini(struct launch_options *o)
+{
+	for (char **w = o->argv; o->delegate && *w; w++)
+		free(*w);
+	free(o->argv);
+	free(o->env);
+}
+
 int launch_parse(int argc, char **argv, struct launch_options *o)
 {
 	struct cursor c = { .argv = argv, .argc = argc, .at = 1 };
@@ -240,5 +333,6 @@ int launch_parse(int argc, char **argv, struct launch_options *o)
 	}
 	if (c.at >= argc)
 		return usage("no program to start", NULL, NULL);
-	return program(&c, o);
+	int rc = program(&c, o);
+	return rc < 0 ? check_together(o) : rc;
 }

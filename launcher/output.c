@@ -44,12 +44,32 @@ enum launch_write launch_sink_write(struct launch_sink *s)
 	return errno == EPIPE ? LAUNCH_WRITE_CLOSED : LAUNCH_WRITE_FAILED;
 }
 
+static const char clear_line[] = "\r\033[K";
+
+void launch_sink_no_line(struct launch_sink *s)
+{
+	if (s->line && !s->closed)
+		launch_buf_append(&s->out, clear_line, strlen(clear_line));
+	s->line = false;
+}
+
+void launch_sink_line(struct launch_sink *s, const char *line, size_t columns)
+{
+	size_t n = strlen(line);
+	if (s->closed || s->out.len || s->open_line)
+		return;
+	launch_buf_append(&s->out, clear_line, strlen(clear_line));
+	launch_buf_append(&s->out, line, n < columns ? n : columns);
+	s->line = true;
+}
+
 /** Queue text of `writer`, an address that is only compared. The text is whole lines or one unfinished
  * line. */
 static void sink_add(struct launch_sink *s, const void *writer, int tag, const char *text, size_t n)
 {
 	if (s->closed || n == 0)
 		return;
+	launch_sink_no_line(s);
 	if (s->open_line && s->open_line != writer)
 		launch_buf_append(&s->out, "\n", 1);
 	if (tag >= 0 && s->open_line != writer) {

@@ -51,12 +51,14 @@ void launch_open_std_fds(void)
  * nodes, which ours would take for their own. */
 static void scrub_environment(void)
 {
-	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_UCX_DIR=" };
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=" };
+	static const char settings[] = "PMIX_MCA_"; /* the user's, for mpirun and srun */
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
 		bool keep = true;
 		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 			keep &= strncmp(*from, prefixes[i], strlen(prefixes[i])) != 0;
+		keep |= strncmp(*from, settings, strlen(settings)) == 0;
 		if (keep)
 			*to++ = *from;
 	}
@@ -69,23 +71,40 @@ static void set_variable(const char *name, const char *value, bool over)
 		launch_must_have(NULL, "the nodes' environment");
 }
 
-/** Set what is the same for all nodes; once, before the forks. */
+void launch_set_given(const struct launch_options *o)
+{
+	for (int i = 0; i < o->n_env; i++) {
+		char *equals = strchr(o->env[i], '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		set_variable(o->env[i], equals + 1, true);
+		*equals = '=';
+	}
+}
+
+/** Set what is the same for all nodes; once, before the forks. A launcher that we call hands it on. */
 static void set_job_environment(const struct launch_job *job)
 {
-	char size[16];
+	char number[16];
 	scrub_environment();
-	snprintf(size, sizeof(size), "%d", job->n_nodes);
-	set_variable("PMI_SIZE", size, true);
 	if (job->o.bind)
 		set_variable("CK_BIND", job->o.bind, true);
 	if (job->o.verbose)
 		set_variable("CK_VERBOSE", "1", true);
-	if (job->folder[0])
-		set_variable("CK_UCX_DIR", job->folder, true);
 	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
 	set_variable("UCX_LOG_FILE", "stderr", false);
 	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */
 	set_variable("UCX_DEBUG_SIGNO", "0", false);
+	if (job->o.delegate) {
+		snprintf(number, sizeof(number), "%d", job->o.ppn);
+		set_variable("CK_PES", number, true);
+		return;
+	}
+	snprintf(number, sizeof(number), "%d", job->n_nodes);
+	set_variable("PMI_SIZE", number, true);
+	if (job->folder[0])
+		set_variable("CK_UCX_DIR", job->folder, true);
 	/* It would try its hooks with a System V segment, which a node that is killed just then leaves for
 	 * ever. On one host nothing needs the hooks. */
 	set_variable("UCX_MEM_MMAP_HOOK_MODE", "none", false);
@@ -111,7 +130,8 @@ static void restore_what_ckrun_changed(const struct launch_job *job)
 _Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
 				const struct child_fds *fds, int exec_fd, pid_t launcher)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Another launcher has nodes to end before it ends itself. */
+	prctl(PR_SET_PDEATHSIG, job->o.delegate ? SIGTERM : SIGKILL);
 	if (getppid() != launcher)
 		_exit(1); /* it died before the line above took effect */
 	if (n->own_group)
@@ -123,10 +143,16 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 	}
 	dup2(fds->out, STDOUT_FILENO);
 	dup2(fds->err, STDERR_FILENO);
-	fcntl(fds->pmi, F_SETFD, 0);
-	set_number("PMI_FD", fds->pmi);
-	set_number("PMI_RANK", n->rank);
-	set_number("CK_PES", n->n_pes);
+	if (!job->o.delegate) {
+		fcntl(fds->pmi, F_SETFD, 0);
+		set_number("PMI_FD", fds->pmi);
+		set_number("PMI_RANK", n->rank);
+		set_number("CK_PES", n->n_pes);
+	}
+	if (job->progress) {
+		fcntl(launch_progress_fd(job), F_SETFD, 0);
+		set_number("CK_GAUGES", launch_progress_fd(job));
+	}
 	restore_what_ckrun_changed(job);
 
 	execvp(job->o.argv[0], job->o.argv);
@@ -273,7 +299,7 @@ static void raise_fd_limit(struct launch_job *job)
 void launch_spawn_all(struct launch_job *job)
 {
 	int fds[2];
-	if (!has_room_for(job))
+	if (!job->o.delegate && !has_room_for(job))
 		return;
 	raise_fd_limit(job);
 	set_job_environment(job);

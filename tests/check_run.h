@@ -80,10 +80,10 @@ static inline int check_run(const struct csd_layer *layer, const void *program, 
 	return check_run_layers(&layer, 1, program, n_nodes, n_pes, seed);
 }
 
-/** Run one node in a child process. Returns its exit code, -1 when it did not exit by itself, and
+/** Run nodes in a child process. Returns its exit code, -1 when it did not exit by itself, and
  * in `said` what it wrote to standard error. */
-static inline int check_run_apart(const struct csd_layer *const *layers, int n_layers,
-				  const void *program, int n_pes, char *said, size_t cap)
+static inline int check_run_nodes_apart(const struct csd_layer *const *layers, int n_layers, const void *program,
+					int n_nodes, int n_pes, char *said, size_t cap)
 {
 	int fd[2], status;
 	size_t n = 0;
@@ -98,7 +98,7 @@ static inline int check_run_apart(const struct csd_layer *const *layers, int n_l
 		dup2(fd[1], STDERR_FILENO);
 		close(fd[0]);
 		close(fd[1]);
-		_exit(check_run_layers(layers, n_layers, program, 1, n_pes, 0));
+		_exit(check_run_layers(layers, n_layers, program, n_nodes, n_pes, 0));
 	}
 	close(fd[1]);
 	while (n + 1 < cap && (got = read(fd[0], said + n, cap - 1 - n)) > 0)
@@ -108,6 +108,13 @@ static inline int check_run_apart(const struct csd_layer *const *layers, int n_l
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		abort();
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/** One node. */
+static inline int check_run_apart(const struct csd_layer *const *layers, int n_layers,
+				  const void *program, int n_pes, char *said, size_t cap)
+{
+	return check_run_nodes_apart(layers, n_layers, program, 1, n_pes, said, cap);
 }
 
 #endif

@@ -10,22 +10,9 @@
 cd "$(dirname "$0")/.." || exit 1
 B=${1:-build} top=$PWD
 here=$(realpath "$B") || exit 1
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH LD_RUN_PATH
-failed=0
 
-step() { # name, command...
-	local name=$1
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $name"
-	else
-		echo "FAIL $name"
-		tail -20 "$tmp/log"
-		failed=1
-	fi
-}
+. tests/steps.sh
 greets() { # command: runs hello
 	"$@" >"$tmp/out" && [ "$(grep -c '^Hello World' "$tmp/out")" = 6 ]
 }
@@ -72,7 +59,8 @@ step "make, with the fragment" quiet_build
 step "hello" greets ./hello 6 +p 2
 step "ckrun hello" greets ckrun -n 2 ./hello 6
 traces() {
-	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls'
+	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls' &&
+		cktrace --html "$tmp/trace.html" "$tmp/trace" && grep -q '^async function start' "$tmp/trace.html"
 }
 step "cktrace" traces
 step "make again" again
@@ -104,6 +92,16 @@ without_rpath() { # what README.md says of a program that was linked without pkg
 	! greets ./hello 6 && greets env LD_LIBRARY_PATH="$tmp/there/lib" ./hello 6
 }
 step "without rpath" without_rpath
+
+# A host program in Python, with the module and the headers that are installed.
+python_host() {
+	ckci -o . "$top/examples/embed/embed.ci" || return 1
+	# shellcheck disable=SC2046 # words
+	cc -std=c11 -shared -fPIC -I. -o libembed.so "$top/examples/embed/chares.c" $(pkg-config --cflags --libs chard) &&
+		PYTHONPATH=$tmp/there/share/chard python3 -B "$top/examples/embed/python/host.py" ./libembed.so 2 >"$tmp/out" &&
+		grep -x 'host.py: both runs: checked' "$tmp/out"
+}
+step "Chard inside a Python program" python_host
 
 # Handlers that leave parameters unused, and CkAssert that is off.
 cat >unused.c <<'end'

@@ -13,6 +13,9 @@ static const char usage[] =
 	"  -s, --summary            print utilisation, entry methods, messages, the critical path\n"
 	"  -p, --perfetto FILE      write a trace for ui.perfetto.dev\n"
 	"  -j, --projections DIR    write logs for Projections\n"
+	"  -w, --html FILE          write a page for any browser, with everything in it\n"
+	"      --html-mb MB         with at most so much of what the PEs did (1 to 1024; 32)\n"
+	"  -o, --otf2 DIR           write an OTF2 archive, for Vampir and others\n"
 	"  -h, --help               print this text\n";
 
 FILE *open_output(const char *name)
@@ -43,25 +46,53 @@ static void write_file(const struct job *j, const char *name, void (*write)(cons
 	close_output(f, name);
 }
 
+enum { HTML_MB = 32, HTML_MB_MOST = 1024, OPTION_HTML_MB = 256 };
+
+static unsigned html_megabytes(const char *text)
+{
+	char *end;
+	unsigned long mb = strtoul(text, &end, 10);
+
+	if (text[0] >= '0' && text[0] <= '9' && !*end && mb >= 1 && mb <= HTML_MB_MOST)
+		return (unsigned)mb;
+	fprintf(stderr, "cktrace: --html-mb %s: must be a number from 1 to %d\n", text, HTML_MB_MOST);
+	exit(2);
+}
+
+static void write_page(const struct job *j, const char *name, unsigned mb)
+{
+	FILE *f = open_output(name);
+
+	write_html(j, f, mb);
+	close_output(f, name);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "summary", no_argument, NULL, 's' },
 		{ "perfetto", required_argument, NULL, 'p' },
 		{ "projections", required_argument, NULL, 'j' },
+		{ "otf2", required_argument, NULL, 'o' },
+		{ "html", required_argument, NULL, 'w' },
+		{ "html-mb", required_argument, NULL, OPTION_HTML_MB },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *perfetto = NULL, *projections = NULL;
+	const char *perfetto = NULL, *projections = NULL, *html = NULL, *otf2 = NULL;
+	unsigned html_mb = HTML_MB;
 	bool summary = false;
 	struct job job = { 0 };
 	int o;
 
-	while ((o = getopt_long(argc, argv, "sp:j:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "sp:j:w:o:h", options, NULL)) != -1) {
 		switch (o) {
 		case 's': summary = true; break;
 		case 'p': perfetto = optarg; break;
 		case 'j': projections = optarg; break;
+		case 'w': html = optarg; break;
+		case OPTION_HTML_MB: html_mb = html_megabytes(optarg); break;
+		case 'o': otf2 = optarg; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
@@ -76,7 +107,11 @@ int main(int argc, char **argv)
 		write_file(&job, perfetto, write_perfetto);
 	if (projections)
 		write_projections(&job, projections);
-	if (summary || (!perfetto && !projections))
+	if (otf2)
+		write_otf2(&job, otf2);
+	if (html)
+		write_page(&job, html, html_mb);
+	if (summary || (!perfetto && !projections && !html && !otf2))
 		write_summary(&job, stdout);
 	trace_free(&job);
 	return fflush(stdout) ? 1 : 0;

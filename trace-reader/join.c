@@ -10,8 +10,9 @@
  *
  * Clocks of hosts: a message is handled after it was sent. Messages in both directions between two hosts thus
  * bound the difference of their clocks from both sides, as closely as the fastest of all these messages; the middle
- * is taken. If no difference fits the whole run, because the clocks run at different speeds, each half of the run
- * gets its own, and the line through both is taken.
+ * is taken. If no difference fits the whole run, because the clocks run at different speeds, a line is taken, the one
+ * that stays away from all bounds as far as possible. All messages are bounds whose ends are joined without looking
+ * at the clocks.
  */
 #include "model.h"
 
@@ -147,6 +148,10 @@ static void join_numbered(struct job *j)
 
 /* ---- messages without one, puts ----------------------------------------------------------------------- */
 
+/* Clocks differ by less: that of a good crystal by 1e-4; a speed that was measured in a short run adds to it. */
+static const double SLOPE_MOST = 0.01;
+enum { SLOPE_STEPS = 100 };          /* (2/3)^100 of that is left: 1e-19 */
+
 struct end {
 	int32_t from, to;
 	uint64_t key;
@@ -251,15 +256,20 @@ static void join_two(struct job *j, const struct end *s, const struct end *t, bo
 	*add_message(j) = (struct message){ s->pe, t ? t->pe : NONE, s->record, t ? t->record : 0, put };
 }
 
-static bool is_whole(const struct job *j, const struct end *e)
+/* Whether the trace has all of them. */
+static bool are_whole(const struct job *j, const struct end *e, size_t n)
 {
-	return j->pes[e->pe].whole;
+	for (size_t i = 0; i < n; i++)
+		if (!j->pes[e[i].pe].whole)
+			return false;
+	return true;
 }
 
+/* Their clocks may not be aligned yet. */
 static void join_from_front(struct job *j, const struct end *s, size_t n_s, const struct end *t, size_t n_t, bool put)
 {
 	for (size_t i = 0; i < n_s; i++)
-		join_two(j, &s[i], i < n_t && s[i].ns <= t[i].ns ? &t[i] : NULL, put);
+		join_two(j, &s[i], i < n_t ? &t[i] : NULL, put);
 }
 
 static void join_from_end(struct job *j, const struct end *s, size_t n_s, const struct end *t, size_t n_t, bool put)
@@ -283,7 +293,8 @@ static size_t group_end(const struct ends *e, size_t i)
 	return k;
 }
 
-static void join_ordered(struct job *j, bool puts)
+/* Those of which the trace has all, or those of which something is missing. */
+static void join_ordered(struct job *j, bool puts, bool of_whole)
 {
 	struct ends sent = { 0 }, taken = { 0 };
 	size_t t = 0;
@@ -294,9 +305,10 @@ static void join_ordered(struct job *j, bool puts)
 		while (t < taken.n && compare_group(&taken.at[t], &sent.at[s]) < 0)
 			t++;
 		size_t t_end = t < taken.n && compare_group(&taken.at[t], &sent.at[s]) == 0 ? group_end(&taken, t) : t;
-		bool whole = is_whole(j, &sent.at[s]) && (t == t_end || is_whole(j, &taken.at[t]));
+		bool whole = are_whole(j, sent.at + s, s_end - s) && are_whole(j, taken.at + t, t_end - t);
 
-		(whole ? join_from_front : join_from_end)(j, sent.at + s, s_end - s, taken.at + t, t_end - t, puts);
+		if (whole == of_whole)
+			(whole ? join_from_front : join_from_end)(j, sent.at + s, s_end - s, taken.at + t, t_end - t, puts);
 		t = t_end;
 	}
 	free(sent.at);
@@ -305,15 +317,31 @@ static void join_ordered(struct job *j, bool puts)
 
 /* ---- clocks of hosts ---------------------------------------------------------------------------------- */
 
-struct bounds {
-	double low, high;
+/* A message between host h and an aligned one bounds h's shift at one moment. */
+struct bound {
+	double at;                   /* by h's own clock, since its base */
+	double shift;                /* the shift is not below it / not above it */
+	bool is_low;
 };
 
-/* What messages between host h and the aligned ones say about h's shift, for messages in the time from .. to of
- * h's own clock. */
-static struct bounds bounds_of(const struct job *j, int h, double from, double to)
+struct bounds {
+	struct bound *all;           /* [n] */
+	size_t n, cap;
+};
+
+static void add_bound(struct bounds *b, double at, double shift, bool is_low)
 {
-	struct bounds b = { -INFINITY, INFINITY };
+	if (b->n == b->cap) {
+		b->cap = b->cap ? 2 * b->cap : 1024;
+		b->all = need(realloc(b->all, b->cap * sizeof *b->all));
+	}
+	b->all[b->n++] = (struct bound){ at, shift, is_low };
+}
+
+static struct bounds bounds_of(const struct job *j, int number)
+{
+	const struct host *h = &j->hosts[number];
+	struct bounds b = { 0 };
 
 	for (size_t i = 0; i < j->n_messages; i++) {
 		const struct message *m = &j->messages[i];
@@ -323,62 +351,62 @@ static struct bounds bounds_of(const struct job *j, int h, double from, double t
 		const struct pe_trace *a = &j->pes[m->from], *c = &j->pes[m->to];
 		const struct trace_record *s = record_at(a, m->sent), *t = record_at(c, m->taken);
 
-		if (a->host == h && c->host != h && j->hosts[c->host].aligned) {
-			double own = own_ns(&j->hosts[h], s->time);
-
-			if (own >= from && own < to)
-				b.high = fmin(b.high, common_ns(j, c, t) - own);
-		} else if (c->host == h && a->host != h && j->hosts[a->host].aligned) {
-			double own = own_ns(&j->hosts[h], t->time);
-
-			if (own >= from && own < to)
-				b.low = fmax(b.low, common_ns(j, a, s) - own);
-		}
+		if (a->host == number && c->host != number && j->hosts[c->host].aligned)
+			add_bound(&b, own_ns(h, s->time) - h->base_ns, common_ns(j, c, t) - own_ns(h, s->time), false);
+		else if (c->host == number && a->host != number && j->hosts[a->host].aligned)
+			add_bound(&b, own_ns(h, t->time) - h->base_ns, common_ns(j, a, s) - own_ns(h, t->time), true);
 	}
 	return b;
 }
 
-static bool is_closed(struct bounds b)
+/* How far a line of this slope can stay away from all bounds, and where it lies then. Below 0: it breaks some.
+ * Infinite: the bounds are on one side only. */
+static double margin(const struct bounds *b, double slope, double *shift_p)
 {
-	return isfinite(b.low) && isfinite(b.high);
+	double low = -INFINITY, high = INFINITY;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const double shift = b->all[i].shift - slope * b->all[i].at;
+
+		if (b->all[i].is_low)
+			low = fmax(low, shift);
+		else
+			high = fmin(high, shift);
+	}
+	*shift_p = isfinite(low) && isfinite(high) ? low + (high - low) / 2 : isfinite(low) ? low : high;
+	return (high - low) / 2;
 }
 
-static double middle(struct bounds b)
+/* The margin first rises with the slope and then falls, so each step can leave out a third. */
+static void fit_line(const struct bounds *b, struct host *h)
 {
-	return b.low + (b.high - b.low) / 2;
+	double from = -SLOPE_MOST, to = SLOPE_MOST, shift;
+
+	for (int i = 0; i < SLOPE_STEPS; i++) {
+		const double third = (to - from) / 3;
+
+		if (margin(b, from + third, &shift) < margin(b, to - third, &shift))
+			from += third;
+		else
+			to -= third;
+	}
+	h->slope = from + (to - from) / 2;
+	margin(b, h->slope, &h->shift);
 }
 
 static void align(const struct job *j, int number, double guess)
 {
 	struct host *h = &j->hosts[number];
-	struct bounds b = bounds_of(j, number, -INFINITY, INFINITY);
+	struct bounds b = bounds_of(j, number);
+	double bound, m = margin(&b, 0, &bound);
 
-	if (is_closed(b) && b.low <= b.high) {
-		h->shift = middle(b);
-		return;
-	}
-	if (!is_closed(b)) {
-		h->shift = fmin(fmax(guess, b.low), b.high);
-		return;
-	}
-	double from = INFINITY, to = -INFINITY;
-
-	for (int i = 0; i < j->n_pes; i++) {
-		const struct pe_trace *p = &j->pes[i];
-
-		if (!p->head || !p->n || p->host != number)
-			continue;
-		from = fmin(from, own_ns(h, record_at(p, 0)->time));
-		to = fmax(to, own_ns(h, record_at(p, p->n - 1)->time));
-	}
-	double half = from + (to - from) / 2;
-	struct bounds early = bounds_of(j, number, from, half), late = bounds_of(j, number, half, INFINITY);
-
-	h->shift = middle(b);
-	if (!is_closed(early) || !is_closed(late) || to <= from)
-		return;
-	h->slope = (middle(late) - middle(early)) / ((to - from) / 2);
-	h->shift = middle(early) - h->slope * (from + (to - from) / 4 - h->base_ns);
+	if (isinf(m))
+		h->shift = !b.n ? guess : b.all[0].is_low ? fmax(guess, bound) : fmin(guess, bound);
+	else if (m >= 0)
+		h->shift = bound;
+	else
+		fit_line(&b, h);
+	free(b.all);
 }
 
 static int64_t real_minus_monotonic(const struct job *j, int host)
@@ -391,9 +419,17 @@ static int64_t real_minus_monotonic(const struct job *j, int host)
 
 static bool talks_to_aligned(const struct job *j, int host)
 {
-	struct bounds b = bounds_of(j, host, -INFINITY, INFINITY);
+	for (size_t i = 0; i < j->n_messages; i++) {
+		const struct message *m = &j->messages[i];
 
-	return isfinite(b.low) || isfinite(b.high);
+		if (m->to == NONE)
+			continue;
+		const int a = j->pes[m->from].host, c = j->pes[m->to].host;
+
+		if ((a == host && c != host && j->hosts[c].aligned) || (c == host && a != host && j->hosts[a].aligned))
+			return true;
+	}
+	return false;
 }
 
 /* First those that talk to a host that is aligned. */
@@ -437,9 +473,11 @@ static void index_messages(struct job *j)
 void trace_join(struct job *j)
 {
 	join_numbered(j);
+	join_ordered(j, false, true);
+	join_ordered(j, true, true);
 	align_hosts(j);
-	join_ordered(j, false);
-	join_ordered(j, true);
+	join_ordered(j, false, false);
+	join_ordered(j, true, false);
 	find_range(j);
 	index_messages(j);
 }

@@ -6,7 +6,8 @@
  *   read.c          the files, mapped and checked
  *   join.c          sends and handlers joined, clocks of several hosts aligned
  *   walk.c          a PE's records as nested spans, in the order of time
- *   perfetto.c, projections.c, summary.c   writers
+ *   perfetto.c, projections.c, summary.c, html.c   writers
+ *   otf2.c          one more, through libotf2; otf2_none.c where that is missing
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -40,6 +41,7 @@ struct pe_trace {
 	bool whole;                  /* nothing is missing: neither has the ring wrapped nor was it off */
 	int host;
 	struct names names[TRACE_NAME_KINDS];
+	uint16_t *event;             /* [names[TRACE_NAME_EVENT].n]: their numbers in the job */
 	uint32_t *message;           /* [n]: 1 + the message that a record sends or handles; 0: none */
 	size_t mapped;
 };
@@ -59,6 +61,7 @@ struct job {
 	struct pe_trace *pes;        /* [n_pes]; head NULL: its file is missing */
 	struct host *hosts;
 	int n_hosts;
+	struct names events;         /* of the program, on all PEs: each text once */
 	struct message *messages;
 	size_t n_messages, cap_messages;
 	int64_t start_ns, end_ns;    /* of the first and last record */
@@ -82,6 +85,12 @@ int64_t record_ns(const struct job *j, const struct pe_trace *p, const struct tr
 
 /** Never NULL. */
 const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, unsigned id);
+
+/** By the first PE that has it; never NULL. Entries and handlers have one number on all PEs. */
+const char *trace_any_name(const struct job *j, enum trace_name_kind kind, unsigned id);
+
+/** PEs number the program's events as they come: the number in job.events of a PE's number. */
+unsigned trace_event_of(const struct pe_trace *p, unsigned id);
 
 /** Memory, or the end of the process. */
 void *need(void *p);
@@ -125,6 +134,9 @@ const char *span_name(const struct pe_trace *p, const struct span *s);
 
 void write_perfetto(const struct job *j, FILE *f);
 void write_projections(const struct job *j, const char *folder);
+void write_otf2(const struct job *j, const char *folder);
+/** At most so many MB of what the PEs did; the page and stderr say what that leaves out. */
+void write_html(const struct job *j, FILE *f, unsigned mb);
 void write_summary(const struct job *j, FILE *f);
 FILE *open_output(const char *name);
 void close_output(FILE *f, const char *name);

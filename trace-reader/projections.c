@@ -101,7 +101,7 @@ static void idle_or_user(struct log *l, const struct span *s, int64_t at, bool b
 	if (s->kind == SPAN_IDLE)
 		fprintf(l->f, "%d %" PRId64 " %d\n", begins ? BEGIN_IDLE : END_IDLE, us(at), l->p->head->pe);
 	else
-		fprintf(l->f, "%d %u %" PRId64 " %u %d\n", USER_PAIR, s->what, us(at), l->next_event++, l->p->head->pe);
+		fprintf(l->f, "%d %u %" PRId64 " %u %d\n", USER_PAIR, trace_event_of(l->p, s->what), us(at), l->next_event++, l->p->head->pe);
 	l->lines++;
 }
 
@@ -157,7 +157,7 @@ static void on_moment(void *arg, const struct span *s)
 		fprintf(l->f, "%d %d %u %" PRId64 " %u %d %u 0\n", CREATION, MESSAGE_CHARE,
 			called(l->j, &l->j->messages[number - 1]), us(s->start), number, l->p->head->pe, r->bytes);
 	else if (s->kind == SPAN_MARK)
-		fprintf(l->f, "%d %u %" PRId64 " %u %d\n", USER_EVENT, s->what, us(s->start), l->next_event++,
+		fprintf(l->f, "%d %u %" PRId64 " %u %d\n", USER_EVENT, trace_event_of(l->p, s->what), us(s->start), l->next_event++,
 			l->p->head->pe);
 	else
 		return;
@@ -184,14 +184,6 @@ static void write_log(const struct job *j, const struct pe_trace *p, const char 
 
 /* ---- the names ---------------------------------------------------------------------------------------- */
 
-static const char *any_name(const struct job *j, enum trace_name_kind kind, unsigned id)
-{
-	for (int i = 0; i < j->n_pes; i++)
-		if (id < j->pes[i].names[kind].n && j->pes[i].names[kind].text[id])
-			return j->pes[i].names[kind].text[id];
-	return "?";
-}
-
 /* The entries of a chare follow each other. Returns the number of chares; with f, prints their lines, or those of
  * the entries. */
 static int chares(const struct job *j, FILE *f, bool entries)
@@ -202,7 +194,7 @@ static int chares(const struct job *j, FILE *f, bool entries)
 	int number = 0;
 
 	for (unsigned e = 1; e < n; e++) {
-		const char *name = any_name(j, TRACE_NAME_ENTRY, e), *colon = strstr(name, "::");
+		const char *name = trace_any_name(j, TRACE_NAME_ENTRY, e), *colon = strstr(name, "::");
 		size_t len = colon ? (size_t)(colon - name) : strlen(name);
 		bool same = len == last_len && strncmp(name, last, len) == 0;
 
@@ -220,7 +212,7 @@ static int chares(const struct job *j, FILE *f, bool entries)
 static void write_sts(const struct job *j, const struct trace_head *h, const char *base)
 {
 	size_t n_entries = n_names(j, TRACE_NAME_ENTRY), n_handlers = n_names(j, TRACE_NAME_HANDLER);
-	size_t n_events = n_names(j, TRACE_NAME_EVENT);
+	size_t n_events = j->events.n;
 	char name[4400];
 
 	n_entries = n_entries ? n_entries : 1;
@@ -238,10 +230,10 @@ static void write_sts(const struct job *j, const struct trace_head *h, const cha
 	fprintf(f, "ENTRY CHARE 0 \"(functions of puts)\" 0 %d\n", MESSAGE_CHARE);
 	chares(j, f, true);
 	for (unsigned i = 0; i < n_handlers; i++)
-		fprintf(f, "ENTRY CHARE %zu \"%s\" 0 %d\n", n_entries + i, any_name(j, TRACE_NAME_HANDLER, i), MESSAGE_CHARE);
+		fprintf(f, "ENTRY CHARE %zu \"%s\" 0 %d\n", n_entries + i, trace_any_name(j, TRACE_NAME_HANDLER, i), MESSAGE_CHARE);
 	fprintf(f, "MESSAGE %d 64\n", MESSAGE_CHARE);
 	for (unsigned i = 0; i < n_events; i++)
-		fprintf(f, "EVENT %u %s\n", i, any_name(j, TRACE_NAME_EVENT, i));
+		fprintf(f, "EVENT %u %s\n", i, j->events.text[i]);
 	fprintf(f, "END\n");
 	close_output(f, name);
 }

@@ -34,7 +34,7 @@ static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 	if (!h->n_records || h->head_bytes < TRACE_HEAD_BYTES || h->head_bytes % 32 || h->head_bytes > bytes ||
 	    h->n_records > (bytes - h->head_bytes) / sizeof(struct trace_record) || h->n_records > UINT32_MAX ||
 	    h->names_bytes > h->head_bytes - TRACE_HEAD_BYTES || h->n_pes < 1 || h->n_pes > 1 << 24 ||
-	    h->pe < 0 || h->pe >= h->n_pes || !memchr(h->host, 0, sizeof h->host) ||
+	    h->pe < 0 || h->pe >= h->n_pes || h->node < 0 || h->node >= h->n_nodes || !memchr(h->host, 0, sizeof h->host) ||
 	    !memchr(h->command, 0, sizeof h->command))
 		return "is damaged";
 	return NULL;
@@ -74,6 +74,44 @@ const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, u
 	const struct names *all = &p->names[kind];
 
 	return id < all->n && all->text[id] ? all->text[id] : "?";
+}
+
+const char *trace_any_name(const struct job *j, enum trace_name_kind kind, unsigned id)
+{
+	for (int i = 0; i < j->n_pes; i++)
+		if (id < j->pes[i].names[kind].n && j->pes[i].names[kind].text[id])
+			return j->pes[i].names[kind].text[id];
+	return "?";
+}
+
+unsigned trace_event_of(const struct pe_trace *p, unsigned id)
+{
+	return id < p->names[TRACE_NAME_EVENT].n ? p->event[id] : 0;
+}
+
+/* Number 0 is for events without a name. */
+static unsigned add_event(struct names *all, const char *text)
+{
+	unsigned id = 0;
+
+	while (id < all->n && strcmp(all->text[id], text))
+		id++;
+	if (id == all->n)
+		add_name(all, id, text, strlen(text));
+	return id;
+}
+
+static void number_events(struct job *j)
+{
+	add_event(&j->events, "?");
+	for (int i = 0; i < j->n_pes; i++) {
+		struct pe_trace *p = &j->pes[i];
+		const size_t n = p->names[TRACE_NAME_EVENT].n;
+
+		p->event = need(calloc(n + 1, sizeof *p->event));
+		for (unsigned e = 0; e < n; e++)
+			p->event[e] = (uint16_t)add_event(&j->events, trace_name_of(p, TRACE_NAME_EVENT, e));
+	}
 }
 
 /* The oldest record of a ring that has wrapped may be half overwritten. */
@@ -191,6 +229,14 @@ void trace_read(struct job *j, const char *folder)
 		if (j->pes[i].head)
 			j->pes[i].host = host_of(j, j->pes[i].head->host_id);
 	find_speeds(j);
+	number_events(j);
+}
+
+static void names_free(struct names *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		free(all->text[i]);
+	free(all->text);
 }
 
 void trace_free(struct job *j)
@@ -198,16 +244,15 @@ void trace_free(struct job *j)
 	for (int i = 0; i < j->n_pes; i++) {
 		struct pe_trace *p = &j->pes[i];
 
+		free(p->event);
 		if (!p->head)
 			continue;
-		for (int k = 0; k < TRACE_NAME_KINDS; k++) {
-			for (size_t x = 0; x < p->names[k].n; x++)
-				free(p->names[k].text[x]);
-			free(p->names[k].text);
-		}
+		for (int k = 0; k < TRACE_NAME_KINDS; k++)
+			names_free(&p->names[k]);
 		free(p->message);
 		munmap((void *)(uintptr_t)p->head, p->mapped);
 	}
+	names_free(&j->events);
 	free(j->pes);
 	free(j->hosts);
 	free(j->messages);

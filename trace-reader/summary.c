@@ -7,115 +7,11 @@
  * message it handles, if the PE was idle when the message came, and goes on in the sender at the time of sending;
  * else it is what the PE did before.
  */
-#include "model.h"
+#include "sums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BUCKETS = 24 };               /* powers of two from 128 ns */
-static const int64_t BUCKET_FIRST = 128;
-
-struct entry_sum {
-	uint64_t n, pieces;
-	int64_t own, total, longest;     /* own: without what is inside it */
-	uint64_t bucket[BUCKETS];
-};
-
-/* A span that has no other but idle ones around it. */
-struct top {
-	int64_t start, end;
-	uint32_t record;
-	enum span_kind kind;
-	unsigned what;
-};
-
-struct pe_sum {
-	int64_t entries, puts, handlers, idle;
-	struct top *tops;
-	size_t n, cap;
-};
-
-struct sums {
-	const struct job *j;
-	const struct pe_trace *p;
-	struct pe_sum *pe, *pes;
-	struct entry_sum *entries;       /* by number; puts at 0 */
-	size_t n_entries;
-	unsigned inner;                  /* the last entry that ran inside the running handler; 0: none */
-};
-
-static int bucket_of(int64_t ns)
-{
-	int b = 0;
-
-	while (b < BUCKETS - 1 && ns >= BUCKET_FIRST << b)
-		b++;
-	return b;
-}
-
-static void add_grain(struct entry_sum *e, const struct span *s, int64_t own)
-{
-	int64_t ns = s->end - s->start;
-
-	e->n += !s->resumed;
-	e->pieces++;
-	e->own += own;
-	e->total += ns;
-	e->longest = ns > e->longest ? ns : e->longest;
-	e->bucket[bucket_of(ns)]++;
-}
-
-static void add_top(struct pe_sum *p, const struct span *s)
-{
-	if (p->n == p->cap) {
-		p->cap = p->cap ? 2 * p->cap : 1024;
-		p->tops = need(realloc(p->tops, p->cap * sizeof *p->tops));
-	}
-	p->tops[p->n++] = (struct top){ s->start, s->end, s->record, s->kind, s->what };
-}
-
-/* A handler of the runtime's is known by the entry that it has called. */
-static struct span called(const struct sums *t, const struct span *s)
-{
-	struct span c = *s;
-
-	if (s->kind == SPAN_HANDLER && t->inner) {
-		c.kind = SPAN_ENTRY;
-		c.what = t->inner;
-	}
-	return c;
-}
-
-static void on_end(void *arg, const struct span *s)
-{
-	struct sums *t = arg;
-	int64_t own = s->end - s->start - s->inner;
-
-	switch (s->kind) {
-	case SPAN_ENTRY:
-		t->pe->entries += own;
-		if (s->what < t->n_entries)
-			add_grain(&t->entries[s->what], s, own);
-		break;
-	case SPAN_PUT:
-		t->pe->puts += own;
-		add_grain(&t->entries[0], s, own);
-		break;
-	case SPAN_USER: t->pe->entries += own; break;
-	case SPAN_HANDLER: t->pe->handlers += own; break;
-	case SPAN_IDLE: t->pe->idle += own; break;
-	default: break;
-	}
-	if (s->depth && s->kind == SPAN_ENTRY)
-		t->inner = s->what;
-	if (s->depth || s->kind == SPAN_IDLE)
-		return;
-	const struct span top = called(t, s);
-
-	add_top(t->pe, &top);
-	t->inner = 0;
-}
 
 /* ---- tables ------------------------------------------------------------------------------------------ */
 
@@ -193,21 +89,13 @@ static void print_use(const struct sums *t, FILE *f)
 	}
 }
 
-static const char *entry_name(const struct sums *t, size_t entry)
-{
-	for (int i = 0; entry && i < t->j->n_pes; i++)
-		if (t->j->pes[i].head)
-			return trace_name_of(&t->j->pes[i], TRACE_NAME_ENTRY, (unsigned)entry);
-	return "(functions of puts)";
-}
-
 static void print_buckets(const struct entry_sum *e, FILE *f)
 {
 	for (int b = 0; b < BUCKETS; b++) {
 		if (!e->bucket[b])
 			continue;
 		print_time(f, b < BUCKETS - 1 ? "%16s below " : "%16s above ",
-			   BUCKET_FIRST << (b < BUCKETS - 1 ? b : b - 1));
+			   (int64_t)BUCKET_FIRST << (b < BUCKETS - 1 ? b : b - 1));
 		fprintf(f, "%10" PRIu64 "  ", e->bucket[b]);
 		for (uint64_t i = 0; i < (e->bucket[b] * 40 + e->pieces - 1) / e->pieces; i++)
 			fputc('#', f);
@@ -235,7 +123,7 @@ static void print_entries(const struct sums *t, FILE *f)
 	for (size_t i = 0; i < n; i++) {
 		const struct entry_sum *e = &t->entries[order[i]];
 
-		fprintf(f, "  %s: %" PRIu64 " calls", entry_name(t, order[i]), e->n);
+		fprintf(f, "  %s: %" PRIu64 " calls", sums_entry_name(t, order[i]), e->n);
 		print_time(f, ", %s in all", e->total);
 		print_time(f, ", longest %s\n", e->longest);
 		print_buckets(e, f);
@@ -247,44 +135,20 @@ static void print_entries(const struct sums *t, FILE *f)
 
 enum { MATRIX_MOST = 32 };
 
-struct cell {
-	uint64_t n, bytes;
-};
-
 static void print_matrix(const struct job *j, FILE *f)
 {
-	bool by_node = j->n_pes > MATRIX_MOST;
-	int n = 0, *row = need(calloc((size_t)j->n_pes, sizeof *row));
+	const struct matrix m = sums_matrix(j, MATRIX_MOST);
+	const char *ends = m.by_node ? "node" : "PE";
 
-	for (int i = 0; i < j->n_pes; i++) {
-		row[i] = by_node ? j->pes[i].head ? j->pes[i].head->node : 0 : i;
-		n = row[i] >= n ? row[i] + 1 : n;
-	}
-	struct cell *m = need(calloc((size_t)n * (size_t)n, sizeof *m));
+	fprintf(f, "\nmessages and puts from %s (down) to %s: how many, bytes\n", ends, ends);
+	for (int a = 0; a < m.n; a++)
+		for (int b = 0; b < m.n; b++) {
+			const struct cell *c = &m.cells[a * m.n + b];
 
-	for (int i = 0; i < j->n_pes; i++) {
-		const struct pe_trace *p = &j->pes[i];
-
-		for (uint32_t k = 0; p->head && k < p->n; k++) {
-			const struct trace_record *r = record_at(p, k);
-
-			if ((r->kind != TRACE_SEND && r->kind != TRACE_PUT) || r->pe < 0 || r->pe >= j->n_pes)
-				continue;
-			struct cell *c = &m[row[i] * n + row[r->pe]];
-
-			c->n++;
-			c->bytes += r->bytes;
+			if (c->n)
+				fprintf(f, "%8d -> %-6d %10" PRIu64 " %14" PRIu64 "\n", a, b, c->n, c->bytes);
 		}
-	}
-	fprintf(f, "\nmessages and puts from %s (down) to %s: how many, bytes\n", by_node ? "node" : "PE",
-		by_node ? "node" : "PE");
-	for (int a = 0; a < n; a++)
-		for (int b = 0; b < n; b++)
-			if (m[a * n + b].n)
-				fprintf(f, "%8d -> %-6d %10" PRIu64 " %14" PRIu64 "\n", a, b, m[a * n + b].n,
-					m[a * n + b].bytes);
-	free(m);
-	free(row);
+	free(m.cells);
 }
 
 /* ---- the critical path ---------------------------------------------------------------------------------- */
@@ -365,40 +229,20 @@ static void print_path(const struct sums *t, FILE *f)
 	for (size_t i = 0; i < t->n_entries; i++)
 		if (path.by_entry[i] * 100 >= path.run && path.by_entry[i]) {
 			print_time(f, "%16s  ", path.by_entry[i]);
-			fprintf(f, "%s\n", i ? entry_name(t, i) : "(functions of puts, the runtime)");
+			fprintf(f, "%s\n", i ? sums_entry_name(t, i) : "(functions of puts, the runtime)");
 		}
 	free(path.by_entry);
 }
 
-static size_t count_entries(const struct job *j)
-{
-	size_t n = 1;
-
-	for (int i = 0; i < j->n_pes; i++)
-		if (j->pes[i].names[TRACE_NAME_ENTRY].n > n)
-			n = j->pes[i].names[TRACE_NAME_ENTRY].n;
-	return n;
-}
-
 void write_summary(const struct job *j, FILE *f)
 {
-	struct sums t = { .j = j, .pes = need(calloc((size_t)j->n_pes, sizeof *t.pes)), .n_entries = count_entries(j) };
-	const struct walker walker = { .arg = &t, .end = on_end };
+	struct sums t;
 
-	t.entries = need(calloc(t.n_entries, sizeof *t.entries));
-	for (int i = 0; i < j->n_pes; i++) {
-		t.p = &j->pes[i];
-		t.pe = &t.pes[i];
-		if (t.p->head)
-			trace_walk(j, t.p, &walker);
-	}
+	sums_take(&t, j);
 	print_head(j, f);
 	print_use(&t, f);
 	print_entries(&t, f);
 	print_matrix(j, f);
 	print_path(&t, f);
-	for (int i = 0; i < j->n_pes; i++)
-		free(t.pes[i].tops);
-	free(t.pes);
-	free(t.entries);
+	sums_free(&t);
 }

@@ -1050,6 +1050,16 @@ void CkTraceMark(const char *name);
 /** The value that a quantity of this PE has from here on. */
 void CkTraceCounter(const char *name, double value);
 
+/** Set the program's part of the line that `ckrun --progress` shows while the job runs, as printf would print it:
+ * how far it has come, say.
+ *
+ * Called   on any PE, at any time; the text that was set last, on whichever PE, is shown. "" takes it away.
+ * Text     at most 159 bytes. Of it only what fits the terminal is shown; what is no printable ASCII is shown as
+ *          a question mark.
+ * Cost     without `ckrun --progress` nothing happens, not even formatting.
+ * Source   there is none in Charm++. */
+void CkProgressLine(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /** Record again, or no more, on this PE only. A job begins with all of them on. Messages that are sent or
  * handled while their PE's trace is off have no arrow. */
 void CkTraceOn(void);

@@ -17,6 +17,7 @@
 #include "core/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
+#include "stats/stats.h"
 #include "trace/chare_trace.h"
 
 /* X(part): the rooms bottom up, and the parts of each room bottom up. */
@@ -48,6 +49,8 @@ static int ck_node_start(struct node *node)
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
 	if (!err)
 		err = register_program(node);
+	if (!err)
+		err = stats_program(node);
 	return err ? err : trace_program(node);
 }
 

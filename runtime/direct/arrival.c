@@ -51,17 +51,45 @@ static void record_function(struct pe *pe, enum trace_kind kind, const struct di
 	trace_done(pe->trace->file, r);
 }
 
-/** The function, in checked mode or with a trace. It may destroy the channel, and create another one in the
- * same record. */
-static __attribute__((noinline)) void call_closely(struct pe *pe, struct direct_channel *ch)
+static void add_waited(struct pe_counts *c, const struct direct_node *dn, uint64_t since)
 {
+	const uint64_t now = cmi_ticks(c->counter), ticks = now > since ? now - since : 0;
+
+	c->numbers[dn->count_waited] += ticks;
+	if (ticks > c->numbers[dn->count_waited + 1])
+		c->numbers[dn->count_waited + 1] = ticks;
+}
+
+/** Call the function, and count it and how its arrival was found: `hot` says how it was marked. */
+static void call_counted(struct pe *pe, const struct direct_channel_hot *hot, const struct direct_channel *ch)
+{
+	const struct direct_node *dn = direct_node_of(pe);
+	struct pe_counts *c = pe->counts;
+	struct count_run run;
+
+	c->numbers[dn->count_found + (!hot->tell ? DIRECT_FOUND_POLLED : hot->own ? DIRECT_FOUND_HERE :
+				      DIRECT_FOUND_BELL)]++;
+	add_waited(c, dn, ch->marked_at);
+	csd_count_begin(pe, &run, dn->count_row);
+	ch->fn(ch->data);
+	csd_count_end(pe, &run);
+}
+
+/** The function, in checked mode, with a trace, or counted. It may destroy the channel, and create another one in
+ * the same record. */
+static __attribute__((noinline)) void call_closely(struct pe *pe, const struct direct_channel_hot *hot)
+{
+	struct direct_channel *ch = direct_rest(hot);
 	const struct direct_channel was = *ch;
 
 	/* relaxed: direct_check_put only chooses the words of an error by it. */
 	if (pe->node->check)
 		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
 	record_function(pe, TRACE_PUT_BEGIN, &was, was.iteration);
-	ch->fn(ch->data);
+	if (pe->counts)
+		call_counted(pe, hot, ch);
+	else
+		ch->fn(ch->data);
 	record_function(pe, TRACE_PUT_END, &was, was.iteration);
 }
 
@@ -77,7 +105,7 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe,
 	hot->state = CHANNEL_CONSUMED;
 	hot->running = true;
 	if (CSD_UNLIKELY(pe->node->closely))
-		call_closely(pe, ch);
+		call_closely(pe, hot);
 	else
 		ch->fn(ch->data);
 	hot->running = false;

@@ -128,7 +128,7 @@ void direct_unexpected(struct pe *pe, struct direct_id id, const struct direct_c
 /* ---- arming ------------------------------------------------------------------------ */
 
 /** Checked mode: publish the mark and what the buffer holds now. */
-static __attribute__((noinline, cold)) void publish_mark(const struct direct_channel_hot *hot)
+static void publish_mark(const struct direct_channel_hot *hot)
 {
 	const struct direct_channel *ch = direct_rest(hot);
 
@@ -137,6 +137,15 @@ static __attribute__((noinline, cold)) void publish_mark(const struct direct_cha
 	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
 			      memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
+}
+
+/** In checked mode, or where waiting times are counted. */
+static __attribute__((noinline, cold)) void mark_closely(struct pe *pe, const struct direct_channel_hot *hot)
+{
+	if (pe->node->check)
+		publish_mark(hot);
+	if (pe->counts)
+		direct_rest(hot)->marked_at = cmi_ticks(pe->counts->counter);
 }
 
 /** Let the sender know whether it must ring. */
@@ -180,8 +189,8 @@ static inline void mark(struct pe *pe, struct direct_channel_hot *hot, bool tell
 		write_idle(hot);
 	}
 	hot->state = CHANNEL_MARKED;
-	if (CSD_UNLIKELY(pe->node->check))
-		publish_mark(hot);
+	if (CSD_UNLIKELY(pe->node->closely))
+		mark_closely(pe, hot);
 }
 
 /** An arrival runs the function from now on. */

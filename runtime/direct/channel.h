@@ -52,7 +52,10 @@ struct direct_channel {
 	unsigned char *buf;           /* the user's */
 	size_t bytes;
 	struct direct_line *line;
-	struct direct_channel *next;  /* in the list of free records */
+	union {
+		struct direct_channel *next;  /* in the list of free records */
+		uint64_t marked_at;           /* in ticks, where arrivals are counted */
+	};
 	uint32_t number;
 	uint32_t fetched;             /* lines of the put under way, by cmi_fetch_told */
 };

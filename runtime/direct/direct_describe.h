@@ -8,10 +8,17 @@
 #define DIRECT_DESCRIBE_H
 
 #include "../scheduler/pe.h"
+#include "direct_state.h"
 
 /** Lines of the watchdog's report: one for each receiving end of this PE that waits, and what its PE knows of each
  * sending end, which is printed with it. */
 void direct_describe(struct pe *pe, csd_line_fn line, void *arg);
+
+/** Note which channels are armed at `now`, so that direct_describe can say for how long they have been. */
+void direct_look(struct pe *pe, uint64_t now);
+
+/** The PE has stopped: free what direct_look has noted. */
+void direct_looks_free(struct direct_pe *d);
 
 /** Puts that have come into channels that are marked and not polled: they wait for the program. */
 uint64_t direct_held(struct pe *pe);

@@ -129,6 +129,23 @@ static enum direct_path forced_path(void)
 							       DIRECT_UNBOUND - DIRECT_MEMORY));
 }
 
+/** In the order of the enums that choose among them. */
+static void name_counts(struct node *node, struct direct_node *dn)
+{
+	static const char channels[] = "channels";
+
+	dn->count_row = csd_count_row(node, "channel", "functions of channels");
+	dn->count_puts = csd_count_number(node, channels, "puts by memory", COUNT_TIMES);
+	csd_count_number(node, channels, "puts by rma", COUNT_TIMES);
+	csd_count_number(node, channels, "puts by message", COUNT_TIMES);
+	dn->count_found = csd_count_number(node, channels, "found by polling", COUNT_TIMES);
+	csd_count_number(node, channels, "found by bell", COUNT_TIMES);
+	csd_count_number(node, channels, "found here", COUNT_TIMES);
+	dn->count_waited = csd_count_number(node, channels, "waited", COUNT_TICKS);
+	csd_count_number(node, channels, "waited longest", COUNT_TICKS_MOST);
+}
+_Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1, "as name_counts names them");
+
 static int node_start(struct node *node)
 {
 	struct direct_node *dn = cmi_alloc_zero(1, sizeof(*dn), "channels");
@@ -146,6 +163,8 @@ static int node_start(struct node *node)
 	csd_expect(node, dn->handler, &control_shape, NULL);
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->layer[DIRECT_SLOT] = dn;
+	if (csd_counting(node))
+		name_counts(node, dn);
 	return 0;
 }
 
@@ -170,6 +189,7 @@ static void pe_stop(struct pe *pe)
 
 static void free_pe(struct node *node, struct direct_pe *d)
 {
+	direct_looks_free(d);
 	direct_channels_free(node, d);
 	direct_senders_free(d);
 	direct_bells_free(node, d);
@@ -199,6 +219,7 @@ const struct csd_layer direct_layer = {
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.describe = direct_describe,
+	.look = direct_look,
 	.held = direct_held,
 	.up = {
 		.poll = poll_all,

@@ -37,6 +37,7 @@ struct direct_bell_in;
 struct direct_channel;
 struct direct_channel_block;
 struct direct_channel_hot;
+struct direct_look;
 struct direct_sender;
 struct direct_sender_hot;
 
@@ -80,6 +81,10 @@ struct direct_pe {
 	/* Records to reuse first. */
 	struct direct_channel *free_channels;
 	struct direct_sender *free_senders;
+
+	/* direct_describe.c */
+	struct direct_look *looks;    /* [n_looks], by number */
+	uint32_t n_looks;
 };
 
 /** Constant after start. */
@@ -87,6 +92,19 @@ struct direct_node {
 	int handler;                  /* of control messages */
 	uint32_t poll_max;            /* CK_DIRECT_POLL_MAX */
 	enum direct_path force;       /* CK_DIRECT_PATH; DIRECT_UNBOUND: choose */
+	/* Where this is counted (counted.h): places in pe_counts. */
+	int count_row;                /* the functions that arrivals run */
+	int count_puts;               /* by enum direct_path, from DIRECT_MEMORY on */
+	int count_found;              /* by enum direct_found */
+	int count_waited;             /* ticks in all; the next: the longest */
+};
+
+/** How an arrival was found. */
+enum direct_found {
+	DIRECT_FOUND_POLLED,          /* a scan saw the word */
+	DIRECT_FOUND_BELL,            /* the sender, in shared memory, rang */
+	DIRECT_FOUND_HERE,            /* this PE's thread stored the word: its own put, or one that came as a message */
+	DIRECT_FOUND_WAYS,
 };
 
 static inline struct direct_pe *direct_of(const struct pe *pe)

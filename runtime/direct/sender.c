@@ -71,7 +71,8 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->line = NULL;
 	hot = direct_hot(s);
 	hot->iteration = 0;
-	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0);
+	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0) |
+			 (pe->counts ? DIRECT_COUNT : 0);
 	hot->bell = NULL;
 	return s;
 }
@@ -378,6 +379,12 @@ static void record_put(struct pe *pe, const struct direct_sender *s)
 	trace_done(pe->trace->file, r);
 }
 
+static void count_put(struct pe *pe, const struct direct_sender *s)
+{
+	pe->counts->numbers[direct_node_of(pe)->count_puts + s->path - DIRECT_MEMORY]++;
+	csd_count_put(pe, s->receiver, s->bytes);
+}
+
 /** Checked mode: the program has not written to the handle since it was bound. */
 static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
 			    const struct direct_handle *h, const struct direct_sender *s)
@@ -388,7 +395,7 @@ static void check_unchanged(struct pe *pe, const char *call, struct direct_id id
 			      "the handle was changed after it was bound");
 }
 
-/** Before a put that is checked or recorded, or whose last one was not complete. */
+/** Before a put that is checked, recorded or counted, or whose last one was not complete. */
 static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const char *call,
 							const struct direct_handle *h,
 							struct direct_sender *s)
@@ -399,6 +406,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 		settle_put(pe, call, s);
 	if (pe->trace)
 		record_put(pe, s);
+	if (pe->counts)
+		count_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
@@ -422,7 +431,7 @@ static void check_source(const struct direct_sender *s)
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE)))
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE | DIRECT_COUNT)))
 		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;

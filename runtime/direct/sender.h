@@ -25,6 +25,7 @@ enum direct_not_plain {
 	DIRECT_FAR = 2,   /* not the memory path */
 	DIRECT_CHECK = 4, /* checked mode */
 	DIRECT_TRACE = 8, /* CK_TRACE: puts are recorded */
+	DIRECT_COUNT = 16, /* CK_STATS: puts are counted */
 };
 
 /** What every put touches, besides the handle. */

@@ -6,7 +6,7 @@
  * process may use. When there are more PEs than cores nobody is bound: two PEs on one core while
  * another is free is worse than what the kernel does by itself. By default a host's only PE is not
  * bound either, so that independent programs of one PE do not pile up on core 0; nor are the nodes
- * of a loopback net, which are tests.
+ * of a loopback net, which are tests, and the PEs of a host program, which has its own plans for its cores.
  */
 #include "bind.h"
 
@@ -30,7 +30,7 @@ static enum bind_kind choose_kind(const struct cmi *m)
 	static const char *const words[] = {
 		[BIND_CORE] = "core", [BIND_SOCKET] = "socket", [BIND_NONE] = "none",
 	};
-	enum bind_kind otherwise = m->o.net || m->job.pes_on_host == 1 ? BIND_NONE : BIND_CORE;
+	enum bind_kind otherwise = m->o.net || m->o.guest || m->job.pes_on_host == 1 ? BIND_NONE : BIND_CORE;
 
 	return (enum bind_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
@@ -119,10 +119,17 @@ void bind_open(struct cmi *m)
 	}
 	if (p->n_sets == 0)
 		p->kind = BIND_NONE;
+	if (m->o.guest && p->kind != BIND_NONE) {
+		p->before = cmi_alloc(sizeof allowed, "the host's cores");
+		memcpy(p->before, &allowed, sizeof allowed);
+	}
 }
 
 void bind_close(struct binding *p)
 {
+	if (p->before)
+		sched_setaffinity(0, sizeof(cpu_set_t), p->before);
+	free(p->before);
 	free(p->sets);
 }
 

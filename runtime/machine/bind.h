@@ -12,11 +12,12 @@ struct binding {
 	enum bind_kind kind;
 	int n_sets;  /* cores or sockets that this process may use */
 	void *sets;  /* [n_sets] cpu_set_t */
+	void *before; /* cpu_set_t of the main thread of a host program, which gets it back; else NULL */
 };
 
 /** Main. Understand CK_BIND, load the topology if it is needed. The job must be known. */
 void bind_open(struct cmi *m);
-void bind_close(struct binding *b);
+void bind_close(struct binding *b); /* main */
 /** Bind the calling thread, which is local PE `local`. Failing to bind is no error. */
 void bind_thread(struct cmi *m, int local);
 

@@ -4,7 +4,7 @@
  *
  * The environment alone decides on the launcher, and there is no second try: if a launcher's
  * variables are there but no service answers, going on alone would turn one job into N wrong ones.
- * CK_BOOT=pmi1|alone overrides the choice, for tests.
+ * CK_BOOT=pmi1|pmix|alone overrides the choice, for tests.
  *
  * A blob becomes the text "LENGTH:BASE64", cut into pieces of BOOT_TEXT_MAX characters, which are
  * published under KEY.RANK.0, KEY.RANK.1, ... The base64 alphabet has '-' and '_' and no padding,
@@ -17,6 +17,7 @@
 #include "say.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,8 +43,9 @@ static int alone_fence(struct boot *b, int timeout_ms)
 	return 0;
 }
 
-static int alone_get(struct boot *b, const char *key, char *text)
+static int alone_get(struct boot *b, int rank, const char *key, char *text)
 {
+	(void)rank;
 	const char *found = boot_table_find(&b->table, key);
 	if (!found)
 		return -ENOENT;
@@ -64,6 +66,7 @@ static void alone_finish(struct boot *b)
 }
 
 static const struct boot_ops alone_ops = {
+	.comes_back = true,
 	.put = alone_put,
 	.fence = alone_fence,
 	.get = alone_get,
@@ -99,7 +102,8 @@ static int launcher_number(const char *name, int absent)
  * tells: 1, or 2 for more. *who_p names the variable that tells. */
 static int foreign_size(const char **who_p)
 {
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS" };
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE",
+					     "FLUX_JOB_SIZE", "JSM_NAMESPACE_SIZE", "PMI_SIZE" };
 	bool told = false;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		*who_p = sizes[i];
@@ -108,7 +112,7 @@ static int foreign_size(const char **who_p)
 			return 2;
 	}
 	/* Launchers with these may have started any number, unless one of the sizes above says 1. */
-	static const char *const signs[] = { "PMIX_NAMESPACE", "PMI_PORT", "PMI_RANK" };
+	static const char *const signs[] = { "PMIX_NAMESPACE", "PMI_PORT", "PMI_RANK", "PALS_RANKID" };
 	for (size_t i = 0; !told && i < sizeof(signs) / sizeof(signs[0]); i++) {
 		*who_p = signs[i];
 		if (getenv(signs[i]))
@@ -119,9 +123,32 @@ static int foreign_size(const char **who_p)
 
 static int refuse(const char *reason, const char *detail)
 {
-	machine_say("%s%s; start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2 (alone on "
-		    "purpose: CK_BOOT=alone)", reason, detail);
+	machine_say("%s%s; start the program with ckrun, mpiexec.hydra, Open MPI's mpirun, srun --mpi=pmi2 or srun "
+		    "--mpi=pmix (alone on purpose: CK_BOOT=alone)", reason, detail);
 	return -ENOTCONN;
+}
+
+/** Whether MPI has been started in this process and not been ended. Then a connection to the launcher is MPI's. All MPIs
+ * have these two functions, of these types; a program without MPI has none. */
+static bool mpi_is_up(void)
+{
+	int (*asked[2])(int *), yes[2] = { 0, 0 };
+	static const char *const names[2] = { "MPI_Initialized", "MPI_Finalized" };
+	for (int i = 0; i < 2; i++) {
+		void *found = dlsym(RTLD_DEFAULT, names[i]);
+		memcpy(&asked[i], &found, sizeof(found)); /* ISO C has no cast from an object to a function */
+		if (!found || asked[i](&yes[i]))
+			return false;
+	}
+	return yes[0] && !yes[1];
+}
+
+/** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it behind. */
+static bool pmi1_is_alive(void)
+{
+	struct stat st;
+	int fd = launcher_number("PMI_FD", -1);
+	return fd >= 0 && !fstat(fd, &st) && S_ISSOCK(st.st_mode);
 }
 
 static int pmi1_from_environment(struct boot **b_p)
@@ -129,18 +156,18 @@ static int pmi1_from_environment(struct boot **b_p)
 	int fd = launcher_number("PMI_FD", -1);
 	int rank = launcher_number("PMI_RANK", -1);
 	int size = launcher_number("PMI_SIZE", -1);
-	struct stat st;
 
 	if (fd < 0)
 		return refuse("no launcher's connection: PMI_FD is ", "not set or no number");
-	if (fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+	if (!pmi1_is_alive())
 		return refuse("PMI_FD is set but is no open socket: ",
 			      "a wrapper closed it, or it is left from another job");
 	if (rank < 0 || size < 1 || rank >= size)
 		return refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",
 			      "is missing or makes no sense");
-	int rc = boot_pmi1_init(fd, rank, size, b_p);
-	if (rc)
+	bool borrowed = mpi_is_up();
+	int rc = boot_pmi1_init(fd, rank, size, borrowed, b_p);
+	if (rc || borrowed)
 		return rc;
 	/* Our children do not inherit the socket. Without its name they start afresh. */
 	unsetenv("PMI_FD");
@@ -149,16 +176,47 @@ static int pmi1_from_environment(struct boot **b_p)
 	return 0;
 }
 
+static bool pmix_is_named(void)
+{
+	return getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK");
+}
+
+static int pmix_from_environment(struct boot **b_p)
+{
+	if (!pmix_is_named())
+		return refuse("no launcher's connection: ", "PMIX_NAMESPACE or PMIX_RANK is not set");
+	int rc = boot_pmix_init(b_p);
+	if (rc || mpi_is_up())
+		return rc;
+	/* A child that found these would speak in our name. */
+	unsetenv("PMIX_NAMESPACE");
+	unsetenv("PMIX_RANK");
+	return 0;
+}
+
+/* Without a launcher's variables, which are gone after the first time, each process would find itself alone. */
+static bool has_left; /* main thread; a job of a launcher's that this process has been in */
+
+/* A socket that is open was left for us on purpose, and needs no library, so it goes first. */
 int boot_init(struct boot **b_p)
 {
-	enum { PMI1, ALONE, FROM_LAUNCHER };
-	static const char *const words[] = { [PMI1] = "pmi1", [ALONE] = "alone" };
-	int way = cmi_env_word("CK_BOOT", words, FROM_LAUNCHER, FROM_LAUNCHER);
+	enum { PMI1, PMIX, ALONE, N_WAYS, FROM_LAUNCHER = N_WAYS };
+	static const char *const words[N_WAYS] = { [PMI1] = "pmi1", [PMIX] = "pmix", [ALONE] = "alone" };
+	int way = cmi_env_word("CK_BOOT", words, N_WAYS, FROM_LAUNCHER);
 
 	if (way == ALONE)
 		return alone_init(b_p);
-	if (way == PMI1 || getenv("PMI_FD"))
+	if (has_left) {
+		machine_say("this process has been in a job of its launcher and has left it; it cannot join a second "
+			    "time: call CkMain once");
+		return -EALREADY;
+	}
+	if (way == PMI1 || (way == FROM_LAUNCHER && pmi1_is_alive()))
 		return pmi1_from_environment(b_p);
+	if (way == PMIX || pmix_is_named())
+		return pmix_from_environment(b_p);
+	if (getenv("PMI_FD"))
+		return pmi1_from_environment(b_p); /* says what is wrong with it */
 
 	const char *who;
 	if (foreign_size(&who) > 1)
@@ -279,7 +337,7 @@ static int get_rest(struct boot *b, int rank, const char *key, char *text, size_
 	for (size_t chunk = 1; have < total; chunk++) {
 		char name[BOOT_WIRE_KEY_MAX + 1], piece[BOOT_TEXT_MAX + 1];
 		wire_key(name, key, rank, chunk);
-		int rc = b->ops->get(b, name, piece);
+		int rc = b->ops->get(b, rank, name, piece);
 		if (rc)
 			return rc;
 		size_t n = strlen(piece);
@@ -297,7 +355,7 @@ int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap,
 		return -EINVAL;
 	char name[BOOT_WIRE_KEY_MAX + 1], first[BOOT_TEXT_MAX + 1];
 	wire_key(name, key, rank, 0);
-	int rc = b->ops->get(b, name, first);
+	int rc = b->ops->get(b, rank, name, first);
 	if (rc)
 		return rc;
 
@@ -320,6 +378,11 @@ int boot_get(struct boot *b, int rank, const char *key, void *value, size_t cap,
 	return rc;
 }
 
+int boot_reader(struct boot *b)
+{
+	return b->ops->reader ? b->ops->reader(b) : -1;
+}
+
 void boot_forget(struct boot *b)
 {
 	boot_table_fini(&b->table);
@@ -332,5 +395,6 @@ void boot_abort(struct boot *b, int code)
 
 void boot_finish(struct boot *b)
 {
+	has_left |= !b->ops->comes_back;
 	b->ops->finish(b);
 }

@@ -21,11 +21,14 @@ enum { BOOT_WIRE_KEY_MAX = 63 };
 
 /** A wire client. All but abort run on the main thread. */
 struct boot_ops {
+	bool comes_back; /* the process may be in another job afterwards */
 	/** Publish one text; both strings stay the caller's. */
 	int (*put)(struct boot *b, const char *key, const char *text);
 	int (*fence)(struct boot *b, int timeout_ms);
-	/** Copy the text under `key` to `text` (BOOT_TEXT_MAX + 1 bytes). -ENOENT. */
-	int (*get)(struct boot *b, const char *key, char *text);
+	/** Copy the text under `key`, which `rank` has put, to `text` (BOOT_TEXT_MAX + 1 bytes). -ENOENT. */
+	int (*get)(struct boot *b, int rank, const char *key, char *text);
+	/** The contract of boot_reader. NULL: -1. */
+	int (*reader)(struct boot *b);
 	/** Async-signal-safe. */
 	void (*abort)(struct boot *b, int code);
 	/** Frees b. */
@@ -40,7 +43,11 @@ struct boot {
 	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
 };
 
-/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds. */
-int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p);
+/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds; unless it is
+ * borrowed from MPI, which has greeted and will say farewell. */
+int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p);
+
+/** Greet the launcher that the variables PMIX_* name. Says why when that fails. */
+int boot_pmix_init(struct boot **b_p);
 
 #endif

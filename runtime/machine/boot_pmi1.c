@@ -44,6 +44,7 @@ enum {
 struct pmi1 {
 	struct boot base;
 	int fd;
+	bool borrowed;      /* MPI has said init on it, and will say finalize */
 	bool broken;        /* where we are in the stream is unknown */
 	bool has_getall;
 	bool table_stale;   /* a fence passed since the last bulk read */
@@ -253,11 +254,9 @@ static int get_from_table(struct pmi1 *p, const char *key, char *text)
 	return 0;
 }
 
-static int pmi1_get(struct boot *b, const char *key, char *text)
+/** One request for one key; the answer has room for `cap` bytes. */
+static int get_single(struct pmi1 *p, const char *key, char *text, size_t cap)
 {
-	struct pmi1 *p = pmi1_of(b);
-	if (p->has_getall)
-		return get_from_table(p, key, text);
 	char line[LINE_BYTES];
 	snprintf(line, sizeof(line), "cmd=get kvsname=%s key=%s\n", p->kvsname, key);
 	int rc = request(p, line, "get_result");
@@ -265,7 +264,58 @@ static int pmi1_get(struct boot *b, const char *key, char *text)
 		return rc;
 	if (!says_ok(p))
 		return -ENOENT;
-	return reply_word(p, "value", text, BOOT_TEXT_MAX + 1) ? 0 : -EPROTO;
+	return reply_word(p, "value", text, cap) ? 0 : -EPROTO;
+}
+
+static int pmi1_get(struct boot *b, int rank, const char *key, char *text)
+{
+	(void)rank; /* the key has it, too */
+	struct pmi1 *p = pmi1_of(b);
+	if (p->has_getall)
+		return get_from_table(p, key, text);
+	return get_single(p, key, text, BOOT_TEXT_MAX + 1);
+}
+
+/** The host of a rank as "(vector,(H,N,P),...)" says: N hosts from number H on get P ranks each. When the blocks are
+ * through, they begin again. Returns -1 where the text is something else. */
+static int mapped_host(const char *mapping, int rank)
+{
+	static const char head[] = "(vector";
+	enum { MOST = 1 << 30 }; /* keeps sums within int */
+	int host, n, per, skip;
+	const char *at = mapping + strlen(head);
+
+	if (strncmp(mapping, head, strlen(head)))
+		return -1;
+	for (int blocks = 0;; blocks++) {
+		if (*at == ')' && blocks) { /* again */
+			at = mapping + strlen(head);
+			blocks = 0;
+		}
+		if (sscanf(at, ",(%d,%d,%d)%n", &host, &n, &per, &skip) != 3 || host < 0 || host > MOST ||
+		    n < 1 || per < 1 || per > MOST / n)
+			return -1;
+		if (rank < n * per)
+			return host + rank / per;
+		rank -= n * per;
+		at += skip;
+	}
+}
+
+static int pmi1_reader(struct boot *b)
+{
+	struct pmi1 *p = pmi1_of(b);
+	char mapping[LINE_BYTES];
+	int host, reader = 0;
+
+	if (get_single(p, "PMI_process_mapping", mapping, sizeof(mapping)))
+		return -1;
+	host = mapped_host(mapping, b->rank);
+	while (host >= 0 && reader < b->rank && mapped_host(mapping, reader) != host)
+		reader++;
+	if (host >= 0 && reader != b->rank)
+		p->has_getall = false; /* it wants some texts only */
+	return host < 0 ? -1 : reader;
 }
 
 /** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no SIGPIPE
@@ -292,10 +342,11 @@ static void pmi1_abort(struct boot *b, int code)
 static void pmi1_finish(struct boot *b)
 {
 	struct pmi1 *p = pmi1_of(b);
-	if (!p->broken)
+	if (!p->broken && !p->borrowed)
 		(void)request_within(p, "cmd=finalize\n", "finalize_ack", FINISH_TIMEOUT_MS,
 				     "no answer to the farewell");
-	close(p->fd);
+	if (!p->borrowed)
+		close(p->fd);
 	boot_table_fini(&b->table);
 	free(p);
 }
@@ -304,6 +355,7 @@ static const struct boot_ops pmi1_ops = {
 	.put = pmi1_put,
 	.fence = pmi1_fence,
 	.get = pmi1_get,
+	.reader = pmi1_reader,
 	.abort = pmi1_abort,
 	.finish = pmi1_finish,
 };
@@ -311,8 +363,10 @@ static const struct boot_ops pmi1_ops = {
 static int greet(struct pmi1 *p)
 {
 	char yes[8];
-	int rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
-	if (!rc && !says_ok(p))
+	int rc = 0;
+	if (!p->borrowed)
+		rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
+	if (!rc && !p->borrowed && !says_ok(p))
 		rc = lose(p, -EPROTO, "it refuses PMI version 1");
 	if (!rc)
 		rc = request(p, "cmd=get_maxes\n", "maxes");
@@ -325,14 +379,16 @@ static int greet(struct pmi1 *p)
 	return rc;
 }
 
-int boot_pmi1_init(int fd, int rank, int size, struct boot **b_p)
+int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p)
 {
 	struct pmi1 *p = cmi_alloc_zero(1, sizeof(*p), "start-up");
 	p->base = (struct boot){ .ops = &pmi1_ops, .rank = rank, .size = size };
 	p->fd = fd;
+	p->borrowed = borrowed;
 	p->table_stale = true;
 	/* Our children must not hold the launcher's connection open, let alone speak on it. */
-	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (!borrowed)
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	int rc = greet(p);
 	if (rc) {
 		free(p);

@@ -11,7 +11,8 @@
  * for tests several nodes inside it). The layers above cannot tell which one they run on.
  * Calls go up only through struct cmi_client, which the scheduler fills in.
  *
- * Private to the runtime. A program sees no more of it than cmi_msg.h.
+ * Private to the runtime. A program sees no more of it than cmi_msg.h. It may be included by C++, for a layer
+ * above that is written in it.
  */
 #ifndef CMI_H
 #define CMI_H
@@ -22,6 +23,10 @@
 
 #include "cmi_copy.h"
 #include "cmi_msg.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
@@ -43,6 +48,18 @@ struct cmi_job {
 	uint64_t *host_id;   /* [n_nodes]: equal on one host (same boot, IPC and pid namespace) */
 	int pes_on_host;     /* PEs of the job on this host */
 	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
+	uint64_t seal;       /* from cmi_connect on: a number that only the job's nodes know */
+};
+
+/** How the processes of a host program meet before they have a network. */
+struct cmi_host_boot {
+	int rank, size;
+	/** Main thread of all processes, in the same order with equal `bytes`: all[r * bytes] gets rank r's
+	 * bytes. Not 0: it failed. */
+	int (*allgather)(const void *mine, void *all, size_t bytes, void *arg);
+	/** Any thread, but no signal handler: end all processes. May return. NULL: this one's exit does that. */
+	void (*abort)(int code, void *arg);
+	void *arg;
 };
 
 /** What the user asked for, from flags and environment. Copied by cmi_open. */
@@ -51,6 +68,9 @@ struct cmi_options {
 	bool verbose;
 	struct cmi_loop_net *net; /* tests: join this loopback net; NULL: what the environment says */
 	int loop_rank;            /* with net: this node's number in it */
+	bool guest;               /* the process belongs to a host program, whose main thread is not bound, unless
+				   * CK_BIND asks; then the binding ends in cmi_close */
+	const struct cmi_host_boot *boot; /* NULL: the environment says how nodes meet */
 };
 
 /** The head of a put by active message. */
@@ -125,6 +145,11 @@ void cmi_flush(struct cmi_pe *w);
 /** Move the network: deliver what has come, finish what was sent. Bounded work. Returns the number of
  * events seen; 0: nothing happened. */
 int cmi_progress(struct cmi_pe *w);
+
+/** A scheduler pass has ended. Where each send costs a system call, messages and puts of a pass, except the first
+ * one for each PE, wait for this call (or for a look at the network in cmi_progress). Returns how long one
+ * of them has waited at most, in ns; 0: nothing was sent since the last call. */
+uint64_t cmi_pass(struct cmi_pe *w);
 
 /** How many scheduler passes a busy PE makes between two calls of cmi_progress: 1 where a poll costs
  * little (shared memory), more where it costs a system call (tcp). It may change while the job runs.
@@ -249,14 +274,15 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 
 /** End the whole job now: print the line `why` and, when asked, a back-trace of the caller, tell the
  * launcher, _exit(code). Any thread. m is NULL before cmi_open. */
-_Noreturn void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
+__attribute__((noreturn)) void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
 /** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would, with node and
  * PE. `whoami` writes these into buf ("node 1 PE 3 in Cell::ghost"). `explain`, which may be NULL,
  * may write what a fault at this address means. Both must be async-signal-safe. Handlers that somebody
- * else (a sanitizer) has installed stay. */
+ * else (a sanitizer) has installed stay. Without `signals` none is installed, and only lines that the runtime
+ * itself prints name node and PE. */
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
-		      void (*explain)(const void *at, char *buf, size_t len));
+		      void (*explain)(const void *at, char *buf, size_t len), bool signals);
 
 /** In a signal handler on any thread, with the handler's context: print the line, then a back-trace from where the
  * signal came. */
@@ -279,4 +305,7 @@ struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 void cmi_loop_net_share(struct cmi_loop_net *net);
 void cmi_loop_net_destroy(struct cmi_loop_net *net);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

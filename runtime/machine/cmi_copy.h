@@ -12,11 +12,17 @@
 #ifndef CMI_COPY_H
 #define CMI_COPY_H
 
+#ifndef __cplusplus /* which has no _Atomic */
 #include <stdatomic.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
 	CMI_LINE = 64,             /* bytes of a cache line */
@@ -94,12 +100,14 @@ struct cmi_copy_way {
  * is, so that the reader may fetch lines with cmi_fetch_told while the rest is being copied. `stamp`
  * tells this copy from earlier ones into the buffer; its lower 32 bits count. *told is the copier's to
  * write, and only a hint: that all has come is for the caller to tell. */
+#ifndef __cplusplus
 void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size_t n,
 		      _Atomic uint64_t *told, uint64_t stamp);
 
 /** The reader, while it waits: fetch lines of `buf` from number *fetched on that `told` says are in place
  * in copy `stamp`, a bounded number of them, and count them. */
 void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *told, uint64_t stamp);
+#endif
 
 /* ---- private ------------------------------------------------------------------------------ */
 
@@ -120,4 +128,7 @@ static inline size_t cmi_own_most(void)
 	return cmi_is_amd() ? 1536 : CMI_COPY_MIN;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

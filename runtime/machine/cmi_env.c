@@ -35,17 +35,29 @@ _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *a
 	_exit(1);
 }
 
-bool cmi_env_flag(const char *name, bool otherwise)
+bool cmi_env_parse_flag(const char *text, bool *on_p)
 {
 	static const char *const words[] = {"0", "no", "off", "false", "1", "yes", "on", "true"};
 	enum { WORDS = sizeof words / sizeof *words };
+
+	for (int i = 0; i < WORDS; i++) {
+		if (strcasecmp(text, words[i]) == 0) {
+			*on_p = i >= WORDS / 2;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cmi_env_flag(const char *name, bool otherwise)
+{
 	const char *text = cmi_env_text(name);
+	bool on;
 
 	if (!text)
 		return otherwise;
-	for (int i = 0; i < WORDS; i++)
-		if (strcasecmp(text, words[i]) == 0)
-			return i >= WORDS / 2;
+	if (cmi_env_parse_flag(text, &on))
+		return on;
 	cmi_env_refuse(name, text, "0 or 1 (or no or yes, off or on, false or true)");
 }
 

@@ -38,6 +38,9 @@ const char *cmi_env_text(const char *name);
 /** A part of such a text as a number of bytes, in the form of cmi_env_bytes; false: it is none. */
 bool cmi_env_parse_bytes(const char *text, uint64_t *bytes_p);
 
+/** The same as one of the words of cmi_env_flag. */
+bool cmi_env_parse_flag(const char *text, bool *on_p);
+
 /** End the process in the same way over a value that cmi_env_text gave and the caller cannot use.
  * `allowed` completes the sentence "it must be ...". */
 _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *allowed);

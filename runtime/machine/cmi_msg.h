@@ -26,7 +26,7 @@
 struct cmi_msg {
 	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
 	uint64_t size;         /* bytes, this head included */
-	union {
+	__extension__ union { /* its struct without a name is C11, and an extension of C++ */
 		struct {
 			uint16_t handler; /* index into the node's handler table */
 			uint8_t flags;    /* CMI_F_* */
@@ -40,7 +40,7 @@ struct cmi_msg {
 		int32_t prio;  /* lower first; read only with CMI_F_PRIO and without CMI_F_WIDE */
 		uint32_t word; /* without CMI_F_PRIO: the sender's, for the handler */
 	};
-	union {
+	__extension__ union {
 		struct {
 			uint16_t home;      /* local: the PE of this node that owns the memory */
 			uint8_t size_class; /* local: size class of a pool message */

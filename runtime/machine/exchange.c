@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,11 +21,13 @@
 #include "cmi_hash.h"
 #include "machine_int.h"
 #include "meet.h"
+#include "pulse.h"
+#include "pulse_net.h"
 #include "say.h"
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 12 };
+enum { PROTOCOL_VERSION = 13 };
 
 static const char MAGIC[8] = "chard";
 
@@ -43,6 +46,8 @@ struct host_blob {
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
 struct wires_head {
 	uint64_t fingerprint;
+	struct cmi_key128 key; /* a new one; node 0's is the job's */
+	struct pulse_name pulse;
 };
 
 /* ---- host identity ----------------------------------------------------------------- */
@@ -214,9 +219,13 @@ int exchange_hosts(struct cmi *m)
 	m->job.n_nodes = meet_size(m);
 	job_alloc(m);
 	describe_self(m, &b);
-	rc = meet_put(m, "host", &b, sizeof b);
+	rc = meet_prepare(m);
+	if (!rc)
+		rc = meet_put(m, "host", &b, sizeof b);
 	if (!rc)
 		rc = meet_fence(m);
+	if (!rc)
+		rc = meet_collect(m, 0, "host", sizeof b);
 	shares = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *shares, "the job's nodes");
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
 		rc = take_host(m, node, &shares[node], &names_used);
@@ -230,6 +239,22 @@ int exchange_hosts(struct cmi *m)
 
 /* ---- second meeting ---------------------------------------------------------------- */
 
+/** From the kernel. That fails only where the system call is forbidden; then strangers know the key, too. */
+static void new_key(struct cmi_key128 *key_p)
+{
+	if (getrandom(key_p, sizeof *key_p, 0) != sizeof *key_p)
+		memset(key_p, 0, sizeof *key_p);
+}
+
+/* The seal goes into hashes that are no match for somebody who sees them, so it does not give away the key. */
+static void take_key(struct cmi *m, struct cmi_key128 key)
+{
+	static const char what[] = "seal";
+
+	m->key = key;
+	m->job.seal = cmi_mac(key, what, sizeof what);
+}
+
 static int publish_wires(struct cmi *m, uint64_t fingerprint)
 {
 	struct wires_head head = {.fingerprint = fingerprint};
@@ -238,6 +263,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	struct wire_address a;
 	int rc = 0;
 
+	new_key(&head.key);
+	pulse_describe(m, &head.pulse);
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
 		uint32_t len;
@@ -304,6 +331,7 @@ static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint
 static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 			 uint64_t *fingerprint)
 {
+	struct wires_head head;
 	size_t len = 0, cap = 0;
 
 	for (int node = 0; node < m->job.n_nodes; node++) {
@@ -318,7 +346,11 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 				    "%s", m->job.node, node, len, strerror(-rc));
 			return rc;
 		}
-		memcpy(&fingerprint[node], blob, sizeof *fingerprint);
+		memcpy(&head, blob, sizeof head);
+		fingerprint[node] = head.fingerprint;
+		pulse_learn(m, node, &head.pulse);
+		if (node == 0)
+			take_key(m, head.key);
 	}
 	m->addresses.bytes = cmi_realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1, 1,
 					 "the PEs' addresses");
@@ -343,6 +375,8 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 	rc = publish_wires(m, fingerprint);
 	if (!rc)
 		rc = meet_fence(m);
+	if (!rc)
+		rc = meet_collect(m, 1, "wires", cap);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
 	/* Not after the first meeting: by then a fast node may have published its wires, too. */

@@ -83,6 +83,14 @@ static _Noreturn void end_job(struct cmi *m, int code)
 	_exit(code);
 }
 
+/* In a signal handler, where a host program's function may not be called. */
+static _Noreturn void end_job_by_signal(struct cmi *m, int code)
+{
+	if (m && m->o.boot)
+		_exit(code);
+	end_job(m, code);
+}
+
 /** Returns on one of all the threads that fail at the same time; the others wait here for its _exit. If
  * reporting itself fails (on a smashed stack, say), the job just ends. */
 static void be_the_one(struct cmi *m, int code)
@@ -97,6 +105,12 @@ static void be_the_one(struct cmi *m, int code)
 		end_job(m, code);
 	for (;;)
 		pause();
+}
+
+void fault_end_quietly(struct cmi *m, int code)
+{
+	be_the_one(m, code);
+	end_job(m, code);
 }
 
 void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
@@ -173,7 +187,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 			 signal_text(sig), info->si_addr);
 	write_stderr(line);
 	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
-	end_job(fault_machine, 128 + sig);
+	end_job_by_signal(fault_machine, 128 + sig);
 }
 
 void cmi_signal_trace(const char *line, void *context)
@@ -186,7 +200,7 @@ void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
 {
 	be_the_one(m, code);
 	cmi_signal_trace(line, context);
-	end_job(m, code);
+	end_job_by_signal(m, code);
 }
 
 /** Whether a handler is one of those that UCX installs when it is loaded. */
@@ -219,14 +233,27 @@ void fault_let_signals_end_us(void)
 		take_from_ucx(ends[i]);
 }
 
+/* What the host program of a guest had, which is nothing: we take no signal that has a handler. */
+static void give_back(void)
+{
+	struct sigaction now;
+
+	for (int i = 0; i < N_SIGNALS; i++)
+		if (sigaction(SIGNALS[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+		    now.sa_sigaction == on_fault)
+			signal(SIGNALS[i], SIG_DFL);
+}
+
 void fault_forget(const struct cmi *m)
 {
+	if (m->o.guest)
+		give_back();
 	if (fault_machine == m)
 		fault_machine = NULL;
 }
 
 void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
-		      void (*explain)(const void *at, char *buf, size_t len))
+		      void (*explain)(const void *at, char *buf, size_t len), bool signals)
 {
 	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND}, now;
 
@@ -235,7 +262,7 @@ void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
 	fault_explain = explain;
 	ours.sa_sigaction = on_fault;
 	sigemptyset(&ours.sa_mask);
-	for (int i = 0; i < N_SIGNALS; i++) {
+	for (int i = 0; signals && i < N_SIGNALS; i++) {
 		take_from_ucx(SIGNALS[i]);
 		if (sigaction(SIGNALS[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			sigaction(SIGNALS[i], &ours, NULL);

@@ -12,6 +12,9 @@ void fault_forget(const struct cmi *m);
 _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** End this process, and ask the launcher to end the job, without a word: another node has said why. */
+_Noreturn void fault_end_quietly(struct cmi *m, int code);
+
 /** Main, first of all. Hang-up, interrupt, quit and terminate do what they did before UCX was loaded; by
  * default they end the process. A handler of the program's own stays. */
 void fault_let_signals_end_us(void);

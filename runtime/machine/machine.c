@@ -15,10 +15,12 @@
 #include "cmi_env.h"
 #include "exchange.h"
 #include "fault.h"
+#include "guard.h"
 #include "loop_net.h"
 #include "machine_int.h"
 #include "meet.h"
 #include "near.h"
+#include "pulse.h"
 #include "say.h"
 #include "share.h"
 #include "wake.h"
@@ -103,7 +105,7 @@ static int join_job(struct cmi *m)
 
 	if (m->o.net)
 		return join_net(m);
-	rc = boot_init(&m->boot);
+	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(&m->boot);
 	if (rc)
 		return rc;
 	choose_ops(m, &asked);
@@ -136,7 +138,12 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. */
+		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others all the
+		 * same, which may be out of reach. A host program goes on. */
+		if (m->boot && o->boot)
+			boot_finish(m->boot);
+		else if (m->boot && rc == -ETIMEDOUT)
+			boot_abort(m->boot, 1);
 		machine_free(m);
 		return rc;
 	}
@@ -167,7 +174,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
-	w->alt_stack = fault_stack_open();
+	w->alt_stack = m->o.guest && local == 0 ? NULL : fault_stack_open();
 	*w_p = w;
 	return 0;
 }
@@ -186,9 +193,12 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 			m->wire[i]->network = m->job.n_nodes > 1;
 		}
 	}
+	pulse_open(m);
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
+	pulse_start(m);
+	guard_start(m);
 	share_connect(m);
 	return 0;
 }
@@ -215,7 +225,8 @@ void cmi_close(struct cmi *m)
 			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
-	m->ops->close(m);
+	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
+	pulse_close(m);
 	fault_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);
@@ -257,6 +268,11 @@ int cmi_progress(struct cmi_pe *w)
 	if ((n || w->all_shared) && ++w->n_skipped % NETWORK_PERIOD)
 		return n;
 	return n + w->ops->progress(w);
+}
+
+uint64_t cmi_pass(struct cmi_pe *w)
+{
+	return w->holds ? w->ops->pass(w) : 0;
 }
 
 int cmi_poll_period(const struct cmi_pe *w)

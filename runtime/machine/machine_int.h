@@ -11,6 +11,8 @@
 
 #include "bind.h"
 #include "cmi.h"
+#include "cmi_mac.h"
+#include "host_table.h"
 #include "mem.h"
 #include "neighbour.h"
 
@@ -47,6 +49,7 @@ struct cmi_ops {
 	void (*send)(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 	void (*flush)(struct cmi_pe *w);
 	int (*progress)(struct cmi_pe *w);
+	uint64_t (*pass)(struct cmi_pe *w); /* called only while w->holds is set */
 	int (*poll_period)(const struct cmi_pe *w);
 	int (*n_connections)(const struct cmi_pe *w);
 	void (*release)(struct cmi_pe *w, struct cmi_msg *m);
@@ -88,7 +91,7 @@ struct cmi_remote {
 };
 
 /** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
- * cmi_connect on it is constant, except for the two counters and what the back end adds. */
+ * cmi_connect on it is constant, except for `holds`, the two counters and what the back end adds. */
 struct cmi_pe {
 	struct cmi *m;
 	const struct cmi_ops *ops; /* m->ops, to save a load */
@@ -100,6 +103,7 @@ struct cmi_pe {
 	struct neighbour neighbour; /* PE 0's: the node that it watches */
 	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
 	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
+	bool holds;      /* the back end's: something may wait for the end of the pass */
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
 	struct share_pe *share;  /* share.c's; NULL: no other node shares memory with us */
@@ -120,7 +124,10 @@ struct cmi {
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;
 	struct binding binding;
+	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
+	struct cmi_key128 key;            /* of the job, from cmi_connect on: strangers do not know it */
+	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
 	 * prints, and carries no data. */
 	atomic_int ender;

@@ -158,6 +158,22 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 	return p != MAP_FAILED;
 }
 
+/* Relaxed, both stores: others read only after the fence of the second meeting. */
+static void map_others(struct cmi *m)
+{
+	struct share *s = m->share;
+	struct share_head *own = share_head_of(s, s->me);
+	int n_mapped = 1;
+
+	for (int node = 0; s->name.pid && node < m->job.n_nodes; node++) {
+		if (node == m->job.node || s->number[node] < 0 || !map_other(s, s->number[node], &s->names[node]))
+			continue;
+		atomic_store_explicit(&own->mapped[s->number[node]], 1, memory_order_relaxed);
+		n_mapped++;
+	}
+	atomic_store_explicit(&own->whole, n_mapped == s->n_local, memory_order_relaxed);
+}
+
 int share_map(struct cmi *m, const struct share_name *names)
 {
 	struct share *s = m->share;
@@ -181,12 +197,7 @@ int share_map(struct cmi *m, const struct share_name *names)
 	s->lines_at = (head + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
 	atomic_store_explicit(&share_head_of(s, s->me)->used, (s->lines_at + lines + PAGE) / PAGE * PAGE,
 			      memory_order_relaxed);
-	for (int node = 0; s->name.pid && node < j->n_nodes; node++)
-		if (node != j->node && s->number[node] >= 0 &&
-		    map_other(s, s->number[node], &s->names[node]))
-			/* Relaxed: others read it only after the fence of the second meeting. */
-			atomic_store_explicit(&share_head_of(s, s->me)->mapped[s->number[node]], 1,
-					      memory_order_relaxed);
+	map_others(m);
 	return 0;
 }
 
@@ -208,15 +219,8 @@ void share_agree(struct cmi *m)
 		machine_say("messages between nodes of one host pass through their memory");
 }
 
-static bool has_mapped(const struct share *s, int a, int b)
-{
-	/* Relaxed: the fence of share_agree has ordered it. */
-	return a == b ||
-	       atomic_load_explicit(&share_head_of(s, a)->mapped[b], memory_order_relaxed);
-}
-
 /* If a pair is missing, everybody knows: the node that could not map, from its own list, and all others,
- * who read that list or could not map that node either. */
+ * who read what it says of its list, or could not map that node either. */
 bool share_whole(const struct cmi *m)
 {
 	const struct share *s = m->share;
@@ -225,10 +229,10 @@ bool share_whole(const struct cmi *m)
 	for (int node = 0; node < j->n_nodes; node++)
 		if (j->host_id[node] == j->host_id[j->node] && s->number[node] < 0)
 			return false;
-	for (int a = 0; a < s->n_local; a++)
-		for (int b = 0; b < s->n_local; b++)
-			if (!has_mapped(s, a, b))
-				return false;
+	for (int k = 0; k < s->n_local; k++)
+		/* Relaxed: the fence of share_agree has ordered it. */
+		if (!atomic_load_explicit(&share_head_of(s, k)->whole, memory_order_relaxed))
+			return false;
 	return true;
 }
 

@@ -227,6 +227,8 @@ static int ucx_pe_address(struct cmi_pe *base, struct wire_address *a)
 
 static int ucx_progress(struct cmi_pe *base)
 {
+	if (base->holds)
+		ucx_batch_pass(base);
 	return (int)ucp_worker_progress(ucx_pe(base)->worker);
 }
 
@@ -253,6 +255,8 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 	*fd_p = base->network ? w->event_fd : -1;
 	if (!base->network)
 		return true;
+	if (base->holds)
+		ucx_batch_pass(base);
 	/* UCX's own thread watches a transport that no endpoint uses, and a wake-up can get lost there (1
 	 * start of a job of 2 nodes in 13 hung). So there is an endpoint before anybody sleeps. */
 	if (!w->ep)
@@ -268,8 +272,10 @@ static void ucx_flush(struct cmi_pe *base)
 {
 	const ucp_request_param_t param = {.op_attr_mask = 0};
 	struct ucx_pe *w = ucx_pe(base);
-	ucs_status_ptr_t request = ucp_worker_flush_nbx(w->worker, &param);
+	ucs_status_ptr_t request;
 
+	ucx_batch_pass(base);
+	request = ucp_worker_flush_nbx(w->worker, &param);
 	if (!UCS_PTR_IS_PTR(request))
 		return;
 	while (ucp_request_check_status(request) == UCS_INPROGRESS)
@@ -282,6 +288,7 @@ static void ucx_pe_stop(struct cmi_pe *base)
 	const ucp_request_param_t param = {.op_attr_mask = 0};
 	struct ucx_pe *w = ucx_pe(base);
 
+	ucx_batch_pass(base);
 	if (!ucx_await(w, ucp_worker_flush_nbx(w->worker, &param)))
 		machine_say("PE %d closes with sends that never ended", base->pe);
 	if (w->n_held)
@@ -326,6 +333,7 @@ const struct cmi_ops ucx_ops = {
 	.send = ucx_send,
 	.flush = ucx_flush,
 	.progress = ucx_progress,
+	.pass = ucx_batch_pass,
 	.poll_period = ucx_poll_period,
 	.n_connections = ucx_n_connections,
 	.release = ucx_release,

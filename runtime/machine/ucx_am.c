@@ -30,7 +30,7 @@ enum { RNDV_MIN = 4 << 20 };
 /* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
  * names the source. A larger one carries its source in the active message's header as well, because
  * the header is all that has come of a rendezvous when the handler runs. */
-enum { PLAIN_MAX = 1024 };
+enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 
 /* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy costs
  * no more than the reader pays anyway for touching the data, and very small messages do not come in
@@ -74,15 +74,15 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	w->m->client.msg_free(w->owner, m);
 }
 
-void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
+void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes)
 {
-	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
-	bool plain = m->size <= PLAIN_MAX;
+	struct cmi_pe *base = &e->w->base;
+	bool plain = id == AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
 	const ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 				UCP_OP_ATTR_FIELD_FLAGS,
 		.flags = plain ? UCP_AM_SEND_FLAG_EAGER
-			       : m->size >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
+			       : bytes >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
 		.cb.send = message_sent,
 		.user_data = m,
 	};
@@ -90,12 +90,20 @@ void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
 
 	/* While UCX has the message no queue does, so its link can carry the endpoint. */
 	m->next = (struct cmi_msg *)e;
-	request = ucp_am_send_nbx(e->ep, AM_MESSAGE, plain ? NULL : &base->pe,
-				  plain ? 0 : sizeof base->pe, m, m->size, &param);
+	request = ucp_am_send_nbx(e->ep, id, plain ? NULL : &base->pe,
+				  plain ? 0 : sizeof base->pe, data, bytes, &param);
 	if (request == NULL)
 		base->m->client.msg_free(base->owner, m);
 	else if (UCS_PTR_IS_ERR(request))
-		ucx_failed(e->w, dst_pe, "cannot send to", UCS_PTR_STATUS(request));
+		ucx_failed(e->w, e->pe, "cannot send to", UCS_PTR_STATUS(request));
+}
+
+void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
+{
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+
+	if (!e->tcp || !ucx_batch_message(e, m))
+		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
 }
 
 static void put_sent(void *request, ucs_status_t status, void *arg)
@@ -126,6 +134,8 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 	op->wire.src_pe = base->pe;
 	op->wire.spare = 0;
 	op->wire.head = *h;
+	if (e->tcp && ucx_batch_put(e, &op->wire, src, bytes))
+		return true;
 	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
 	if (UCS_PTR_IS_ERR(request))
 		ucx_failed(e->w, dst_pe, "cannot put to", UCS_PTR_STATUS(request));
@@ -191,7 +201,7 @@ static bool source_is_late(const struct ucx_pe *w, int src_pe)
 
 /* ---- checks on what the wire says ---------------------------------------------------- */
 
-static void check_source(const struct ucx_pe *w, int src_pe)
+void ucx_check_source(const struct ucx_pe *w, int src_pe)
 {
 	const struct cmi_job *j = &w->base.m->job;
 
@@ -213,7 +223,7 @@ static void check_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-static void message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 {
 	struct late *l;
 
@@ -276,7 +286,7 @@ static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t he
 
 	if (header_len == sizeof src_pe)
 		memcpy(&src_pe, header, sizeof src_pe);
-	check_source(w, src_pe);
+	ucx_check_source(w, src_pe);
 	check_size(w, src_pe, bytes, bytes);
 	l = late_new(w, src_pe);
 	l->bytes = bytes;
@@ -304,18 +314,18 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 		check_size(w, -1, 0, bytes);
 	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
-	check_source(w, head.src_pe);
+	ucx_check_source(w, head.src_pe);
 	check_size(w, head.src_pe, head.size, bytes);
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 		msg_local_fill(m, data, bytes);
-		message_deliver(w, head.src_pe, m);
+		ucx_message_deliver(w, head.src_pe, m);
 		return UCS_OK;
 	}
 	m = data;
 	msg_local_hold(m, w->base.local);
 	w->n_held++;
-	message_deliver(w, head.src_pe, m);
+	ucx_message_deliver(w, head.src_pe, m);
 	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
 }
 
@@ -342,6 +352,14 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 	late_push(l);
 }
 
+void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	if (source_is_late(w, wire->src_pe))
+		put_keep_back(w, wire, data, bytes);
+	else
+		w->base.m->client.put_arrived(w->base.owner, wire->src_pe, &wire->head, data, bytes);
+}
+
 static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
 				   size_t bytes, const ucp_am_recv_param_t *param)
 {
@@ -352,7 +370,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 	if (header_len == sizeof wire)
 		memcpy(&wire, header, sizeof wire);
 	flip_arrived(&wire, sizeof wire);
-	check_source(w, wire.src_pe);
+	ucx_check_source(w, wire.src_pe);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);
 		l->head = wire.head;
@@ -361,11 +379,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 		rndv_fetch(l, data, l->body);
 		return UCS_INPROGRESS;
 	}
-	if (source_is_late(w, wire.src_pe))
-		put_keep_back(w, &wire, data, bytes);
-	else
-		w->base.m->client.put_arrived(w->base.owner, wire.src_pe, &wire.head, data,
-					      bytes);
+	ucx_put_deliver(w, &wire, data, bytes);
 	return UCS_OK;
 }
 
@@ -389,7 +403,8 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 int ucx_am_open(struct ucx_pe *w)
 {
 	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
-	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK)
+	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK ||
+	    set_handler(w, AM_BATCH, ucx_batch_arrived) != UCS_OK)
 		return -EIO;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "cmi_alloc.h"
 #include "exchange.h"
 #include "fault.h"
+#include "pulse.h"
 
 /* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
  * about 390 ns, where shared memory costs 7 ns. */
@@ -51,8 +52,10 @@ static void ep_look(struct ucx_ep *e)
 	ucp_ep_print_info(e->ep, f);
 	close_text(f, &text);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
-	if (names_transport(text, TCP_TRANSPORTS))
+	e->tcp = names_transport(text, TCP_TRANSPORTS);
+	if (e->tcp)
 		e->w->poll_period = TCP_POLL_PERIOD;
+	pulse_watch(e->w->base.m, e->w->base.m->job.node_of[e->pe], text);
 	free(text);
 }
 

@@ -2,8 +2,9 @@
 /*
  * ucx_int.h: what the files of the UCX back end share.
  *
- *   ucx.c     context, workers, progress, open and close; it calls the three others
+ *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
+ *   ucx_batch.c  many small ones in one active message, over tcp
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
  *   ucx_ep.c  endpoints; it calls none of the others
  *
@@ -18,7 +19,7 @@
 
 #include "machine_int.h"
 
-enum { AM_MESSAGE = 1, AM_PUT = 2 };
+enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3 };
 
 struct ucx {
 	ucp_context_h context;
@@ -33,7 +34,14 @@ struct ucx_ep {
 	struct ucx_pe *w;
 	int pe;
 	bool rma; /* one of its lanes writes remote memory by itself */
+	bool tcp; /* each send is a system call */
 	ucp_ep_h ep;
+	/* ucx_batch.c's, of an endpoint over tcp: */
+	bool open;               /* something was sent since the last pass */
+	struct ucx_ep *next_open;
+	struct cmi_msg *segment; /* what waits; ours until it is sent. NULL: nothing */
+	size_t used;             /* bytes of its records */
+	uint64_t since_ns;       /* when its first record came */
 };
 
 struct ucx_remote;
@@ -48,6 +56,7 @@ struct ucx_pe {
 	int n_held;              /* receive buffers that messages live in */
 	struct ucx_ep **ep;      /* [n_pes], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
+	struct ucx_ep *open;     /* those used since the last pass; a list */
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 };
@@ -88,6 +97,29 @@ void ucx_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 void ucx_release(struct cmi_pe *w, struct cmi_msg *m);
 bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op);
+
+/** Hand `bytes` at `data`, in the block `m`, to UCX; m goes back to the pool when it is sent. */
+void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes);
+/** End the job if no PE of another node has that number. */
+void ucx_check_source(const struct ucx_pe *w, int src_pe);
+/** Hand over an arrival, or keep it behind those of its source that wait. The message is the callee's; the data
+ * stays the caller's. */
+void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes);
+
+/* ucx_batch.c: endpoints over tcp only */
+
+/** Put `m` behind what waits. True: it is ours no more. False: the caller sends it by itself, and nothing waits. */
+bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m);
+/** The same for a put. True: the data has been copied. */
+bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes);
+/** Send what waits for one PE; nothing may wait. */
+void ucx_batch_send(struct ucx_ep *e);
+/** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at most, in ns, and
+ * 1 if nothing has. Only while w->holds is set. */
+uint64_t ucx_batch_pass(struct cmi_pe *w);
+ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data, size_t bytes,
+			       const ucp_am_recv_param_t *param);
 
 /* ucx_mem.c */
 

@@ -373,6 +373,7 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 	const struct ucx_remote *r = (const struct ucx_remote *)body;
 	const ucp_request_param_t param = put_param(op);
 
+	ucx_batch_send(r->e); /* what was sent before goes before */
 	op->state = PUT_BODY;
 	if (bytes > 0 && !step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey,
 						    &param)))
@@ -386,6 +387,7 @@ bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src,
 	const struct ucx_remote *r = (const struct ucx_remote *)body;
 	const ucp_request_param_t param = put_param(op);
 
+	ucx_batch_send(r->e);
 	op->state = PUT_TAIL; /* nothing comes after this put */
 	return step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param));
 }

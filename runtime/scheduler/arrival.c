@@ -203,13 +203,14 @@ void client_arrived(void *owner, struct cmi_msg *m)
 
 /* ---- checked mode: the hash -------------------------------------------------------------------- */
 
-/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. */
-static uint64_t hash_of(const struct cmi_msg *m)
+/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. It begins with a number that only
+ * the job's nodes know, so a stranger cannot make one. */
+static uint64_t hash_of(const struct pe *pe, const struct cmi_msg *m)
 {
 	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE, (uint32_t)m->src_pe,
 				  m->word };
 
-	return cmi_hash(cmi_hash(CMI_HASH_START, head, sizeof head), m + 1, m->size - sizeof *m);
+	return cmi_hash(cmi_hash(pe->node->job->seal, head, sizeof head), m + 1, m->size - sizeof *m);
 }
 
 static struct cmi_msg *with_room(struct pe *pe, struct cmi_msg *m, size_t size)
@@ -235,7 +236,7 @@ struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m)
 
 	m->src_pe = pe->id; /* as the machine will set it */
 	m = with_room(pe, m, m->size + sizeof hash);
-	hash = hash_of(m);
+	hash = hash_of(pe, m);
 	memcpy((char *)m + m->size, &hash, sizeof hash);
 	m->size += sizeof hash;
 	return m;
@@ -250,7 +251,7 @@ void client_arrived_hashed(void *owner, struct cmi_msg *m)
 		csd_misfit(pe, m, "it is too short for its hash");
 	m->size -= sizeof hash;
 	memcpy(&hash, (const char *)m + m->size, sizeof hash);
-	if (hash != hash_of(m))
+	if (hash != hash_of(pe, m))
 		csd_misfit(pe, m, "its hash is wrong");
 	client_arrived(pe, m);
 }

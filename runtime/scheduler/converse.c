@@ -7,7 +7,11 @@
 
 int CmiRegisterHandler(const char *name, CmiHandler fn)
 {
-	return csd_register(pe_here("CmiRegisterHandler")->node, name, fn);
+	struct node *node = pe_here("CmiRegisterHandler")->node;
+	int handler = csd_register(node, name, fn);
+
+	csd_trace_handler(node, handler, CSD_OF_PROGRAM);
+	return handler;
 }
 
 int CmiMyPe(void)

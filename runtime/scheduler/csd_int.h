@@ -183,6 +183,8 @@ void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 /* Messages that are over budget; what they wait for, a line for each PE that they go to. */
 uint64_t flow_length(const struct pe *pe);
 void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
+/* Add what has gone to each node: [n_nodes]. */
+void flow_count_links(const struct pe *pe, struct count_link *links);
 void flow_fini(struct pe *pe);
 
 /* timers.c */
@@ -200,9 +202,12 @@ void hooks_raise(struct pe *pe, int condition);
 /* loop.c, idle.c */
 void loop_register(struct node *node);
 void loop_run(struct pe *pe);
+int loop_some(struct pe *pe, int n);       /* csd_step */
+bool loop_until(struct pe *pe, const volatile int *flag); /* csd_until */
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 void idle_step(struct pe *pe);
+void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never sleeps or yields */
 void idle_end_slow(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {
@@ -233,6 +238,13 @@ void watch_fini(struct pe *pe);            /* main thread, after all PEs */
 void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
 
 /* watch_signal.c */
+
+/* Signals belong to the process: not to one of several nodes in it, nor to a guest that was not asked to take them. */
+static inline bool uses_signals(const struct node *node)
+{
+	return !node->cfg->net && (!node->cfg->guest || node->cfg->signals);
+}
+
 void signals_start(struct node *node);     /* main thread */
 void signals_stop(struct node *node);
 void signals_pe_start(struct pe *pe);
@@ -244,8 +256,21 @@ void traced_pe_stop(struct pe *pe);
 void traced_queued(struct pe *pe, struct cmi_msg *m);
 void traced_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags); /* to another PE */
 
+/* counted.c, counted_join.c */
+struct csd_counting *counts_asked(void);   /* NULL: neither CK_STATS nor CK_GAUGES */
+void counts_register(struct node *node);
+void counts_node_start(struct node *node);
+void counts_know_job(struct node *node);   /* main thread */
+void counts_pe_start(struct pe *pe);       /* job known */
+void counts_loop_ended(struct pe *pe);
+bool counts_handle(const struct pe *pe, int handler); /* whether it is for counts that come up the tree */
+int counts_subtree_ended(struct pe *pe);   /* PE 0: 0, or a negative errno after printing why */
+void counts_pe_stop(struct pe *pe);
+void counts_node_stop(struct node *node);
+
 /* exit.c */
 void exit_register(struct node *node);
 void exit_drain(struct pe *pe);
+void exit_host_done(struct pe *pe);        /* the host program of this node wants no more */
 
 #endif

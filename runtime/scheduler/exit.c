@@ -2,19 +2,21 @@
 /*
  * exit.c: the end of a job in good order, over the tree of PE 0 (by force: abort.c):
  *
+ *   done   any node -> PE 0     my host program wants no more; when all have said so, the job ends
  *   ask    any PE -> PE 0       somebody wants to end the job
  *   stop   PE 0 -> all          leave the loop after the current handler
  *   ack    leaves -> PE 0       my part of the tree has stopped, and its sends are out
  *   leave  PE 0 -> all          nobody needs you any more
  *
  * Between stop and leave a PE still moves the network and drops what arrives: a sender whose
- * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help.
+ * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help. That may take long
+ * where a host program comes late to its CkFinalize; then it sleeps in between.
  */
 #include "csd_int.h"
 
 #include <sched.h>
 
-enum exit_kind { EXIT_ASK, EXIT_STOP, EXIT_ACK, EXIT_LEAVE };
+enum exit_kind { EXIT_ASK, EXIT_STOP, EXIT_ACK, EXIT_LEAVE, EXIT_DONE };
 
 struct exit_msg {
 	struct cmi_msg head;
@@ -58,6 +60,12 @@ static void stop_loop(struct pe *pe, int code)
 	pe->stop = true;
 }
 
+void exit_host_done(struct pe *pe)
+{
+	if (!pe->stop)
+		send_exit(pe, 0, 0, EXIT_DONE);
+}
+
 static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct exit_msg e = *(struct exit_msg *)m;
@@ -80,6 +88,10 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 		tell_children(pe, e.code, EXIT_LEAVE);
 		pe->leave = true;
 		break;
+	case EXIT_DONE:
+		if (++pe->hosts_done == pe->node->job->n_nodes && !pe->stop)
+			csd_exit(pe, 0);
+		break;
 	}
 }
 
@@ -87,6 +99,8 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 static void subtree_stopped(struct pe *pe)
 {
 	pe->exit_acks = -1;
+	if (counts_subtree_ended(pe))
+		note_code(pe->node, 1);
 	if (pe->id != 0) {
 		send_exit(pe, csd_tree_parent(pe, 0), 0, EXIT_ACK);
 		return;
@@ -104,18 +118,36 @@ static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
+/* Nothing has come, since *since_ns_p; 0: until now. The naps are short, because nobody wakes this PE. */
+static void wait_a_little(struct pe *pe, uint64_t *since_ns_p)
+{
+	static const uint64_t YIELD_NS = 100 * 1000 * 1000;
+	enum { NAP_US = 1000 };
+	const uint64_t now = csd_now_ns();
+
+	if (!*since_ns_p)
+		*since_ns_p = now;
+	if (now - *since_ns_p < YIELD_NS)
+		sched_yield();
+	else
+		cmi_sleep(pe->wire, NAP_US);
+}
+
 void exit_drain(struct pe *pe)
 {
 	struct cmi_msg *m;
+	uint64_t quiet_ns = 0;
 
 	cmi_flush(pe->wire);
 	while (!pe->leave) {
 		if (pe->exit_acks == csd_tree_n_children(pe, 0))
 			subtree_stopped(pe);
-		if (!loop_receive(pe))
-			sched_yield();
+		if (loop_receive(pe))
+			quiet_ns = 0;
+		else
+			wait_a_little(pe, &quiet_ns);
 		while ((m = msgq_pop(&pe->queue))) {
-			if (m->handler < N_OWN_HANDLERS) /* a credit may let ours go */
+			if (m->handler < N_OWN_HANDLERS || counts_handle(pe, m->handler)) /* a credit may let ours go */
 				loop_dispatch(pe, m);
 			else
 				drop_arrived(pe, m);
@@ -135,6 +167,7 @@ void csd_exit(struct pe *pe, int code)
 /* Each kind goes one way in the tree of PE 0, and comes once, in its phase. */
 static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)
 {
+	const struct cmi_job *job = pe->node->job;
 	const int from = m->src_pe;
 	bool fits = false;
 
@@ -150,6 +183,9 @@ static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)
 		break;
 	case EXIT_LEAVE:
 		fits = csd_tree_parent(pe, 0) == from && pe->stop;
+		break;
+	case EXIT_DONE:
+		fits = pe->id == 0 && pe->node->cfg->guest && job->first_pe[job->node_of[from]] == from;
 		break;
 	}
 	return fits ? NULL : "it says something about the end of the job that its sender cannot say now";

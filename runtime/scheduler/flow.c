@@ -20,8 +20,10 @@ struct csd_peer {
 	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
 	struct msg_fifo waiting;      /* over budget */
 	uint64_t budget;
-	uint64_t at_once;             /* up to so many bytes under way a message goes at once: the budget; in
-				       * checked mode 0, because every message gets a hash first */
+	uint64_t at_once;             /* up to so many bytes under way a message goes at once: the budget; 0 in
+				       * checked mode, because every message gets a hash first, and where messages
+				       * are counted */
+	uint64_t n_sent;              /* messages that took the longer way */
 };
 
 struct flow_credit {
@@ -42,7 +44,7 @@ static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, 
 
 	p->waiting.tail = &p->waiting.head;
 	p->budget = pe->node->flow_bytes;
-	p->at_once = pe->node->check ? 0 : p->budget;
+	p->at_once = pe->node->check || pe->counts ? 0 : p->budget;
 	return pe->peers[other] = p;
 }
 
@@ -65,6 +67,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
+	p->n_sent++;
 	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_hash(pe, m) : m);
 }
 
@@ -208,6 +211,20 @@ void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
 			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
 			 (unsigned long long)p->budget);
 		line(arg, text);
+	}
+}
+
+void flow_count_links(const struct pe *pe, struct count_link *links)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	for (int i = 0; i < job->n_pes; i++) {
+		const struct csd_peer *p = pe->peers[i];
+
+		if (!p)
+			continue;
+		links[job->node_of[i]].messages += p->n_sent;
+		links[job->node_of[i]].bytes += p->sent;
 	}
 }
 

@@ -29,6 +29,8 @@ enum {
 	 * not burn a core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,
+	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes nobody. */
+	FLAGGED_NAP_US = 10000,
 };
 
 static void cpu_relax(void)
@@ -60,6 +62,9 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 		if (us < 0 || nap < us)
 			us = nap;
 	}
+	if (pe->idle.flagged && (us < 0 || us > FLAGGED_NAP_US))
+		us = FLAGGED_NAP_US;
+
 	int64_t watch = pe->watch ? watch_sleep_us(pe, now) : -1;
 
 	if (watch >= 0 && (us < 0 || watch < us))
@@ -125,6 +130,14 @@ void idle_step(struct pe *pe)
 		sched_yield();
 	else
 		nap(pe, now);
+}
+
+void idle_look(struct pe *pe)
+{
+	if (pe->idle.polls++ == 0 && hooks_any(pe, CcdPROCESSOR_BEGIN_IDLE))
+		hooks_raise(pe, CcdPROCESSOR_BEGIN_IDLE);
+	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))
+		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
 }
 
 void idle_end_slow(struct pe *pe)

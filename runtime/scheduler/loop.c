@@ -94,6 +94,26 @@ static int run_queue(struct pe *pe, int most)
 	return most - left;
 }
 
+/* How many messages a pass handles at most. */
+static int pass_most(const struct pe *pe)
+{
+	return pe->most ? pe->most : QUEUE_BATCH;
+}
+
+/* What the handlers of a pass send may wait for its end. So that a long handler does not hold back what those before
+ * it have finished, a pass is no more handlers than take PASS_NS. */
+static void fit_pass(struct pe *pe, uint64_t took_ns)
+{
+	enum { PASS_NS = 20 * 1000 };
+
+	const int most = pass_most(pe);
+
+	if (took_ns > PASS_NS)
+		pe->most = most > 1 ? most / 2 : 1;
+	else if (took_ns < PASS_NS / 2 && most < QUEUE_BATCH)
+		pe->most = most * 2;
+}
+
 /* A busy PE looks at an expensive network (tcp: a system call) every few passes only. */
 static int progress_network(struct pe *pe)
 {
@@ -101,6 +121,12 @@ static int progress_network(struct pe *pe)
 		return 0;
 	int period = cmi_poll_period(pe->wire);
 
+	if (period > 1) {
+		uint64_t took = cmi_pass(pe->wire);
+
+		if (took)
+			fit_pass(pe, took);
+	}
 	if (period > 1 && !pe->idle.since_ns && pe->passes % (unsigned)period)
 		return 0;
 	return cmi_progress(pe->wire);
@@ -197,14 +223,61 @@ bool csd_wait_for(struct pe *pe, int handler)
 	return found;
 }
 
-void loop_run(struct pe *pe)
+static inline __attribute__((always_inline)) void run(struct pe *pe, bool network)
 {
 	while (!pe->stop) {
-		if (one_pass(pe, QUEUE_BATCH))
+		if (one_pass(pe, network ? pass_most(pe) : QUEUE_BATCH))
 			idle_end(pe);
 		else
 			idle_step(pe);
 	}
+}
+
+/* A job without a network does not look up how long a pass may be. */
+void loop_run(struct pe *pe)
+{
+	if (pe->network)
+		run(pe, true);
+	else
+		run(pe, false);
+}
+
+int loop_some(struct pe *pe, int n)
+{
+	int work = 0;
+
+	pe->away = false;
+	for (int i = 0; i < n && !pe->stop; i++) {
+		int found = one_pass(pe, pass_most(pe));
+
+		if (found)
+			idle_end(pe);
+		else
+			idle_look(pe);
+		work += found;
+	}
+	pe->away = true;
+	return pe->stop ? -1 : work;
+}
+
+/* The time that the host program had its thread for itself was not idle. The flag is loaded with acquire: it pairs
+ * with the release store of a thread that is not this PE's. */
+bool loop_until(struct pe *pe, const volatile int *flag)
+{
+	bool set;
+
+	pe->away = false;
+	pe->idle.since_ns = 0;
+	pe->idle.flagged = flag != NULL;
+	while (!(set = flag && __atomic_load_n(flag, __ATOMIC_ACQUIRE)) && !pe->stop) {
+		if (one_pass(pe, pass_most(pe)))
+			idle_end(pe);
+		else
+			idle_step(pe);
+	}
+	pe->idle.flagged = false;
+	pe->away = true;
+	return set;
 }
 
 void CsdScheduler(int n)

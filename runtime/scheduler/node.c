@@ -4,6 +4,9 @@
  * through the same stages, with a barrier of the node's threads between them:
  *
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
+ *
+ * csd_run goes through all of them. A host program calls csd_start, which returns where PE 0 would begin
+ * its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
  */
 #include "csd_int.h"
 #include "../machine/cmi_alloc.h"
@@ -21,6 +24,7 @@
 struct csd_start {
 	pthread_barrier_t stage;
 	int failed;            /* written before a barrier by its reporter, read after it */
+	int n_pes;
 	pthread_t *threads;
 };
 
@@ -120,17 +124,23 @@ static bool stage_ok(struct node *node, int err)
 	return ok;
 }
 
-static void pe_serve(struct pe *pe)
+static void pe_begin(struct pe *pe)
 {
 	pe_know_job(pe);
+	counts_pe_start(pe);
 	traced_pe_start(pe);
 	layers_pe_start(pe);
-	loop_run(pe);
+}
+
+static void pe_end(struct pe *pe)
+{
+	counts_loop_ended(pe);
 	exit_drain(pe);
 	if (pe->watch)
 		watch_pe_stop(pe);
 	layers_pe_stop(pe);
 	traced_pe_stop(pe);
+	counts_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -145,32 +155,47 @@ static int node_join_job(struct node *node)
 	if (!err) {
 		node_queue_init(node);
 		room_limit(node);
+		counts_know_job(node);
 	}
 	return err;
 }
 
-static void pe_main(struct pe *pe)
+/* On the PE's thread: all that comes before its loop. False: this node cannot join the job. */
+static bool pe_enter(struct pe *pe)
 {
 	struct node *node = pe->node;
-	bool main_thread = pe->local == 0;
 
 	csd_self_ = pe;
 	if (!stage_ok(node, cmi_pe_open(node->machine, pe->local, pe, &pe->wire)))
-		return;
-	if (!stage_ok(node, main_thread ? node_join_job(node) : 0))
-		return;
-	pe_serve(pe);
+		return false;
+	if (!stage_ok(node, pe->local == 0 ? node_join_job(node) : 0))
+		return false;
+	pe_begin(pe);
+	return true;
+}
+
+/* All that comes after it. */
+static void pe_leave(struct pe *pe)
+{
+	struct node *node = pe->node;
+
+	pe_end(pe);
 	/* After this barrier no PE of the node frees a message: all of our memory has come home. */
 	stage_ok(node, 0);
 	msg_pool_take_returns(pe);
-	stage_ok(node, main_thread ? cmi_fence(node->machine) : 0);
+	stage_ok(node, pe->local == 0 ? cmi_fence(node->machine) : 0);
 	cmi_pe_close(pe->wire);
 	csd_self_ = NULL;
 }
 
-static void *pe_thread(void *pe)
+static void *pe_thread(void *arg)
 {
-	pe_main(pe);
+	struct pe *pe = arg;
+
+	if (pe_enter(pe)) {
+		loop_run(pe);
+		pe_leave(pe);
+	}
 	return NULL;
 }
 
@@ -199,7 +224,7 @@ static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 /* Remove the runtime's own arguments: +p N (also +ppn N) before the program's. */
 static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 {
-	int64_t n = cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
+	int64_t n = cfg->pes ? cfg->pes : cmi_env_number("CK_PES", 1, 1, UINT16_MAX);
 	int out = 1, used;
 
 	for (int i = 1; i < cfg->argc; i += used) {
@@ -216,8 +241,8 @@ static int parse_flags(struct csd_config *cfg, struct cmi_options *o)
 		cfg->argv[out] = NULL;
 	}
 	if (n < 1 || n > UINT16_MAX) {
-		fprintf(stderr, "chard: +p %" PRId64 " is refused: it must be a number from 1 to %d\n", n,
-			UINT16_MAX);
+		fprintf(stderr, "chard: %s %" PRId64 " is refused: it must be a number from 1 to %d\n",
+			cfg->pes && n == cfg->pes ? "CkBoot's pes" : "+p", n, UINT16_MAX);
 		return -EINVAL;
 	}
 	o->n_pes = (int)n;
@@ -233,8 +258,10 @@ static int register_all(struct node *node)
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
+	counts_register(node);
 	int err = layers_node_start(node);
 
+	counts_node_start(node);
 	traced_node_start(node);
 	return err;
 }
@@ -248,31 +275,37 @@ static int pes_create(struct node *node, int n)
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
-static void pes_run(struct node *node, int n)
+static void threads_start(struct node *node)
 {
-	for (int i = 1; i < n; i++) {
+	for (int i = 1; i < node->start->n_pes; i++) {
 		int err = pthread_create(&node->start->threads[i], NULL, pe_thread, node->pes[i]);
 
 		if (err)
 			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise what limits "
 				  "threads and memory (ulimit -u, ulimit -v)", i, strerror(err));
 	}
-	pe_main(node->pes[0]);
-	for (int i = 1; i < n; i++)
+}
+
+static void threads_join(struct node *node)
+{
+	for (int i = 1; i < node->start->n_pes; i++)
 		pthread_join(node->start->threads[i], NULL);
 }
 
-static void node_destroy(struct node *node, int n)
+static void node_destroy(struct node *node)
 {
-	if (!node->cfg->net)
+	struct csd_start *start = node->start;
+
+	if (uses_signals(node))
 		signals_stop(node);
 	layers_node_stop(node);
 	node_queue_fini(node);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < start->n_pes; i++)
 		pe_destroy(node->pes[i]);
-	pthread_barrier_destroy(&node->start->stage);
-	free(node->start->threads);
+	pthread_barrier_destroy(&start->stage);
+	free(start->threads);
 	free(node->pes);
+	counts_node_stop(node);
 }
 
 static int allowed_cores(void)
@@ -282,39 +315,120 @@ static int allowed_cores(void)
 	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-int csd_run(struct csd_config *cfg)
+static struct node *node_create(struct csd_config *cfg)
 {
-	struct csd_start start = { 0 };
-	struct cmi_options o = { .net = cfg->net, .loop_rank = cfg->loop_rank };
-	struct node node = {
-		.cfg = cfg, .program = cfg->program, .start = &start,
-		.fingerprint = CMI_HASH_START, .start_ns = csd_now_ns(),
-		.check = cmi_env_flag("CK_CHECK", false), .verbose = cmi_env_flag("CK_VERBOSE", false),
-		.cores = allowed_cores(), .random = msgq_random_asked(),
-		.trace = { .asked = trace_asked() },
-	};
+	struct node *node = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *node, "start-up");
 
-	node.closely = node.check || node.trace.asked.on;
+	node->cfg = cfg;
+	node->program = cfg->program;
+	node->start = cmi_alloc_zero(1, sizeof *node->start, "start-up");
+	node->fingerprint = CMI_HASH_START;
+	node->start_ns = csd_now_ns();
+	node->check = cmi_env_flag("CK_CHECK", false);
+	node->verbose = cmi_env_flag("CK_VERBOSE", false);
+	node->cores = allowed_cores();
+	node->random = msgq_random_asked();
+	node->trace.asked = trace_asked();
+	node->counting = counts_asked();
+	node->closely = node->check || node->trace.asked.on || node->counting;
+	return node;
+}
+
+static void node_free(struct node *node)
+{
+	free(node->start);
+	free(node);
+}
+
+/* Join the job; 0, or an exit code after printing why. */
+static int node_open(struct node *node, struct csd_config *cfg)
+{
+	struct cmi_options o = { .net = cfg->net, .loop_rank = cfg->loop_rank, .boot = cfg->boot,
+				 .guest = cfg->guest, .verbose = node->verbose };
 
 	if (parse_flags(cfg, &o))
 		return 2;
-	o.verbose = node.verbose;
-	if (cmi_open(&o, node.check ? &client_checked : &client, &node.machine))
+	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))
 		return 1;
-	node.job = cmi_job(node.machine);
-	if (pes_create(&node, o.n_pes))
+	node->job = cmi_job(node->machine);
+	node->start->n_pes = o.n_pes;
+	if (pes_create(node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
-	csd_self_ = node.pes[0];
-	if (!cfg->net) /* signals belong to the process: not when it holds several nodes */
-		cmi_catch_faults(node.machine, whoami, thread_explain);
-	if (register_all(&node)) /* runs code of the program, too */
-		cmi_abort(node.machine, 1, false, "chard: the program's tables are wrong");
+	return 0;
+}
+
+/* After all threads of the node but this one have ended. */
+static int node_close(struct node *node)
+{
+	const bool failed = node->start->failed;
+	int code;
+
+	node_destroy(node);
+	if (failed)
+		cmi_abort(node->machine, 1, false, "chard: this node could not join the job");
+	cmi_close(node->machine);
+	code = atomic_load_explicit(&node->exit_code, memory_order_relaxed);
+	node_free(node);
+	return code;
+}
+
+int csd_start(struct csd_config *cfg, struct node **node_p)
+{
+	struct node *node = node_create(cfg);
+	int code = node_open(node, cfg);
+
+	if (code) {
+		node_free(node);
+		return code;
+	}
+	csd_self_ = node->pes[0];
 	if (!cfg->net)
-		signals_start(&node);
-	pes_run(&node, o.n_pes);
-	node_destroy(&node, o.n_pes);
-	if (start.failed)
-		cmi_abort(node.machine, 1, false, "chard: this node could not join the job");
-	cmi_close(node.machine);
-	return atomic_load_explicit(&node.exit_code, memory_order_relaxed);
+		cmi_catch_faults(node->machine, whoami, thread_explain, uses_signals(node));
+	if (register_all(node)) /* runs code of the program, too */
+		cmi_abort(node->machine, 1, false, "chard: the program's tables are wrong");
+	if (uses_signals(node))
+		signals_start(node);
+	threads_start(node);
+	if (pe_enter(node->pes[0])) {
+		node->pes[0]->away = cfg->guest;
+		*node_p = node;
+		return 0;
+	}
+	threads_join(node);
+	return node_close(node); /* ends the process */
+}
+
+int csd_step(struct node *node, int n)
+{
+	return loop_some(node->pes[0], n);
+}
+
+bool csd_until(struct node *node, const volatile int *flag)
+{
+	return loop_until(node->pes[0], flag);
+}
+
+int csd_stop(struct node *node)
+{
+	struct pe *pe = node->pes[0];
+
+	pe->away = false;
+	exit_host_done(pe);
+	loop_run(pe);
+	pe_leave(pe);
+	threads_join(node);
+	return node_close(node);
+}
+
+int csd_run(struct csd_config *cfg)
+{
+	struct node *node;
+	int code = csd_start(cfg, &node);
+
+	if (code)
+		return code;
+	loop_run(node->pes[0]);
+	pe_leave(node->pes[0]);
+	threads_join(node);
+	return node_close(node);
 }

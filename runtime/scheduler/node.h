@@ -23,11 +23,17 @@
 
 enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
 
-/** Takes a line of a report, without its end. Three kinds of lines are not printed as they are. "\1A\tB" says that
+/** Takes a line of a report, without its end. Four kinds of lines are not printed as they are. "\1A\tB" says that
  * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
  * is not printed. "\3KEY" asks the other PEs for what they know about KEY, and "\2KEY\tline" has a line that
- * is printed if some PE asked so. */
+ * is printed if some PE asked so. "\5A\tB" says that A may wait for B: it counts if somebody waits for A, and if it is
+ * the only thing that is said of A. */
 typedef void (*csd_line_fn)(void *arg, const char *text);
+
+static inline bool csd_line_is_hidden(const char *text)
+{
+	return text[0] >= '\1' && text[0] <= '\5';
+}
 
 /** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
  * each; two that do end the job when it starts. */
@@ -75,6 +81,9 @@ struct csd_layer {
 	void (*node_stop)(struct node *node);
 	/** Say what is open on this PE and what it waits for, one line each, for the watchdog's report. */
 	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some times a
+	 * second while the PE sleeps and wakes up, and never while it works. */
+	void (*look)(struct pe *pe, uint64_t now);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
@@ -92,10 +101,27 @@ struct csd_config {
 	const void *program;                /* for the layers: node->program */
 	struct cmi_loop_net *net;           /* tests: several nodes in one process */
 	int loop_rank;
+	/* A host program's, that goes on after the run. */
+	int pes;                            /* not 0: PEs of this node, unless +p says another number */
+	bool guest;                         /* the process and its main thread are not ours */
+	bool signals;                       /* but its signals are, while the run lasts */
+	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's launcher */
 };
 
 /** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
 int csd_run(struct csd_config *cfg);
+
+/** The same in steps, for a host program, whose thread is the node's first PE from csd_start to csd_stop; all
+ * are called on that thread, outside handlers. *cfg must stay valid. csd_start returns 0, or an exit code after
+ * printing why, when nothing is left of the run. It returns when what the layers do at their start is done. */
+int csd_start(struct csd_config *cfg, struct node **node_p) __attribute__((warn_unused_result));
+/** Up to n passes of the loop, without sleeping. Returns how much they found to do; -1: the run has ended. */
+int csd_step(struct node *node, int n);
+/** The loop, until *flag is not 0. False: the run has ended first. NULL: until that. */
+bool csd_until(struct node *node, const volatile int *flag);
+/** Run the loop until the job ends, by csd_exit or because all its host programs have come here, then stop and
+ * free the node. Returns the job's exit code. */
+int csd_stop(struct node *node);
 
 /** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
 void csd_exit(struct pe *pe, int code);
@@ -191,7 +217,7 @@ struct node {
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
-	bool closely;                      /* checked mode or a trace: for layers, one test for both */
+	bool closely;                      /* checked mode, a trace or counts: for layers, one test for all */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */
@@ -216,6 +242,7 @@ struct node {
 		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	struct csd_counting *counting;     /* counted.c's; NULL: without CK_STATS and ckrun --progress */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;
 };

@@ -20,6 +20,7 @@
 #include "csd.h"
 #include "../machine/cmi.h"
 #include "../machine/msg_stack.h"
+#include "counted.h"
 #include "hint.h"
 #include "node.h"
 #include "node_queue.h"
@@ -93,14 +94,18 @@ struct pe {
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
+	bool away;                         /* the host program has the thread, between two calls */
 	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
+	int hosts_done;                    /* PE 0: nodes whose host programs want no more */
 	uint64_t passes;
+	int most;                          /* messages of a pass, at most; 0: as usual */
 	size_t n_timers;                   /* set in `timers` */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
 	struct pe_trace *trace;            /* NULL: without CK_TRACE */
+	struct pe_counts *counts;          /* NULL: without CK_STATS and ckrun --progress */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
@@ -108,6 +113,7 @@ struct pe {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
 		bool oversubscribed;
+		bool flagged;              /* the loop ends by a flag, which another thread may set */
 	} idle;
 
 	/* Written by any PE of the node. */
@@ -310,7 +316,7 @@ bool csd_wait_for(struct pe *pe, int handler);
 
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
-		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]));
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);
 
 /** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
 const uint64_t *csd_thread_tell(struct csd_thread *t);

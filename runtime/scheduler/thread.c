@@ -54,7 +54,7 @@ struct csd_thread {
 	CthVoidFn fn;
 	void *arg;
 	struct pe *pe;
-	uint64_t running[CSD_RUNNING_WORDS]; /* while it runs: its resumer's; else its own */
+	uint64_t running[CSD_RUNNING_WORDS + 1]; /* while it runs: its resumer's; else its own; the last is counted.c's */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
 	size_t bytes;                /* of the mapping, guard page included */
@@ -523,11 +523,11 @@ void CthYield(void)
 }
 
 void csd_each_thread(struct pe *pe,
-		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS]))
+		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg)
 {
 	for (CthThread t = pe->threads->live; t; t = t->next)
 		if (t->state != THREAD_RUNNING)
-			fn(pe, t->running);
+			fn(pe, t->running, arg);
 }
 
 const uint64_t *csd_thread_tell(CthThread t)

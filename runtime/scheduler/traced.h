@@ -34,6 +34,8 @@ enum {
 	CSD_TRACE_CALL = 1,
 	/** head.word is free in its messages that up.word_in_use does not claim. */
 	CSD_TRACE_WORD = 2,
+	/** The program has registered it. */
+	CSD_OF_PROGRAM = 4,
 };
 
 struct pe_trace {

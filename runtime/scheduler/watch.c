@@ -17,7 +17,8 @@
  * happens. Their messages and timers are chatter, and not counted (csd_chatter).
  *
  * What is neither handled nor held back for LOST_NS, while all PEs have nothing to do, was lost on its way. That
- * can only be said where a message cannot be slow, in the memory of one host.
+ * can only be said where a message cannot be slow, in the memory of one host. Between hosts PE 0 says after
+ * SLOW_NS what is missing, and the job goes on.
  */
 #include "csd_int.h"
 #include "../machine/cmi_alloc.h"
@@ -39,10 +40,12 @@ enum {
 	IDLE_FAR_MS = 250,
 	/* Between waves that have shown that the job is not at rest, although all PEs sleep. */
 	AGAIN_MS = 250,
+	/* Between looks at what waits (csd_layer.look). A look at 10,000 channels takes some 0.2 ms. */
+	LOOK_MS = 100,
 	/* After the report was asked for; a PE that has not told anything by then is busy or stopped. */
 	TELL_MS = 1000,
 };
-static const uint64_t MS = 1000000, LOST_NS = UINT64_C(2000000000);
+static const uint64_t MS = 1000000, LOST_NS = UINT64_C(2000000000), SLOW_NS = UINT64_C(10000000000);
 
 enum watch_kind { WATCH_ASK, WATCH_SUMS, WATCH_TELL, WATCH_TOLD, WATCH_WANTED };
 
@@ -53,7 +56,7 @@ struct watch_msg {
 	char text[];               /* WATCH_TOLD: the lines, each with its end */
 };
 
-enum watch_why { WATCH_NOTHING, WATCH_REST, WATCH_LOST, WATCH_LOOK };
+enum watch_why { WATCH_NOTHING, WATCH_REST, WATCH_LOST, WATCH_SLOW, WATCH_LOOK };
 
 struct csd_watch {
 	/* The wave that is here. */
@@ -66,6 +69,7 @@ struct csd_watch {
 	size_t n_chatter_timers;   /* ... timers that are set */
 	bool leaving;              /* this PE has asked for the end of the job */
 	bool at_rest;              /* the report that is made: of a job at rest */
+	uint64_t look_ns;          /* no look before */
 	/* PE 0. */
 	bool near;                 /* all_by_memory */
 	bool waits;                /* for the sums of a wave */
@@ -74,6 +78,7 @@ struct csd_watch {
 	uint64_t before[SUMS];
 	int n_same;                /* waves with these counts */
 	uint64_t same_ns;          /* since the first of them */
+	bool said_slow;            /* of these counts: WATCH_SLOW */
 	/* PE 0: a message to itself for whoever asks for a report from a signal handler; NULL: it is under way. */
 	_Atomic(struct cmi_msg *) wanted;
 	/* PE 0: the report that is being gathered. */
@@ -174,6 +179,13 @@ static uint64_t idle_ns(const struct pe *pe)
 	return (pe->watch->near ? IDLE_MS : IDLE_FAR_MS) * MS;
 }
 
+/* Once; the job may go on. */
+static void say_slow(struct pe *pe)
+{
+	pe->watch->said_slow = true;
+	watch_report(pe, WATCH_SLOW);
+}
+
 /* PE 0 has the sums of a whole wave. */
 static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 {
@@ -189,6 +201,7 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 	} else {
 		w->n_same = 1;
 		w->same_ns = now;
+		w->said_slow = false;
 	}
 	memcpy(w->before, s, sizeof w->before);
 	w->next_ns = now + (w->n_same < WAVES_SAME ? idle_ns(pe) : AGAIN_MS * MS);
@@ -198,6 +211,8 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 		watch_report(pe, WATCH_REST);
 	else if (now - w->same_ns >= LOST_NS && w->near)
 		watch_report(pe, WATCH_LOST);
+	else if (now - w->same_ns >= SLOW_NS && !w->said_slow)
+		say_slow(pe);
 }
 
 static uint64_t looped(const struct pe *pe)
@@ -257,16 +272,30 @@ static void note_work(struct pe *pe, uint64_t now)
 	struct csd_watch *w = pe->watch;
 	const uint64_t work = looped(pe);
 
+	if (!w->work_ns)
+		w->near = all_by_memory(pe);
 	if (w->work != work || !w->work_ns) {
 		w->work = work;
 		w->work_ns = now;
 	}
 }
 
+static void look(struct pe *pe, uint64_t now)
+{
+	const struct csd_config *cfg = pe->node->cfg;
+
+	pe->watch->look_ns = now + LOOK_MS * MS;
+	for (int i = 0; i < cfg->n_layers; i++)
+		if (cfg->layers[i]->look)
+			cfg->layers[i]->look(pe, now);
+}
+
 bool watch_idle(struct pe *pe, uint64_t now)
 {
 	struct csd_watch *w = pe->watch;
 
+	if (now >= w->look_ns)
+		look(pe, now);
 	if (pe->id == 0)
 		note_work(pe, now);
 	if (pe->id == 0 && only_messages(pe) && is_due(pe, now)) {
@@ -336,6 +365,12 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 			 "transport does that, or a put that broke a rule (CK_CHECK=1). The job ends with exit "
 			 "code 125", s[SENT], s[HANDLED], s[HELD], missing < 0 ? -missing : missing, what);
 		break;
+	case WATCH_SLOW:
+		snprintf(buf, len, "for %d s no PE has had anything to do, but of %" PRIu64 " messages and puts %" PRIu64
+			 " were handled and %" PRIu64 " wait: %" PRId64 " %s. The job waits for them, as messages "
+			 "between hosts may be slow", (int)(SLOW_NS / (1000 * MS)), s[SENT], s[HANDLED], s[HELD],
+			 missing < 0 ? -missing : missing, missing > 0 ? "are lost or still under way" : what);
+		break;
 	case WATCH_LOOK:
 		snprintf(buf, len, "asked what the job does, or waits for:");
 		break;
@@ -367,10 +402,10 @@ static void report_is_in(struct pe *pe)
 
 	print_report(pe);
 	told_free(pe);
-	if (why == WATCH_LOOK) {
+	if (why == WATCH_LOOK)
 		look_ready(pe);
+	if (why == WATCH_LOOK || why == WATCH_SLOW)
 		return;
-	}
 	/* In good order, so that what the program has printed comes out, if everybody is there to take part. */
 	if (why == WATCH_REST && whole)
 		csd_exit(pe, WATCH_EXIT_CODE);
@@ -394,7 +429,7 @@ static void watch_report(struct pe *pe, enum watch_why why)
 	w->why = why;
 	w->told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *w->told, WATCH_REPORT);
 	CcdCallFnAfter(tell_over, pe, TELL_MS);
-	send_watch(pe, pe->id, WATCH_TELL, ++w->round, (const uint64_t[SUMS]){ why != WATCH_LOOK }, NULL);
+	send_watch(pe, pe->id, WATCH_TELL, ++w->round, (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
 }
 
 static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
@@ -501,10 +536,9 @@ void watch_register(struct node *node)
 void watch_pe_start(struct pe *pe)
 {
 	pe->watch = cmi_alloc_zero(1, sizeof *pe->watch, "the watchdog");
-	pe->watch->near = all_by_memory(pe);
 	if (pe->id == 0)
 		look_ready(pe);
-	if (!pe->node->cfg->net) /* signals belong to the process: not when it holds several nodes */
+	if (uses_signals(pe->node))
 		signals_pe_start(pe);
 }
 

@@ -58,10 +58,10 @@ static void tell_busy(const struct pe *pe, void *context)
 {
 	char who[256], line[320];
 
-	if (pe->stop || !is_busy(pe))
+	if (pe->stop || (!pe->away && !is_busy(pe)))
 		return;
 	pe_describe(pe, who, sizeof who);
-	snprintf(line, sizeof line, "chard: %s is busy:\n", who);
+	snprintf(line, sizeof line, "chard: %s is %s:\n", who, pe->away ? "in the host program" : "busy");
 	cmi_signal_trace(line, context);
 }
 
@@ -72,7 +72,7 @@ static void tick(struct pe *pe, void *context)
 	const uint64_t work = pe->n_processed + pe->n_dispatched + pe->passes;
 	char who[256], line[400];
 
-	if (pe->stop || is_asleep(pe) || work != s->work) {
+	if (pe->stop || pe->away || is_asleep(pe) || work != s->work) {
 		s->work = work;
 		s->n_same = 0;
 		return;
@@ -140,21 +140,21 @@ void signals_start(struct node *node)
 	install(SIGUSR1, on_ask);
 }
 
-/* From now on nobody asks. */
-static void let_go(int sig, void (*fn)(int sig, siginfo_t *info, void *context))
+/* From now on nobody asks. A host program gets back what it had. */
+static void let_go(const struct node *node, int sig, void (*fn)(int sig, siginfo_t *info, void *context))
 {
 	struct sigaction now;
 
 	if (!sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == fn)
-		signal(sig, SIG_IGN);
+		signal(sig, node->cfg->guest ? SIG_DFL : SIG_IGN);
 }
 
 void signals_stop(struct node *node)
 {
 	if (!node->watchdog || watched != node)
 		return;
-	let_go(SIGUSR1, on_ask);
-	let_go(CHECK_SIGNAL, on_check);
+	let_go(node, SIGUSR1, on_ask);
+	let_go(node, CHECK_SIGNAL, on_check);
 }
 
 static void timer_start(struct pe *pe, struct csd_signals *s)

@@ -13,7 +13,7 @@
 enum {
 	LINES_OF_PE = 60,          /* more are counted only */
 	LINES_OF_ALL = 400,
-	HIDDEN_MOST = 500,         /* of a PE: lines that begin with \1, \2 or \3 (csd_line_fn) */
+	HIDDEN_MOST = 500,         /* of a PE: lines that are not printed as they are (csd_line_fn) */
 	FACTS_MOST = 4096,         /* "A waits for B", and wishes, of all PEs together */
 };
 
@@ -40,7 +40,7 @@ static void text_add(struct text *t, const char *s)
 static void line_add(void *arg, const char *line)
 {
 	struct text *t = arg;
-	const bool hidden = line[0] >= '\1' && line[0] <= '\3';
+	const bool hidden = csd_line_is_hidden(line);
 
 	if (hidden ? t->n_hidden++ >= HIDDEN_MOST : t->n_lines++ >= LINES_OF_PE) {
 		t->n_cut += !hidden;
@@ -104,6 +104,7 @@ struct edge {
 	const char *from, *to;
 	int next;                  /* an edge that begins where this one ends; -1: none */
 	int seen;                  /* in which walk */
+	bool maybe;                /* "A may wait for B" */
 };
 
 /** Facts that the texts bring besides lines. */
@@ -113,12 +114,29 @@ struct facts {
 	int n_edges, n_wishes;
 };
 
+/* Of several things that `name` may wait for, none counts. */
 static int edge_from(const struct facts *f, const char *name)
 {
-	for (int i = 0; i < f->n_edges; i++)
-		if (!strcmp(f->edges[i].from, name))
+	int maybe = -1;
+
+	for (int i = 0; i < f->n_edges; i++) {
+		if (strcmp(f->edges[i].from, name))
+			continue;
+		if (!f->edges[i].maybe)
 			return i;
-	return -1;
+		if (maybe >= 0 && strcmp(f->edges[i].to, f->edges[maybe].to))
+			return -1;
+		maybe = i;
+	}
+	return maybe;
+}
+
+static bool is_awaited(const struct facts *f, const char *name)
+{
+	for (int i = 0; i < f->n_edges; i++)
+		if (!strcmp(f->edges[i].to, name))
+			return true;
+	return false;
 }
 
 static void print_name(struct text *out, const char *name)
@@ -133,7 +151,13 @@ static void print_cycle(struct text *out, const struct edge *e, int first)
 {
 	int i = first;
 
-	text_add(out, "chard: cycle: ");
+	bool maybe = false;
+
+	do {
+		maybe |= e[i].maybe;
+		i = e[i].next;
+	} while (i != first);
+	text_add(out, maybe ? "chard: cycle, if nobody else sends the value: " : "chard: cycle: ");
 	do {
 		print_name(out, e[i].from);
 		text_add(out, " waits for ");
@@ -172,7 +196,23 @@ static void note_fact(struct facts *f, char *line)
 		f->wishes[f->n_wishes++] = line + 1;
 	if (line[0] == '\1' && tab && f->n_edges < FACTS_MOST) {
 		*tab = 0;
-		f->edges[f->n_edges++] = (struct edge){ line + 1, tab + 1, -1, 0 };
+		f->edges[f->n_edges++] = (struct edge){ line + 1, tab + 1, -1, 0, false };
+	}
+}
+
+/* The second look at a text: what may wait, of what somebody waits for. `cut` is a copy of the text in which
+ * note_facts has ended the lines. */
+static void note_maybes(struct facts *f, const char *text, char *cut)
+{
+	for (size_t len; *text; text += len, cut += len) {
+		char *tab = cut[0] == '\5' ? strchr(cut, '\t') : NULL;
+
+		len = strcspn(text, "\n") + 1;
+		if (!tab || f->n_edges == FACTS_MOST)
+			continue;
+		*tab = 0;
+		if (is_awaited(f, cut + 1))
+			f->edges[f->n_edges++] = (struct edge){ cut + 1, tab + 1, -1, 0, true };
 	}
 }
 
@@ -191,7 +231,7 @@ static char *shown(const struct facts *f, char *line)
 {
 	char *tab = strchr(line, '\t');
 
-	if (line[0] == '\1' || line[0] == '\3')
+	if (csd_line_is_hidden(line) && line[0] != '\2')
 		return NULL;
 	if (line[0] != '\2' || !tab)
 		return line;
@@ -251,6 +291,9 @@ static void print_all(struct text *out, const struct pe *pe, const char *const *
 		if (copies[i])
 			note_facts(f, copies[i]);
 	}
+	for (int i = 0; i < n; i++)
+		if (copies[i])
+			note_maybes(f, texts[i], copies[i]);
 	for (int i = 0; i < n; i++) {
 		if (copies[i])
 			print_pe(out, f, i, texts[i], copies[i]);

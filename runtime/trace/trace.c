@@ -23,6 +23,10 @@ enum {
 	 * speed of the counter is known for a job that is killed after milliseconds. */
 	MOMENT_FIRST = 1 << 20,
 	MOMENT_MOST = 1 << 28,
+	/* A pair is read again, so often at most, if this many ticks have passed between its two halves: the thread
+	 * has lost its core there, and the pair would tell a wrong speed. */
+	MOMENT_TRIES = 4,
+	MOMENT_WIDE = 2000,
 };
 
 /* ---- CK_TRACE ---------------------------------------------------------------------------- */
@@ -34,27 +38,6 @@ _Noreturn static void refuse(const char *text)
 	snprintf(allowed, sizeof allowed, "a folder, or a folder, a comma and the MB of each PE's trace, from 1 "
 		 "to %d", MB_MOST);
 	cmi_env_refuse("CK_TRACE", text, allowed);
-}
-
-/* Whether the kernel itself tells the time by the processor's counter. Then it has checked that the counter
- * runs at one speed, and alike on all cores. */
-static bool counter_is_sound(void)
-{
-#if defined(__x86_64__)
-	char text[16] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-
-	if (!f)
-		return false;
-	if (!fgets(text, sizeof text, f))
-		text[0] = 0;
-	fclose(f);
-	return strcmp(text, "tsc\n") == 0;
-#elif defined(__aarch64__)
-	return true; /* by the architecture */
-#else
-	return false;
-#endif
 }
 
 struct trace_options trace_asked(void)
@@ -79,7 +62,7 @@ struct trace_options trace_asked(void)
 	}
 	memcpy(o.folder, text, len);
 	o.on = true;
-	o.ticks = counter_is_sound();
+	o.ticks = cmi_counter_is_sound();
 	return o;
 }
 
@@ -137,6 +120,22 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static struct trace_moment both_clocks(const struct trace *t)
+{
+	struct trace_moment m = { 0, 0 };
+	uint64_t narrowest = UINT64_MAX;
+
+	for (int i = 0; i < MOMENT_TRIES && narrowest > MOMENT_WIDE; i++) {
+		const uint64_t before = trace_clock(t), ns = machine_now_ns(), wide = trace_clock(t) - before;
+
+		if (wide >= narrowest)
+			continue;
+		narrowest = wide;
+		m = (struct trace_moment){ before + wide / 2, ns };
+	}
+	return m;
+}
+
 static void head_fill(struct trace *t, const struct trace_writer *w, size_t head_bytes)
 {
 	struct trace_head *h = t->head;
@@ -156,7 +155,7 @@ static void head_fill(struct trace *t, const struct trace_writer *w, size_t head
 		strcpy(h->host, "?");
 	join_arguments(h->command, sizeof h->command, w->argv, w->argc);
 	h->start_real_ns = real_ns();
-	h->start = (struct trace_moment){ trace_clock(t), machine_now_ns() };
+	h->start = both_clocks(t);
 	h->last = h->start;
 	t->moment_due = h->start.ticks + MOMENT_FIRST;
 	memcpy(h->magic, TRACE_MAGIC, sizeof TRACE_MAGIC);
@@ -199,7 +198,7 @@ void trace_take_moment(struct trace *t, uint64_t ticks)
 {
 	uint64_t passed = ticks - t->head->start.ticks;
 
-	t->head->last = (struct trace_moment){ trace_clock(t), machine_now_ns() };
+	t->head->last = both_clocks(t);
 	t->moment_due = ticks + (passed < MOMENT_MOST ? passed : MOMENT_MOST);
 }
 

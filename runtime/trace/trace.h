@@ -12,11 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
+#include "../machine/cmi_ticks.h"
 #include "trace_format.h"
 
 /** What CK_TRACE says. */
@@ -72,25 +69,9 @@ uint16_t trace_event(struct trace *t, const char *text);
 
 void trace_take_moment(struct trace *t, uint64_t ticks);
 
-/** Ticks. With the processor's counter 10 ns less than a look at CLOCK_MONOTONIC, or better. */
 static inline uint64_t trace_clock(const struct trace *t)
 {
-#if defined(__x86_64__)
-	if (__builtin_expect(t->ticks, 1))
-		return __rdtsc();
-#elif defined(__aarch64__)
-	if (__builtin_expect(t->ticks, 1)) {
-		uint64_t ticks;
-
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-		return ticks;
-	}
-#endif
-	(void)t;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return cmi_ticks(t->ticks);
 }
 
 /** The place of the next record, with its time and kind; the caller fills in the rest and calls trace_done. */

@@ -40,6 +40,8 @@ CANNOT_SAY = 'it says what its sender cannot say'
 NO_KIND = 'it is of no kind'
 EXIT = 'it says something about the end of the job that its sender cannot say now'
 REST = "it says something about the job's rest that its sender cannot say"
+NO_ANSWER = 'it is no such answer as the call gets'
+NO_VALUE = 'it is no value of the type that a thread waits for'
 NO_BUFFER = 'it names no buffer'
 
 
@@ -65,6 +67,14 @@ def seed(name, *changes, size=None, flags=None, pe=None):
 
 def zeros(name, size, *changes, flags=0, pe=1):
     return 'zeros', name, changes, size, flags, pe
+
+
+def type_number(name):
+    """Of a message type, in a future's value (runtime/chare/wait/future.c)."""
+    number = 0xcbf29ce484222325
+    for byte in name:
+        number = (number ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    return number | 2
 
 
 DST, SRC, AT, N = 32, 144, 256, 264     # of a transfer of buffers
@@ -190,8 +200,22 @@ TABLE = [
     (zeros('ck.scan', 64, u8(LAST, 0xfc)), NOBODY),
     # ---- what waits, and what is over
     (seed('ck.answer-086', u64(COLL, 99)), 'nobody waits for it'),
-    (seed('ck.answer-086'), 'nobody waits for it'),
+    (seed('ck.answer-086', u64(COLL, 3)), 'nobody waits for it'),
+    (seed('found-answer-to-itself'), 'nobody waits for it'),    # a call of which this PE gets the answer
+    (zeros('ck.answer', 68, u64(COLL, 1)), None),               # an int, for which a thread waits
+    (zeros('ck.answer', 67, u64(COLL, 1)), NO_ANSWER),
+    (zeros('ck.answer', 64, u64(COLL, 1), u8(FLAGS, 0x04)), NO_ANSWER),
+    (zeros('ck.answer', 64, u64(COLL, 2), u8(FLAGS, 0x04)), None),  # a message, and it may be NULL
+    (zeros('ck.answer', 68, u64(COLL, 2)), NO_ANSWER),
+    (zeros('ck.answer', 160, u64(COLL, 2), u8(FLAGS, 0x20)), NO_ANSWER),
     (seed('ck.future-082', u64(64, 1 << 40)), VALUES),
+    (seed('ck.future-082', u64(72, 1 << 30)), 'it has fewer values than it says'),
+    (seed('ck.future-waits-1'), None),                          # doubles, for which a thread waits
+    (seed('ck.future-waits-1', u64(PLACE, 0)), NO_VALUE),       # a message
+    (seed('ck.future-waits-1', u32(80, 1)), NO_VALUE),          # ints
+    (seed('ck.future-waits-1', u8(FLAGS, 0x20)), 'it is packed, and no message of a type'),
+    (zeros('ck.future', 160, u64(COLL, (1 << 32) + 2), u64(PLACE, type_number(b'Block')), u8(FLAGS, 0x20)),
+     'its message is packed and should not be'),
     (seed('ck.qd-059', u32(32, 7)), NO_KIND),
     (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
     (seed('ck.qd-004', u32(32, 0)), 'it is no request'),

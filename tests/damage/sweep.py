@@ -40,7 +40,7 @@ import zlib
 PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', 'insert', 'channels',
             'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag',
             'groups', 'broadcast', 'qd', 'fence', 'sync', 'spread', 'lend', 'readonlies', 'delete', 'converse']
-ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}}
+ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}, 'tcp': {'CK_SHARE': '0', 'UCX_TLS': 'tcp,self'}}
 LIMIT = 20
 SLOT_BEFORE = 19     # a slot's byte AT is the message's byte AT + 19: it lacks much of the head (flip_slot)
 OUTCOMES = ('right', 'told', 'wrong', 'data', 'waits', 'crash', 'hang')

@@ -90,10 +90,75 @@ static void each_open_end_says_what_it_waits_for(void **state)
 	assert_string_equal(e.after, "channel 0 (receiver PE 0, not bound) waits for put 1\n");
 }
 
+/* ---- age -------------------------------------------------------------------------------------------- */
+
+enum { LONG_S = 5000, SHORT_S = 1000 };
+static const uint64_t S = 1000000000;
+
+/* The seconds that a line of channel `number` tells; -1: none. */
+static double armed_s(const char *lines, int number)
+{
+	const char *line = lines;
+	double s = -1;
+	int n;
+
+	for (; line && *line; line = strchr(line, '\n') + 1)
+		if (sscanf(line, "channel %d", &n) == 1 && n == number &&
+		    sscanf(line, "channel %*d (receiver PE 0, %*[^)]) waits for put %*d, armed for at least %lf s\n", &s) == 1)
+			return s;
+	return s;
+}
+
+static void armed_again(void *data)
+{
+	struct ends *e = ends();
+
+	(void)data;
+	CkDirect_ready(&e->from[1]);
+	describe(e->marked);
+	direct_look(csd_self(), csd_now_ns() - SHORT_S * S);
+	describe(e->after);
+	csd_exit(csd_self(), 0);
+}
+
+static void start_ages(struct pe *pe)
+{
+	struct ends *e = ends();
+
+	for (int i = 0; i < 3; i++)
+		e->from[i] = CkDirect_createHandle(e->buf[i], sizeof(e->buf[i]), 0, armed_again, NULL);
+	direct_look(pe, csd_now_ns() - LONG_S * S);
+	CkDirect_destroyHandle(&e->from[2]);
+	e->from[2] = CkDirect_createHandle(e->buf[2], sizeof(e->buf[2]), 0, armed_again, NULL);
+	direct_look(pe, csd_now_ns() - SHORT_S * S);
+	describe(e->before);
+	e->to = e->from[1];
+	e->src[WORDS - 1] = 1;
+	CkDirect_assocLocalBuffer(&e->to, e->src, sizeof(e->src));
+	CkDirect_put(&e->to);
+}
+
+static void an_armed_channel_is_as_old_as_the_first_look_that_found_it_so(void **state)
+{
+	static struct ends e = {.w = {.start = start_ages, .nodes = 1, .pes = 1}};
+
+	(void)state;
+	assert_int_equal(world_run(&e.w), 0);
+	assert_true(armed_s(e.before, 0) >= LONG_S && armed_s(e.before, 0) < 2 * LONG_S);
+	assert_true(armed_s(e.before, 1) >= LONG_S && armed_s(e.before, 1) < 2 * LONG_S);
+	/* Another channel with the same number. */
+	assert_true(armed_s(e.before, 2) >= SHORT_S && armed_s(e.before, 2) < LONG_S);
+	/* Armed again after a put, and not looked at since; then looked at. */
+	assert_true(armed_s(e.marked, 0) >= LONG_S && armed_s(e.marked, 1) < 0);
+	assert_true(armed_s(e.after, 0) >= LONG_S);
+	assert_true(armed_s(e.after, 1) >= SHORT_S && armed_s(e.after, 1) < LONG_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_open_end_says_what_it_waits_for),
+		cmocka_unit_test(an_armed_channel_is_as_old_as_the_first_look_that_found_it_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

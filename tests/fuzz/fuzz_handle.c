@@ -104,14 +104,6 @@ static void use_handle(struct pe *pe, int what)
 	w.handle[which] = copy;
 }
 
-/* Another number of a collection, and not one that may exist. */
-static bool is_told(uint64_t was, uint64_t id)
-{
-	enum { COLLECTIONS_MOST = 256 };
-
-	return id == was || id >> 32 >= NODES || (uint32_t)id >= COLLECTIONS_MOST;
-}
-
 /* ---- other names -------------------------------------------------------------------------- */
 
 static void use_element(int what)
@@ -120,7 +112,7 @@ static void use_element(int what)
 	static const int ints[] = { 1, 2, 3 };
 
 	patch(&e, sizeof e);
-	if (!is_told(zoo_names.one.id, e.id))
+	if (!zoo_is_told(zoo_names.one.id, e.id))
 		return;
 	switch (what % 5) {
 	case 0: Cell_none((CProxyElement_Cell){ e }); break;
@@ -138,7 +130,7 @@ static void use_proxy(int what)
 	CkProxy p = was;
 
 	patch(&p, sizeof p);
-	if (!is_told(was.id, p.id))
+	if (!zoo_is_told(was.id, p.id))
 		return;
 	switch (what % 4) {
 	case 0: Team_call_all((CProxy_Team){ p }, 3, ints); break;
@@ -153,7 +145,7 @@ static void use_section(int what)
 	CkSection s = zoo_names.section;
 
 	patch(&s, sizeof s);
-	if (!is_told(zoo_names.section.coll, s.coll))
+	if (!zoo_is_told(zoo_names.section.coll, s.coll))
 		return;
 	if (what % 2)
 		Cell_none_section((CProxySection_Cell){ s });

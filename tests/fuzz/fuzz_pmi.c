@@ -142,7 +142,7 @@ static void listen_to(const uint8_t *data, size_t size)
 	if (send(pair[1], data, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		size = 0;
 	shutdown(pair[1], SHUT_WR);
-	if (boot_pmi1_init(pair[0], 1, NODES, &b) == 0) {
+	if (boot_pmi1_init(pair[0], 1, NODES, false, &b) == 0) {
 		meet(b, "host", 64);
 		meet(b, "wires", 2000);
 		boot_forget(b);
@@ -221,7 +221,7 @@ static void run_ckrun(char *text)
 		check(o.n_pes >= 1 && o.ppn >= 1 && o.argv[0], "a job that makes no sense");
 		check(o.timeout_ms != 0 && o.grace_ms >= 0, "a time that makes no sense");
 	}
-	free(o.argv);
+	launch_options_fini(&o);
 }
 
 /* ---- all ----------------------------------------------------------------------------- */

@@ -6,6 +6,9 @@
  * refused before they change anything. Where one ends badly that was not its first, the input is
  * tried again in a new child, and that one counts: in a real job the first message that is refused ends all.
  *
+ * The nodes take turns, and time is the number of turns, so that every process that runs the program comes to the same
+ * state. Otherwise an input that has broken something in one process might do nothing in the next.
+ *
  * libFuzzer counts in this process which branches an input takes. The child does so in its copy of the counters;
  * with its answer it writes them to memory that both share, and we take them over.
  */
@@ -24,11 +27,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../runtime/chare/chare_layer.h"
 #include "../../runtime/chare/ckgen.h"
 #include "../../runtime/direct/direct_layer.h"
+#include "../../runtime/scheduler/cth.h"
 
 enum { SECONDS_MOST = 60, TURNS = 200, INPUT_MOST = 1 << 16, INPUTS_MOST = 1000 };
 
@@ -41,8 +46,6 @@ extern uint8_t __stop___sancov_cntrs[] __attribute__((weak, visibility("hidden")
 static struct {
 	int argc;
 	char **argv;
-	atomic_bool stand_still;
-	sem_t n_still;
 	struct shared {
 		size_t size;
 		uint8_t data[INPUT_MOST];
@@ -50,10 +53,19 @@ static struct {
 	} *shared;           /* with children */
 	bool in_child;
 	jmp_buf refused;     /* in the child */
+	uint64_t n_dispatched; /* before the input */
 	pid_t child;         /* 0: none */
 	int n_inputs;        /* that it had */
 	int fd;              /* of the socket between us and it */
 } here;
+
+static struct {
+	sem_t of[NODES];
+	bool has_come[NODES]; /* written by the node */
+	atomic_int n_here;    /* nodes that wait for their first turn, or have had it */
+	uint64_t start_ns;
+	uint64_t n;           /* written by the node whose turn it is; the semaphores hand it on */
+} lockstep;
 
 /* What PE 0 still has is not lost. A parameter that the program packs itself may ask for any memory, and the runtime
  * must bear that there is none. Visible, because gcc's sanitizer is a shared library. */
@@ -66,6 +78,8 @@ const char *__asan_default_options(void)
 /* libFuzzer gives the sanitizers a copy of stderr for their reports. In a forked child they would open a file of their
  * own instead, .PID in the current folder, unless it is stderr itself. */
 void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
+/* What libFuzzer has them call writes the input to a file. That is for the parent to do, if the input is a finding. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 /* ---- the child --------------------------------------------------------------------------- */
 
@@ -107,13 +121,14 @@ _Noreturn static void leave(void)
 _Noreturn void __real_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 _Noreturn void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
-/* An orderly end. A message that does not fit (csd_misfit) is refused before anything is done with it. */
+/* An orderly end. An input that does not fit (csd_misfit) is refused before anything is done with it, unless it had a
+ * part that fitted, or a thread has found it. */
 void __wrap_cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 {
 	if (!here.in_child)
 		__real_cmi_abort(m, code, backtrace, why);
 	fprintf(stderr, "%s\n", why);
-	if (strstr(why, " does not fit: "))
+	if (strstr(why, " does not fit: ") && csd_self()->n_dispatched == here.n_dispatched && !CthSelf())
 		longjmp(here.refused, 1);
 	leave();
 }
@@ -138,6 +153,7 @@ static void take_in(struct pe *pe)
 
 	memcpy(data, here.shared->data, here.shared->size);
 	counters_take();
+	here.n_dispatched = pe->n_dispatched;
 	fuzz_input(pe, data, here.shared->size);
 	do {
 		n = pe->n_dispatched;
@@ -185,6 +201,8 @@ static void start_child(void)
 	if (here.child == 0) {
 		if (__sanitizer_set_report_fd)
 			__sanitizer_set_report_fd((void *)2);
+		if (__sanitizer_set_death_callback)
+			__sanitizer_set_death_callback(NULL);
 		serve(csd_self());
 	}
 	here.n_inputs = 0;
@@ -236,25 +254,73 @@ static int each(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- the nodes --------------------------------------------------------------------------- */
+/* ---- one node at a time ------------------------------------------------------------------ */
 
-/* For ever: a job of which one node is gone comes to no end of its own. */
-static void stand_still(void *arg)
+static void wait_for_turn(int me)
 {
-	(void)arg;
-	if (!atomic_load(&here.stand_still))
-		return;
-	sem_post(&here.n_still);
-	while (true)
-		pause();
+	if (lockstep.has_come[me]) {
+		sem_post(&lockstep.of[(me + 1) % NODES]);
+	} else {
+		lockstep.has_come[me] = true;
+		/* The last one starts the round. acq_rel: what the others did before is done. */
+		if (atomic_fetch_add_explicit(&lockstep.n_here, 1, memory_order_acq_rel) == NODES - 1)
+			sem_post(&lockstep.of[0]);
+	}
+	/* libFuzzer's clock interrupts it. */
+	(void)TEMP_FAILURE_RETRY(sem_wait(&lockstep.of[me]));
 }
 
+int __real_cmi_progress(struct cmi_pe *w);
+int __wrap_cmi_progress(struct cmi_pe *w);
+
+/* Messages come only here, so the order of the turns decides everything. In a child only PE 0 is there. */
+int __wrap_cmi_progress(struct cmi_pe *w)
+{
+	if (!here.in_child)
+		wait_for_turn(csd_self()->id);
+	lockstep.n++;
+	return __real_cmi_progress(w);
+}
+
+void __wrap_cmi_sleep(struct cmi_pe *w, int64_t timeout_us);
+
+/* Its turn comes. */
+void __wrap_cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
+{
+	(void)w;
+	(void)timeout_us;
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+/* The runtime's clock. While the nodes start it stands still at the time of the process's start. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	enum { TURN_NS = 1000, SECOND_NS = 1000 * 1000 * 1000 };
+	const uint64_t now = lockstep.start_ns + lockstep.n * TURN_NS;
+
+	(void)clock;
+	*t = (struct timespec){ .tv_sec = (time_t)(now / SECOND_NS), .tv_nsec = (long)(now % SECOND_NS) };
+	return 0;
+}
+
+static void lockstep_init(void)
+{
+	struct timespec t;
+
+	for (int i = 0; i < NODES; i++)
+		sem_init(&lockstep.of[i], 0, 0);
+	__real_clock_gettime(CLOCK_MONOTONIC, &t);
+	lockstep.start_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the nodes --------------------------------------------------------------------------- */
+
+/* PE 0 keeps its turn for ever, so the other nodes stand still. */
 static void run_inputs(void *arg)
 {
 	(void)arg;
-	atomic_store(&here.stand_still, true);
-	for (int i = 1; i < NODES; i++)
-		sem_wait(&here.n_still);
 	here.shared = mmap(NULL, sizeof *here.shared + counters_bytes(), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (here.shared == MAP_FAILED)
@@ -271,14 +337,6 @@ void zoo_is_quiet(void)
 		CcdCallFnAfter(run_inputs, NULL, 0);
 }
 
-static void still_pe_start(struct pe *pe)
-{
-	if (pe->id != 0)
-		CcdCallOnConditionKeep(CcdPERIODIC_10ms, stand_still, NULL);
-}
-
-static const struct csd_layer still_layer = { .name = "still", .pe_start = still_pe_start };
-
 /* The machine's way to the scheduler, as node.c takes it. */
 void __real_client_arrived(void *pe, struct cmi_msg *m);
 void __wrap_client_arrived(void *pe, struct cmi_msg *m);
@@ -292,14 +350,14 @@ void __wrap_client_arrived(void *pe, struct cmi_msg *m)
 
 static void *run_node(void *arg)
 {
-	static const struct csd_layer *const layers[] = { &chare_layer, &direct_layer, &still_layer };
+	static const struct csd_layer *const layers[] = { &chare_layer, &direct_layer };
 	struct csd_config *cfg = arg;
 	char name[] = "zoo", *argv[] = { name, NULL };
 
 	cfg->argc = 1;
 	cfg->argv = argv;
 	cfg->layers = layers;
-	cfg->n_layers = 3;
+	cfg->n_layers = 2;
 	cfg->program = &ck_module_zoo;
 	exit(csd_run(cfg)); /* only if the program ends before it is quiet */
 }
@@ -312,7 +370,7 @@ int main(int argc, char **argv)
 
 	here.argc = argc;
 	here.argv = argv;
-	sem_init(&here.n_still, 0, 0);
+	lockstep_init();
 	for (int i = NODES - 1; i >= 0; i--) {
 		cfg[i] = (struct csd_config){ .net = net, .loop_rank = i };
 		if (i == 0)

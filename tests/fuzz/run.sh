@@ -13,7 +13,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 mkdir -p "$FUZZ_BUILD/found"
 
 fuzz() { # target
-	local target=$1 log=$FUZZ_BUILD/found/$1.log inputs=() code
+	local target=$1 log=$FUZZ_BUILD/found/$1.log inputs=() code input
 	local corpus=$FUZZ_BUILD/corpus/$target
 	mkdir -p "$corpus"
 	inputs=("$corpus" "tests/fuzz/seeds/$target")
@@ -23,7 +23,8 @@ fuzz() { # target
 		options=(-max_len=8192 -dict=tests/fuzz/ckci.dict) ;;
 	*) options=(-max_len=8192) ;;
 	esac
-	# What the tested code says is thrown away (close_fd_mask); the sanitizers' words are not.
+	# What the tested code says is thrown away (close_fd_mask). The sanitizers' words are not, except those of the
+	# children of wire and handle.
 	"$FUZZ_BUILD/tests/fuzz/fuzz_$target" -max_total_time="$FUZZ_SECONDS" -timeout=20 -close_fd_mask=3 \
 		-print_final_stats=1 -artifact_prefix="$FUZZ_BUILD/found/$target-" "${options[@]}" \
 		"${inputs[@]}" >"$log" 2>&1 </dev/null
@@ -36,6 +37,9 @@ fuzz() { # target
 	else
 		echo "FAILED fuzz $target: exit code $code"
 		grep -v -e '^#' -e '^"' "$log" | tail -40
+		# Once more, and now with all that is said.
+		input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
+		[ -z "$input" ] || "$FUZZ_BUILD/tests/fuzz/fuzz_$target" -timeout=20 "$input" 2>&1 </dev/null | head -40
 		return 1
 	fi
 }

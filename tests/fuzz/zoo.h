@@ -3,6 +3,9 @@
 #ifndef ZOO_H
 #define ZOO_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "ck.h"
 #include "ckdirect.h"
 
@@ -30,5 +33,10 @@ extern struct zoo_names {
 	CkProxy all, team;
 	CkElement one;
 } zoo_names;
+
+/** Whether the runtime can tell what is wrong with the number of a collection that should be `was`: nothing, or it is
+ * none that may exist. It takes a proxy of another collection for what the program says it is
+ * (docs/RELIABILITY.md). */
+bool zoo_is_told(uint64_t was, uint64_t id);
 
 #endif

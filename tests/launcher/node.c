@@ -15,6 +15,7 @@
  *   kill N          send signal N to itself
  *   sleep           forever
  *   env             print the launcher's variables
+ *   reader          print our rank and the one that reads for our host, "3:2"
  *   ready FILE      create FILE.RANK, a sign for the test
  *   trap N          on signal N print "got N" and go on; on SIGUSR2 exit(0)
  *   ignore N        ignore signal N
@@ -172,7 +173,7 @@ static void leak(void)
 	for (int fd = 3; fd < 256; fd++)
 		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode) && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
 			n++;
-	printf("leaked sockets %d variable %s\n", n, getenv("PMI_FD") ? "yes" : "no");
+	printf("leaked sockets %d variable %s\n", n, getenv("PMI_FD") || getenv("PMIX_RANK") ? "yes" : "no");
 }
 
 static const char *value(const char *name)
@@ -210,6 +211,9 @@ static int plain_word(struct boot **b, const char *w)
 			pause();
 	} else if (!strcmp(w, "env")) {
 		print_env();
+	} else if (!strcmp(w, "reader")) {
+		printf("%d:%d\n", boot_rank(*b), boot_reader(*b));
+		fflush(stdout);
 	} else if (!strcmp(w, "leak")) {
 		leak();
 	} else {
@@ -255,13 +259,13 @@ static void word_with(struct boot *b, int rank, const char *w, const char *arg)
 int main(int argc, char **argv)
 {
 	struct boot *b = NULL;
-	int rank = atoi(value("PMI_RANK")); /* 0 without a launcher */
+	int rank = atoi(value(getenv("PMI_RANK") ? "PMI_RANK" : "PMIX_RANK")); /* 0 without a launcher */
 	for (int i = 1; i < argc; i++) {
 		bool skip = false;
 		if (argv[i][0] == '@')
 			skip = atoi(argv[i++] + 1) != rank;
 		static const char *const plain[] = { "join", "fence", "rules", "finish", "sleep",
-						     "env", "leak", "twice" };
+						     "env", "leak", "twice", "reader" };
 		bool has_arg = true;
 		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
 			has_arg &= strcmp(argv[i], plain[k]) != 0;

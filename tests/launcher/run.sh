@@ -20,7 +20,8 @@ fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
-		"$top"/runtime/machine/{boot,boot_pmi1,boot_table,cmi_env,say}.c -o "$NODE" || exit 1
+		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,say}.c \
+		-o "$NODE" -pthread -ldl || exit 1
 fi
 
 failed=0
@@ -102,6 +103,10 @@ for n in 1 2 5; do
 done
 run -n 3 "$NODE" join exchange 30001 rules twice finish
 fact "a long value, missing keys, long keys, keys put twice, empty values, puts after a fence" ended 0 ""
+run -n 3 "$NODE" join reader finish
+fact "the first node reads for all" says "$(printf '0:0\n1:0\n2:0')"
+alone "$NODE" join reader finish
+fact "alone nobody reads for others" says "0:-1"
 run -n 2 "$NODE" join leak finish
 fact "children inherit neither the socket nor its variable" \
 	says "$(printf 'leaked sockets 0 variable no\n%.0s' 1 2)"
@@ -110,6 +115,11 @@ run -n 2 "$NODE" join @0 late 200 @0 exit 5 sleep
 fact "a fence that not everybody comes to ends in time" \
 	eval '[ $rc = 5 ] && [ $took_ms -lt 1000 ]'
 
+run -n 2 "$NODE" join fence finish join
+fact "a second job of the same processes: refused, no silent singletons" \
+	eval '[ $rc = 77 ] && grep -q "^chard: this process has been in a job .* call CkMain once" "$dir/err"'
+alone "$NODE" join fence finish join fence finish
+fact "without a launcher there may be a second one" ended 0 ""
 alone "$NODE" join exchange 3000 rules finish
 fact "without a launcher: a job of one" ended 0 ""
 refused() {
@@ -286,6 +296,12 @@ done
 kill -USR2 $pid
 finish
 fact "USR1 and USR2 reach every node and do not end the job" says "$(printf 'got 10\ngot 10')"
+start -n 2 "$NODE" ready "$dir/s" sleep
+kill -USR1 $pid
+until [ "$(grep -c 'has no handler of SIGUSR1 (yet), so it was not asked$' "$dir/err")" = 2 ]; do sleep 0.01; done
+kill -TERM $pid
+finish
+fact "USR1 does not end a node that would not understand it" eval '[ $rc = 143 ] && all_gone "$dir"/s.*'
 run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
 fact "--timeout says where the nodes are" grep -q "ended (not in the job yet: nodes 0-1)$" "$dir/err"
 run -n 5 --timeout 2 "$NODE" @1 sleep join @3 sleep fence

@@ -14,7 +14,7 @@ HOSTILE = ["x", "-5", "4 4", " 4", "4 ", "1.5", "1e3", "0x", "5KK", "4K4", "K", 
 # folder is looked at only where UCX makes files.
 ANY_TEXT = {"CK_HOST_ID", "CK_TRACE"}
 SETTINGS = {"CK_UCX_DIR": {"CK_BOOT": "alone", "CK_MACHINE": "ucx", "CK_SHARE": "0", "UCX_TLS": "posix,self"}}
-ALONE_ONLY = {"CK_PES", "CK_UCX_DIR"}  # ckrun sets them
+ALONE_ONLY = {"CK_GAUGES", "CK_PES", "CK_UCX_DIR"}  # ckrun sets them
 
 
 def variables():

@@ -268,7 +268,7 @@ static void the_machine_refuses_its_variables_alike(void **state)
 		void (*open)(void);
 		const char *says;
 	} all[] = {
-		{open_with_bad_boot, "CK_BOOT=x is refused: it must be pmi1 or alone"},
+		{open_with_bad_boot, "CK_BOOT=x is refused: it must be pmi1, pmix or alone"},
 		{open_with_bad_timeout,
 		 "CK_BOOT_TIMEOUT=x is refused: it must be a number from 1 to 1000000"},
 		{open_with_bad_machine, "CK_MACHINE=x is refused: it must be ucx or loopback"},

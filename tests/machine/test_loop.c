@@ -542,13 +542,13 @@ static volatile int *volatile nowhere;
 __attribute__((no_sanitize("undefined"))) /* on purpose */
 static void fault_segv(struct cmi *m)
 {
-	cmi_catch_faults(m, whoami, NULL);
+	cmi_catch_faults(m, whoami, NULL, true);
 	*nowhere = 1;
 }
 
 static void fault_abort(struct cmi *m)
 {
-	cmi_catch_faults(m, whoami, NULL);
+	cmi_catch_faults(m, whoami, NULL, true);
 	abort();
 }
 

@@ -312,6 +312,25 @@ static void test_order(struct pe *p)
 	meet(p, "messages of random size keep their order on every pair, both ways at once");
 }
 
+/** Many messages without a look at the network between them: over tcp they travel together, those of 60000 bytes by
+ * themselves. */
+static void test_burst(struct pe *p)
+{
+	enum { N = 400 };
+	struct cmi_msg *m[N];
+
+	memset(p->seen, 0, sizeof p->seen);
+	p->n_storm = 0;
+	meet(p, NULL);
+	for (uint64_t i = 0; i < N; i++)
+		m[i] = message(p, STORM, i % 50 == 49 ? 60000 : sizeof **m + i * 397 % 6000, i);
+	for (int i = 0; i < N; i++)
+		cmi_send(p->wire, p->peer, m[i]);
+	while (p->n_storm < N || p->n_alive)
+		progress(p);
+	meet(p, "messages that are sent without a pause keep their order");
+}
+
 static void test_put_am(struct pe *p)
 {
 	static const size_t SIZES[] = {0, 8, 100, 3000, 9000, 100000, 5 << 20, 8};
@@ -662,6 +681,7 @@ static void *pe_main(void *arg)
 	meet(p, NULL);
 	test_sizes(p);
 	test_order(p);
+	test_burst(p);
 	test_put_am(p);
 	test_holding(p);
 	test_sending_on(p);
@@ -704,9 +724,9 @@ static int node_main(int argc, char **argv)
 		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
 	if (share)
 		setenv("CK_SHARE", share, 1);
-	/* meetings: start, sizes, order, put_am 2, holding 3, sending on 2, mapped, full ring 2,
+	/* meetings: start, sizes, order, burst 2, put_am 2, holding 3, sending on 2, mapped, full ring 2,
 	 * puts 7, naive, foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);

@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include <stdio.h>
+
 #include "ckdirect.h"
 #include "csd.h"
 #include "cth.h"
@@ -20,9 +22,12 @@ struct Cell {
 	char name[2];
 	CkDirectHandle h;
 	double in[WORDS], out[WORDS];
+	CkFuture kept;
+	CkCallback to;
 };
 struct Item { char unused; };
 struct Late { char unused; };
+struct Dealt { char unused; };
 struct Shared { char unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
@@ -45,12 +50,13 @@ void Cell_on_go(Cell *self, int step) { CHECK_EQ(step, self->step); }
 static void put_came(void *data) { ((Cell *)data)->seen++; }
 
 /* The channel's receiver is element 0, its sender the last one. */
-static void make_channel(Cell *self, bool armed)
+static void make_channel(Cell *self, bool armed, bool spins)
 {
 	CkDirectHandle h = CkDirect_createHandle(self->in, sizeof self->in, OOB, put_came, self);
 
 	self->h = h;
 	self->busy = !armed;
+	self->name[0] = spins;
 	Cell_bind(Cell_at(cells, last()), h);
 }
 
@@ -73,6 +79,8 @@ void Cell_on_bound(Cell *self)
 		return;
 	if (!self->busy) {
 		CkDirect_ready(&self->h);
+		if (self->name[0])
+			Cell_act(Cell_at(cells, last()), "spin");
 		return;
 	}
 	CkDirect_readyMark(&self->h);
@@ -110,14 +118,67 @@ static __attribute__((noinline)) void spin_for_ever(void)
 		;
 }
 
-/* What is sent to a node that does not come to handle it waits for its budget. */
-static void act_budget(void)
-{
-	char fill[5000] = { 0 };
+/* ---- messages for a PE that does not come to handle them wait for its budget, and threads for memory ---- */
 
-	Shared_spin(Shared_at(shared, CkNumNodes() - 1));
-	for (int i = 0; i < 30; i++)
-		Shared_pass(Shared_at(shared, CkNumNodes() - 1), i, (int)sizeof fill, fill);
+enum { FILLS = 40, FILL_BYTES = 5000, LARGE_BYTES = 200000, LARGE_MOST = 1000 };
+
+/* The last element's PE spins, after it has said so. */
+void Cell_on_spin(Cell *self)
+{
+	(void)self;
+	Cell_spins(Cell_at(cells, 0));
+	spin_for_ever();
+}
+
+static void send_fills(void)
+{
+	static const char fill[FILL_BYTES];
+
+	for (int i = 0; i < FILLS; i++)
+		Cell_fill(Cell_at(cells, last()), sizeof fill, fill);
+}
+
+/* Element 0; the test that looks on waits for the line. */
+void Cell_on_allHere(Cell *self)
+{
+	fprintf(stderr, "hangs: all PEs are at work\n");
+	if (self->name[0] == 'f') {
+		/* Two bursts, so that one waits for its budget whenever the other side is stopped. */
+		send_fills();
+		send_fills();
+	} else {
+		Cell_spin(Cell_at(cells, last()));
+	}
+}
+
+void Cell_on_spins(Cell *self)
+{
+	if (self->name[0] == 'r')
+		Cell_sendLarge(Cell_thisElement(self));
+	else
+		send_fills();
+}
+
+void Cell_on_sendLarge(Cell *self)
+{
+	static const char large[LARGE_BYTES];
+
+	(void)self;
+	for (int i = 0; i < LARGE_MOST; i++)
+		Cell_fill(Cell_at(cells, last()), sizeof large, large);
+}
+
+void Cell_on_fill(Cell *self, int bytes, const char *fill)
+{
+	(void)self, (void)bytes, (void)fill;
+	Cell_filled(Cell_at(cells, 0));
+}
+
+/* So a job that nobody stops goes on for ever. */
+void Cell_on_filled(Cell *self)
+{
+	if (++self->seen % FILLS == 0)
+		send_fills();
 }
 
 /* Only one element acts in these. */
@@ -125,8 +186,8 @@ static void act_alone(Cell *self, const char *what)
 {
 	if (is(what, "when"))
 		call_when();
-	else if (is(what, "armed") || is(what, "marked"))
-		make_channel(self, is(what, "armed"));
+	else if (is(what, "armed") || is(what, "marked") || is(what, "armed-spin"))
+		make_channel(self, !is(what, "marked"), is(what, "armed-spin"));
 	else if (is(what, "insert"))
 		Item_f(Item_at(items, 7), 1);
 	else if (is(what, "completion"))
@@ -135,12 +196,12 @@ static void act_alone(Cell *self, const char *what)
 		act_creation();
 	else if (is(what, "exclusive"))
 		Shared_hold(Shared_at(shared, CkNumNodes() - 1), 1);
-	else if (is(what, "budget"))
-		act_budget();
 	else if (is(what, "steps"))
 		Cell_steps(Cell_at(cells, last()));
 	else if (is(what, "quiet"))
 		CkStartQD(CkCallbackIgnore());
+	else if (is(what, "future-cycle") || is(what, "future-held") || is(what, "future-reduction"))
+		Cell_actThreaded(Cell_at(cells, 0), what);
 	else if (is(what, "future") || is(what, "suspend") || is(what, "cycle"))
 		Cell_actThreaded(Cell_at(cells, is(what, "cycle") ? 0 : last()), what);
 	else
@@ -184,6 +245,15 @@ void Cell_on_act(Cell *self, const char *what)
 	} else if (is(what, "all")) {
 		if (!am_last(self))
 			CkContribute(self, &one, 1, CkReduction_sum_int, Cell_cb_total_all(cells));
+	} else if (is(what, "scan") || is(what, "scan-first")) {
+		if (Cell_thisIndex(self) != (is(what, "scan") ? last() : 0))
+			CkScan(self, &one, 1, CkReduction_sum_int, CK_SCAN_INCLUSIVE, CkCallbackIgnore());
+	} else if (is(what, "scan-map") || is(what, "scan-away")) {
+		if (Cell_thisIndex(self) == 0)
+			Dealt_scan_all(dealt, is(what, "scan-away"));
+	} else if (is(what, "budget") || is(what, "room") || is(what, "flood")) {
+		self->name[0] = what[0];
+		CkContribute(self, NULL, 0, CkReduction_nop, Cell_cb_allHere(Cell_at(cells, 0)));
 	} else if (is(what, "fence")) {
 		if (!am_last(self))
 			CkFence(self, Main_cb_never(mainProxy));
@@ -200,10 +270,64 @@ void Cell_on_act(Cell *self, const char *what)
 
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
+/* Only element 0. */
+static void act_future(Cell *self, const char *what)
+{
+	CkFuture f = CkCreateFuture();
+
+	self->busy = true;
+	if (is(what, "future-cycle"))
+		Cell_serve(Cell_at(cells, last()), f);
+	else if (is(what, "future-held"))
+		Cell_keep(Cell_at(cells, last()), f);
+	else
+		Cell_add_all(cells, CkCallbackFuture(f));
+	CkWaitFuture(f);
+}
+
+/* The asker is busy until it has the value. */
+void Cell_on_serve(Cell *self, CkFuture f)
+{
+	CkFuture back = CkCreateFuture();
+
+	(void)self;
+	Cell_serveBack(Cell_at(cells, 0), back);
+	CkWaitFuture(back);
+	CkSendToFutureTyped(f, CK_NOTYPE, NULL, 0);
+}
+
+void Cell_on_serveBack(Cell *self, CkFuture f)
+{
+	(void)self;
+	CkSendToFutureTyped(f, CK_NOTYPE, NULL, 0);
+}
+
+/* One keeps the name, the other a callback made of it. */
+void Cell_on_keep(Cell *self, CkFuture f)
+{
+	self->kept = f;
+	Cell_give(Cell_at(cells, last() - 1), CkCallbackFuture(f));
+}
+
+void Cell_on_give(Cell *self, CkCallback cb)
+{
+	self->to = cb;
+}
+
+void Cell_on_add(Cell *self, CkCallback cb)
+{
+	int one = 1;
+
+	if (Cell_thisIndex(self))
+		CkContribute(self, &one, 1, CkReduction_sum_int, cb);
+}
+
 void Cell_on_actThreaded(Cell *self, const char *what)
 {
 	if (is(what, "future"))
 		CkWaitFuture(CkCreateFuture());
+	else if (!strncmp(what, "future-", 7))
+		act_future(self, what);
 	else if (is(what, "fence-wait"))
 		CkFenceWait(self);
 	else if (is(what, "suspend"))
@@ -230,16 +354,35 @@ void Main_on_never(Main *self) { (void)self; CkExit(99); }
 void Cell_on_total(Cell *self, int n) { (void)self, (void)n; CkExit(99); }
 void Item_on_f(Item *self, int n) { (void)self, (void)n; CkExit(99); }
 void Shared_on_hold(Shared *self, int n) { (void)self, (void)n; CkExit(99); }
-void Shared_on_spin(Shared *self) { (void)self; spin_for_ever(); }
-void Shared_on_pass(Shared *self, int n, int bytes, const char *fill) { (void)self, (void)n, (void)bytes, (void)fill; }
 void Late_on_f(Late *self, int n) { (void)self, (void)n; CkExit(99); }
+
+/* An array with a map of its own, so that PE 0 puts its scans together. One element stays away, or all of a PE. */
+void Dealt_on_scan(Dealt *self, bool pe_away)
+{
+	int one = 1;
+
+	if (pe_away ? CkMyPe() != CkNumPes() - 1 : Dealt_thisIndex(self) != last())
+		CkScan(self, &one, 1, CkReduction_sum_int, CK_SCAN_EXCLUSIVE, CkCallbackIgnore());
+}
+
+static int deal(CkIndex i, CkArrayDims dims, int n_pes)
+{
+	(void)dims;
+	return i.v[0] % n_pes;
+}
+
+void register_maps(void) { CkRegisterMap("deal", deal); }
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
+	const CkArrayOptions dealing = { .dims = CkDims(PER_PE * CkNumPes()), .map = "deal" };
+
+
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(PER_PE * CkNumPes()));
 	items = Item_ckNewEmpty();
 	shared = Shared_ckNew();
+	dealt = Dealt_ckNew_opt(&dealing);
 	CHECK(m->argc > 1);
 	Cell_act_all(cells, m->argv[1]);
 }
@@ -247,6 +390,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 void Cell_on_new(Cell *self) { self->h = (CkDirectHandle){ { 0 } }; }
 void Item_on_new(Item *self) { (void)self; }
 void Late_on_new(Late *self) { (void)self; }
+void Dealt_on_new(Dealt *self) { (void)self; }
 void Shared_on_new(Shared *self) { (void)self; }
 
 #include "hangs.def.h"

@@ -26,12 +26,17 @@ comes() { # pattern: within 8 s
 	done
 	return 1
 }
-# The program has its job when a PE has said so by a thread of it.
-running() {
+# ckrun has started so many nodes, and handles signals.
+started() {
 	for _ in $(seq 400); do
-		[ "$(grep -c started "$dir/err")" = "$1" ] && break
+		[ "$(grep -c started "$dir/err")" = "$1" ] && return
 		sleep 0.02
 	done
+	return 1
+}
+# The program has its job when a PE has said so by a thread of it.
+running() {
+	started "$1"
 	sleep 0.7
 }
 ends() { # code
@@ -54,14 +59,68 @@ fact "SIGUSR1 can come again" comes '^chard: asked what the job does, or waits f
 kill -TERM $job
 fact "SIGUSR1 lets the job go on" ends 143
 
-# What waits for a budget.
-CK_FLOW_BYTES=20000 start -n 2 "$hangs" budget
+# The age of an armed channel, whose sender is busy, rises from one report to the next.
+armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
+older() { [ "$(armed_ms)" -gt "$first" ]; }
+start -n 2 "$hangs" armed-spin
 running 2
 kill -USR1 $job
-fact "messages over budget" comes '^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE 1 wait until it has handled some of '
-fact "who does not handle them" comes '^chard: PE 1 \(node 1\) in Shared::spin is busy:$'
+fact "an armed channel says for how long" comes '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
+first=$(armed_ms)
+: >"$dir/err"
+kill -USR1 $job
+fact "an armed channel says so again" comes '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
+fact "it has been armed for longer" older
 kill -TERM $job
-fact "the budget's job ends" ends 143
+fact "the armed channel's job ends" ends 143
+
+# Ask until the answer is there: the job may not have come so far yet.
+asked() { # pattern
+	for _ in $(seq 20); do
+		kill -USR1 $job || return
+		for _ in $(seq 25); do
+			said "$1" && return
+			sleep 0.02
+		done
+	done
+	return 1
+}
+
+# PEs, PEs of a node, nodes, and the last PE, which does not come to handle anything, or is stopped.
+for shape in "2 1 2" "4 2 2" "3 1 3"; do
+	read -r pes ppn nodes <<<"$shape"
+	last=$((pes - 1)) node=$((nodes - 1)) at="with $pes PEs in $nodes nodes" seed=$RANDOM
+	name="node $node \(PEs? [-0-9]+"
+
+	# What waits for a budget.
+	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 start -n "$pes" --ppn "$ppn" "$hangs" budget
+	comes "^hangs: all PEs are at work"
+	fact "messages over budget $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
+	fact "who does not handle them $at" comes "^chard: PE $last \(node $node\) in Cell::spin is busy:$"
+	kill -TERM $job
+	fact "the budget's job ends $at" ends 143
+
+	# Threads that wait for memory, because nobody handles what they send.
+	CK_RANDOM_QUEUE=$seed CK_MESSAGE_MEMORY=8M start -n "$pes" --ppn "$ppn" "$hangs" room
+	comes "^hangs: all PEs are at work"
+	fact "threads wait for memory $at" asked '^chard: PE 0: threads wait for room in the message memory .CK_MESSAGE_MEMORY.$'
+	fact "who does not handle the messages $at" comes "^chard: PE $last \(node $node\) in Cell::spin is busy:$"
+	kill -TERM $job
+	fact "the job without memory ends $at" ends 143
+
+	# A node that is stopped while messages go to it.
+	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 start -n "$pes" --ppn "$ppn" "$hangs" flood
+	comes "^hangs: all PEs are at work"
+	victim=$(pid_of "$node")
+	kill -STOP "$victim"
+	fact "a stopped node is named $at" comes "^ckrun: $name, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"
+	fact "what waits for it $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
+	fact "it does not answer $at" comes "^chard: PE $last \(node $node\) does not answer: it is busy in a handler, or its process is stopped$"
+	kill -CONT "$victim"
+	fact "it goes on $at" comes "^ckrun: $name, pid $victim\) goes on$"
+	kill -TERM $job
+	fact "the job of the stopped node ends $at" ends 143
+done
 
 # The same report before --timeout ends the job.
 start --timeout 1.5 -n 4 --ppn 2 "$hangs" spin
@@ -72,10 +131,7 @@ fact "--timeout ends the job" said '^ckrun: the job ran longer than --timeout 1.
 
 # A node that is stopped holds the job, and its watchdog; ckrun says so at once.
 start --timeout 3 -n 2 "$hangs" nothing
-for _ in $(seq 400); do
-	[ "$(grep -c started "$dir/err")" = 2 ] && break
-	sleep 0.02
-done
+started 2
 victim=$(pid_of 1)
 kill -STOP "$victim"
 fact "a stopped node is named at once" comes "^ckrun: node 1 \(PE 1, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"

@@ -88,6 +88,20 @@ static const struct csd_layer acting = { .name = "acting", .pe_start = act };
 static const struct csd_layer holding = { .name = "holding", .pe_start = act, .held = hold_one,
 					  .describe = say_one };
 
+enum { FAR_S = 20 };
+
+/* One message is lost, and PE 0 takes the other node for another host. */
+static void act_far(struct pe *pe)
+{
+	alarm(FAR_S);
+	if (pe->id == 0)
+		((uint64_t *)pe->node->job->host_id)[ACTING_PE]++;
+	if (pe->id == ACTING_PE)
+		pe->n_created++;
+}
+
+static const struct csd_layer far_hosts = { .name = "far", .pe_start = act_far };
+
 static char said[4000];
 
 static int run(const struct csd_layer *layer, void (*fn)(struct pe *pe))
@@ -142,6 +156,18 @@ static void what_is_neither_handled_nor_held_is_lost(void **state)
 	assert_non_null(strstr(said, "1 too many were handled."));
 }
 
+static void between_hosts_the_job_goes_on(void **state)
+{
+	const struct csd_layer *layer = &far_hosts;
+
+	(void)state;
+	/* A report takes 10 s, and the alarm ends the job. */
+	assert_int_equal(check_run_nodes_apart(&layer, 1, NULL, 2, 1, said, sizeof said), -1);
+	assert_non_null(strstr(said, "no PE has had anything to do, but of 1 messages and puts 0 were handled and 0 wait: "
+			       "1 are lost or still under way. The job waits for them"));
+	assert_null(strstr(said, "are lost. Damaged memory"));
+}
+
 static void cycles_are_named_and_wishes_granted(void **state)
 {
 	(void)state;
@@ -169,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_busy_pe_may_still_act),
 		cmocka_unit_test(what_is_held_back_is_not_lost),
 		cmocka_unit_test(what_is_neither_handled_nor_held_is_lost),
+		cmocka_unit_test(between_hosts_the_job_goes_on),
 		cmocka_unit_test(cycles_are_named_and_wishes_granted),
 		cmocka_unit_test(it_can_be_switched_off),
 	};

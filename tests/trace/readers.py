@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readers that share no code with cktrace: of the files that a job writes under CK_TRACE, of protocol buffers with
-the published numbers of Perfetto's fields, and of Projections' logs by their grammar."""
+the published numbers of Perfetto's fields, of Projections' logs by their grammar, and of what otf2-print and
+otf2-marker print of an OTF2 archive."""
 
 import glob
 import os
 import re
 import struct
+import subprocess
 
 KINDS = ('NONE SEND ARRIVE HANDLE HANDLE_END TAKEN BEGIN END IDLE BUSY PUT PUT_BEGIN PUT_END RESUME SUSPEND '
          'CREATE CONTRIBUTE USER_BEGIN USER_END USER_MARK USER_COUNTER ON OFF').split()
@@ -16,14 +18,31 @@ TAIL_AT = (HEAD.size + 8 + 8 + 16 + 64 + 1024 + 63) // 64 * 64
 DIRECT = 2
 
 
+NAME = struct.Struct('<HHI')
+NAME_KINDS = 'handler entry event'.split()
+
+
+def read_names(data):
+    """(kind, number): text"""
+    names, at, end = {}, 4096, 4096 + TAIL.unpack_from(data, TAIL_AT)[1]
+    while at < end:
+        kind, number, size = NAME.unpack_from(data, at)
+        names[NAME_KINDS[kind], number] = data[at + NAME.size:at + size].split(b'\0')[0].decode()
+        at += size
+    return names
+
+
 class Trace:
-    """One PE's file: `records` are (time, kind, flags, what, pe, seq, bytes)."""
+    """One PE's file: `records` are (time, kind, flags, what, pe, seq, bytes); `names` by kind and number; `clock`
+    the two pairs of ticks and ns."""
 
     def __init__(self, file):
         with open(file, 'rb') as f:
             data = f.read()
         (self.magic, _, size, start, room, self.pe, self.n_pes, _, _, _, _) = HEAD.unpack_from(data)
         self.count, _, _, _, self.ended = TAIL.unpack_from(data, TAIL_AT)
+        self.names = read_names(data)
+        self.clock = struct.unpack_from('<QQ', data, HEAD.size + 16), TAIL.unpack_from(data, TAIL_AT)[2:4]
         self.wrapped = self.count >= room
         first = self.count - room + 1 if self.wrapped else 0
         self.records = []
@@ -164,6 +183,7 @@ class Projections:
         logs = glob.glob(f'{sts[:-4]}.*.log')
         assert len(logs) == self.total['PROCESSORS'], 'a log for each PE'
         self.creations, self.begins, self.lines = {}, [], 0
+        self.events = {13: [], 100: []}      # names of the program's marks, and of both ends of its spans
         for log in logs:
             self.read_log(log, int(re.search(r'\.(\d+)\.log$', log)[1]))
 
@@ -179,6 +199,7 @@ class Projections:
                     'MESSAGE': (r'MESSAGE (\d+) \d+', 'TOTAL_MSGS'),
                     'EVENT': (r'EVENT (\d+) .+', 'TOTAL_EVENTS')}
         seen = {word: [] for word in patterns}
+        self.event_names = [line.split(' ', 2)[2] for line in rest if line.startswith('EVENT ')]
         for line in rest[:-1]:
             word = line.split()[0]
             found = re.fullmatch(patterns[word][0], line)
@@ -200,6 +221,8 @@ class Projections:
             time = numbers[0] if kind in (6, 7, 14, 15) else numbers[1] if kind in (13, 100) else numbers[2]
             assert time >= last, f'time runs backward: {row}'
             last = time
+            if kind in self.events:
+                self.events[kind].append(self.event_names[numbers[0]])
             if kind in (1, 2, 3):
                 assert numbers[0] < self.total['TOTAL_MSGS'] and numbers[1] < self.total['TOTAL_EPS'], row
             if kind == 1:
@@ -214,3 +237,55 @@ class Projections:
                 running = None
         assert running is None
         self.lines += len(rows)
+
+
+# ---- OTF2 ----------------------------------------------------------------------------------------
+
+class Otf2:
+    """What OTF2's own tools read in an archive. The constructor checks that regions nest on each PE, in the order of
+    time. `enters` are (PE, region), `sent` and `taken` {(from, to, communicator, tag): (time, bytes)}."""
+
+    def __init__(self, folder):
+        self.definitions, self.enters, self.sent, self.taken = [], [], {}, {}
+        self.metrics, self.marks = [], []
+        self.open, self.last = {}, {}
+        for line in self.tool('otf2-print', '-Werror', '-A', folder):
+            if found := re.match(r'([A-Z_]+) +(\d+) +(\d+)  (Region|Metric|Receiver|Sender): (.*)', line):
+                self.add(found[1], int(found[2]), int(found[3]), found[5])
+            else:
+                self.definitions.append(line)
+        assert not any(self.open.values()), 'a region that is not left'
+        for line in self.tool('otf2-marker', folder):
+            if line.startswith('MARKER '):
+                self.marks.append(int(re.search(r'LOCATION:(\d+)', line)[1]))
+
+    @staticmethod
+    def tool(name, *arguments):
+        *options, folder = arguments
+        done = subprocess.run([name, *options, f'{folder}/traces.otf2'], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=300, check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+        return done.stdout.splitlines()
+
+    def add(self, kind, pe, time, rest):
+        assert time >= self.last.get(pe, 0), 'time runs backward on a PE'
+        self.last[pe] = time
+        stack = self.open.setdefault(pe, [])
+        if kind == 'ENTER':
+            stack.append(rest)
+            self.enters.append((pe, re.match(r'"(.*)" <\d+>', rest)[1]))
+        elif kind == 'LEAVE':
+            assert stack.pop() == rest, 'a region is left that is not the innermost'
+        elif kind == 'METRIC':
+            self.metrics.append(float(re.search(r'\("[^)]*; ([-\d.e+]+)\)', rest)[1]))
+        else:
+            self.add_message(kind, pe, time, rest)
+
+    def add_message(self, kind, pe, time, rest):
+        rank, _, comm, tag, size = re.match(
+            r'(\d+) \("PE (\d+)" <\d+>\), Communicator: "(\w+)" <\d+>, Tag: (\d+), Length: (\d+)', rest).groups()
+        other = int(rank)
+        ends = self.sent if kind == 'MPI_SEND' else self.taken
+        key = (pe, other, comm, tag) if kind == 'MPI_SEND' else (other, pe, comm, tag)
+        assert kind in ('MPI_SEND', 'MPI_RECV') and key not in ends, f'{kind} {key}'
+        ends[key] = (time, int(size))

@@ -6,7 +6,11 @@
 
 Prints "ok ..." for each fact; ends with exit code 1 at the first one that is not so."""
 
+import collections
+import glob
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import readers  # noqa: E402
 
 BUILD = sys.argv[1]
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CKRUN, CKTRACE = f'{BUILD}/bin/ckrun', f'{BUILD}/bin/cktrace'
 TRACED, STENCIL = f'{BUILD}/tests/programs/traced', f'{BUILD}/examples/stencil/stencil'
 
@@ -39,6 +44,45 @@ def convert(folder):
     perfetto = readers.Perfetto(f'{folder}.pb')
     perfetto.check_nesting()
     return perfetto, readers.Projections(f'{folder}.logs')
+
+
+OTF2_TOOLS = shutil.which('otf2-print') and shutil.which('otf2-marker')
+
+
+def check_otf2(folder, perfetto, shape):
+    """The archive that cktrace writes says what the Perfetto trace and the PEs' own files say. None: it cannot be
+    written or read here, which main() says."""
+    if not otf2_is_here():
+        return None
+    run([CKTRACE, '--otf2', f'{folder}.otf2', folder])
+    read = readers.Otf2(f'{folder}.otf2')
+    begun = collections.Counter((perfetto.tracks[track][0], name) for _, track, kind, name, _, _ in perfetto.events
+                                if kind == perfetto.BEGIN)
+    entered = collections.Counter((f'PE {pe}', name) for pe, name in read.enters)
+    check(entered == begun, 'the regions entered are the spans', entered - begun, begun - entered)
+    check(read.sent.keys() == read.taken.keys(), 'each MpiSend has its MpiRecv')
+    check(all(read.taken[m][0] >= at for m, (at, _) in read.sent.items()), 'none runs backward')
+    check(all(read.taken[m][1] == size for m, (_, size) in read.sent.items()), 'both ends say the same bytes')
+    check(len(read.sent) == len(perfetto.flows()), 'as many as arrows', len(read.sent))
+    traces = readers.read_traces(folder)
+    for t in traces:
+        for kind, comm in (('SEND', 'messages'), ('PUT', 'puts')):
+            sent = sum(pe == t.pe and c == comm for pe, _, c, _ in read.sent)
+            check(sent == t.n(kind), f'each record {kind} of PE {t.pe} is an MpiSend', sent, t.n(kind))
+    check(sorted(read.metrics) == sorted(perfetto.counters), 'values of counters')
+    marks = collections.Counter(read.marks)
+    check(all(marks[t.pe] == t.n('USER_MARK') for t in traces), 'marks')
+    for pattern, number in ((r'SYSTEM_TREE_NODE  .*Parent: "machine::job"', 1), (r'LOCATION_GROUP  ', shape[0]),
+                            (r'LOCATION  ', len(traces)), (r'CLOCK_PROPERTIES .*Ticks per Seconds: 1000000000,', 1)):
+        found = sum(re.match(pattern, line) is not None for line in read.definitions)
+        check(found == number, f'definitions of {pattern}', found, number)
+    return read
+
+
+def otf2_is_here():
+    """Whether cktrace was built with OTF2 and OTF2's tools are installed."""
+    linked = subprocess.run(['ldd', CKTRACE], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return bool(OTF2_TOOLS) and 'libopen-trace-format2' in linked.stdout
 
 
 def job(folder, shape, *command, mb=32, **env):
@@ -83,7 +127,12 @@ def test_whole(tmp, shape):
     check(sum(name.startswith('PE ') for name, _ in perfetto.tracks.values()) == len(traces), 'a track for each PE')
     print(f'ok every message of a job of {shape[0]}x{shape[1]} has an arrow, forward, to its handler')
 
+    if check_otf2(folder, perfetto, shape):
+        print(f'ok OTF2\'s own tools read the same at {shape[0]}x{shape[1]}')
     check(len(logs.creations) == sent, 'a creation for each message', len(logs.creations), sent)
+    marks = collections.Counter(logs.events[13])
+    check(marks == {'first hop': 2 * len(traces), 'odd PE': 2 * (len(traces) // 2)}, 'marks in the logs', marks)
+    check(logs.events[100].count('work') == 2 * hops, 'spans in the logs', logs.events[100].count('work'))
     joined = 0
     for event, pe, at, entry in logs.begins:
         if made := logs.creations.get((event, pe)):
@@ -104,6 +153,7 @@ def test_puts(tmp):
     check(len(puts) == total(traces, 'PUT') and all(end[2] == 'put arrived' for _, end in puts), 'and have arrows')
     check(len(flows) == total(traces, 'PUT', 'SEND'), 'as all messages do', len(flows))
     check_arrows(flows)
+    check_otf2(folder, perfetto, (2, 1))
     print('ok every put has an arrow to its function')
 
 
@@ -166,42 +216,84 @@ def test_off(tmp):
     print('ok CkTraceOff and CkTraceOn')
 
 
-def test_hosts(tmp):
-    """Clocks of two hosts: those of one are moved, in the files, by an hour and by 50 parts in a million."""
-    folder = f'{tmp}/hosts'
-    job(folder, (2, 1), TRACED, '2000')
-    file = f'{folder}/pe1.trace'
+def move_clock(file, host, other):
+    """Write into a PE's file the times of another host, whose clock says other(t) when ours says t."""
     with open(file, 'rb') as f:
         data = bytearray(f.read())
     head = readers.HEAD.unpack_from(data)
     start, room, count = head[3], head[4], readers.TAIL.unpack_from(data, readers.TAIL_AT)[0]
-    shift = 3600 * 10 ** 9
-
-    def other(ticks):
-        return ticks + shift + ticks // 20000
-
-    def move(at):
-        data[at:at + 8] = (other(int.from_bytes(data[at:at + 8], 'little'))).to_bytes(8, 'little')
-
-    host_at = readers.HEAD.size
-    data[host_at:host_at + 8] = b'anotherh'
-    for at in (host_at + 16, readers.TAIL_AT + 16):   # ticks of both pairs
-        move(at)
-    for i in range(min(count, room)):
-        move(start + 32 * i)
-    for at in (host_at + 24, readers.TAIL_AT + 24):   # ns of both pairs
-        move(at)
+    at_host = readers.HEAD.size
+    times = [at + tick_or_ns for at in (at_host + 16, readers.TAIL_AT + 16) for tick_or_ns in (0, 8)]
+    times += [start + 32 * i for i in range(min(count, room))]
+    data[at_host:at_host + 8] = host
+    for at in times:
+        data[at:at + 8] = other(int.from_bytes(data[at:at + 8], 'little')).to_bytes(8, 'little')
     with open(file, 'wb') as f:
         f.write(data)
+
+
+def times_of(perfetto, pe):
+    """When the events of a PE are, from the job's first one."""
+    tracks = {track for track, (name, _) in perfetto.tracks.items() if name == f'PE {pe}'}
+    return [e[0] for e in perfetto.events if e[1] in tracks]
+
+
+def messages_of(perfetto, pe):
+    """Messages between a PE and the others, as they are sent: (sent, taken, whether the PE sends it)."""
+    ends = [(sent, taken, perfetto.tracks[a][0] == f'PE {pe}', perfetto.tracks[c][0] == f'PE {pe}')
+            for (sent, a, _), (taken, c, _) in perfetto.flows().values()]
+    return sorted((sent, taken, out) for sent, taken, out, back in ends if out != back)
+
+
+def round_trip(messages):
+    """The fastest message in each direction, added up."""
+    return sum(min(taken - sent for sent, taken, out in messages if out == way) for way in (True, False))
+
+
+def check_hosts(plain, folder, moved):
+    """Convert the folder, in which the clocks of these PEs were moved. Returns flows that were lost."""
+    for pe, (host, other) in moved.items():
+        move_clock(f'{folder}/pe{pe}.trace', host, other)
     perfetto, _ = convert(folder)
-    flows = perfetto.flows()
-    between = [f for f in flows.values() if f[0][1] != f[1][1]]
-    check_arrows(flows)
-    check(len(between) > 100, 'messages between the hosts', len(between))
-    check('2 hosts' in run([CKTRACE, folder]).stdout, 'two hosts')
-    last = max(e[0] for e in perfetto.events)
-    check(last < 300 * 10 ** 9, 'the hour is gone', last)
-    print('ok the clocks of two hosts are aligned')
+    check_arrows(perfetto.flows())
+    summary = run([CKTRACE, folder]).stdout
+    check(f'{len(moved) + 1} hosts' in summary, 'hosts', summary)
+    return perfetto, len(plain.flows()) - len(perfetto.flows()), summary
+
+
+def test_hosts(tmp):
+    """Clocks of hosts: the times of some PEs are changed in their files, as if those were on hosts of their own."""
+    folder, hour = f'{tmp}/hosts', 3600 * 10 ** 9
+    job(folder, (3, 1), TRACED, '700')
+    plain, _ = convert(folder)
+    messages = messages_of(plain, 1)
+    n, start = len(messages), read_start(f'{folder}/pe1.trace')
+    # Between the first and the last quarter of the messages, a line that keeps to the bounds of both is as close as
+    # the slower of their fastest round trips.
+    bound = max(round_trip(messages[:n // 4]), round_trip(messages[-(n // 4):]))
+    middle = (messages[n // 4][0], messages[-(n // 4)][0])
+    for name, other in (('offset', lambda t: t + hour), ('drift', lambda t: t + hour + (t - start) // 200)):
+        shutil.copytree(folder, f'{folder}-{name}')
+        perfetto, missing, summary = check_hosts(plain, f'{folder}-{name}', {1: (b'another1', other)})
+        check(missing == 0 and 'not joined' not in summary, f'{name}: no arrow is lost', missing)
+        # Our host's speed may now be that which another of its PEs has measured.
+        here = {b - a for a, b in zip(times_of(plain, 0), times_of(perfetto, 0))}
+        speed = max(here) - min(here)
+        check(speed <= bound, 'our own times stay', speed)
+        wrong = max(abs(b - a - min(here)) for a, b in zip(times_of(plain, 1), times_of(perfetto, 1))
+                    if middle[0] <= a <= middle[1])
+        check(wrong <= bound + speed + 2, f'{name}: the times of the other host are recovered', wrong, bound)
+        print(f'ok clocks of two hosts, {name}: wrong by {wrong} ns at most, round trips allow {bound} ns')
+    shutil.copytree(folder, f'{folder}-three')
+    _, missing, _ = check_hosts(plain, f'{folder}-three', {1: (b'another1', lambda t: t + hour),
+                                                           2: (b'another2', lambda t: t + 5 * hour)})
+    check(missing < n // 20, 'hardly any arrow of three hosts is lost', missing, n)
+    print(f'ok clocks of three hosts: {missing} arrows are lost')
+
+
+def read_start(file):
+    with open(file, 'rb') as f:
+        return int.from_bytes(f.read(readers.HEAD.size + 24)[-8:], 'little')
 
 
 def test_refused(tmp):
@@ -239,7 +331,7 @@ def test_reader(tmp):
     os.mkdir(f'{tmp}/wrong')
     with open(f'{tmp}/whole2x2/pe0.trace', 'rb') as f:
         good = f.read()
-    for at, size in ((0, None), (16, None), (24, None), (32, None), (None, 100), (None, 5000)):
+    for at, size in ((0, None), (16, None), (24, None), (32, None), (40, None), (None, 100), (None, 5000)):
         bad = bytearray(good[:size])
         if at is not None:
             bad[at:at + 8] = b'\xff' * 8
@@ -252,6 +344,39 @@ def test_reader(tmp):
     check('3 of the job\'s 4 PEs are missing' in run([CKTRACE, f'{tmp}/wrong']).stderr, 'missing files')
     check('/dev/full' in run([CKTRACE, '-p', '/dev/full', f'{tmp}/whole2x2'], code=1).stderr, 'a full disk')
     print('ok cktrace refuses what is no trace')
+
+
+def test_without_otf2(tmp):
+    """A cktrace that was built where OTF2 is missing says so, and still does the rest."""
+    sources = [f for f in glob.glob(f'{TOP}/trace-reader/*.c') if not f.endswith('/otf2.c')]
+    run(['cc', '-std=c11', '-D_GNU_SOURCE', f'-I{TOP}/runtime/trace', '-o', f'{tmp}/cktrace', *sources,
+         f'-Wa,-I{TOP}/trace-reader/page', f'{TOP}/trace-reader/page.S', '-lm'])
+    said = run([f'{tmp}/cktrace', '--otf2', f'{tmp}/none.otf2', f'{tmp}/whole2x2'], code=1).stderr
+    check('this cktrace was built without OTF2. Install libotf2-trace-dev' in said and said.count('\n') == 1,
+          'the message', said)
+    check(not os.path.exists(f'{tmp}/none.otf2'), 'nothing is left')
+    check('utilisation' in run([f'{tmp}/cktrace', f'{tmp}/whole2x2']).stdout, 'the summary')
+    print('ok a cktrace without OTF2 says so')
+
+
+def test_otf2_refused(tmp):
+    """An archive that cannot be written is one line, and exit code 1."""
+    again = run([CKTRACE, '--otf2', f'{tmp}/whole2x2.otf2', f'{tmp}/whole2x2'], code=1).stderr
+    check('whole2x2.otf2: OTF2: File does already exist' in again and again.count('\n') == 1, 'an archive is there', again)
+    said = run([CKTRACE, '--otf2', f'{tmp}/file', f'{tmp}/whole2x2'], code=1).stderr
+    check(f'cktrace: {tmp}/file: OTF2: This is not a directory' in said and said.count('\n') == 1, 'a file', said)
+    full = f'trap "" XFSZ; ulimit -f 4; exec {CKTRACE} --otf2 {tmp}/small.otf2 {tmp}/whole2x2'
+    said = run(['bash', '-c', full], code=1).stderr
+    check('OTF2: File is too large' in said and said.count('\n') == 1, 'a full disk', said)
+    os.mkdir(f'{tmp}/some')
+    for pe in (0, 3):
+        shutil.copy(f'{tmp}/whole2x2/pe{pe}.trace', f'{tmp}/some')
+    run([CKTRACE, '--otf2', f'{tmp}/some.otf2', f'{tmp}/some'])
+    read = readers.Otf2(f'{tmp}/some.otf2')
+    check(read.sent and read.sent.keys() == read.taken.keys(), 'two of four PEs have messages')
+    names = [line for line in read.definitions if line.startswith('LOCATION  ')]
+    check(len(names) == 2 and '"PE 0"' in names[0] and '"PE 3"' in names[1], 'PEs keep their names', names)
+    print('ok OTF2 archives that cannot be written, and of some PEs')
 
 
 def test_smaller(tmp):
@@ -273,6 +398,11 @@ def main():
         test_refused(tmp)
         test_full(tmp)
         test_reader(tmp)
+        test_without_otf2(tmp)
+        if otf2_is_here():
+            test_otf2_refused(tmp)
+        else:
+            print('skip OTF2: libotf2-trace-dev was not there when cktrace was built, or otf2-tools are not here now')
         test_smaller(tmp)
 
 

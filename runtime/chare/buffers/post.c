@@ -477,7 +477,7 @@ static void post_node_stop(struct node *node)
 	pthread_mutex_destroy(&tags->lock);
 }
 
-static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_arrived, false } };
+static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_arrived, .apart = false } };
 
 const struct ck_part post_part = {
 	.name = "post",

@@ -660,7 +660,7 @@ static const char *batch_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_BATCH] = { "ck.batch", batch_arrived, .shape = { CK_SHAPE_ENV, .misfit = batch_misfit } },
-	[H_FLUSH] = { "ck.flush", flush_arrived, false },
+	[H_FLUSH] = { "ck.flush", flush_arrived, .apart = false },
 };
 
 const struct ck_part aggregate_part = {

@@ -124,16 +124,22 @@ const char *thread_describe(CthThread t, char *buf, size_t len)
 	return name_thread(csd_thread_tell(t), buf, len);
 }
 
-void say_waits(csd_line_fn line, void *arg, CthThread t, const CkGenChare *type, uint64_t coll, CkIndex index)
+void say_waits_for(csd_line_fn line, void *arg, CthThread t, const char *what)
 {
 	const struct ck_running now = running_of(csd_thread_tell(t));
-	char from[128], to[128];
+	char from[128];
 
-	if (!now.obj)
-		return;
-	say_line(line, arg, "\1%s\4%llx\t%s\4%llx", obj_describe(now.obj, from, sizeof from),
-	    (unsigned long long)now.obj->coll->id, element_describe(type, index, to, sizeof to),
-	    (unsigned long long)coll);
+	if (now.obj)
+		say_line(line, arg, "\1%s\4%llx\t%s", obj_describe(now.obj, from, sizeof from),
+			 (unsigned long long)now.obj->coll->id, what);
+}
+
+void say_waits(csd_line_fn line, void *arg, CthThread t, const CkGenChare *type, uint64_t coll, CkIndex index)
+{
+	char name[128], to[160];
+
+	snprintf(to, sizeof to, "%s\4%llx", element_describe(type, index, name, sizeof name), (unsigned long long)coll);
+	say_waits_for(line, arg, t, to);
 }
 
 /* ---- all parts -------------------------------------------------------------------------------- */
@@ -148,7 +154,7 @@ struct cut {
 static void line_of_part(void *arg, const char *text)
 {
 	struct cut *c = arg;
-	const bool hidden = text[0] >= '\1' && text[0] <= '\3';
+	const bool hidden = csd_line_is_hidden(text);
 
 	if (hidden || c->n++ < LINES_OF_PART)
 		c->line(c->arg, text);

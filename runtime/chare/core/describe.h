@@ -40,6 +40,9 @@ const char *thread_describe(CthThread t, char *buf, size_t len);
 /** Say that the element of a thread waits for another one. */
 void say_waits(csd_line_fn line, void *arg, CthThread t, const CkGenChare *type, uint64_t coll, CkIndex index);
 
+/** The same of anything that has a name. */
+void say_waits_for(csd_line_fn line, void *arg, CthThread t, const char *what);
+
 /** The layer's: all parts, then the threads that no part knows of. */
 void ck_describe_waits(struct pe *pe, csd_line_fn line, void *arg);
 

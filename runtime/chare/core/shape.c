@@ -53,7 +53,7 @@ const char *shape_result(const struct ck_env *env, size_t behind)
 }
 
 /* The values that a handler reads are there. */
-static const char *values_fit(const struct ck_env *env)
+const char *shape_values(const struct ck_env *env)
 {
 	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
 	const char *why = shape_result(env, 0);
@@ -107,7 +107,7 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 		return "it calls an entry that no message can call";
 	if (env->flags & CK_CALL_REDUCED)
 		return env->flags & (CK_ENV_PACKED | CK_CALL_LENT | CK_CALL_POSTED) ?
-		       "it is a result, and a call with parameters" : values_fit(env);
+		       "it is a result, and a call with parameters" : shape_values(env);
 	if (env->flags & CK_ENV_PACKED)
 		return e->flags & CKGEN_MESSAGE && e->message->unpack ? NULL : "its message is packed and should not be";
 	if (e->flags & CKGEN_MESSAGE)

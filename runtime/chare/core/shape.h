@@ -32,6 +32,9 @@ const char *shape_in_tree(struct pe *pe, const struct cmi_msg *m, int64_t root);
 /** A whole CkReductionMsg, and then `behind` bytes. */
 const char *shape_result(const struct ck_env *env, size_t behind);
 
+/** A CkReductionMsg and nothing behind it, with as many values as it says. */
+const char *shape_values(const struct ck_env *env);
+
 /** A callback can be fired. */
 const char *shape_callback(struct pe *pe, const CkCallback *cb);
 

@@ -496,7 +496,7 @@ static const struct ck_handler handlers[] = {
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
 			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
 				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
-	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, false },
+	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, .apart = false },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_NODE, send_to_branch, NULL },

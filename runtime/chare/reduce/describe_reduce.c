@@ -6,8 +6,40 @@
 #include "reduce_int.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { OFFERS_MOST = 64 };
+
+/* "Main::sum", "future 3 of PE 0" */
+static const char *describe_target(struct pe *pe, const struct reduction *r, char *buf, size_t len)
+{
+	CkFuture f;
+
+	if (!future_of_callback(&r->cb, &f)) {
+		callback_describe(pe, &r->cb, buf, len);
+		return buf;
+	}
+	future_name(f, buf, len);
+	buf[strcspn(buf, "\4")] = 0;
+	return buf;
+}
+
+/* A thread that waits for the result waits for the first element that is missing. */
+static void say_cycle(const struct collection *c, const struct reduction *r, csd_line_fn line, void *arg)
+{
+	char name[64], who[128];
+	CkFuture f;
+
+	if (!future_of_callback(&r->cb, &f))
+		return;
+	future_name(f, name, sizeof name);
+	for (uint64_t i = 0; i < c->n_slots; i++)
+		if (c->elems[i] && (int32_t)(c->elems[i]->n_contributed - r->no) <= 0) {
+			say_line(line, arg, "\1%s\t%s\4%llx", name, obj_describe(c->elems[i], who, sizeof who),
+				 (unsigned long long)c->id);
+			return;
+		}
+}
 
 /* The elements that have not contributed to reduction `no`: "Cell(3), Cell(4) and 93 more". Returns how many. */
 static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf, size_t len)
@@ -33,8 +65,10 @@ static void describe_reduction(struct pe *pe, const struct collection *c, const 
 	uint64_t n = c->elems ? list_missing(c, r->no, missing, sizeof missing) : 0;
 
 	coll_describe(c, what, sizeof what);
-	callback_describe(pe, &r->cb, to, sizeof to);
+	describe_target(pe, r, to, sizeof to);
 	say_line(line, arg, "\3R%llx:%u", (unsigned long long)c->id, r->no);
+	if (n)
+		say_cycle(c, r, line, arg);
 	if (n)
 		say_line(line, arg, "reduction %u of %s (%s, to %s) waits for %llu elements here: %s", r->no, what,
 			 r->how->name, to, (unsigned long long)n, missing);

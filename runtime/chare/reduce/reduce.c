@@ -522,7 +522,7 @@ static const struct ck_handler handlers[] = {
 			 .shape = { CK_SHAPE_ENV, .misfit = exchange_misfit } },
 	[H_RESULT] = { "ck.result", result_arrived, true,
 		       .shape = { CK_SHAPE_ENV, .may = CMI_F_EXPEDITED, .misfit = result_misfit } },
-	[H_DUE] = { "ck.due", result_due, false },
+	[H_DUE] = { "ck.due", result_due, .apart = false },
 	[H_START] = { "ck.start", start_arrived, .shape = { CK_SHAPE_ENV, .misfit = start_misfit } },
 	[H_EMPTY] = { "ck.empty", empty_arrived, .shape = { .least = sizeof(struct cmi_msg) + 16, .misfit = shape_coll } },
 };

@@ -79,9 +79,9 @@ static void tree_finish(struct pe *pe, struct collection *c, struct reduction *r
 		at_root(pe, c, r, in_handler);
 }
 
-/* Our elements or a child have contributed. In a sparse array a PE without elements may hear of
- * a later reduction first; parts go up in the order of the reductions, so that results come in
- * order. */
+/* Our elements or a child have contributed. In a sparse array parts go up in the order of the reductions, so that
+ * results come in order. Each PE hears of them in that order, too: by its elements, which contribute in turn; by parts
+ * of its children, which go up in turn; or from its parent, which tells of them in turn (reduce_change.c). */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	struct reduce_coll *all = reductions_of(c);

@@ -25,6 +25,7 @@
 #include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -647,6 +648,99 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 		start_block(pe, c, s);
 }
 
+/* ---- for the watchdog ------------------------------------------------------------------------------------- */
+
+enum { OFFERS_MOST = 64 };
+
+static uint32_t n_scanned(const struct collection *c, uint64_t ordinal)
+{
+	const struct scans *all = *scans_at(c);
+
+	return all ? all->n_scanned[ordinal] : 0;
+}
+
+/* The elements that have not come to scan `no`: "Cell(3), Cell(4) and 93 more". Returns how many. */
+static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf, size_t len)
+{
+	struct name_list names = { .buf = buf, .len = len };
+	char name[128];
+
+	for (uint64_t i = 0; i < c->n_local; i++)
+		if ((int32_t)(n_scanned(c, i) - no) <= 0 && names_next(&names))
+			names_add(&names, obj_describe(c->elems[i], name, sizeof name));
+	return names_end(&names);
+}
+
+/* What a scan to which all elements of this PE have come waits for. */
+static void describe_stage(const struct pe *pe, const struct collection *c, const struct scan *s, char *buf, size_t len)
+{
+	const struct scans *all = *scans_at(c);
+
+	if (pe->id == 0 && c->map)
+		snprintf(buf, len, "the sums of %d of %d PEs", all->n_givers < 0 ? 0 : all->n_givers - s->n_parts,
+			 all->n_givers);
+	else if (c->map)
+		snprintf(buf, len, "PE 0, which puts the sums of all PEs together");
+	else
+		snprintf(buf, len, "the sum of PE %d (round %d)", pe->id - (1 << s->stage), s->stage);
+}
+
+static void describe_scan(struct pe *pe, const struct collection *c, const struct scan *s, csd_line_fn line, void *arg)
+{
+	const char *kind = s->exclusive ? "exclusive" : "inclusive";
+	char what[160], missing[5 * 130], stage[128];
+	const uint64_t n = list_missing(c, s->no, missing, sizeof missing);
+
+	coll_describe(c, what, sizeof what);
+	say_line(line, arg, "\3S%llx:%u", (unsigned long long)c->id, s->no);
+	if (n) {
+		say_line(line, arg, "scan %u of %s (%s, %s) waits for %llu elements here: %s", s->no, what, s->how->name, kind,
+			 (unsigned long long)n, missing);
+		return;
+	}
+	describe_stage(pe, c, s, stage, sizeof stage);
+	say_line(line, arg, "scan %u of %s (%s, %s): all elements here have come to it; it waits for %s", s->no, what,
+		 s->how->name, kind, stage);
+}
+
+/* A PE of which no element has come to the scan has no record of it. What it knows is printed only if another PE has
+ * one. */
+static void offer(const struct collection *c, csd_line_fn line, void *arg)
+{
+	const struct scan *s = *scans_at(c) ? (*scans_at(c))->open : NULL;
+	char what[160], missing[5 * 130];
+	uint32_t no = n_scanned(c, 0);
+
+	for (uint64_t i = 1; i < c->n_local; i++)
+		if ((int32_t)(n_scanned(c, i) - no) < 0)
+			no = n_scanned(c, i);
+	while (s && s->no != no)
+		s = s->next;
+	if (s)
+		return;
+	const uint64_t n = list_missing(c, no, missing, sizeof missing);
+
+	say_line(line, arg, "\2S%llx:%u\tscan %u of %s waits for %llu elements here: %s", (unsigned long long)c->id, no, no,
+		 coll_describe(c, what, sizeof what), (unsigned long long)n, missing);
+}
+
+static void scans_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	const struct idmap_slot *slot;
+	int n_offers = 0;
+
+	for (size_t i = 0; (slot = idmap_each(&ck_of(pe)->colls, &i)); i++) {
+		struct collection *c = (struct collection *)slot->value;
+
+		if (!c->type || !c->constructed || c->dynamic || c->n_slots != c->n_local)
+			continue;
+		for (const struct scan *s = *scans_at(c) ? (*scans_at(c))->open : NULL; s; s = s->next)
+			describe_scan(pe, c, s, line, arg);
+		if (c->n_local && (c->type->kind == CKGEN_ARRAY || c->type->kind == CKGEN_GROUP) && n_offers++ < OFFERS_MOST)
+			offer(c, line, arg);
+	}
+}
+
 /* ---- the part ------------------------------------------------------------------------------------------- */
 
 static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -684,6 +778,7 @@ const struct ck_part scan_part = {
 	.coll_bytes = sizeof(struct scans *),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
+	.describe = scans_describe,
 	.watch = { .dynamic = scans_dynamic, .fini = scan_coll_fini },
 	.pe_stop = scan_pe_stop,
 };

@@ -1,79 +1,212 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats.c: how many elements each collection had. See stats.h. */
+/*
+ * stats.c: counts entry methods by calling them through a second table of each type's entries. It is the type's own
+ * table, but with functions that count and then call what the type's own table has. A collection gets it with its
+ * first element (the watch `created`), so whoever calls an entry, from wherever, finds it.
+ */
 #include "stats.h"
+#include "../../machine/cmi_alloc.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "../../machine/cmi_env.h"
+/** The table of a type. */
+struct counted_type {
+	const CkGenChare *type;
+	int row;                  /* of its first entry */
+	int created;              /* the number; `destroyed` is the next one */
+	CkGenEntry entries[];
+};
 
-/** Counts of one collection on a PE, kept from its first element on. Singleton chares are counted per
- * type. */
+struct stats_node {
+	struct counted_type **types; /* [n_types], as ck_node.chares */
+	char **names;             /* [n_names], of rows and numbers */
+	int n_types;
+	int n_names;
+};
+
+/** Of a collection on a PE. */
 struct stats_coll {
-	const struct collection *coll;
-	uint64_t created, destroyed;
-	struct stats_coll *next;
+	const struct counted_type *type; /* from its first element on */
 };
 
-/** On a PE: its collections in the order of their first elements. */
-struct stats_pe {
-	struct stats_coll *first, **tail;
-};
+/* ---- entry methods ---------------------------------------------------------------------------- */
 
-static struct stats_coll *stats_of(struct pe *pe, const struct collection *c)
+/* The stack may be a thread's, and `now` another handler's when the entry has ended. */
+static const struct counted_type *type_of_call(const struct ck_running *now)
 {
-	struct stats_pe *all = ck_state(pe, PART_STATS);
-	struct stats_coll *s = coll_state(c, PART_STATS);
-
-	if (!s->coll) {
-		s->coll = c;
-		*all->tail = s;
-		all->tail = &s->next;
-	}
-	return s;
+	return ((const struct stats_coll *)coll_state(now->obj->coll, PART_STATS))->type;
 }
+
+static void call_counted(void *self, void *payload)
+{
+	struct pe *pe = ck_self();
+	const uint32_t entry = ck_of(pe)->now.entry;
+	const struct counted_type *t = type_of_call(&ck_of(pe)->now);
+	struct count_run run;
+
+	csd_count_begin(pe, &run, t->row + (int)entry);
+	t->type->entries[entry].call(self, payload);
+	csd_count_end(pe, &run);
+}
+
+static void call_reduced_counted(void *self, void *payload)
+{
+	struct pe *pe = ck_self();
+	const uint32_t entry = ck_of(pe)->now.entry;
+	const struct counted_type *t = type_of_call(&ck_of(pe)->now);
+	struct count_run run;
+
+	csd_count_begin(pe, &run, t->row + (int)entry);
+	t->type->entries[entry].reduced(self, payload);
+	csd_count_end(pe, &run);
+}
+
+static void call_answer_counted(void *self, void *payload, void *reply)
+{
+	struct pe *pe = ck_self();
+	const uint32_t entry = ck_of(pe)->now.entry;
+	const struct counted_type *t = type_of_call(&ck_of(pe)->now);
+	struct count_run run;
+
+	csd_count_begin(pe, &run, t->row + (int)entry);
+	t->type->entries[entry].answer(self, payload, reply);
+	csd_count_end(pe, &run);
+}
+
+/* A `when` takes the calls of its entries with `call`, which runs no handler. */
+static void count_entry(CkGenEntry *e)
+{
+	if (e->flags & CKGEN_AWAITED)
+		return;
+	if (e->call)
+		e->call = call_counted;
+	if (e->reduced)
+		e->reduced = call_reduced_counted;
+	if (e->answer)
+		e->answer = call_answer_counted;
+}
+
+/* ---- the tables ---------------------------------------------------------------------------------- */
+
+static const char *keep_name(struct stats_node *all, const char *a, const char *between, const char *b)
+{
+	char *name;
+
+	if (asprintf(&name, "%s%s%s", a, between, b) < 0)
+		cmi_no_memory(strlen(a) + strlen(b), "statistics");
+	all->names = cmi_realloc(all->names, (size_t)all->n_names + 1, sizeof *all->names, "statistics");
+	return all->names[all->n_names++] = name;
+}
+
+static struct counted_type *count_type(struct node *node, struct stats_node *all, const CkGenChare *type)
+{
+	size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
+	struct counted_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "statistics");
+
+	t->type = type;
+	memcpy(t->entries, type->entries, bytes);
+	for (int i = 0; i < type->n_entries; i++) {
+		int row = csd_count_row(node, "entry", keep_name(all, type->name, "::", type->entries[i].name));
+
+		t->row = i ? t->row : row;
+		count_entry(&t->entries[i]);
+	}
+	return t;
+}
+
+int stats_program(struct node *node)
+{
+	const struct ck_node *ck = ck_node_of(node);
+	struct stats_node *all = ck_node_state(node, PART_STATS);
+
+	if (!ck->parts[PART_STATS])
+		return 0;
+	all->types = cmi_alloc_zero((size_t)ck->n_chares, sizeof *all->types, "statistics");
+	for (; all->n_types < ck->n_chares; all->n_types++) {
+		const CkGenChare *type = ck->chares[all->n_types];
+		struct counted_type *t = count_type(node, all, type);
+		const char *group = keep_name(all, "elements of ", "", type->name);
+
+		t->created = csd_count_number(node, group, "created", COUNT_TIMES);
+		csd_count_number(node, group, "destroyed", COUNT_TIMES);
+		all->types[all->n_types] = t;
+	}
+	return 0;
+}
+
+const CkGenEntry *stats_entries(const struct node *node, const CkGenChare *type)
+{
+	const struct stats_node *all = ck_node_state(node, PART_STATS);
+
+	return all->n_types ? all->types[chare_number(ck_node_of(node), type)]->entries : type->entries;
+}
+
+/* ---- elements -------------------------------------------------------------------------------------- */
 
 static void count_created(struct pe *pe, struct ck_obj *obj)
 {
-	stats_of(pe, obj->coll)->created++;
+	const struct stats_node *all = ck_node_state(pe->node, PART_STATS);
+	struct collection *c = obj->coll;
+	struct stats_coll *s = coll_state(c, PART_STATS);
+
+	if (!s->type) {
+		s->type = all->types[chare_number(ck_node_of(pe->node), c->type)];
+		c->entries = s->type->entries;
+	}
+	pe->counts->numbers[s->type->created]++;
 }
 
 static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 {
-	stats_of(pe, obj->coll)->destroyed++;
+	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
+
+	pe->counts->numbers[s->type->created + 1]++;
 }
+
+/* ---- ckrun --progress -------------------------------------------------------------------------------- */
+
+void CkProgressLine(const char *fmt, ...)
+{
+	struct pe *pe = ck_self();
+	char text[GAUGE_TEXT];
+	va_list args;
+
+	if (!csd_progress_shown(pe))
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	csd_progress_text(pe, text);
+}
+
+/* ---- the part ------------------------------------------------------------------------------------------ */
 
 static int stats_node_start(struct node *node)
 {
-	(void)node;
-	return cmi_env_flag("CK_STATS", false) ? 0 : CK_PART_OFF;
+	return csd_counting(node) ? 0 : CK_PART_OFF;
 }
 
-static void stats_pe_start(struct pe *pe)
+static void stats_node_stop(struct node *node)
 {
-	struct stats_pe *all = ck_state(pe, PART_STATS);
+	struct stats_node *all = ck_node_state(node, PART_STATS);
 
-	all->tail = &all->first;
-}
-
-static void stats_pe_stop(struct pe *pe)
-{
-	const struct stats_pe *all = ck_state(pe, PART_STATS);
-	char what[160];
-
-	for (const struct stats_coll *s = all->first; s; s = s->next) {
-		coll_describe(s->coll, what, sizeof what);
-		fprintf(stderr, "chard: PE %d: %s: %llu created, %llu destroyed\n", pe->id, what,
-			(unsigned long long)s->created, (unsigned long long)s->destroyed);
-	}
+	for (int i = 0; i < all->n_types; i++)
+		free(all->types[i]);
+	for (int i = 0; i < all->n_names; i++)
+		free(all->names[i]);
+	free(all->types);
+	free(all->names);
 }
 
 const struct ck_part stats_part = {
 	.name = "stats",
 	.number = PART_STATS,
-	.pe_bytes = sizeof(struct stats_pe),
+	.node_bytes = sizeof(struct stats_node),
 	.coll_bytes = sizeof(struct stats_coll),
 	.watch = { .created = count_created, .destroyed = count_destroyed },
 	.node_start = stats_node_start,
-	.pe_start = stats_pe_start,
-	.pe_stop = stats_pe_stop,
+	.node_stop = stats_node_stop,
 };

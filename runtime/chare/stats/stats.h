@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.h: the room stats/: what the layer counts about a program, printed at the end of each PE
- * under CK_STATS=1.
+ * stats.h: the room stats/: what chares add to the counts of their PE (CK_STATS, ckrun --progress; counted.h).
  *
- * Owns     how many elements of each collection were created and destroyed, per PE.
- * Called   by nobody. It watches (part.h) on the PE where an element is created or destroyed. Without
- *          CK_STATS=1 the part is off and costs nothing.
+ * Owns     a second table of each type's entries, with functions that count calls and time; how many elements of
+ *          each type were created and destroyed; CkProgressLine.
+ * Called   by layer.c, and by trace/, whose own tables lie over these. It watches (part.h) on the PE where an element
+ *          is created or destroyed. Where nothing is counted the part is off and costs nothing.
  * Calls    core/.
  */
 #ifndef CK_STATS_H
@@ -15,5 +15,11 @@
 
 enum { PART_STATS = 24 };
 extern const struct ck_part stats_part;
+
+/** When the program's types are known: make the tables. 0. */
+int stats_program(struct node *node);
+
+/** The table by which entries of the type are called: the counting one, or the type's own. */
+const CkGenEntry *stats_entries(const struct node *node, const CkGenChare *type);
 
 #endif

@@ -5,6 +5,7 @@
  * it with its first element (the watch `created`), so whoever calls an entry, from wherever, finds it.
  */
 #include "chare_trace.h"
+#include "../stats/stats.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ enum { ENTRIES_MOST = UINT16_MAX };  /* entries with higher numbers share the la
 /** The table of a type. */
 struct traced_type {
 	const CkGenChare *type;
+	const CkGenEntry *under;          /* [n_entries]: what is called; the type's own, or those of stats/ */
 	int first;                        /* number of the type's first entry in the trace, from 1 */
 	CkGenEntry entries[];
 };
@@ -92,7 +94,7 @@ static void call_traced(void *self, void *payload)
 
 	if (is_on(pe))
 		record_begin(pe, &now);
-	t->type->entries[now.entry].call(self, payload);
+	t->under[now.entry].call(self, payload);
 	if (is_on(pe))
 		record_end(pe, entry_number(t, now.entry));
 }
@@ -105,7 +107,7 @@ static void call_reduced_traced(void *self, void *payload)
 
 	if (is_on(pe))
 		record_begin(pe, &now);
-	t->type->entries[now.entry].reduced(self, payload);
+	t->under[now.entry].reduced(self, payload);
 	if (is_on(pe))
 		record_end(pe, entry_number(t, now.entry));
 }
@@ -118,7 +120,7 @@ static void call_answer_traced(void *self, void *payload, void *reply)
 
 	if (is_on(pe))
 		record_begin(pe, &now);
-	t->type->entries[now.entry].answer(self, payload, reply);
+	t->under[now.entry].answer(self, payload, reply);
 	if (is_on(pe))
 		record_end(pe, entry_number(t, now.entry));
 }
@@ -136,14 +138,15 @@ static void trace_entry(CkGenEntry *e)
 		e->answer = call_answer_traced;
 }
 
-static struct traced_type *trace_type(const CkGenChare *type, int first)
+static struct traced_type *trace_type(const CkGenChare *type, const CkGenEntry *under, int first)
 {
 	size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
 	struct traced_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "the trace");
 
 	t->type = type;
 	t->first = first;
-	memcpy(t->entries, type->entries, bytes);
+	t->under = under;
+	memcpy(t->entries, under, bytes);
 	for (int i = 0; i < type->n_entries; i++)
 		trace_entry(&t->entries[i]);
 	return t;
@@ -170,7 +173,7 @@ int trace_program(struct node *node)
 	for (; all->n_types < ck->n_chares; all->n_types++) {
 		const CkGenChare *type = ck->chares[all->n_types];
 
-		all->types[all->n_types] = trace_type(type, next);
+		all->types[all->n_types] = trace_type(type, stats_entries(node, type), next);
 		next += type->n_entries;
 		node->trace.names_bytes += name_bytes(type);
 	}
@@ -198,7 +201,7 @@ static void trace_created(struct pe *pe, struct ck_obj *obj)
 	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
 	struct collection *c = obj->coll;
 
-	if (c->entries == c->type->entries)
+	if (c->entries == c->type->entries || c->entries == stats_entries(pe->node, c->type))
 		c->entries = all->types[chare_number(ck_node_of(pe->node), c->type)]->entries;
 	if (is_on(pe))
 		record_element(pe, TRACE_CREATE, obj, 0);

@@ -128,7 +128,7 @@ static void wait_pe_stop(struct pe *pe)
 	free(w->extras);
 }
 
-static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, false } };
+static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, .apart = false } };
 static const struct ck_attribute attributes[] = {
 	{ CKGEN_AWAITED, CK_TAKES_CALL, sdag_takes },
 	{ CKGEN_WHEN, CK_TAKES_CALL, when_keeps },

@@ -28,6 +28,11 @@ struct future {
 	struct ck_env *value;     /* the future holds one reference; NULL: not there yet */
 	struct waiter *first, *last;
 	bool open;
+	/* For reports: the element whose handler made it; type NULL: none did. */
+	const CkGenChare *maker;
+	uint64_t maker_coll;
+	CkIndex maker_index;
+	uint32_t maker_entry;
 };
 
 /* `value.type` of a value's envelope: one of these, or a number made from its message type's name. */
@@ -39,6 +44,18 @@ enum { H_FUTURE };
 
 static struct slots *futures_of(const struct pe *pe) { return ck_state(pe, PART_FUTURE); }
 
+static void note_maker(const struct pe *pe, struct future *s)
+{
+	const struct ck_running *now = &ck_of(pe)->now;
+
+	s->maker = now->obj ? now->obj->coll->type : NULL;
+	if (!now->obj)
+		return;
+	s->maker_coll = now->obj->coll->id;
+	s->maker_index = now->obj->index;
+	s->maker_entry = now->entry;
+}
+
 static uint32_t future_open(struct pe *pe)
 {
 	uint32_t no = slot_take(futures_of(pe), "futures");
@@ -46,6 +63,7 @@ static uint32_t future_open(struct pe *pe)
 
 	s->use++;
 	s->open = true;
+	note_maker(pe, s);
 	return no;
 }
 
@@ -83,11 +101,21 @@ static void suspend(struct future *s, struct waiter *me)
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. */
+/* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
+static uint64_t type_number(const CkGenMessage *type)
+{
+	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
+}
+
+/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. A waiter for
+ * another type is told so later (CkGen_waitFuture). */
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
-	if (type && (s->value->flags & CK_ENV_PACKED))
+	if (type && (s->value->flags & CK_ENV_PACKED) && s->value->value.type == type_number(type)) {
+		if (!type->unpack || s->value->more)
+			csd_misfit(pe, &s->value->head, "its message is packed and should not be");
 		s->value = message_unpack(pe, type, s->value);
+	}
 	s->value->head.mark = OWNER_PROGRAM;
 }
 
@@ -194,11 +222,21 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, c
 	return me.value;
 }
 
+/* Senders of this program send a future with a type nothing else (send_to_future, callback_check_wanted). */
+static bool is_of_type(const struct ck_env *env, CkDataType type)
+{
+	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
+
+	return type == CK_NOTYPE || (env->value.type == DATA && m->type == type);
+}
+
 void *CkWaitFuture(CkFuture f)
 {
 	struct pe *pe = ck_self();
 	struct ck_env *env = await_value(pe, "CkWaitFuture", f, NULL);
 
+	if (!is_of_type(env, (CkDataType)f.type))
+		csd_misfit(pe, &env->head, "it is no value of the type that a thread waits for");
 	if (env->flags & CK_ENV_PACKED)
 		csd_abort(pe, "CkWaitFuture: the value is a packed message; wait with M_waitFuture, for "
 			  "its type M");
@@ -263,12 +301,6 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 }
 
 /* ---- messages of a type that is known ------------------------------------------------------------------- */
-
-/* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
-static uint64_t type_number(const CkGenMessage *type)
-{
-	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
-}
 
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 {
@@ -344,17 +376,64 @@ static void describe_future(struct pe *pe, const CkCallback *cb, char *buf, size
 
 /* ---- for the watchdog ------------------------------------------------------------------------------- */
 
+void future_name(CkFuture f, char *buf, size_t len)
+{
+	snprintf(buf, len, "future %u of PE %d\4%llx", (uint32_t)f.id, f.pe, (unsigned long long)f.id);
+}
+
+bool future_of_callback(const CkCallback *cb, CkFuture *f_p)
+{
+	*f_p = (CkFuture){ cb->id, cb->pe, cb->want };
+	return cb->kind == CB_FUTURE || cb->kind == CB_THREAD;
+}
+
+bool future_may_come_from(struct pe *pe, CkFuture f, const struct ck_obj *obj)
+{
+	const struct slots *t = futures_of(pe);
+	const struct future *s;
+
+	if (f.pe != pe->id)
+		return true;
+	s = (uint32_t)f.id < t->n ? slot_at(t, (uint32_t)f.id) : NULL;
+	return s && s->open && s->use == (uint32_t)(f.id >> 32) &&
+	       !(s->maker == obj->coll->type && s->maker_coll == obj->coll->id &&
+		 !memcmp(&s->maker_index, &obj->index, sizeof obj->index));
+}
+
+/* ", which Cell(3) made in Cell::run" */
+static const char *describe_maker(const struct future *f, char *buf, size_t len)
+{
+	char who[128], entry[128];
+
+	buf[0] = 0;
+	if (f->maker)
+		snprintf(buf, len, ", which %s made in %s", element_describe(f->maker, f->maker_index, who, sizeof who),
+			 describe_entry(f->maker, (int)f->maker_entry, entry, sizeof entry));
+	return buf;
+}
+
+static void describe_wait(struct pe *pe, uint32_t no, const struct waiter *w, csd_line_fn line, void *arg)
+{
+	const struct future *s = slot_at(futures_of(pe), no);
+	const CkFuture f = { (uint64_t)s->use << 32 | no, pe->id, 0 };
+	char who[320], maker[300], name[64];
+
+	say_line(line, arg, "%s waits for the value of future %u of PE %d%s; nobody has sent it",
+		 thread_describe(w->thread, who, sizeof who), no, pe->id, describe_maker(s, maker, sizeof maker));
+	future_name(f, name, sizeof name);
+	say_waits_for(line, arg, w->thread, name);
+	say_line(line, arg, "\3F%llx:%d", (unsigned long long)f.id, f.pe);
+}
+
 static void future_describe(struct pe *pe, csd_line_fn line, void *arg)
 {
-	char who[320];
-
 	for (uint32_t i = 1; i < futures_of(pe)->n; i++) {
 		const struct future *f = slot_at(futures_of(pe), i);
 
 		for (const struct waiter *w = f->open ? f->first : NULL; w; w = w->next)
-			say_line(line, arg, "%s waits for the value of a future (number %u of PE %d), which nobody has sent",
-			    thread_describe(w->thread, who, sizeof who), i, pe->id);
+			describe_wait(pe, i, w, line, arg);
 	}
+	holders_describe(pe, line, arg);
 }
 
 /* ---- the part --------------------------------------------------------------------------------------- */
@@ -382,7 +461,9 @@ static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 
 	(void)pe;
-	return env->value.type == DATA ? shape_result(env, 0) : NULL;
+	if (env->flags & CK_ENV_PACKED && (env->value.type == DATA || env->value.type == UNKNOWN_MESSAGE))
+		return "it is packed, and no message of a type";
+	return env->value.type == DATA ? shape_values(env) : NULL;
 }
 
 static const struct ck_handler handlers[] = {

@@ -15,8 +15,7 @@ struct sync_call {
 	uint32_t next;            /* free ones (slots.h) */
 	CthThread thread;         /* NULL: the slot is free */
 	struct ck_env *answer;    /* set before the thread goes on */
-	uint32_t least;           /* bytes of an answer that is no message */
-	int entry;                /* what was called, and where: for reports */
+	int entry;                /* what was called, and where: for reports, and to know the answer */
 	const CkGenChare *chare;
 	CkElement callee;
 };
@@ -38,8 +37,8 @@ static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry, con
 
 	if (no > (UINT32_MAX - (uint32_t)pe->id) / (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "no room for %u calls that wait for their answers", no);
-	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf(), .least = chare->entries[entry].reply_bytes,
-					       .entry = entry, .chare = chare, .callee = *callee };
+	*call_at(pe, no) = (struct sync_call){ .thread = CthSelf(), .entry = entry, .chare = chare,
+					       .callee = *callee };
 	return no;
 }
 
@@ -116,9 +115,38 @@ void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	sync_take_answer(pe, &chare->entries[entry], slot, reply);
 }
 
+/* What the caller takes out of the answer is there. */
+static bool answer_fits(const CkGenEntry *e, const struct ck_env *env)
+{
+	const size_t room = env->head.size - sizeof *env;
+
+	if (!e->reply_message)
+		return room >= e->reply_bytes;
+	if (env->flags & CK_PART_EMPTY)
+		return true;
+	if (env->flags & CK_ENV_PACKED)
+		return e->reply->unpack && !env->more;
+	return !e->reply->fits || e->reply->fits(env + 1, room);
+}
+
+static const char *answer_misfit(const struct pe *pe, const struct ck_env *env)
+{
+	const uint32_t n = calls_of(pe)->n;
+	const struct sync_call *call = env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
+
+	if (!call || !call->thread || call->answer)
+		return "nobody waits for it";
+	return answer_fits(&call->chare->entries[call->entry], env) ? NULL : "it is no such answer as the call gets";
+}
+
+/* An answer of this process is looked at, too: a call of another process said for whom it is. */
 static void answer_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
+	const char *why = answer_misfit(pe, env);
+
+	if (why)
+		csd_misfit(pe, m, why);
 	struct sync_call *call = call_at(pe, (uint32_t)env->slot);
 
 	call->answer = env;
@@ -203,22 +231,8 @@ static void sync_pe_stop(struct pe *pe)
 	slots_free(calls_of(pe));
 }
 
-/* A thread waits in that slot, and what it takes out of the answer is there. */
-static const char *answer_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const struct ck_env *env = (const struct ck_env *)m;
-	const uint32_t n = calls_of(pe)->n;
-	const struct sync_call *call = env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
-
-	if (!call || !call->thread || call->answer)
-		return "nobody waits for it";
-	if (m->size - sizeof *env < call->least && !(env->flags & (CK_PART_EMPTY | CK_ENV_PACKED)))
-		return "it is shorter than the answer";
-	return NULL;
-}
-
 static const struct ck_handler handlers[] = {
-	[H_ANSWER] = { "ck.answer", answer_arrived, .shape = { CK_SHAPE_CALL, .misfit = answer_misfit } },
+	[H_ANSWER] = { "ck.answer", answer_arrived, .shape = { CK_SHAPE_CALL } },
 };
 static const struct ck_attribute attributes[] = { { CKGEN_SYNC, CK_RUNS, sync_answer } };
 

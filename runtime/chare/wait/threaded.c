@@ -101,10 +101,11 @@ bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sh
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
-static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
+static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS], void *arg)
 {
 	struct kept_running r;
 
+	(void)arg;
 	memcpy(&r, state, sizeof r);
 	if (r.now.obj && r.now.env)
 		env_unref(pe, r.now.env);
@@ -114,5 +115,5 @@ static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS])
 
 void threads_drop(struct pe *pe)
 {
-	csd_each_thread(pe, drop_thread);
+	csd_each_thread(pe, drop_thread, NULL);
 }

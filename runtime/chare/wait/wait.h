@@ -4,7 +4,7 @@
  *
  * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions (when.c),
  *          [threaded] entries (threaded.c), Structured Dagger (sdag.c), answers (sync.c), futures
- *          (future.c), calls inside their caller (inline.c), calls when there is
+ *          (future.c; holders.c says who has their names), calls inside their caller (inline.c), calls when there is
  *          nothing else to do (idle.c).
  * Called   on the element's PE, by the rooms above, and by call/ through attributes and `behind`
  *          (part.h).
@@ -16,6 +16,11 @@
 #include "../call/call.h"
 
 enum { PART_WAIT = 5, PART_SYNC = 6, PART_FUTURE = 7 };
+/** "future 3 of PE 0", and behind a \4 what tells it from others of that number (csd_line_fn). */
+void future_name(CkFuture f, char *buf, size_t len);
+/** Whether the callback is a future, and which. */
+bool future_of_callback(const CkCallback *cb, CkFuture *f_p);
+
 extern const struct ck_part wait_part, sync_part, future_part;
 
 /* ---- elements that end -------------------------------------------------------------------------- */

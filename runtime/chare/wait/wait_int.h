@@ -66,6 +66,13 @@ void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
 void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg);
 
+/* ---- future.c, holders.c --------------------------------------------------------------------------- */
+
+/** Whether `obj` of this PE, which has the name of a future, could be the one to send its value. */
+bool future_may_come_from(struct pe *pe, CkFuture f, const struct ck_obj *obj);
+/** For the watchdog: the elements that have names of futures. */
+void holders_describe(struct pe *pe, csd_line_fn line, void *arg);
+
 /* ---- threaded.c ----------------------------------------------------------------------------------- */
 
 bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delegate.c: a job on several hosts. ckrun has no way of its own to start processes there; it calls a launcher that
+ * has one, srun, mpiexec.hydra or Open MPI's mpirun, and translates its options into that launcher's words. The
+ * launcher is then ckrun's only child, and takes the place of a node: signals, output, --timeout and the exit code
+ * are treated as those of a node.
+ *
+ *   ckrun             srun                      mpiexec.hydra           mpirun
+ *   the hosts         -w, -N, --ntasks-per-node -hosts a:n,b:n          --host a:n,b:n --map-by slot
+ *   -n, --ppn         -n nodes, -c PEs          -n nodes                -n nodes
+ *   --tag-output      --label                   -prepend-pattern        --tag-output
+ *   environment       all, --export=ALL         all                     -x NAME for each
+ *
+ * PEs are bound by the nodes themselves (CK_BIND), so srun and mpirun are told to bind nothing.
+ */
+#include "launch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { EXIT_USAGE = 2 };
+
+static const char WHAT[] = "the launcher's command line";
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	launch_make_printable(text);
+	fprintf(stderr, "ckrun: %s\n", text);
+	return EXIT_USAGE;
+}
+
+/* ---- the line ------------------------------------------------------------------------- */
+
+/** A command line that grows. Owns its words; ends with NULL. */
+struct line {
+	char **words;
+	size_t n;
+};
+
+static void add_owned(struct line *l, char *word)
+{
+	l->words = launch_must_have(realloc(l->words, (l->n + 2) * sizeof(*l->words)), WHAT);
+	l->words[l->n++] = launch_must_have(word, WHAT);
+	l->words[l->n] = NULL;
+}
+
+static void add(struct line *l, const char *word)
+{
+	add_owned(l, strdup(word));
+}
+
+__attribute__((format(printf, 2, 3))) static void add_text(struct line *l, const char *fmt, ...)
+{
+	char *word = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&word, fmt, args) < 0)
+		word = NULL;
+	va_end(args);
+	add_owned(l, word);
+}
+
+/** The hosts that get nodes, as one word: each with its number, or as often as it has nodes. */
+static void add_hosts(struct line *l, const struct launch_hosts *h, const char *before, bool numbers, bool repeat)
+{
+	struct launch_buf b = { 0 };
+	char number[16];
+
+	launch_buf_append(&b, before, strlen(before));
+	for (int i = 0, n = 0; i < h->n; i++) {
+		for (int k = 0; k < (repeat ? h->list[i].nodes : h->list[i].nodes > 0); k++) {
+			launch_buf_append(&b, ",", n++ > 0);
+			launch_buf_append(&b, h->list[i].name, strlen(h->list[i].name));
+		}
+		int len = snprintf(number, sizeof(number), ":%d", h->list[i].nodes);
+		if (numbers && h->list[i].nodes)
+			launch_buf_append(&b, number, (size_t)len);
+	}
+	launch_buf_append(&b, "", 1);
+	add(l, launch_buf_at(&b));
+	launch_buf_fini(&b);
+}
+
+static void add_program(struct line *l, char *const *argv)
+{
+	while (*argv)
+		add(l, *argv++);
+}
+
+/* ---- one function per launcher -------------------------------------------------------- */
+
+/** What is to be translated. */
+struct request {
+	const struct launch_options *o;
+	const struct launch_hosts *hosts; /* n is 0: those of srun's own allocation */
+	int n_nodes;
+	int n_hosts;                      /* that get nodes */
+};
+
+static bool equal_shares(const struct request *r)
+{
+	for (int i = 0; i < r->hosts->n; i++)
+		if (r->hosts->list[i].nodes && r->hosts->list[i].nodes != r->hosts->list[0].nodes)
+			return false;
+	return true;
+}
+
+/** All nodes end when one fails (-K1). An uneven share can only be told by naming a host once for each node. */
+static void srun_line(struct line *l, const struct request *r)
+{
+	const bool own = r->hosts->n == 0, even = own || equal_shares(r);
+
+	add(l, "srun");
+	add(l, "--mpi=pmi2");
+	add(l, "--kill-on-bad-exit=1");
+	add(l, "--export=ALL");
+	add(l, "--cpu-bind=none");
+	add_text(l, "--nodes=%d", r->n_hosts);
+	add_text(l, "--ntasks=%d", r->n_nodes);
+	if (even)
+		add_text(l, "--ntasks-per-node=%d", (r->n_nodes + r->n_hosts - 1) / r->n_hosts);
+	add_text(l, "--cpus-per-task=%d", r->o->ppn);
+	add(l, even ? "--distribution=block" : "--distribution=arbitrary");
+	if (!own)
+		add_hosts(l, r->hosts, "--nodelist=", false, !even);
+	if (r->o->tag_output)
+		add(l, "--label");
+}
+
+static void hydra_line(struct line *l, const struct request *r)
+{
+	add(l, "mpiexec.hydra");
+	add(l, "-hosts");
+	add_hosts(l, r->hosts, "", true, false);
+	add(l, "-n");
+	add_text(l, "%d", r->n_nodes);
+	if (r->o->tag_output) {
+		add(l, "-prepend-pattern");
+		add(l, "[%r] ");
+	}
+}
+
+/** Let mpirun hand a variable on, once. */
+static void export_name(struct line *l, const char *name, size_t len)
+{
+	for (size_t i = 0; i + 1 < l->n; i++)
+		if (!strcmp(l->words[i], "-x") && !strncmp(l->words[i + 1], name, len) && !l->words[i + 1][len])
+			return;
+	add(l, "-x");
+	add_text(l, "%.*s", (int)len, name);
+}
+
+/** mpirun takes only its own variables to other hosts, unless it is told their names. */
+static void export_environment(struct line *l, const struct launch_options *o)
+{
+	static const char *const always[] = { "CK_PES", "UCX_LOG_FILE", "UCX_DEBUG_SIGNO" };
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		export_name(l, always[i], strlen(always[i]));
+	if (o->bind)
+		export_name(l, "CK_BIND", strlen("CK_BIND"));
+	if (o->verbose)
+		export_name(l, "CK_VERBOSE", strlen("CK_VERBOSE"));
+	for (int i = 0; i < o->n_env; i++)
+		export_name(l, o->env[i], strcspn(o->env[i], "="));
+	for (char **e = environ; *e; e++)
+		if (!strncmp(*e, "CK_", 3) || !strncmp(*e, "UCX_", 4) || !strncmp(*e, "LD_LIBRARY_PATH=", 16))
+			export_name(l, *e, strcspn(*e, "="));
+}
+
+static void mpirun_line(struct line *l, const struct request *r)
+{
+	add(l, launch_on_path("mpirun.openmpi") ? "mpirun.openmpi" : "mpirun");
+	add(l, "--host");
+	add_hosts(l, r->hosts, "", true, false);
+	add(l, "-n");
+	add_text(l, "%d", r->n_nodes);
+	add(l, "--map-by");
+	add(l, "slot");
+	add(l, "--bind-to");
+	add(l, "none");
+	if (r->o->tag_output)
+		add(l, "--tag-output");
+	export_environment(l, r->o);
+}
+
+/* ---- which launcher ------------------------------------------------------------------- */
+
+enum kind { SRUN, HYDRA, MPIRUN, KINDS };
+
+static const struct {
+	const char *option, *programs[2];
+	void (*line)(struct line *l, const struct request *r);
+} launchers[KINDS] = {
+	[SRUN] = { "srun", { "srun" }, srun_line },
+	[HYDRA] = { "hydra", { "mpiexec.hydra" }, hydra_line },
+	[MPIRUN] = { "mpirun", { "mpirun.openmpi", "mpirun" }, mpirun_line },
+};
+
+bool launch_on_path(const char *program)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	for (const char *at = path; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+		int n = snprintf(file, sizeof(file), "%.*s/%s", (int)strcspn(at, ":"), at, program);
+		if (n < (int)sizeof(file) && !access(file, X_OK))
+			return true;
+	}
+	return false;
+}
+
+static bool is_installed(enum kind kind)
+{
+	for (int i = 0; i < 2; i++)
+		if (launchers[kind].programs[i] && launch_on_path(launchers[kind].programs[i]))
+			return true;
+	return false;
+}
+
+static bool in_slurm(void)
+{
+	return getenv("SLURM_JOB_ID") != NULL;
+}
+
+/** The one that the user names; srun where Slurm has given us hosts; else the first that is there. */
+static int choose(const struct launch_options *o, enum kind *kind_p)
+{
+	static const enum kind order[] = { HYDRA, MPIRUN };
+
+	for (int k = 0; k < KINDS; k++) {
+		if (!o->launcher || strcmp(o->launcher, launchers[k].option))
+			continue;
+		*kind_p = (enum kind)k;
+		return is_installed(*kind_p) ? -1
+			: refuse("--launcher %s: there is no %s on PATH", o->launcher, launchers[k].programs[0]);
+	}
+	*kind_p = SRUN;
+	if (in_slurm())
+		return is_installed(SRUN) ? -1 : refuse("this is a job of Slurm, but there is no srun on PATH");
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (is_installed(*kind_p = order[i]))
+			return -1;
+	return refuse("a job on several hosts needs srun, mpiexec.hydra (MPICH) or mpirun (Open MPI), and neither of the "
+		      "last two is on PATH");
+}
+
+/* ---- which hosts ---------------------------------------------------------------------- */
+
+/** The number of hosts of Slurm's allocation, or 0. A process that srun has started is not to start another job
+ * there; the shells that salloc and sbatch start count as steps, too, with numbers from the top. */
+static int hosts_of_slurm(void)
+{
+	enum { FIRST_SPECIAL = 0xfffffff0u };
+	const char *step = getenv("SLURM_STEP_ID"), *hosts = getenv("SLURM_JOB_NUM_NODES");
+
+	if (!in_slurm() || !hosts || (step && strtoul(step, NULL, 10) < (unsigned long)FIRST_SPECIAL))
+		return 0;
+	return atoi(hosts);
+}
+
+static bool is_text(const char *s)
+{
+	return s && *s;
+}
+
+/** Find the hosts: named ones, or those of an allocation of several. *several_p: whether there are any. */
+static int find_hosts(const struct launch_options *o, struct launch_hosts *h, bool *several_p)
+{
+	int rc = -1;
+
+	*several_p = true;
+	if (o->hosts)
+		return launch_hosts_of_list(h, o->hosts);
+	if (o->hostfile)
+		return launch_hosts_of_file(h, o->hostfile);
+	/* A launcher has started us: this is one process of its job, and runs jobs of its own on this host. */
+	const bool started = getenv("PMI_FD") || getenv("PMIX_RANK") || getenv("OMPI_COMM_WORLD_RANK");
+	if (!started && hosts_of_slurm() > 1)
+		return -1; /* srun knows them */
+	if (!started && !in_slurm() && is_text(getenv("PBS_NODEFILE")))
+		rc = launch_hosts_of_pbs(h, getenv("PBS_NODEFILE"));
+	else if (!started && !in_slurm() && is_text(getenv("LSB_HOSTS")))
+		rc = launch_hosts_of_lsf(h, getenv("LSB_HOSTS"));
+	*several_p = h->n > 1;
+	return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
+/** Fill in the numbers. */
+static int place(struct request *r, struct launch_hosts *h)
+{
+	const int all = hosts_of_slurm();
+	int rc = -1;
+
+	r->n_nodes = r->o->n_pes / r->o->ppn;
+	if (r->o->n_pes % r->o->ppn)
+		return refuse("on several hosts all nodes have equally many PEs: -n %d is no multiple of --ppn %d",
+			      r->o->n_pes, r->o->ppn);
+	if (r->o->progress)
+		return refuse("--progress shows a job on one host; leave it out, or add --local");
+	if (h->n == 0)
+		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
+	else
+		rc = launch_hosts_place(h, r->n_nodes, r->o->ppn);
+	for (int i = 0; i < h->n; i++)
+		r->n_hosts += h->list[i].nodes > 0;
+	return rc;
+}
+
+static int translate(struct launch_options *o, struct launch_hosts *h)
+{
+	struct request r = { .o = o, .hosts = h };
+	struct line l = { 0 };
+	enum kind kind;
+	int rc = place(&r, h);
+
+	if (rc < 0)
+		rc = choose(o, &kind);
+	if (rc >= 0)
+		return rc;
+	if (h->n == 0 && kind != SRUN)
+		return refuse("--launcher %s: in a job of Slurm it needs --hosts or --hostfile", o->launcher);
+	launchers[kind].line(&l, &r);
+	add_program(&l, o->argv);
+	free(o->argv);
+	o->argv = l.words;
+	o->delegate = launchers[kind].option;
+	return -1;
+}
+
+int launch_delegate(struct launch_options *o)
+{
+	struct launch_hosts h = { 0 };
+	bool several;
+	int rc;
+
+	if (o->local)
+		return -1;
+	rc = find_hosts(o, &h, &several);
+	if (rc < 0 && several)
+		rc = translate(o, &h);
+	else if (rc < 0 && o->launcher)
+		rc = refuse("--launcher %s needs hosts: --hosts, --hostfile, or an allocation of several", o->launcher);
+	launch_hosts_fini(&h);
+	return rc;
+}
+
+/** A word as a shell takes it. */
+static void append_quoted(struct launch_buf *b, const char *word)
+{
+	bool plain = *word;
+
+	for (const char *s = word; *s; s++)
+		plain &= isalnum((unsigned char)*s) || strchr("-_=+,.:/@%", *s);
+	if (plain) {
+		launch_buf_append(b, word, strlen(word));
+		return;
+	}
+	launch_buf_append(b, "'", 1);
+	for (const char *s = word; *s; s++)
+		if (*s == '\'')
+			launch_buf_append(b, "'\\''", 4);
+		else
+			launch_buf_append(b, s, 1);
+	launch_buf_append(b, "'", 1);
+}
+
+void launch_delegate_say(struct launch_job *job)
+{
+	struct launch_buf b = { 0 };
+
+	launch_buf_append(&b, "ckrun: runs", 11);
+	for (char **w = job->o.argv; *w; w++) {
+		launch_buf_append(&b, " ", 1);
+		append_quoted(&b, *w);
+	}
+	launch_buf_append(&b, "", 1);
+	launch_make_printable(launch_buf_at(&b));
+	launch_sink_say(job->err, launch_buf_at(&b));
+	launch_sink_say(job->err, "\n");
+	launch_buf_fini(&b);
+}

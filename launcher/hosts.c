@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hosts.c: which hosts a job runs on: a list (--hosts), a file (--hostfile), or what a batch system has allocated
+ * and tells in the environment; and how many nodes each host gets.
+ *
+ * A host may come with a number of places, each of which is room for one PE. Then hosts are filled in order.
+ * Without numbers the nodes are spread evenly, in blocks. A batch system names a host once for each place.
+ */
+#include "launch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2, MAX_PLACES = 1000000 };
+
+static const char WHAT[] = "the list of hosts";
+
+/** Where a host was named, for messages. */
+struct source {
+	const char *name;
+	int line; /* 0: it has no lines */
+};
+
+__attribute__((format(printf, 2, 3))) static int wrong(const struct source *s, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	launch_make_printable(text);
+	if (s->line)
+		fprintf(stderr, "ckrun: %s:%d: %s\n", s->name, s->line, text);
+	else
+		fprintf(stderr, "ckrun: %s: %s\n", s->name, text);
+	return EXIT_USAGE;
+}
+
+void launch_hosts_fini(struct launch_hosts *h)
+{
+	for (int i = 0; i < h->n; i++)
+		free(h->list[i].name);
+	free(h->list);
+	*h = (struct launch_hosts){ 0 };
+}
+
+static void add_host(struct launch_hosts *h, const char *name, size_t len, int places)
+{
+	h->list = launch_must_have(realloc(h->list, (size_t)(h->n + 1) * sizeof(*h->list)), WHAT);
+	h->list[h->n++] = (struct launch_host){
+		.name = launch_must_have(strndup(name, len), WHAT), .places = places,
+	};
+}
+
+static struct launch_host *find_host(const struct launch_hosts *h, const char *name, size_t len)
+{
+	for (int i = 0; i < h->n; i++)
+		if (strlen(h->list[i].name) == len && !memcmp(h->list[i].name, name, len))
+			return &h->list[i];
+	return NULL;
+}
+
+/** Whether it may be a host's name or address. Other launchers get it as part of an argument. */
+static bool is_name(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)s[i]) && (i == 0 || !strchr("-_.", s[i])))
+			return false;
+	return len > 0;
+}
+
+/** The number of places that a text is; -1: it is none. */
+static int places_of(const char *s, size_t len)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (!isdigit((unsigned char)s[i]) || n > MAX_PLACES)
+			return -1;
+		n = n * 10 + (s[i] - '0');
+	}
+	return len == 0 || n < 1 || n > MAX_PLACES ? -1 : n;
+}
+
+/** Take HOST or HOST:N. `n` is a number of places that stands elsewhere, or 0. Returns -1 to go on, or an exit
+ * code, like all functions that read. */
+static int take_host(struct launch_hosts *h, const struct source *s, const char *text, size_t len, int n)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t name_len = colon ? (size_t)(colon - text) : len;
+
+	if (colon && n)
+		return wrong(s, "'%.*s' has two numbers of places", (int)len, text);
+	if (colon)
+		n = places_of(colon + 1, len - name_len - 1);
+	if (n < 0)
+		return wrong(s, "'%.*s' needs a number of places from 1 to %d behind the colon", (int)len, text,
+			     MAX_PLACES);
+	if (!is_name(text, name_len))
+		return wrong(s, "'%.*s' is no name of a host", (int)len, text);
+	if (find_host(h, text, name_len))
+		return wrong(s, "host '%.*s' is there twice", (int)name_len, text);
+	if (h->n > 0 && (h->list[0].places > 0) != (n > 0))
+		return wrong(s, "'%.*s' has %s number of places, but '%s' has %s: give one to all hosts or to none",
+			     (int)name_len, text, n ? "a" : "no", h->list[0].name, n ? "none" : "one");
+	add_host(h, text, name_len, n);
+	return -1;
+}
+
+int launch_hosts_of_list(struct launch_hosts *h, const char *list)
+{
+	const struct source s = { "--hosts", 0 };
+	int rc = -1;
+
+	for (const char *at = list; rc < 0; at++) {
+		size_t len = strcspn(at, ",");
+		rc = take_host(h, &s, at, len, 0);
+		at += len;
+		if (!*at)
+			break;
+	}
+	return rc;
+}
+
+/** One line of a file: HOST, HOST:N or HOST slots=N; # begins a comment. */
+static int take_line(struct launch_hosts *h, const struct source *s, char *line)
+{
+	static const char blanks[] = " \t\r\n";
+	char *rest = NULL;
+	int n = 0;
+
+	line[strcspn(line, "#")] = '\0';
+	const char *host = strtok_r(line, blanks, &rest), *word = host ? strtok_r(NULL, blanks, &rest) : NULL;
+	if (!host)
+		return -1;
+	if (word && !strncmp(word, "slots=", 6))
+		n = places_of(word + 6, strlen(word + 6));
+	else if (word)
+		n = -1;
+	if (n < 0)
+		return wrong(s, "'%s' is not understood; a line is HOST, HOST:N or HOST slots=N", word);
+	word = word ? strtok_r(NULL, blanks, &rest) : NULL;
+	if (word)
+		return wrong(s, "'%s' is not understood; a line is HOST, HOST:N or HOST slots=N", word);
+	return take_host(h, s, host, strlen(host), n);
+}
+
+/** A batch system's way: a host once for each place. */
+static int take_repeated(struct launch_hosts *h, const struct source *s, const char *name, size_t len)
+{
+	struct launch_host *known = find_host(h, name, len);
+
+	if (known)
+		known->places++;
+	else
+		return take_host(h, s, name, len, 1);
+	return -1;
+}
+
+/** Read a file line by line. */
+static int read_lines(struct launch_hosts *h, const char *path, bool repeated)
+{
+	struct source s = { path, 0 };
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	int rc = -1;
+
+	if (!f)
+		return wrong(&s, "%s", strerror(errno));
+	while (rc < 0 && getline(&line, &cap, f) >= 0) {
+		s.line++;
+		line[strcspn(line, "\r\n")] = '\0';
+		if (!repeated)
+			rc = take_line(h, &s, line);
+		else if (*line)
+			rc = take_repeated(h, &s, line, strlen(line));
+	}
+	s.line = 0;
+	if (rc < 0 && ferror(f))
+		rc = wrong(&s, "%s", strerror(errno));
+	else if (rc < 0 && h->n == 0)
+		rc = wrong(&s, "no host is in it");
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+int launch_hosts_of_file(struct launch_hosts *h, const char *path)
+{
+	return read_lines(h, path, false);
+}
+
+int launch_hosts_of_pbs(struct launch_hosts *h, const char *path)
+{
+	return read_lines(h, path, true);
+}
+
+int launch_hosts_of_lsf(struct launch_hosts *h, const char *list)
+{
+	const struct source s = { "LSB_HOSTS", 0 };
+	int rc = -1;
+
+	for (const char *at = list; rc < 0; at += strcspn(at, " ")) {
+		at += strspn(at, " ");
+		if (!*at)
+			break;
+		rc = take_repeated(h, &s, at, strcspn(at, " "));
+	}
+	return rc;
+}
+
+int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn)
+{
+	int left = n_nodes, room = 0;
+
+	for (int i = 0; i < h->n; i++) {
+		int even = n_nodes / h->n + (i < n_nodes % h->n);
+		int most = h->list[i].places ? h->list[i].places / ppn : even;
+
+		h->list[i].nodes = most < left ? most : left;
+		left -= h->list[i].nodes;
+		room += most;
+	}
+	if (!left)
+		return -1;
+	fprintf(stderr, "ckrun: %d nodes of %d PE%s do not fit: the %d host%s have places for %d\n", n_nodes, ppn,
+		ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * holders.c: for the watchdog: who has the name of a future, and could send its value. Nobody tells the runtime where
+ * a program keeps names, so this looks for the bytes of a CkFuture, or of a callback made from one: in the fields of
+ * elements, in the calls that threads handle, and in calls that wait for their condition. Names elsewhere are not
+ * found: on stacks, in memory that fields point to, in global variables. Bytes that look like a name are printed only
+ * if somebody waits for just that future.
+ *
+ * An element that made the future itself is left out: it mostly waits.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "wait_int.h"
+
+enum {
+	HOLDERS_MOST = 100,       /* of a PE */
+	FOUND_MOST = 8,           /* in one place */
+	NAME_BYTES = 16,          /* of a CkFuture, and of the part of a callback that says which */
+};
+
+/** A search. */
+struct search {
+	struct pe *pe;
+	csd_line_fn line;
+	void *arg;
+	int n;                    /* said */
+	/* The place that is searched. */
+	const struct ck_obj *obj;
+	const char *where;
+	CkFuture found[FOUND_MOST];
+	int n_found;
+};
+
+static bool was_found(const struct search *s, CkFuture f)
+{
+	for (int i = 0; i < s->n_found; i++)
+		if (s->found[i].id == f.id && s->found[i].pe == f.pe)
+			return true;
+	return false;
+}
+
+static void say_holder(struct search *s, CkFuture f)
+{
+	char who[128], what[64];
+
+	if (s->n_found == FOUND_MOST || was_found(s, f) || !future_may_come_from(s->pe, f, s->obj))
+		return;
+	s->found[s->n_found++] = f;
+	s->n++;
+	obj_describe(s->obj, who, sizeof who);
+	future_name(f, what, sizeof what);
+	say_line(s->line, s->arg, "\2F%llx:%d\t%s has the name of %.*s in %s", (unsigned long long)f.id, f.pe, who,
+		 (int)strcspn(what, "\4"), what, s->where);
+	say_line(s->line, s->arg, "\5%s\t%s\4%llx", what, who, (unsigned long long)s->obj->coll->id);
+}
+
+/* A number of a slot and how often it was used, both from 1, and a PE. */
+static bool is_name(const struct pe *pe, CkFuture f)
+{
+	return f.id >> 32 && (uint32_t)f.id && f.pe >= 0 && f.pe < pe->node->job->n_pes && f.type >= CK_NOTYPE &&
+	       f.type <= CK_ARRAYID;
+}
+
+static CkFuture future_in_callback(const void *at)
+{
+	CkCallback cb = { 0 };
+
+	memcpy(&cb, at, NAME_BYTES);
+	if (cb.kind != CB_FUTURE && cb.kind != CB_THREAD)
+		return (CkFuture){ 0 };
+	return (CkFuture){ cb.id, cb.pe, cb.want };
+}
+
+static void search_bytes(struct search *s, const void *from, size_t bytes)
+{
+	CkFuture f;
+
+	for (size_t i = 0; i + NAME_BYTES <= bytes && s->n < HOLDERS_MOST; i += sizeof f.id) {
+		memcpy(&f, (const char *)from + i, sizeof f);
+		if (!is_name(s->pe, f))
+			f = future_in_callback((const char *)from + i);
+		if (is_name(s->pe, f))
+			say_holder(s, f);
+	}
+}
+
+static void open_place(struct search *s, const struct ck_obj *obj, const char *where)
+{
+	s->obj = obj;
+	s->where = where;
+	s->n_found = 0;
+}
+
+static void search_call(struct search *s, const struct ck_obj *obj, const struct ck_env *env, const char *where)
+{
+	open_place(s, obj, where);
+	search_bytes(s, env + 1, env->head.size - sizeof *env);
+}
+
+static void search_elements(struct search *s)
+{
+	const struct idmap_slot *slot;
+
+	for (size_t i = 0; (slot = idmap_each(&ck_of(s->pe)->colls, &i)); i++) {
+		const struct collection *c = (const struct collection *)slot->value;
+
+		/* Other PEs of the node may be at work on a branch of a nodegroup. */
+		if (!c->constructed || (c->type->kind == CKGEN_NODEGROUP && !csd_at_rest(s->pe)))
+			continue;
+		for (uint64_t e = 0; c->elems && e < c->n_slots; e++) {
+			if (!c->elems[e])
+				continue;
+			open_place(s, c->elems[e], "its fields");
+			search_bytes(s, self_of(c->elems[e]), c->type->bytes);
+		}
+	}
+}
+
+static void search_thread(struct pe *pe, const uint64_t words[CSD_RUNNING_WORDS], void *arg)
+{
+	struct ck_running now;
+
+	(void)pe;
+	memcpy(&now, words, sizeof now);
+	if (now.obj && now.env)
+		search_call(arg, now.obj, now.env, "the call that a thread of it handles");
+}
+
+static void search_waiting(struct search *s)
+{
+	const struct wait_pe *w = wait_of(s->pe);
+
+	for (uint32_t i = 1; i < w->n; i++) {
+		const struct ck_extra *x = w->extras[i];
+
+		for (const struct cmi_msg *m = x->obj ? x->waiting.head : NULL; m; m = m->next)
+			search_call(s, x->obj, (const struct ck_env *)m, "a call that waits for its condition");
+	}
+}
+
+void holders_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	struct search s = { .pe = pe, .line = line, .arg = arg };
+
+	search_waiting(&s);
+	csd_each_thread(pe, search_thread, &s);
+	search_elements(&s);
+}

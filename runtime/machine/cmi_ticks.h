@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmi_ticks.h: the time as cheaply as it can be had, for those who look at it twice per message: the processor's
+ * counter where the kernel trusts it, else CLOCK_MONOTONIC. ckrun includes this, too, so it needs libc only.
+ */
+#ifndef CMI_TICKS_H
+#define CMI_TICKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/** Whether the kernel itself tells the time by the processor's counter. Then it has checked that the counter
+ * runs at one speed, and alike on all cores. */
+bool cmi_counter_is_sound(void);
+
+/** Ticks of the counter, or ns. With the counter 10 ns less than a look at CLOCK_MONOTONIC, or better. */
+static inline uint64_t cmi_ticks(bool counter)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(counter, 1))
+		return __rdtsc();
+#elif defined(__aarch64__)
+	if (__builtin_expect(counter, 1)) {
+		uint64_t ticks;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+		return ticks;
+	}
+#endif
+	(void)counter;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

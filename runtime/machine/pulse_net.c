@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pulse_net.c: see pulse_net.h. */
+#include "pulse_net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x434b5031 };
+
+_Static_assert(sizeof(struct pulse_packet) == 40, "wire format");
+_Static_assert(sizeof(struct pulse_name) == 80, "wire format");
+
+/* ---- addresses ---------------------------------------------------------------------- */
+
+static socklen_t to_socket(const struct pulse_rail *r, struct sockaddr_storage *s)
+{
+	struct sockaddr_in *four = (struct sockaddr_in *)s;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)s;
+
+	memset(s, 0, sizeof *s);
+	if (r->family == 4) {
+		four->sin_family = AF_INET;
+		four->sin_port = htons(r->port);
+		memcpy(&four->sin_addr, r->bytes, sizeof four->sin_addr);
+		return sizeof *four;
+	}
+	six->sin6_family = AF_INET6;
+	six->sin6_port = htons(r->port);
+	memcpy(&six->sin6_addr, r->bytes, sizeof six->sin6_addr);
+	return sizeof *six;
+}
+
+static struct pulse_rail from_socket(const struct sockaddr *s)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)s;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)s;
+	struct pulse_rail r = {.family = s->sa_family == AF_INET ? 4 : 6};
+
+	if (r.family == 4) {
+		r.port = ntohs(four->sin_port);
+		memcpy(r.bytes, &four->sin_addr, sizeof four->sin_addr);
+	} else {
+		r.port = ntohs(six->sin6_port);
+		memcpy(r.bytes, &six->sin6_addr, sizeof six->sin6_addr);
+	}
+	return r;
+}
+
+static int bits_of(const struct pulse_rail *mask)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof mask->bytes; i++)
+		n += __builtin_popcount(mask->bytes[i]);
+	return n;
+}
+
+static bool same_network(const struct pulse_rail *a, const struct pulse_rail *b)
+{
+	int whole = a->prefix / 8, rest = a->prefix % 8;
+
+	if (a->family != b->family || a->prefix > 128 || memcmp(a->bytes, b->bytes, (size_t)whole))
+		return false;
+	return rest == 0 || (a->bytes[whole] ^ b->bytes[whole]) >> (8 - rest) == 0;
+}
+
+void pulse_net_print(const struct pulse_rail *r, char *text, size_t cap)
+{
+	if (!inet_ntop(r->family == 4 ? AF_INET : AF_INET6, r->bytes, text, (socklen_t)cap))
+		snprintf(text, cap, "?");
+}
+
+/* ---- which devices ------------------------------------------------------------------- */
+
+/** Whether a list with commas has the word. */
+static bool lists(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, word, n) == 0 && (at[n] == 0 || at[n] == ','))
+			return true;
+	}
+	return false;
+}
+
+/** A global address of a device that is up, and that is named, or is a loopback or not, as asked. */
+static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a->ifa_addr;
+
+	if (!a->ifa_addr || !a->ifa_netmask || !(a->ifa_flags & IFF_UP))
+		return false;
+	if (only ? !lists(only, a->ifa_name) : !(a->ifa_flags & IFF_LOOPBACK) != !loopback)
+		return false;
+	if (a->ifa_addr->sa_family == AF_INET)
+		return true;
+	return a->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
+}
+
+static bool has_device(const struct pulse_net *net, const char *device)
+{
+	for (int i = 0; i < net->n; i++)
+		if (strcmp(net->at[i].device, device) == 0)
+			return true;
+	return false;
+}
+
+static void open_one(struct pulse_net *net, const struct ifaddrs *a)
+{
+	struct sockaddr_storage s;
+	socklen_t len = sizeof s;
+	struct pulse_rail r = from_socket(a->ifa_addr);
+	const struct pulse_rail mask = from_socket(a->ifa_netmask);
+	int fd = socket(a->ifa_addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	r.port = 0;
+	len = to_socket(&r, &s);
+	if (bind(fd, (struct sockaddr *)&s, len) || (len = sizeof s, getsockname(fd, (struct sockaddr *)&s, &len))) {
+		close(fd);
+		return;
+	}
+	r = from_socket((struct sockaddr *)&s);
+	r.prefix = (uint8_t)bits_of(&mask);
+	net->at[net->n].fd = fd;
+	net->at[net->n].rail = r;
+	snprintf(net->at[net->n].device, IFNAMSIZ, "%s", a->ifa_name);
+	net->n++;
+}
+
+/** One address for each device: of IP version 4, where it has one. */
+static void open_all(struct pulse_net *net, const struct ifaddrs *all, const char *only, bool loopback)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+
+	for (int f = 0; f < 2; f++)
+		for (const struct ifaddrs *a = all; a && net->n < PULSE_RAILS; a = a->ifa_next)
+			if (usable(a, only, loopback) && a->ifa_addr->sa_family == families[f] &&
+			    !has_device(net, a->ifa_name))
+				open_one(net, a);
+}
+
+void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p)
+{
+	struct ifaddrs *all;
+
+	*net = (struct pulse_net){.node = node};
+	memset(name_p, 0, sizeof *name_p);
+	if (getifaddrs(&all))
+		return;
+	if (getenv("UCX_NET_DEVICES"))
+		open_all(net, all, getenv("UCX_NET_DEVICES"), false);
+	if (net->n == 0)
+		open_all(net, all, NULL, false);
+	/* Two halves of a job on one machine without a network, as in tests. */
+	if (net->n == 0)
+		open_all(net, all, NULL, true);
+	freeifaddrs(all);
+	for (int i = 0; i < net->n; i++)
+		name_p->rail[i] = net->at[i].rail;
+}
+
+void pulse_net_close(struct pulse_net *net)
+{
+	for (int i = 0; i < net->n; i++)
+		close(net->at[i].fd);
+	net->n = 0;
+}
+
+/* ---- packets ------------------------------------------------------------------------- */
+
+int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to)
+{
+	for (int i = 0; i < net->n; i++)
+		if (same_network(&net->at[i].rail, to))
+			return i;
+	for (int i = 0; i < net->n; i++)
+		if (net->at[i].rail.family == to->family)
+			return i;
+	return -1;
+}
+
+static uint64_t mac_of(const struct pulse_net *net, const struct pulse_packet *p)
+{
+	return cmi_mac(net->key, p, sizeof *p - sizeof p->mac);
+}
+
+void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to, struct pulse_packet *p)
+{
+	struct sockaddr_storage s;
+	socklen_t len = to_socket(to, &s);
+
+	p->magic = MAGIC;
+	p->from = net->node;
+	p->mac = mac_of(net, p);
+	while (sendto(net->at[way].fd, p, sizeof *p, MSG_NOSIGNAL, (struct sockaddr *)&s, len) < 0 && errno == EINTR)
+		continue;
+}
+
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p, struct pulse_rail *from_p)
+{
+	/* Whoever sends rubbish all the time must not keep the caller here. */
+	for (int i = 0; i < 64; i++) {
+		struct sockaddr_storage s;
+		socklen_t len = sizeof s;
+		ssize_t n = recvfrom(net->at[way].fd, p, sizeof *p, MSG_TRUNC, (struct sockaddr *)&s, &len);
+
+		if (n < 0 && (errno == EAGAIN || errno == EBADF || errno == ENOTSOCK))
+			return false;
+		if (n != sizeof *p || p->magic != MAGIC || p->to != net->node || p->mac != mac_of(net, p))
+			continue; /* a stranger's; or an error that the network reports for an earlier packet */
+		*from_p = from_socket((struct sockaddr *)&s);
+		return true;
+	}
+	return false;
+}

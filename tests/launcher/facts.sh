@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# facts.sh: read by tests of launchers ("."): run notes what a command does in $dir, fact says whether something holds.
+
+facts=0 failed=0
+fact() { # what, condition as a command
+	local what=$1
+	shift
+	facts=$((facts + 1))
+	if "$@"; then
+		echo "ok    $what"
+		return
+	fi
+	echo "FAIL  $what"
+	failed=$((failed + 1))
+	head -5 "$dir/out" | cut -c1-200 | sed 's/^/      out: /'
+	head -8 "$dir/err" | cut -c1-200 | sed 's/^/      err: /'
+	echo "      rc $rc"
+	[ -z "$FAIL_FAST" ] || exit 1
+}
+skip() { echo "skip  $1: $2"; }
+run() {
+	timeout -k 1 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+}

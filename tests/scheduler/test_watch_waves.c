@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_watch_waves.c: one wave proves nothing. A wave asks the PEs one after the other, so it can find equal sums that
+ * never were there at one time: what a PE did after it had answered is missing, and another PE's answer has what came
+ * of it. Here all that the wave adds up was handled, and a message is under way that it knows nothing of:
+ *
+ *	PE 0         PE 1                     PE 2
+ *	asks         answers: 0 sent          FIRST is under way to PE 1, 1 sent
+ *	             FIRST comes: SECOND ---> SECOND comes; 1 handled
+ *	                          THIRD  ...> is asked, and answers: 1 sent, 1 handled
+ *	1 sent, 1 handled; and THIRD is under way
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "check_run.h"
+#include "check_hold.h"
+#include "../../runtime/scheduler/csd_int.h"
+
+enum { CODE = 7 };
+enum ball { FIRST = 1, SECOND, THIRD };
+enum { ASK, SUMS }; /* enum watch_kind */
+
+static atomic_int h_ball; /* every node of the net writes the same number */
+static atomic_int has_answered, second_came; /* PE 1; on PE 2 */
+static int n_asked;                           /* PE 2's: how often it was */
+
+static uint32_t word_of(const struct cmi_msg *m)
+{
+	return *(const uint32_t *)(const void *)(m + 1);
+}
+
+static bool is_watch(const struct cmi_msg *m, uint32_t kind)
+{
+	return m->handler == WATCH_HANDLER && word_of(m) == kind;
+}
+
+static bool is_ball(const struct cmi_msg *m, uint32_t ball)
+{
+	return m->handler == h_ball && word_of(m) == ball;
+}
+
+static bool hold_must(const struct pe *pe, const struct cmi_msg *m)
+{
+	if (is_ball(m, FIRST))
+		return !atomic_load(&has_answered);
+	if (is_ball(m, THIRD))
+		return n_asked < 2;
+	return pe->id == 2 && is_watch(m, ASK) && !atomic_load(&second_came);
+}
+
+static void hold_over(const struct pe *pe, const struct cmi_msg *m)
+{
+	if (pe->id == 0 && m->src_pe == 1 && is_watch(m, SUMS))
+		atomic_store(&has_answered, 1);
+	if (pe->id == 2 && is_watch(m, ASK))
+		n_asked++;
+}
+
+static void throw(struct pe *pe, int to, uint32_t ball)
+{
+	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m + sizeof ball);
+
+	m->handler = (uint16_t)h_ball;
+	memcpy(m + 1, &ball, sizeof ball);
+	csd_send(pe, to, m);
+}
+
+static void ball_came(struct pe *pe, struct cmi_msg *m)
+{
+	switch (word_of(m)) {
+	case FIRST:
+		throw(pe, 2, SECOND);
+		throw(pe, 2, THIRD);
+		break;
+	case SECOND:
+		atomic_store(&second_came, 1);
+		break;
+	default:
+		csd_exit(pe, CODE);
+	}
+	csd_msg_free(pe, m);
+}
+
+static void start(struct pe *pe)
+{
+	if (pe->id == 2)
+		throw(pe, 1, FIRST);
+}
+
+static int register_ball(struct node *node)
+{
+	h_ball = csd_register(node, "ball", ball_came);
+	return 0;
+}
+
+static const struct csd_layer balls = { .name = "balls", .node_start = register_ball, .pe_start = start };
+
+static void one_wave_with_equal_sums_is_no_rest(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&balls, NULL, HOLD_PES, 1, 0), CODE);
+	assert_int_equal(n_asked, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_wave_with_equal_sums_is_no_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

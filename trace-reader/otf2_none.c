@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* otf2_none.c: instead of otf2.c, where the headers or the library of OTF2 are missing. */
+#include "model.h"
+
+#include <stdlib.h>
+
+void write_otf2(const struct job *j, const char *folder)
+{
+	(void)j;
+	fprintf(stderr, "cktrace: --otf2 %s: this cktrace was built without OTF2. Install libotf2-trace-dev, and build "
+		"Chard again\n", folder);
+	exit(1);
+}
