@@ -25,22 +25,7 @@
 
 extern char **environ;
 
-enum { EXIT_USAGE = 2 };
-
 static const char WHAT[] = "the launcher's command line";
-
-__attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	launch_make_printable(text);
-	fprintf(stderr, "ckrun: %s\n", text);
-	return EXIT_USAGE;
-}
 
 /* ---- the line ------------------------------------------------------------------------- */
 
@@ -247,15 +232,15 @@ static int choose(const struct launch_options *o, enum kind *kind_p)
 			continue;
 		*kind_p = (enum kind)k;
 		return is_installed(*kind_p) ? -1
-			: refuse("--launcher %s: there is no %s on PATH", o->launcher, launchers[k].programs[0]);
+			: launch_wrong("--launcher %s: there is no %s on PATH", o->launcher, launchers[k].programs[0]);
 	}
 	*kind_p = SRUN;
 	if (in_slurm())
-		return is_installed(SRUN) ? -1 : refuse("this is a job of Slurm, but there is no srun on PATH");
+		return is_installed(SRUN) ? -1 : launch_wrong("this is a job of Slurm, but there is no srun on PATH");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		if (is_installed(*kind_p = order[i]))
 			return -1;
-	return refuse("a job on several hosts needs srun, mpiexec.hydra (MPICH) or mpirun (Open MPI), and neither of the "
+	return launch_wrong("a job on several hosts needs srun, mpiexec.hydra (MPICH) or mpirun (Open MPI), and neither of the "
 		      "last two is on PATH");
 }
 
@@ -310,10 +295,10 @@ static int place(struct request *r, struct launch_hosts *h)
 
 	r->n_nodes = r->o->n_pes / r->o->ppn;
 	if (r->o->n_pes % r->o->ppn)
-		return refuse("on several hosts all nodes have equally many PEs: -n %d is no multiple of --ppn %d",
+		return launch_wrong("on several hosts all nodes have equally many PEs: -n %d is no multiple of --ppn %d",
 			      r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
-		return refuse("--progress shows a job on one host; leave it out, or add --local");
+		return launch_wrong("--progress shows a job on one host; leave it out, or add --local");
 	if (h->n == 0)
 		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
 	else
@@ -335,7 +320,7 @@ static int translate(struct launch_options *o, struct launch_hosts *h)
 	if (rc >= 0)
 		return rc;
 	if (h->n == 0 && kind != SRUN)
-		return refuse("--launcher %s: in a job of Slurm it needs --hosts or --hostfile", o->launcher);
+		return launch_wrong("--launcher %s: in a job of Slurm it needs --hosts or --hostfile", o->launcher);
 	launchers[kind].line(&l, &r);
 	add_program(&l, o->argv);
 	free(o->argv);
@@ -356,7 +341,7 @@ int launch_delegate(struct launch_options *o)
 	if (rc < 0 && several)
 		rc = translate(o, &h);
 	else if (rc < 0 && o->launcher)
-		rc = refuse("--launcher %s needs hosts: --hosts, --hostfile, or an allocation of several", o->launcher);
+		rc = launch_wrong("--launcher %s needs hosts: --hosts, --hostfile, or an allocation of several", o->launcher);
 	launch_hosts_fini(&h);
 	return rc;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2, MAX_PLACES = 1000000 };
+enum { MAX_PLACES = 1000000 };
 
 static const char WHAT[] = "the list of hosts";
 
@@ -33,12 +33,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct source *s, c
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	launch_make_printable(text);
-	if (s->line)
-		fprintf(stderr, "ckrun: %s:%d: %s\n", s->name, s->line, text);
-	else
-		fprintf(stderr, "ckrun: %s: %s\n", s->name, text);
-	return EXIT_USAGE;
+	return s->line ? launch_wrong("%s:%d: %s", s->name, s->line, text) : launch_wrong("%s: %s", s->name, text);
 }
 
 void launch_hosts_fini(struct launch_hosts *h)
@@ -229,7 +224,6 @@ int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn)
 	}
 	if (!left)
 		return -1;
-	fprintf(stderr, "ckrun: %d nodes of %d PE%s do not fit: the %d host%s have places for %d\n", n_nodes, ppn,
+	return launch_wrong("%d nodes of %d PE%s do not fit: the %d host%s have places for %d", n_nodes, ppn,
 		ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
-	return EXIT_USAGE;
 }

@@ -259,6 +259,8 @@ void launch_signals_read(struct launch_job *job);
 /** Replace control characters by question marks: text from outside must not look like another line, nor steer a
  * terminal. */
 void launch_make_printable(char *text);
+/** Say one line about what the user has asked for, before there is a job. Returns the exit code for it. */
+int launch_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

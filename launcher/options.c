@@ -59,8 +59,7 @@ struct cursor {
 	bool n_given, ppn_given; /* to give another value a second time is an error */
 };
 
-/** Say one line, and return the exit code for it. */
-__attribute__((format(printf, 1, 2))) static int wrong(const char *fmt, ...)
+int launch_wrong(const char *fmt, ...)
 {
 	char *line;
 	va_list args;
@@ -76,7 +75,7 @@ __attribute__((format(printf, 1, 2))) static int wrong(const char *fmt, ...)
 
 static int usage(const char *what, const char *arg, const char *why)
 {
-	return wrong("%s%s%s%s; see ckrun --help", what, arg ? " '" : "", arg ? arg : "",
+	return launch_wrong("%s%s%s%s; see ckrun --help", what, arg ? " '" : "", arg ? arg : "",
 		     arg ? why : "");
 }
 
@@ -126,9 +125,9 @@ static int set_count(struct cursor *c, const char *name, const char *value, int 
 	const char *text = number_text(value);
 	long v = strtol(text, &end, 10);
 	if (end == text || *end || errno || v < 1 || v > most)
-		return wrong("%s needs a number from 1 to %d, not '%s'; see ckrun --help", name, most, value);
+		return launch_wrong("%s needs a number from 1 to %d, not '%s'; see ckrun --help", name, most, value);
 	if (*given && *out != v)
-		return wrong("%s %ld contradicts the %d given before", name, v, *out);
+		return launch_wrong("%s %ld contradicts the %d given before", name, v, *out);
 	*given = true;
 	*out = (int)v;
 	return -1;
@@ -144,7 +143,7 @@ static int set_seconds(struct cursor *c, const char *name, const char *value, do
 	const char *text = number_text(value);
 	double s = strtod(text, &end);
 	if (end == text || *end || !isfinite(s) || s < least || s > MAX_SECONDS)
-		return wrong("%s needs a number of seconds%s, not '%s'; see ckrun --help", name,
+		return launch_wrong("%s needs a number of seconds%s, not '%s'; see ckrun --help", name,
 			     least > 0 ? " above 0" : "", value);
 	*ms_p = (int64_t)(s * 1000 + 0.5);
 	return -1;
@@ -169,7 +168,7 @@ static int set_text(struct cursor *c, const char *name, const char *value, const
 	if (!*value)
 		return usage("option", name, "' needs a value");
 	if (*out && strcmp(*out, value))
-		return wrong("%s %s contradicts the %s given before", name, value, *out);
+		return launch_wrong("%s %s contradicts the %s given before", name, value, *out);
 	*out = value;
 	return -1;
 }
@@ -207,9 +206,9 @@ static int add_variable(struct cursor *c, struct launch_options *o, const char *
 	if (len == 0 || isdigit((unsigned char)value[0]))
 		return usage("--env needs NAME=VALUE or NAME, not", value, "'");
 	if (is_ours(value, len))
-		return wrong("--env %s: ckrun sets %.*s by itself; see ckrun --help", value, (int)len, value);
+		return launch_wrong("--env %s: ckrun sets %.*s by itself; see ckrun --help", value, (int)len, value);
 	if (!value[len] && !getenv(value))
-		return wrong("--env %s: it is not set; give it a value: %s=VALUE", value, value);
+		return launch_wrong("--env %s: it is not set; give it a value: %s=VALUE", value, value);
 	o->env = launch_must_have(realloc(o->env, (size_t)(o->n_env + 1) * sizeof(*o->env)), "the command line");
 	o->env[o->n_env++] = (char *)value;
 	return -1;
@@ -299,9 +298,9 @@ static int program(struct cursor *c, struct launch_options *o)
 static int check_together(const struct launch_options *o)
 {
 	if (o->hosts && o->hostfile)
-		return wrong("--hosts and --hostfile both name hosts; give one of them");
+		return launch_wrong("--hosts and --hostfile both name hosts; give one of them");
 	if (o->local && (o->hosts || o->hostfile || o->launcher))
-		return wrong("--local contradicts %s", o->hosts ? "--hosts" : o->hostfile ? "--hostfile" : "--launcher");
+		return launch_wrong("--local contradicts %s", o->hosts ? "--hosts" : o->hostfile ? "--hostfile" : "--launcher");
 	return -1;
 }
 

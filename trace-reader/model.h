@@ -127,6 +127,8 @@ struct walker {
 	void (*moment)(void *arg, const struct span *s);
 };
 
+/** Numbers of names of a kind: the most that one PE has. */
+size_t n_names(const struct job *j, enum trace_name_kind kind);
 void trace_walk(const struct job *j, const struct pe_trace *p, const struct walker *w);
 const char *span_name(const struct pe_trace *p, const struct span *s);
 

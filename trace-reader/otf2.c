@@ -97,16 +97,6 @@ static const char *used_name(const struct otf2 *o, enum use_kind kind, uint32_t 
 
 /* ---- regions ------------------------------------------------------------------------------------------ */
 
-static size_t n_names(const struct job *j, enum trace_name_kind kind)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < j->n_pes; i++)
-		if (j->pes[i].names[kind].n > n)
-			n = j->pes[i].names[kind].n;
-	return n;
-}
-
 static OTF2_RegionRef first_region(const struct job *j, enum trace_name_kind kind)
 {
 	size_t first = REGION_FIRST;

@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t most_names(const struct job *j, enum trace_name_kind kind)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < j->n_pes; i++)
-		if (j->pes[i].names[kind].n > n)
-			n = j->pes[i].names[kind].n;
-	return n;
-}
-
 /* A number without a name is "?". */
 static unsigned find_event(struct page_names *names, const char *text)
 {
@@ -28,8 +18,8 @@ static unsigned find_event(struct page_names *names, const char *text)
 
 void page_names_init(struct page_names *names, const struct job *j)
 {
-	*names = (struct page_names){ .n_entries = most_names(j, TRACE_NAME_ENTRY),
-				      .n_handlers = most_names(j, TRACE_NAME_HANDLER) };
+	*names = (struct page_names){ .n_entries = n_names(j, TRACE_NAME_ENTRY),
+				      .n_handlers = n_names(j, TRACE_NAME_HANDLER) };
 	names->event_of = need(calloc((size_t)j->n_pes, sizeof *names->event_of));
 	find_event(names, "?");
 	for (int i = 0; i < j->n_pes; i++) {

@@ -32,16 +32,6 @@ struct log {
 	uint64_t lines;
 };
 
-static size_t n_names(const struct job *j, enum trace_name_kind kind)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < j->n_pes; i++)
-		if (j->pes[i].names[kind].n > n)
-			n = j->pes[i].names[kind].n;
-	return n;
-}
-
 /* Entries as in the trace, from 1; 0 is the functions of puts; the runtime's handlers follow. */
 static unsigned entry_of(const struct job *j, const struct span *s)
 {

@@ -200,6 +200,16 @@ void trace_walk(const struct job *j, const struct pe_trace *p, const struct walk
 	free(k.threads);
 }
 
+size_t n_names(const struct job *j, enum trace_name_kind kind)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < j->n_pes; i++)
+		if (j->pes[i].names[kind].n > n)
+			n = j->pes[i].names[kind].n;
+	return n;
+}
+
 const char *span_name(const struct pe_trace *p, const struct span *s)
 {
 	switch (s->kind) {

@@ -3,8 +3,6 @@
 #include "host_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +12,7 @@
 
 #include "boot.h"
 #include "cmi_alloc.h"
+#include "fd_of.h"
 #include "machine_int.h"
 #include "meet.h"
 
@@ -104,15 +103,6 @@ static bool is_whole(const struct cmi *m, const struct head *h, size_t bytes)
 	return true;
 }
 
-static int open_file(const struct cmi *m, int which)
-{
-	const struct host_table_name *n = &m->table.name;
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd[which]);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 /* Once; it is there after the first fence. */
 static bool learn_name(struct cmi *m)
 {
@@ -140,7 +130,7 @@ void host_table_map(struct cmi *m, int which, const char *key)
 	int fd;
 
 	unmap(t);
-	fd = learn_name(m) ? open_file(m, which) : -1;
+	fd = learn_name(m) ? fd_of_process(t->name.pid, t->name.fd[which], O_RDONLY) : -1;
 	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (fd >= 0)

@@ -6,8 +6,6 @@
  * be left behind. Others open it through /proc/PID/fd/FD.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +14,7 @@
 #include "loop_net.h"
 #include "machine_int.h"
 #include "cmi_alloc.h"
+#include "fd_of.h"
 #include "say.h"
 #include "share_int.h"
 
@@ -142,14 +141,12 @@ static int map_alone(struct cmi *m)
  * the network. */
 static bool map_other(struct share *s, int number, const struct share_name *n)
 {
-	char path[64];
 	void *p;
 	int fd;
 
 	if (s->one_process)
 		return true; /* it is there, from the fence of share_agree on */
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", n->pid, n->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = fd_of_process(n->pid, n->fd, O_RDWR);
 	if (fd < 0)
 		return false;
 	p = mmap(s->base + (uint64_t)number * s->segment, s->segment, PROT_READ | PROT_WRITE,

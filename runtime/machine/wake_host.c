@@ -2,19 +2,13 @@
 /* wake_host.c: see wake_host.h. */
 #include "wake_host.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read and write: so there is always a reader, and nobody gets SIGPIPE when the other one has gone. */
-static int open_in_proc(int pid, int fd)
-{
-	char path[64];
+#include "fd_of.h"
 
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-}
+/* Read and write: so there is always a reader, and nobody gets SIGPIPE when the other one has gone. */
+enum { DOOR_FLAGS = O_RDWR | O_NONBLOCK };
 
 int wake_door_open(struct wake_door *door)
 {
@@ -23,7 +17,7 @@ int wake_door_open(struct wake_door *door)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -1;
-	fd = open_in_proc(getpid(), ends[0]);
+	fd = fd_of_process(getpid(), ends[0], DOOR_FLAGS);
 	close(ends[0]);
 	close(ends[1]);
 	if (fd < 0 || fstat(fd, &st))
@@ -45,7 +39,7 @@ void wake_door_forget(int fd)
 static int open_door(int pid, const struct wake_door *door)
 {
 	const uint64_t inode = atomic_load_explicit(&door->inode, memory_order_relaxed);
-	int fd = inode ? open_in_proc(pid, atomic_load_explicit(&door->fd, memory_order_relaxed)) : -1;
+	int fd = inode ? fd_of_process(pid, atomic_load_explicit(&door->fd, memory_order_relaxed), DOOR_FLAGS) : -1;
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode)) {

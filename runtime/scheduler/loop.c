@@ -126,9 +126,9 @@ static int progress_network(struct pe *pe)
 
 		if (took)
 			fit_pass(pe, took);
+		if (!pe->idle.since_ns && pe->passes % (unsigned)period)
+			return 0;
 	}
-	if (period > 1 && !pe->idle.since_ns && pe->passes % (unsigned)period)
-		return 0;
 	return cmi_progress(pe->wire);
 }
 

@@ -408,16 +408,20 @@ bool csd_until(struct node *node, const volatile int *flag)
 	return loop_until(node->pes[0], flag);
 }
 
-int csd_stop(struct node *node)
+/* From where csd_start has left off; the exit code of the job. */
+static int run_to_end(struct node *node)
 {
-	struct pe *pe = node->pes[0];
-
-	pe->away = false;
-	exit_host_done(pe);
-	loop_run(pe);
-	pe_leave(pe);
+	loop_run(node->pes[0]);
+	pe_leave(node->pes[0]);
 	threads_join(node);
 	return node_close(node);
+}
+
+int csd_stop(struct node *node)
+{
+	node->pes[0]->away = false;
+	exit_host_done(node->pes[0]);
+	return run_to_end(node);
 }
 
 int csd_run(struct csd_config *cfg)
@@ -425,10 +429,5 @@ int csd_run(struct csd_config *cfg)
 	struct node *node;
 	int code = csd_start(cfg, &node);
 
-	if (code)
-		return code;
-	loop_run(node->pes[0]);
-	pe_leave(node->pes[0]);
-	threads_join(node);
-	return node_close(node);
+	return code ? code : run_to_end(node);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# facts.sh: read by tests of launchers ("."): run notes what a command does in $dir, fact says whether something holds.
+# facts.sh: read by tests of launchers ("."): outcome notes in $rc, $dir/out and $dir/err what a command does; fact says
+# whether something holds.
 
 facts=0 failed=0
 fact() { # what, condition as a command
@@ -18,8 +19,14 @@ fact() { # what, condition as a command
 	echo "      rc $rc"
 	[ -z "$FAIL_FAST" ] || exit 1
 }
-skip() { echo "skip  $1: $2"; }
-run() {
-	timeout -k 1 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null
+skip() { echo "skip  $1: $2"; } # what, why
+
+# The caller gives stdin. took_ms tells how long it took.
+outcome() {
+	local start=${EPOCHREALTIME/./}
+	"$@" >"$dir/out" 2>"$dir/err"
 	rc=$?
+	took_ms=$(((${EPOCHREALTIME/./} - start) / 1000))
 }
+# A zombie counts as gone: not every pid 1 reaps at once.
+alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }

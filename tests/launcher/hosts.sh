@@ -14,7 +14,8 @@ export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!UCX_@}" "${!LSB_@}" PBS_NODEFILE LD_LIBRARY_PATH
 [ "$2" = in-slurm ] || unset "${!SLURM@}"
 
-. "$top/tests/launcher/facts.sh"
+. "$here/facts.sh"
+run() { outcome timeout -k 1 60 "$@" </dev/null; }
 
 # ---- jobs by real launchers; inside Slurm that is all -----------------------------------
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_oob_tcp_if_include=lo

@@ -29,11 +29,11 @@ headers=$(pkg-config --cflags-only-I pmix 2>/dev/null)
 compile "$dir/node" $headers || exit 1
 node=$dir/node
 
-. "$top/tests/launcher/facts.sh"
+. "$here/facts.sh"
+run() { outcome timeout -k 1 60 "$@" </dev/null; }
 refused() { # pattern in the one line of ours
 	[ $rc = 77 ] && [ "$(grep -c '^chard: ' "$dir/err")" = 1 ] && grep -q "^chard: .*$1" "$dir/err"
 }
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 all_gone() { # files with a pid each; at most 5 s
 	local f n=0
 	for f; do

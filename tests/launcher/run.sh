@@ -24,35 +24,7 @@ if [ -z "$NODE" ]; then
 		-o "$NODE" -pthread -ldl || exit 1
 fi
 
-failed=0
-facts=0
-fact() { # what, condition as a command
-	local what=$1
-	shift
-	facts=$((facts + 1))
-	if "$@"; then
-		echo "ok    $what"
-	else
-		echo "FAIL  $what"
-		failed=$((failed + 1))
-		[ -s "$dir/out" ] && head -5 "$dir/out" | cut -c1-200 | sed 's/^/      out: /'
-		[ -s "$dir/err" ] && head -5 "$dir/err" | cut -c1-200 | sed 's/^/      err: /'
-		echo "      rc $rc"
-		[ -z "$FAIL_FAST" ] || exit 1
-	fi
-}
-
-skip() { # what, why
-	echo "skip  $1: $2"
-}
-
-# Runs a command; rc, $dir/out, $dir/err and took_ms tell what came of it. The caller gives stdin.
-outcome() {
-	local start=${EPOCHREALTIME/./}
-	"$@" >"$dir/out" 2>"$dir/err"
-	rc=$?
-	took_ms=$(((${EPOCHREALTIME/./} - start) / 1000))
-}
+. "$here/facts.sh"
 run() { outcome timeout -k 1 15 "$CKRUN" "$@" </dev/null; }
 alone() { outcome env "$@" </dev/null; }
 ended() { # code, pattern in the one line of stderr (empty: none at all)
@@ -83,8 +55,6 @@ wait_for() { # files; at most 5 s
 		done
 	done
 }
-# A zombie counts as gone: not every pid 1 reaps at once.
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 all_gone() { # files with a pid each; at most 2 s
 	local f n=0
 	for f; do

@@ -11,13 +11,13 @@ its pixels, and from the words that it draws."""
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
 import readers  # noqa: E402
+from commands import check, run  # noqa: E402
 import synthetic  # noqa: E402
 
 BUILD = sys.argv[1]
@@ -41,19 +41,6 @@ WATCH_CANVAS = '''
         most = Math.max(most, ++rectangles);
         fillRect.apply(this, at);
     };'''
-
-
-def check(is_so, what, *details):
-    if not is_so:
-        print(f'not ok {what}', *details)
-        sys.exit(1)
-
-
-def run(command, code=0, **env):
-    done = subprocess.run(command, env={**os.environ, **env}, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=300, check=False)
-    check(done.returncode == code, ' '.join(command), done.returncode, done.stdout, done.stderr)
-    return done
 
 
 def job(folder, *command):

@@ -19,24 +19,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import readers  # noqa: E402
+from commands import check, run  # noqa: E402
 
 BUILD = sys.argv[1]
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CKRUN, CKTRACE = f'{BUILD}/bin/ckrun', f'{BUILD}/bin/cktrace'
 TRACED, STENCIL = f'{BUILD}/tests/programs/traced', f'{BUILD}/examples/stencil/stencil'
-
-
-def check(is_so, what, *details):
-    if not is_so:
-        print(f'not ok {what}', *details)
-        sys.exit(1)
-
-
-def run(command, code=0, **env):
-    done = subprocess.run(command, env={**os.environ, **env}, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=300, check=False)
-    check(done.returncode == code, ' '.join(command), done.returncode, done.stdout, done.stderr)
-    return done
 
 
 def convert(folder):
