@@ -216,6 +216,13 @@ def check_conditions():
             _, text = place.shell(f'tests/run.py {option} --list')
             fact(f'conditions with "{option}"',
                  text.splitlines() == [f'planted: true {rule}' for rule in rules], text)
+    table = '2x1 2x2 | echoes a\n2x1 | echoes b | if sanitized'
+    with Place(table, ['bin/ckrun', 'tests/programs/echoes'], ['echoes']) as place:
+        for option, cases in (('', ['a 2x1', 'a 2x2']), ('-s address', ['a 2x1', 'a 2x2', 'b 2x1']),
+                              ('-s thread', ['a 2x2', 'b 2x1'])):
+            _, text = place.shell(f'tests/run.py {option} --list')
+            fact(f'processes of one PE with "{option}"',
+                 text.splitlines() == [f'planted: echoes {case}' for case in cases], text)
 
 
 def check_skips():

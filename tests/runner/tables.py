@@ -25,6 +25,10 @@ CONDITIONS = {
     'thread': (lambda sanitizer: sanitizer == 'thread', 'the thread sanitizer runs them instead of others'),
     'not thread': (lambda sanitizer: sanitizer != 'thread', 'the thread sanitizer runs others instead'),
 }
+# The same for each shape Nx1 whose rules do not ask for a sanitizer.
+SINGLE = 'not thread, for Nx1'
+CONDITIONS[SINGLE] = (CONDITIONS['not thread'][0], 'a process of one PE has no two threads that the thread sanitizer '
+                      'could compare')
 
 # $name or ${name}, which a `let` of a table defines. Names with a capital letter are the shell's.
 TEXT = re.compile(r'\$(?:([a-z]\w*|B\b)|{([a-z]\w*)})')
@@ -62,7 +66,7 @@ class Case:
             self.checks += [('exit', '1'), ('one', f'^chard: .*{text}'), ('err', f'^chard: PE {pe} .*{text}')]
         elif verb == 'somebody':
             self.checks += [('exit', '1'), ('err', '^chard: PE [0-9]+ .node [0-9]+..*' + text)]
-        elif verb == 'if' and text in CONDITIONS:
+        elif verb == 'if' and text in CONDITIONS and text != SINGLE:
             self.conditions.append(text)
         elif verb == 'limit':
             self.limit = int(text)
@@ -161,6 +165,8 @@ class Tables:
             case.add_rule(rule)
         if not any(verb == 'exit' for verb, _ in case.checks):
             case.checks.append(('exit', '0'))
+        if re.fullmatch(r'\d+x1', shape) and not {'sanitized', 'thread'} & set(case.conditions):
+            case.conditions.append(SINGLE)
         self.cases.append(case)
 
 
