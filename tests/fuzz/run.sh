@@ -17,8 +17,9 @@ fuzz() { # target
 	local corpus=$FUZZ_BUILD/corpus/$target
 	mkdir -p "$corpus"
 	inputs=("$corpus" "tests/fuzz/seeds/$target")
+	# Those two fork for most inputs, which takes many seconds on a machine that is full of other work.
 	case $target in
-	wire | handle) options=(-rss_limit_mb=4096 -max_len=2048) ;;
+	wire | handle) options=(-rss_limit_mb=4096 -max_len=2048 -timeout=100) ;;
 	ckci) inputs+=(tests/ci/accept tests/ci/refuse)
 		options=(-max_len=8192 -dict=tests/fuzz/ckci.dict) ;;
 	*) options=(-max_len=8192) ;;
