@@ -183,12 +183,21 @@ struct ci_message {
 	struct ci_module *module;
 };
 
-/** A name in a list: an include, an extern module, an initnode function, a `pup` type. */
+/** A name in a list: an include, an extern module, an initnode function. */
 struct ci_item {
 	struct ci_item *next;
 	const struct ci_tok *tok;
 	const char *name;
-	const char *text;           /* pup: the name with its `struct ` */
+};
+
+/** `pup X;`: the program packs a type, or the elements of an array. */
+struct ci_pup {
+	struct ci_pup *next;
+	const struct ci_tok *tok;
+	const char *name;
+	const char *text;           /* the name with its `struct ` */
+	const struct ci_tok *on_arrived; /* [on_arrived]: X_on_arrived is called; or NULL */
+	const struct ci_chare *chare; /* check: the array whose elements it packs; NULL: a type */
 };
 
 struct ci_module {
@@ -196,7 +205,8 @@ struct ci_module {
 	const struct ci_tok *tok;
 	const char *name;
 	bool main;
-	struct ci_item *includes, *externs, *initnodes, *initprocs, *pups;
+	struct ci_item *includes, *externs, *initnodes, *initprocs;
+	struct ci_pup *pups;
 	struct ci_item *elsewhere;  /* messages and chares that another file declares */
 	struct ci_field *readonlies;
 	struct ci_message *messages;

@@ -293,10 +293,11 @@ void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
  * `void T_pup(pup_er p, T *x)` does so for T. Names are those of Charm++'s C binding (pup_c.h). */
 typedef struct CkPupEr *pup_er;
 
-/** What the function has to do now: exactly one of the three is true. */
+/** What the function has to do now: exactly one of the four is true. Deleting is only for elements of arrays. */
 int pup_isSizing(const pup_er p);
 int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
+int pup_isDeleting(const pup_er p);
 
 /** Size, pack or unpack n bytes at v. Unpacking more bytes than were packed aborts. */
 void pup_bytes(pup_er p, void *v, size_t n);

@@ -133,6 +133,8 @@ typedef struct CkGenChare {
 	const CkGenEntry *entries; /* [0] is the constructor */
 	int n_entries;
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
+	CkPupFn pup;               /* `pup X;`: calls X_pup; NULL: an element cannot leave its process */
+	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
 } CkGenChare;
 
 /** A readonly variable. */

@@ -3,13 +3,13 @@
  * pup.c: parameters that a function of the program sizes, packs and unpacks. The PE keeps the objects
  * that unpacking makes until their handler has ended.
  */
-#include "params.h"
+#include "pup_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum pup_mode { SIZING, PACKING, UNPACKING };
 
 /* Memory of one pup_alloc; the bytes follow. */
 struct pup_block {
@@ -18,28 +18,60 @@ struct pup_block {
 };
 _Static_assert(sizeof(struct pup_block) == 16, "the object stays 16-aligned");
 
-struct CkPupEr {
-	enum pup_mode mode;
-	struct pup_block **made;  /* unpacking: the running handler's list; NULL: the program's memory */
-	char *to;                 /* packing */
-	const char *from, *end;   /* unpacking */
-	size_t bytes;             /* so far */
-};
-
 int pup_isSizing(const pup_er p) { return p->mode == SIZING; }
 int pup_isPacking(const pup_er p) { return p->mode == PACKING; }
 int pup_isUnpacking(const pup_er p) { return p->mode == UNPACKING; }
+int pup_isDeleting(const pup_er p) { return p->mode == DELETING; }
+
+void pup_fault(const struct CkPupEr *p, const char *fmt, ...)
+{
+	char what[256], name[128] = "a pup function";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	if (p->obj)
+		csd_abort(ck_self(), "%s: %s_pup %s", obj_describe(p->obj, name, sizeof name),
+			  p->obj->coll->type->name, what);
+	csd_abort(ck_self(), "%s %s", name, what);
+}
+
+static void unpack(pup_er p, void *v, size_t n)
+{
+	if (n > p->limit - p->bytes)
+		pup_fault(p, "unpacks more than it packed: %zu bytes behind %zu of %zu", n, p->bytes,
+			  p->limit);
+	memcpy(v, p->from + p->bytes, n);
+	p->bytes += n;
+}
+
+static void pack(pup_er p, const void *v, size_t n)
+{
+	if (n > p->limit - p->bytes)
+		pup_fault(p, "packs more than the %zu bytes that it said when it was sized: it must do "
+			  "the same each time", p->limit);
+	memcpy(p->to + p->bytes, v, n);
+	p->bytes += n;
+}
 
 void pup_bytes(pup_er p, void *v, size_t n)
 {
-	if (p->mode == UNPACKING && n > (size_t)(p->end - p->from) - p->bytes)
-		csd_abort(ck_self(), "a pup function unpacks more than it packed: %zu bytes behind "
-			  "%zu of %zu", n, p->bytes, (size_t)(p->end - p->from));
-	if (n && p->mode == PACKING)
-		memcpy(p->to + p->bytes, v, n);
-	else if (n && p->mode == UNPACKING)
-		memcpy(v, p->from + p->bytes, n);
-	p->bytes += n;
+	if (!n)
+		return;
+	switch (p->mode) {
+	case SIZING:
+		p->bytes += n;
+		break;
+	case PACKING:
+		pack(p, v, n);
+		break;
+	case UNPACKING:
+		unpack(p, v, n);
+		break;
+	case DELETING:
+		break;
+	}
 }
 
 static void *block_new(struct pup_block **list, size_t bytes)
@@ -54,16 +86,28 @@ static void *block_new(struct pup_block **list, size_t bytes)
 	return b + 1;
 }
 
+/* Deleting: the memory goes later, because the pup function may still have to look at what is in it. */
+static void *let_go(pup_er p, void *old, size_t bytes)
+{
+	if (!old)
+		return old;
+	if (p->n_gone == p->room) {
+		p->room = p->room ? 2 * p->room : 16;
+		p->gone = cmi_realloc(p->gone, p->room, sizeof *p->gone, "an element that is deleted");
+	}
+	p->gone[p->n_gone++] = (struct pup_gone){ old, bytes };
+	return old;
+}
+
 void *pup_alloc(pup_er p, void *old, size_t bytes)
 {
-	void *mine;
-
+	if (p->mode == DELETING)
+		return let_go(p, old, bytes);
 	if (p->mode != UNPACKING)
 		return old;
 	if (p->made)
 		return block_new(p->made, bytes);
-	mine = cmi_alloc_zero(1, bytes ? bytes : 1, "an object");
-	return mine;
+	return cmi_alloc_zero(1, bytes ? bytes : 1, "an object");
 }
 
 void pup_forget_until(struct pe *pe, struct pup_block *until)
@@ -107,7 +151,7 @@ size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n)
  * place. */
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to)
 {
-	struct CkPupEr p = { .mode = PACKING, .to = to };
+	struct CkPupEr p = { .mode = PACKING, .to = to, .limit = SIZE_MAX };
 	struct pe *pe = ck_self();
 	size_t sized = pe->node->check ? CkGen_pupSize(pup, objs, bytes, n) : 0;
 	size_t packed = over_copies(&p, pup, objs, bytes, n);
@@ -123,7 +167,7 @@ const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *fro
 	const struct ck_env *env = env_of(payload);
 	struct CkPupEr p = {
 		.mode = UNPACKING, .made = &ck_of(pe)->unpacked, .from = from,
-		.end = (const char *)env + env->head.size,
+		.limit = (size_t)((const char *)env + env->head.size - (const char *)from),
 	};
 	char *objs;
 
@@ -149,7 +193,7 @@ void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to)
 
 size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n)
 {
-	struct CkPupEr p = { .mode = UNPACKING, .from = from, .end = (const char *)from + n };
+	struct CkPupEr p = { .mode = UNPACKING, .from = from, .limit = n };
 
 	memset(obj, 0, bytes);
 	pup(&p, obj);
