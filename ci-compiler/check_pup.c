@@ -68,6 +68,165 @@ static void check_type_pup(struct checker *c, const struct ci_pup *x)
 			 "only elements of arrays arrive, and '%s' is a type", x->name);
 }
 
+/* ---- the list of fields --------------------------------------------------------------------------- */
+
+static bool is(const struct ci_tok *t, const char *word)
+{
+	return strcmp(t->s, word) == 0;
+}
+
+static const struct ci_pup_field *find_field(const struct ci_pup *x, const char *name)
+{
+	const struct ci_pup_field *f = x->fields;
+
+	while (f != NULL && strcmp(f->name, name) != 0)
+		f = f->next;
+	return f;
+}
+
+static bool is_message(const struct checker *c, const char *name)
+{
+	return check_find_message(c, name) != NULL || ci_is_built_in(name) || strcmp(name, "CkReductionMsg") == 0;
+}
+
+/* A value of this type would mean nothing in another process, or can be written better. */
+static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
+{
+	static const struct { const char *name, *help; } bound[] = {
+		{"CkDirectHandle", "destroy the channel before the element moves, and skip the field"},
+		{"CkNcpyBuffer", "skip the field, and make the buffer anew in on_arrived"},
+	};
+	const char *name = f->type.text;
+
+	for (size_t i = 0; i < sizeof bound / sizeof bound[0]; i++) {
+		if (strcmp(name, bound[i].name) == 0) {
+			ci_error(c->ci, f->type.tok->at, bound[i].help,
+				 "'%s' belongs to the process where it was made: a %s is not packed", f->name,
+				 name);
+			return true;
+		}
+	}
+	if (!is_message(c, name))
+		return false;
+	ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write '%s *%s': a message that the element keeps", name,
+		 f->name), "'%s' cannot be a message itself", f->name);
+	return true;
+}
+
+/* T x; T x[3]; */
+static void check_value(struct checker *c, struct ci_pup_field *f)
+{
+	if (f->memory != CI_PUP_MALLOC)
+		ci_error(c->ci, f->type.tok->at, "take the word out",
+			 "'rdma' and 'direct' are for memory that a field points to, and '%s' is no pointer",
+			 f->name);
+	else if (f->type.const_)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "take 'const' out, or skip '%s'", f->name),
+			 "'%s' cannot be unpacked: it is constant", f->name);
+	else if (!is_no_value(c, f) && check_value_type(c, &f->type))
+		f->kind = f->type.class_ == CI_PUP ? CI_PUP_OBJECTS :
+			strcmp(f->type.text, "CkCallback") == 0 ? CI_PUP_CALLBACKS : CI_PUP_BYTES;
+}
+
+static bool may_be_message(const struct checker *c, const struct ci_type *type)
+{
+	return is_message(c, type->text) ||
+	       (check_is_foreign(c, type) && (c->module->externs != NULL || check_is_elsewhere(c, type->text)));
+}
+
+/* T *x; without a count */
+static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	enum ci_param_kind kind;
+
+	if (strcmp(f->type.text, "char") == 0 && f->memory == CI_PUP_MALLOC) {
+		f->kind = CI_PUP_STRING;
+	} else if (!may_be_message(c, &f->type) || f->memory != CI_PUP_MALLOC) {
+		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write '%s *%s [1]' if it is one; if it is not the "
+			 "element's own, write 'skip %s' and set it in on_arrived", f->type.text, f->name, f->name),
+			 "how many values '%s' points to is missing", f->name);
+	} else if (x->chare == NULL) {
+		ci_error(c->ci, f->tok->at, "keep the message in the chare's struct, or write the packing in C",
+			 "only an element keeps a message: '%s' is in the list of the type '%s'", f->name,
+			 x->name);
+	} else if (check_pointer_type(c, &f->type, f->name, &kind)) {
+		f->kind = CI_PUP_MESSAGE;
+	}
+}
+
+/* Fields without a star are packed first, so that a count may use all of them. Of the others it may use those
+ * before it. */
+static bool check_used(struct checker *c, const struct ci_pup *x, const struct ci_pup_field *f,
+		       const struct ci_tok *name)
+{
+	const struct ci_pup_field *used = find_field(x, name->s);
+	bool before = false;
+
+	for (const struct ci_pup_field *y = x->fields; y != f; y = y->next)
+		before |= y == used;
+	if (used == NULL)
+		ci_error(c->ci, name->at, NULL, "'%s' is not in the list, and how many values '%s' points to "
+			 "depends on it", name->s, f->name);
+	else if (used->kind == CI_PUP_SKIP)
+		ci_error(c->ci, name->at, "pack it, too", "'%s' is skipped, and how many values '%s' points "
+			 "to depends on it", name->s, f->name);
+	else if (used->type.stars != 0 && !before)
+		ci_error(c->ci, name->at, "use fields without a star, or pointers that stand before it",
+			 "'%s' is unpacked after '%s', and how many values '%s' points to depends on it",
+			 name->s, f->name, f->name);
+	else
+		return true;
+	return false;
+}
+
+/* T *x [count]; */
+static void check_pointed(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	const struct ci_tok *end = f->count.to;
+
+	for (const struct ci_tok *t = f->count.from; t != end; t++) {
+		if (is(t, "self") && t + 1 != end && t + 2 != end && is(t + 1, "->") &&
+		    t[2].kind == TOK_NAME && !check_used(c, x, f, t + 2))
+			return;
+	}
+	if (f->type.class_ == CI_VOID)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write 'char *%s [bytes]'", f->name),
+			 "there are no values of type void");
+	else if (!is_no_value(c, f))
+		check_value_type(c, &f->type);
+}
+
+static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	const struct ci_pup_field *first = find_field(x, f->name);
+
+	if (first != f) {
+		ci_error(c->ci, f->tok->at, "take one of them out", "'%s' is listed twice, first in line %d",
+			 f->name, first->tok->line);
+		return;
+	}
+	if (f->bad || f->kind == CI_PUP_SKIP)
+		return;
+	if (f->type.stars > 1)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write %s_pup in C, or keep one row of values",
+			 x->name), "'%s' is a pointer to pointers", f->name);
+	else if (f->type.stars == 0)
+		check_value(c, f);
+	else if (f->count.from != f->count.to)
+		check_pointed(c, x, f);
+	else
+		check_one(c, x, f);
+}
+
+static void check_list(struct checker *c, const struct ci_pup *x)
+{
+	if (x->fields == NULL && !c->parse_failed)
+		ci_error(c->ci, x->open->at, ci_fmt(c->ci, "list the fields of '%s' in their order", x->name),
+			 "'pup %s' has no fields", x->name);
+	for (struct ci_pup_field *f = x->fields; f != NULL && !ci_gave_up(c->ci); f = f->next)
+		check_field(c, x, f);
+}
+
 void check_pup(struct checker *c, const struct ci_pup *x)
 {
 	check_not_self(c, x->tok);
@@ -75,4 +234,6 @@ void check_pup(struct checker *c, const struct ci_pup *x)
 		check_chare_pup(c, x);
 	else
 		check_type_pup(c, x);
+	if (x->open != NULL)
+		check_list(c, x);
 }

@@ -168,6 +168,7 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 		{"_sendToFuture", true, true, "sends the message to a future"},
 		{"_waitFuture", true, true, "waits for a message of this type"},
 		{"_sendToCallback", true, true, "sends the message to a callback"},
+		{"_pup", true, true, "packs a message that an element keeps"},
 		{"_toMessage", true, false, "makes a CkMessage of it"},
 		{"_fromMessage", true, false, "makes it of a CkMessage"},
 		{"_pack", false, true, "packs the message"},

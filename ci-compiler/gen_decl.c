@@ -171,6 +171,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		gen_message_params(o, x);
 		ci_put(o, ");\n");
 	}
+	ci_put(o, "void %s_pup(pup_er p, %s **m); /* of an element that keeps one */\n", x->name, x->name);
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 	message_future(o, x);

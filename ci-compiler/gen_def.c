@@ -686,8 +686,10 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "#include \"ckgen.h\"\n\n");
 	readonlies(o, m);
 	gen_pups(o, m);
-	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
+	for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
 		x->packed ? packed_message(o, x) : x->own ? flat_message(o, x) : message(o, x);
+		gen_message_pup(o, x);
+	}
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);

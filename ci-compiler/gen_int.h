@@ -39,6 +39,9 @@ const char *gen_chare_arrived(struct ci *ci, const struct ci_chare *c);
 /** Print the functions by which the runtime calls those of the program. */
 void gen_pups(struct ci_out *o, const struct ci_module *m);
 
+/** Print M_pup, for elements that keep a message. */
+void gen_message_pup(struct ci_out *o, const struct ci_message *x);
+
 /** A `when` may choose calls of e by their first parameter: there is ck_number_X_f. */
 bool gen_has_number(const struct ci_entry *e);
 

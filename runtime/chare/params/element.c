@@ -57,9 +57,7 @@ void element_delete(struct pe *pe, struct ck_obj *obj)
 	struct CkPupEr p = { .mode = DELETING, .obj = obj };
 
 	run(pe, &p, obj);
-	for (size_t i = 0; i < p.n_gone; i++)
-		free(p.gone[i].p);
-	free(p.gone);
+	pup_free_gone(pe, &p);
 }
 
 void element_free(struct pe *pe, struct ck_obj *obj)
@@ -69,8 +67,6 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 }
 
 /* ---- checked mode ---------------------------------------------------------------------------------- */
-
-enum { UNSET = 0xa5 };            /* what memory is filled with that unpacking has to set */
 
 static void compare(struct CkPupEr *p, const unsigned char *a, const unsigned char *b, size_t n)
 {
@@ -87,7 +83,7 @@ static struct ck_obj *unset_copy(const struct ck_obj *obj)
 	struct ck_obj *copy = cmi_alloc(sizeof *copy + bytes, "a check of an element");
 
 	*copy = *obj;
-	memset(self_of(copy), UNSET, bytes);
+	memset(self_of(copy), PUP_UNSET, bytes);
 	return copy;
 }
 
@@ -106,4 +102,15 @@ void element_check(struct pe *pe, struct ck_obj *obj)
 	free(copy);
 	free(a);
 	free(b);
+}
+
+void CkPupCheck(void *self)
+{
+	struct pe *pe = ck_self();
+	const CkGenChare *type = obj_of(self)->coll->type;
+
+	if (!type->pup)
+		csd_abort(pe, "CkPupCheck: %s is not packed; declare 'pup %s;' in the .ci file", type->name,
+			  type->name);
+	element_check(pe, obj_of(self));
 }
