@@ -235,8 +235,8 @@ static void with_star(struct ci_out *o, const struct ci_module *m, const struct 
 	else if (f->kind == CI_PUP_STRING)
 		ci_put(o, "\tself->%s = CkGen_pupString(ck_p, self->%s);\n", f->name, f->name);
 	else
-		ci_put(o, "\tself->%s = (%s *)CkGen_pupMessage(ck_p, self->%s, &ck_type_%s);\n", f->name,
-		       f->type.text, f->name, f->type.text);
+		ci_put(o, "\tself->%s = (%s *)CkGen_pupMessage(ck_p, (void *)(uintptr_t)self->%s, &ck_type_%s);\n",
+		       f->name, f->type.text, f->name, f->type.text);
 }
 
 /* Fields without a star come first, because counts depend on them. */
