@@ -122,6 +122,8 @@ static unsigned char *packed(struct pe *pe, struct ck_obj *obj, size_t n, const 
 
 	run(pe, &p, obj);
 	pup_check_packed(&p);
+	pup_check_apart(&p);
+	free(p.gone);
 	return to;
 }
 

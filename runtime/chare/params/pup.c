@@ -185,8 +185,7 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to it. */
-static void spoil_gone(struct CkPupEr *p)
+void pup_check_apart(struct CkPupEr *p)
 {
 	if (p->n_gone)
 		qsort(p->gone, p->n_gone, sizeof *p->gone, by_address);
@@ -194,6 +193,12 @@ static void spoil_gone(struct CkPupEr *p)
 		if (p->gone[i].p == p->gone[i + 1].p)
 			pup_fault(p, "calls pup_alloc twice for the same memory (%p): two fields cannot share it",
 				  p->gone[i].p);
+}
+
+/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to it. */
+static void spoil_gone(struct CkPupEr *p)
+{
+	pup_check_apart(p);
 	for (size_t i = 0; i < p->n_gone; i++)
 		if (p->gone[i].memory != GONE_MESSAGE)
 			memset(p->gone[i].p, PUP_LEFT, p->gone[i].bytes);
@@ -212,7 +217,7 @@ void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 {
 	if (p->mode == UNPACKING)
 		return memory_new(p, bytes, memory);
-	if (p->mode == DELETING)
+	if (p->mode == DELETING || p->compared)
 		pup_let_go(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
 	return old;
 }

@@ -6,6 +6,7 @@
 #include "pup_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,16 @@ static void write_env(pup_er p, struct ck_env *env, const CkGenMessage *type)
 		pup_bytes(p, payload_of(env), kept.bytes);
 }
 
+static void check_owned(struct pe *pe, const struct CkPupEr *p, struct ck_env *env)
+{
+	char name[128] = "an object", who[160];
+
+	if (p->obj)
+		obj_describe(p->obj, name, sizeof name);
+	snprintf(who, sizeof who, "packing %s", name);
+	owner_check_use(pe, env, who);
+}
+
 /* Size or pack. A message that the program packs itself changes its form for that, and back. */
 static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 {
@@ -181,7 +192,7 @@ static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 		pup_fault(p, "packs a message %s, which has functions of its own: only an element may keep it",
 			  type->name);
 	if (pe->node->check)
-		owner_check_use(pe, env, "packing an element");
+		check_owned(pe, p, env);
 	if (own)
 		env = message_pack(pe, type, env);
 	write_env(p, env, type);

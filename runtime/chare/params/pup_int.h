@@ -30,7 +30,7 @@ struct CkPupEr {
 	bool compared;            /* packing: element_check compares the bytes with those of a copy */
 	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do not */
 	size_t self_bytes;
-	struct pup_gone *gone;    /* deleting: [n_gone], of malloc */
+	struct pup_gone *gone;    /* deleting, and compared: [n_gone], of malloc */
 	size_t n_gone, room;
 };
 
@@ -54,6 +54,8 @@ void *pup_block_new(struct pup_block **list, size_t bytes);
 void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory);
 /** Deleting: gone.p goes when the pup function has returned. NULL is allowed. */
 void pup_let_go(struct CkPupEr *p, struct pup_gone gone);
+/** Abort if the same memory is in the list twice. */
+void pup_check_apart(struct CkPupEr *p);
 /** Behind the pup function: free what it let go. */
 void pup_free_gone(struct pe *pe, struct CkPupEr *p);
 /** Unpacking: abort unless there are as many bytes left as the object says it has. */
