@@ -1,157 +1,227 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup.c: parameters that a function of the program sizes, packs and unpacks. The PE keeps the objects
- * that unpacking makes until their handler has ended.
+ * pup.c: what a pup function of the program calls: its mode, bytes, memory. pup_object.c and element.c run such
+ * functions.
  */
-#include "params.h"
+#include "pup_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum pup_mode { SIZING, PACKING, UNPACKING };
-
-/* Memory of one pup_alloc; the bytes follow. */
-struct pup_block {
-	struct pup_block *next;
-	uint64_t pad;
-};
-_Static_assert(sizeof(struct pup_block) == 16, "the object stays 16-aligned");
-
-struct CkPupEr {
-	enum pup_mode mode;
-	struct pup_block **made;  /* unpacking: the running handler's list; NULL: the program's memory */
-	char *to;                 /* packing */
-	const char *from, *end;   /* unpacking */
-	size_t bytes;             /* so far */
-};
 
 int pup_isSizing(const pup_er p) { return p->mode == SIZING; }
 int pup_isPacking(const pup_er p) { return p->mode == PACKING; }
 int pup_isUnpacking(const pup_er p) { return p->mode == UNPACKING; }
+int pup_isDeleting(const pup_er p) { return p->mode == DELETING; }
 
-void pup_bytes(pup_er p, void *v, size_t n)
+/* ---- faults ------------------------------------------------------------------------------------- */
+
+void pup_fault(const struct CkPupEr *p, const char *fmt, ...)
 {
-	if (p->mode == UNPACKING && n > (size_t)(p->end - p->from) - p->bytes)
-		csd_abort(ck_self(), "a pup function unpacks more than it packed: %zu bytes behind "
-			  "%zu of %zu", n, p->bytes, (size_t)(p->end - p->from));
-	if (n && p->mode == PACKING)
-		memcpy(p->to + p->bytes, v, n);
-	else if (n && p->mode == UNPACKING)
-		memcpy(v, p->from + p->bytes, n);
+	char what[256], name[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	if (p->obj)
+		csd_abort(ck_self(), "%s: %s_pup %s", obj_describe(p->obj, name, sizeof name),
+			  p->obj->coll->type->name, what);
+	csd_abort(ck_self(), "a pup function %s", what);
+}
+
+void pup_must_have(const struct CkPupEr *p, uint64_t n, uint64_t bytes, const char *name)
+{
+	if (bytes && n > (p->limit - p->bytes) / bytes)
+		pup_fault(p, "unpacks more than it packed: %llu of %s, behind %zu of %zu bytes",
+			  (unsigned long long)n, name, p->bytes, p->limit);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------- */
+
+static void unpack(pup_er p, void *v, size_t n)
+{
+	if (n > p->limit - p->bytes)
+		pup_fault(p, "unpacks more than it packed: %zu bytes behind %zu of %zu", n, p->bytes,
+			  p->limit);
+	if (!v)
+		pup_fault(p, "unpacks %zu bytes to a pointer that is NULL: first write x->v = pup_alloc(p, x->v, "
+			  "bytes)", n);
+	memcpy(v, p->from + p->bytes, n);
 	p->bytes += n;
 }
 
-static void *block_new(struct pup_block **list, size_t bytes)
+/* In checked mode. A pointer that is packed as bytes is right until the element is in another process. */
+static void look_for_address(pup_er p, const void *v)
 {
-	struct pup_block *b;
+	uintptr_t word;
 
-	if (bytes >= PTRDIFF_MAX / 2)
-		cmi_no_memory(bytes, "a parameter");
-	b = cmi_alloc_zero(1, sizeof *b + bytes, "a parameter");
-	b->next = *list;
-	*list = b;
-	return b + 1;
+	memcpy(&word, v, sizeof word);
+	if (pup_is_address(word))
+		pup_fault(p, "packs the %zu bytes at offset %zu of the element as they are, and they look like an "
+			  "address (0x%llx): pack what the pointer points to, or skip it", sizeof word,
+			  (size_t)((const char *)v - (const char *)p->self), (unsigned long long)word);
 }
 
-void *pup_alloc(pup_er p, void *old, size_t bytes)
+/* Beyond what sizing said, the bytes are only counted. Whoever packs compares the counts. */
+static void pack(pup_er p, const void *v, size_t n)
 {
-	void *mine;
+	if (!v)
+		pup_fault(p, "packs %zu bytes at a pointer that is NULL", n);
+	if (p->self && n == sizeof(uintptr_t) && (uintptr_t)v - (uintptr_t)p->self < p->self_bytes)
+		look_for_address(p, v);
+	if (p->bytes <= p->limit && n <= p->limit - p->bytes)
+		memcpy(p->to + p->bytes, v, n);
+	p->bytes += n;
+}
 
-	if (p->mode != UNPACKING)
-		return old;
+void pup_check_packed(const struct CkPupEr *p)
+{
+	if (p->bytes != p->limit)
+		pup_fault(p, "packs %zu bytes, and said %zu when it was sized: it must do the same each time",
+			  p->bytes, p->limit);
+}
+
+void pup_check_unpacked(const struct CkPupEr *p)
+{
+	if (p->bytes != p->limit)
+		pup_fault(p, "unpacks %zu bytes, and packed %zu: it must do the same each time", p->bytes,
+			  p->limit);
+}
+
+void pup_bytes(pup_er p, void *v, size_t n)
+{
+	if (!n)
+		return;
+	switch (p->mode) {
+	case SIZING:
+		p->bytes += n;
+		break;
+	case PACKING:
+		pack(p, v, n);
+		break;
+	case UNPACKING:
+		unpack(p, v, n);
+		break;
+	case DELETING:
+		break;
+	}
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+/* The same memory as CkRdmaAlloc's, zeroed. */
+static void *rdma_new(size_t bytes)
+{
+	struct ck_env *env = env_new(ck_self(), 0, bytes);
+
+	env->head.mark = OWNER_PROGRAM;
+	return memset(payload_of(env), 0, bytes);
+}
+
+static void rdma_free(struct pe *pe, void *mem)
+{
+	if (pe->node->check)
+		owner_check_free(pe, env_of(mem));
+	else
+		csd_msg_free(pe, &env_of(mem)->head);
+}
+
+static void *memory_new(struct CkPupEr *p, size_t bytes, int memory)
+{
+	static const char what[] = "an object that is unpacked";
+
+	if (p->made && memory != CKGEN_MALLOC)
+		pup_fault(p, "calls pup_alloc_rdma or pup_alloc_direct for a parameter, whose memory is the "
+			  "runtime's: call pup_alloc");
 	if (p->made)
-		return block_new(p->made, bytes);
-	mine = cmi_alloc_zero(1, bytes ? bytes : 1, "an object");
-	return mine;
-}
-
-void pup_forget_until(struct pe *pe, struct pup_block *until)
-{
-	struct pup_block *b = ck_of(pe)->unpacked, *next;
-
-	ck_of(pe)->unpacked = until;
-	for (; b != until; b = next) {
-		next = b->next;
-		free(b);
+		return pup_block_new(p->made, bytes);
+	switch (memory) {
+	case CKGEN_RDMA:
+		return rdma_new(bytes);
+	case CKGEN_DIRECT:
+		return cmi_must_have(cmi_mem_alloc(ck_self()->node->machine, bytes), bytes, what);
+	default:
+		return cmi_alloc_zero(1, bytes ? bytes : 1, what);
 	}
 }
 
-void pup_forget(struct pe *pe)
+static void memory_free(struct pe *pe, const struct pup_gone *g)
 {
-	pup_forget_until(pe, NULL);
-}
-
-/* Size or pack: the function gets a copy of each object, which it may assign to. */
-static size_t over_copies(struct CkPupEr *p, CkPupFn pup, const char *objs, size_t bytes, size_t n)
-{
-	struct pup_block *copies = NULL;
-	void *copy = n ? block_new(&copies, bytes) : NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		memcpy(copy, objs + i * bytes, bytes);
-		pup(p, copy);
+	switch (g->memory) {
+	case CKGEN_MALLOC:
+		free(g->p);
+		break;
+	case CKGEN_RDMA:
+		rdma_free(pe, g->p);
+		break;
+	case CKGEN_DIRECT:
+		cmi_mem_free(pe->node->machine, g->p);
+		break;
+	case GONE_MESSAGE:
+		pup_free_message(pe, g->p, g->type);
+		break;
 	}
-	free(copies);
-	return p->bytes;
 }
 
-size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n)
+void pup_let_go(struct CkPupEr *p, struct pup_gone gone)
 {
-	struct CkPupEr p = { .mode = SIZING };
-
-	return over_copies(&p, pup, objs, bytes, n);
+	if (!gone.p)
+		return;
+	if (p->n_gone == p->room) {
+		p->room = p->room ? 2 * p->room : 16;
+		p->gone = cmi_realloc(p->gone, p->room, sizeof *p->gone, "an element that is deleted");
+	}
+	p->gone[p->n_gone++] = gone;
 }
 
-/* Checked mode compares both passes: if packing takes more bytes than sizing said, it writes past its
- * place. */
-void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to)
+static int by_address(const void *a, const void *b)
 {
-	struct CkPupEr p = { .mode = PACKING, .to = to };
-	struct pe *pe = ck_self();
-	size_t sized = pe->node->check ? CkGen_pupSize(pup, objs, bytes, n) : 0;
-	size_t packed = over_copies(&p, pup, objs, bytes, n);
+	const uintptr_t x = (uintptr_t)((const struct pup_gone *)a)->p,
+			y = (uintptr_t)((const struct pup_gone *)b)->p;
 
-	if (pe->node->check && sized != packed)
-		csd_abort(pe, "a pup function packs %zu bytes, and said %zu when it was sized: it "
-			  "must do the same each time", packed, sized);
+	return (x > y) - (x < y);
 }
 
-const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload)
+void pup_check_apart(struct CkPupEr *p)
 {
-	struct pe *pe = ck_self();
-	const struct ck_env *env = env_of(payload);
-	struct CkPupEr p = {
-		.mode = UNPACKING, .made = &ck_of(pe)->unpacked, .from = from,
-		.end = (const char *)env + env->head.size,
-	};
-	char *objs;
-
-	if (bytes && n > PTRDIFF_MAX / 2 / bytes)
-		cmi_no_memory(SIZE_MAX, "the objects of a parameter");
-	objs = block_new(p.made, n * bytes);
-	for (size_t i = 0; i < n; i++)
-		pup(&p, objs + i * bytes);
-	return objs;
+	if (p->n_gone)
+		qsort(p->gone, p->n_gone, sizeof *p->gone, by_address);
+	for (size_t i = 0; i + 1 < p->n_gone; i++)
+		if (p->gone[i].p == p->gone[i + 1].p)
+			pup_fault(p, "calls pup_alloc twice for the same memory (%p): two fields cannot share it",
+				  p->gone[i].p);
 }
 
-/* ---- for programs ------------------------------------------------------------------------- */
-
-size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes)
+/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to it. */
+static void spoil_gone(struct CkPupEr *p)
 {
-	return CkGen_pupSize(pup, obj, bytes, 1);
+	pup_check_apart(p);
+	for (size_t i = 0; i < p->n_gone; i++)
+		if (p->gone[i].memory != GONE_MESSAGE)
+			memset(p->gone[i].p, PUP_LEFT, p->gone[i].bytes);
 }
 
-void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to)
+void pup_free_gone(struct pe *pe, struct CkPupEr *p)
 {
-	CkGen_pupPack(pup, obj, bytes, 1, to);
+	if (pe->node->check)
+		spoil_gone(p);
+	for (size_t i = 0; i < p->n_gone; i++)
+		memory_free(pe, &p->gone[i]);
+	free(p->gone);
 }
 
-size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n)
+void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 {
-	struct CkPupEr p = { .mode = UNPACKING, .from = from, .end = (const char *)from + n };
-
-	memset(obj, 0, bytes);
-	pup(&p, obj);
-	return p.bytes;
+	if (p->mode == UNPACKING)
+		return memory_new(p, bytes, memory);
+	if (p->mode == DELETING || p->compared)
+		pup_let_go(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
+	return old;
 }
+
+void *pup_alloc(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_MALLOC); }
+void *pup_alloc_rdma(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_RDMA); }
+void *pup_alloc_direct(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_DIRECT); }
