@@ -11,7 +11,7 @@ static size_t fifo_count(const struct msg_fifo *f)
 	return n;
 }
 
-static void describe_absent(struct pe *pe, const struct collection *c, const struct absent *a, csd_line_fn line,
+static void describe_away(struct pe *pe, const struct collection *c, const struct away *a, csd_line_fn line,
 			    void *arg)
 {
 	const char *why = closing_is_open(c) ?
@@ -33,7 +33,7 @@ static void describe_dynamic(struct pe *pe, const struct collection *c, csd_line
 	const struct idmap_slot *s;
 
 	for (size_t i = 0; dyn && (s = idmap_each(&dyn->away, &i)); i++)
-		describe_absent(pe, c, (const struct absent *)s->value, line, arg);
+		describe_away(pe, c, (const struct away *)s->value, line, arg);
 }
 
 /* Messages that came before the creation. */
