@@ -206,7 +206,7 @@ static void deny(struct pe *pe, const struct collection *c, CkIndex i, struct ck
 static void pass_switch_on(struct pe *pe, struct away *a, struct ck_env *env)
 {
 	sender_forget(a, env->to_pe);
-	if (has_queued(pe, a->coll, a->index, env->to_pe))
+	if (has_queued(pe, a->coll, a->index))
 		deny(pe, a->coll, a->index, env);
 	else
 		csd_send(pe, a->pe, &env->head);

@@ -111,12 +111,15 @@ static void drop_holder(struct stay *s, int pe)
 		}
 }
 
+/* Not if calls with a priority wait here: those that come straight could overtake them. */
 void stay_switch(struct pe *pe, struct ck_obj *obj, int sender)
 {
 	struct stay *s = stay_get(pe, obj);
+	const bool grants = !has_queued(pe, obj->coll, obj->index);
 
-	add_holder(s, sender);
-	tell_where(pe, sender, about(s, WHERE_GRANT));
+	if (grants)
+		add_holder(s, sender);
+	tell_where(pe, sender, about(s, grants ? WHERE_GRANT : WHERE_DENY));
 }
 
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
@@ -219,6 +222,7 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 	else
 		seat_leave(pe, t->obj);
 	obj_calls_leave(pe, t->obj, &t->kept);
+	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
 	travel_send(pe, s->to, t);
 }
@@ -383,7 +387,8 @@ static void settle(struct pe *pe, struct travel *t)
 	lease_again(pe, s);
 }
 
-/* Calls that came late at its last place go first, then those that its home has kept. */
+/* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that
+ * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them. */
 static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct ck_obj *obj = t->obj;
@@ -393,8 +398,6 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	t->obj = NULL;
 	obj_calls_arrive(pe, obj, &t->kept);
 	fifo_move(&late, &t->late);
-	while (t->queued.head)
-		csd_send(pe, pe->id, msg_fifo_pop(&t->queued));
 	travel_free(t);
 	resume(pe, &late);
 	if (a)
@@ -408,7 +411,6 @@ static void gone(struct pe *pe, struct collection *c, struct travel *t)
 	struct msg_fifo late;
 
 	fifo_move(&late, &t->late);
-	fifo_append(&late, &t->queued);
 	if (a)
 		index_remove(&place_of(c)->dyn->away, t->index);
 	travel_free(t);

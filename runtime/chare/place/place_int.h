@@ -195,6 +195,7 @@ void stays_fini(struct pe *pe, struct collection *c);
 /* route.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
+void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 
 /* travel.c */
@@ -210,7 +211,6 @@ struct travel {
 	int32_t *holders;         /* ours: PEs that want a lease again */
 	struct obj_calls kept;    /* calls that wait for a condition or a `when` */
 	struct msg_fifo late;     /* calls that came too late, in order */
-	struct msg_fifo queued;   /* calls with a priority that waited in the PE's queue */
 	struct travel *next, **link; /* travels under way within this process */
 };
 /** On a node: the travels between its PEs, for the end of the job. */
@@ -220,7 +220,7 @@ struct place_node {
 };
 struct travel *travel_new(const struct collection *c, CkIndex i);
 void travel_free(struct travel *t);
-/** Take what waits in this PE's queue for the element. */
+/** Take along the calls with a priority that wait in this PE's queue for the element. */
 void travel_take_queued(struct pe *pe, struct travel *t);
 /** Send it to a PE. Takes it. */
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
@@ -231,8 +231,8 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
 void travel_end(struct pe *pe, struct collection *c, struct travel *t);
 int travels_init(struct node *node);
 void travels_free(struct node *node);
-/** Whether such a call waits in the queue of this PE, its home. */
-bool has_queued(struct pe *pe, const struct collection *c, CkIndex i, int sender);
+/** Whether there are such calls. */
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 
 /* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
  * its calls of X_beginInserting and X_doneInserting. */

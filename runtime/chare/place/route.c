@@ -102,6 +102,23 @@ void routes_fini(struct pe *pe, struct collection *c)
 	c->routes = NULL;
 }
 
+void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg)
+{
+	const struct idmap_slot *at;
+	char who[128];
+
+	for (size_t i = 0; c->routes && (at = idmap_each(c->routes, &i)); i++) {
+		const struct route *r = (const struct route *)at->value;
+		size_t n = 0;
+
+		for (const struct cmi_msg *m = r->held.head; m; m = m->next)
+			n++;
+		if (r->state == WAIT)
+			say_line(line, arg, "PE %d holds %zu calls for %s until it hears whether it may send them straight",
+				 pe->id, n, element_describe(c->type, r->index, who, sizeof who));
+	}
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
 static int home_of_call(struct pe *pe, const struct collection *c, const struct ck_env *env)

@@ -25,7 +25,6 @@ struct travel *travel_new(const struct collection *c, CkIndex i)
 	t->coll = c->id;
 	t->index = i;
 	fifo_init(&t->late);
-	fifo_init(&t->queued);
 	obj_calls_init(&t->kept);
 	return t;
 }
@@ -43,39 +42,38 @@ struct wanted {
 	const struct collection *c;
 	CkIndex index;
 	uint64_t place;
-	int sender;               /* ANY: whoever sent it */
 };
-enum { ANY = -1 };
 
+/* Plain calls are never behind GO, FLUSH or SWITCH; those with a priority may be. */
 static bool is_wanted(const struct cmi_msg *m, const void *arg)
 {
 	const struct wanted *w = arg;
 	const struct ck_env *env = (const struct ck_env *)m;
 
-	if (m->handler != ck_handler(w->pe, PART_CALL, H_ELEMENT) &&
-	    m->handler != ck_handler(w->pe, PART_PLACE, H_DESTROY))
-		return false;
-	if (env->coll != w->c->id || (w->sender != ANY && m->src_pe != w->sender))
+	if (m->handler != ck_handler(w->pe, PART_CALL, H_ELEMENT) ||
+	    !(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) || env->coll != w->c->id)
 		return false;
 	return w->c->sparse ? !((env->index.v[0] ^ w->index.v[0]) | (env->index.v[1] ^ w->index.v[1]) |
 				(env->index.v[2] ^ w->index.v[2])) : env->place == w->place;
 }
 
-static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i, int sender)
+static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i)
 {
-	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i), sender };
+	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i) };
 }
 
 void travel_take_queued(struct pe *pe, struct travel *t)
 {
-	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index, ANY);
+	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	struct msg_fifo queued;
 
-	csd_queue_take(pe, is_wanted, &w, &t->queued);
+	csd_queue_take(pe, is_wanted, &w, &queued);
+	fifo_append(&t->late, &queued);
 }
 
-bool has_queued(struct pe *pe, const struct collection *c, CkIndex i, int sender)
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
 {
-	const struct wanted w = wanted(pe, c, i, sender);
+	const struct wanted w = wanted(pe, c, i);
 
 	return csd_queue_has(pe, is_wanted, &w);
 }
@@ -140,15 +138,13 @@ static void send_here(struct pe *pe, int dst_pe, struct travel *t)
 
 /* ---- to another process -------------------------------------------------------------------------------- */
 
-enum call_kind { LATE, QUEUED, CALL_KINDS };
-
 struct packed {
 	struct cmi_msg head;
 	uint64_t coll;
 	CkIndex index;
 	int32_t seat;
 	uint32_t n_contributed, n_holders;
-	uint32_t n[CALL_KINDS];
+	uint32_t n_late;
 };
 
 struct packed_call {
@@ -182,7 +178,7 @@ static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_
 	return bytes;
 }
 
-static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
+static void calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
 {
 	while (f->head) {
 		struct cmi_msg *m = msg_fifo_pop(f);
@@ -196,20 +192,18 @@ static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
 		at += CkGen_align(m->size);
 		csd_msg_free(pe, m);
 	}
-	return at;
 }
 
 static size_t holders_bytes(uint32_t n) { return CkGen_align(n * sizeof(int32_t)); }
 
 static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 {
-	uint32_t n[CALL_KINDS] = { 0, 0 };
+	uint32_t n_late = 0;
 	size_t bytes = CkGen_align(sizeof(struct packed)) + holders_bytes(t->n_holders);
 	struct packed *p;
 	char *at;
 
-	bytes += calls_leave(pe, dst_pe, &t->late, &n[LATE]);
-	bytes += calls_leave(pe, dst_pe, &t->queued, &n[QUEUED]);
+	bytes += calls_leave(pe, dst_pe, &t->late, &n_late);
 	p = (struct packed *)csd_msg_alloc(pe, bytes);
 	p->head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
 	p->coll = t->coll;
@@ -217,14 +211,13 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	p->seat = t->seat;
 	p->n_contributed = t->n_contributed;
 	p->n_holders = t->n_holders;
-	memcpy(p->n, n, sizeof n);
+	p->n_late = n_late;
 	at = (char *)p + CkGen_align(sizeof *p);
 	memset((char *)p + sizeof *p, 0, (size_t)(at - (char *)(p + 1)));
 	memset(at, 0, holders_bytes(t->n_holders));
 	if (t->n_holders)
 		memcpy(at, t->holders, t->n_holders * sizeof *t->holders);
-	at = calls_pack(pe, &t->late, at + holders_bytes(t->n_holders));
-	calls_pack(pe, &t->queued, at);
+	calls_pack(pe, &t->late, at + holders_bytes(t->n_holders));
 	travel_free(t);
 	csd_send(pe, dst_pe, &p->head);
 }
@@ -258,10 +251,8 @@ static struct travel *unpack(struct pe *pe, const struct collection *c, const st
 	if (p->n_holders)
 		memcpy(t->holders, at, p->n_holders * sizeof *t->holders);
 	at += holders_bytes(p->n_holders);
-	for (uint32_t i = 0; i < p->n[LATE]; i++)
+	for (uint32_t i = 0; i < p->n_late; i++)
 		at = call_unpack(pe, at, &t->late);
-	for (uint32_t i = 0; i < p->n[QUEUED]; i++)
-		at = call_unpack(pe, at, &t->queued);
 	return t;
 }
 
@@ -303,9 +294,7 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 
 static const char *calls_misfit(struct pe *pe, const struct packed *p, const char *at, const char *end)
 {
-	const uint64_t n = (uint64_t)p->n[LATE] + p->n[QUEUED];
-
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < p->n_late; i++) {
 		struct msg_fifo one = { NULL, &one.head };
 		struct packed_call c;
 		const char *why;
