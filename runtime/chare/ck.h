@@ -431,6 +431,23 @@ void CkFreeMsg(void *msg);
  * Source   Charm++ delete this, ckDestroy. */
 void CkDestroy(void *self);
 
+/* ---- elements that move ------------------------------------------------------------------ */
+
+/** Let an array element live on another PE from now on; `self` is its struct.
+ *
+ * Called   on the element's PE, from one of its own handlers, its constructor included, or from another object's.
+ *          The last call before it leaves decides. Its own PE: it stays.
+ * Done     after the running handler, and before the next call of the element. If threads of the element run
+ *          ([threaded], Structured Dagger), after the last of them; until then calls are delivered as always.
+ * Shape    everybody goes on to call it as before. It gets every call once, and the calls of one PE and one
+ *          priority in order. Reductions, broadcasts, sections and scans go on and do not notice.
+ * Owner    within its process the element keeps its memory, and nothing is packed. To another process it is
+ *          packed by X_pup, and its struct here is freed.
+ * Errors   aborts if there is no such PE, if it is no element of an array, and if PE is in another process and
+ *          the .ci file has no `pup X;`.
+ * Source   Charm++ migrateMe. */
+void CkMigrateMe(void *self, int pe);
+
 /* ---- callbacks ------------------------------------------------------------------------ */
 
 /** What a reduction or CkCallbackSend hands over: `count` values of `type` (a CkDataType; CK_BYTE for

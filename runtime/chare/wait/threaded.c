@@ -34,7 +34,7 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 	ck_of(pe)->now = theirs.now;
 	ck_of(pe)->shared = theirs.shared;
 	ck_of(pe)->unpacked = theirs.unpacked;
-	if (ours.now.obj && ours.now.obj->extra)
+	if (ours.now.obj && (ours.now.obj->extra & OBJ_EXTRA))
 		when_test_soon(pe, ours.now.obj);
 }
 
@@ -62,6 +62,12 @@ void thread_ended(struct pe *pe, struct ck_obj *obj)
 	if (--x->n_threads == 0 && x->end) {
 		x->end(pe, obj);
 		return;
+	}
+	if (!x->n_threads && x->leave) {
+		void (*leave)(struct pe *, struct ck_obj *) = x->leave;
+
+		x->leave = NULL;
+		leave(pe, obj);
 	}
 	when_test_soon(pe, obj);
 	extra_trim(pe, x);

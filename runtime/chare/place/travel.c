@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
+ * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
+ *
+ *	| struct packed | holders, padded | element, padded | calls that wait | late calls |
+ *
+ *	call:	| struct packed_call | what follows a message's head, padded |
+ *
+ * The element's bytes are those of X_pup (params/element.c).
+ */
+#include "place_int.h"
+#include "../../machine/cmi_alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/shape.h"
+
+struct travel_msg {
+	struct cmi_msg head;
+	struct travel *travel;
+};
+
+struct travel *travel_new(const struct collection *c, CkIndex i)
+{
+	struct travel *t = cmi_alloc_zero(1, sizeof *t, "an element that moves");
+
+	t->coll = c->id;
+	t->index = i;
+	fifo_init(&t->late);
+	obj_calls_init(&t->kept);
+	return t;
+}
+
+void travel_free(struct travel *t)
+{
+	free(t->holders);
+	free(t);
+}
+
+/* ---- what waits in the queue ------------------------------------------------------------------------ */
+
+struct wanted {
+	const struct pe *pe;
+	const struct collection *c;
+	CkIndex index;
+	uint64_t place;
+};
+
+/* Plain calls are never behind GO, FLUSH or SWITCH; those with a priority may be. */
+static bool is_wanted(const struct cmi_msg *m, const void *arg)
+{
+	const struct wanted *w = arg;
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(w->pe, PART_CALL, H_ELEMENT) ||
+	    !(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) || env->coll != w->c->id)
+		return false;
+	return w->c->sparse ? !((env->index.v[0] ^ w->index.v[0]) | (env->index.v[1] ^ w->index.v[1]) |
+				(env->index.v[2] ^ w->index.v[2])) : env->place == w->place;
+}
+
+static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i)
+{
+	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i) };
+}
+
+void travel_take_queued(struct pe *pe, struct travel *t)
+{
+	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	struct msg_fifo queued;
+
+	csd_queue_take(pe, is_wanted, &w, &queued);
+	fifo_append(&t->late, &queued);
+}
+
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
+{
+	const struct wanted w = wanted(pe, c, i);
+
+	return csd_queue_has(pe, is_wanted, &w);
+}
+
+/* ---- under way ----------------------------------------------------------------------------------------- */
+
+static struct place_node *node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
+
+/* So that the end of the job finds it. */
+static void take_off(struct node *node, struct travel *t)
+{
+	struct place_node *n = node_of(node);
+
+	pthread_mutex_lock(&n->lock);
+	t->next = n->flying;
+	t->link = &n->flying;
+	if (t->next)
+		t->next->link = &t->next;
+	n->flying = t;
+	pthread_mutex_unlock(&n->lock);
+}
+
+static void land(struct node *node, struct travel *t)
+{
+	struct place_node *n = node_of(node);
+
+	pthread_mutex_lock(&n->lock);
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	pthread_mutex_unlock(&n->lock);
+}
+
+/* Messages that it carries are in the PEs' memory, which goes as a whole. */
+void travels_free(struct node *node)
+{
+	struct travel *t = node_of(node)->flying, *next;
+
+	for (; t; t = next) {
+		next = t->next;
+		obj_calls_free(&t->kept);
+		free(t->obj);
+		travel_free(t);
+	}
+	pthread_mutex_destroy(&node_of(node)->lock);
+}
+
+int travels_init(struct node *node)
+{
+	return -pthread_mutex_init(&node_of(node)->lock, NULL);
+}
+
+static void send_here(struct pe *pe, int dst_pe, struct travel *t)
+{
+	struct travel_msg *m = (struct travel_msg *)csd_msg_alloc(pe, sizeof *m);
+
+	m->head.handler = ck_handler(pe, PART_PLACE, H_MOVE);
+	m->travel = t;
+	take_off(pe->node, t);
+	csd_send(pe, dst_pe, &m->head);
+}
+
+/* ---- to another process -------------------------------------------------------------------------------- */
+
+struct packed {
+	struct cmi_msg head;
+	uint64_t coll;
+	CkIndex index;
+	int32_t seat;
+	uint32_t n_contributed, n_holders, n_kept, n_late;
+	uint16_t lives;           /* an element comes along */
+	uint16_t waited;          /* here, for its collection's creation */
+	uint64_t bytes;           /* of the element */
+};
+
+struct packed_call {
+	uint64_t size;            /* of the message, its head included */
+	uint16_t handler;
+	uint8_t flags, reserved;
+	int32_t src_pe;
+	uint32_t word;
+	uint32_t reserved_too[3];
+};
+_Static_assert(sizeof(struct packed_call) == 32, "as long as a head, so what follows is aligned");
+
+/* The form that may leave the process. A message object that waits for a condition has been unpacked here. */
+static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkGenEntry *e;
+	const int src = m->src_pe;
+
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT))
+		return m;
+	if (m->flags & CMI_F_HERE) {
+		m = ck_leaving(pe, dst_pe, m);
+	} else {
+		e = &coll_get(pe, env->coll)->type->entries[env->entry];
+		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack && !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
+			m = &message_pack(pe, e->message, env)->head;
+	}
+	m->src_pe = src;
+	return m;
+}
+
+/* Returns the bytes of all. */
+static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_t *n_p)
+{
+	struct msg_fifo all;
+	size_t bytes = 0;
+
+	fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = call_leaves(pe, dst_pe, msg_fifo_pop(&all));
+
+		msg_fifo_push(f, m);
+		bytes += CkGen_align(m->size);
+		++*n_p;
+	}
+	return bytes;
+}
+
+static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
+{
+	while (f->head) {
+		struct cmi_msg *m = msg_fifo_pop(f);
+		const size_t rest = m->size - sizeof *m;
+		const struct packed_call c = { .size = m->size, .handler = m->handler, .flags = m->flags & (uint8_t)~CMI_F_REMOTE,
+					       .src_pe = m->src_pe, .word = m->word };
+
+		memcpy(at, &c, sizeof c);
+		memcpy(at + sizeof c, m + 1, rest);
+		memset(at + m->size, 0, CkGen_align(m->size) - m->size);
+		at += CkGen_align(m->size);
+		csd_msg_free(pe, m);
+	}
+	return at;
+}
+
+static size_t holders_bytes(uint32_t n) { return CkGen_align(n * sizeof(int32_t)); }
+
+/* What follows the head; returns the end. */
+static char *zero_to(char *from, char *to)
+{
+	memset(from, 0, (size_t)(to - from));
+	return to;
+}
+
+static char *holders_pack(const struct travel *t, char *at)
+{
+	if (t->n_holders)
+		memcpy(at, t->holders, t->n_holders * sizeof *t->holders);
+	return zero_to(at + t->n_holders * sizeof *t->holders, at + holders_bytes(t->n_holders));
+}
+
+/* Then the element is no more on this PE. */
+static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
+{
+	if (!t->obj)
+		return at;
+	element_pack(pe, t->obj, at, n);
+	element_delete(pe, t->obj);
+	element_free(pe, t->obj);
+	t->obj = NULL;
+	return zero_to(at + n, at + CkGen_align(n));
+}
+
+static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+{
+	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
+			    .n_holders = t->n_holders, .lives = t->obj != NULL };
+	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders);
+	struct cmi_msg *m;
+	char *at;
+
+	if (t->obj) {
+		p.n_contributed = t->obj->n_contributed;
+		p.bytes = element_size(pe, t->obj);
+		size += CkGen_align(p.bytes);
+	}
+	size += calls_leave(pe, dst_pe, &t->kept.when, &p.n_kept);
+	size += calls_leave(pe, dst_pe, &t->late, &p.n_late);
+	m = csd_msg_alloc(pe, size);
+	p.head = *m;
+	p.head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
+	memcpy(m, &p, sizeof p);
+	at = zero_to((char *)m + sizeof p, (char *)m + CkGen_align(sizeof p));
+	at = element_leave(pe, t, p.bytes, holders_pack(t, at));
+	at = calls_pack(pe, &t->kept.when, at);
+	calls_pack(pe, &t->late, at);
+	travel_free(t);
+	csd_send(pe, dst_pe, m);
+}
+
+static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *to)
+{
+	struct packed_call c;
+	struct cmi_msg *m;
+
+	memcpy(&c, at, sizeof c);
+	m = csd_msg_alloc(pe, c.size);
+	m->handler = c.handler;
+	m->flags = c.flags;
+	m->src_pe = c.src_pe;
+	m->word = c.word;
+	memcpy(m + 1, at + sizeof c, c.size - sizeof *m);
+	msg_fifo_push(to, m);
+	return at + CkGen_align(c.size);
+}
+
+static const char *calls_unpack(struct pe *pe, const char *at, uint32_t n, struct msg_fifo *to)
+{
+	while (n--)
+		at = call_unpack(pe, at, to);
+	return at;
+}
+
+/* As they waited: message objects in the form in which the program sees them. */
+static void kept_unpack(struct pe *pe, const struct collection *c, struct msg_fifo *calls, struct obj_calls *kept)
+{
+	while (calls->head) {
+		struct ck_env *env = (struct ck_env *)msg_fifo_pop(calls);
+
+		if (env->flags & CK_ENV_PACKED)
+			env = message_unpack(pe, c->type->entries[env->entry].message, env);
+		msg_fifo_push(&kept->when, &env->head);
+	}
+}
+
+static struct travel *unpack(struct pe *pe, struct collection *c, const struct packed *p)
+{
+	struct travel *t = travel_new(c, p->index);
+	const char *at = (const char *)p + CkGen_align(sizeof *p);
+	struct msg_fifo kept = { NULL, &kept.head };
+
+	t->seat = p->seat;
+	t->n_contributed = p->n_contributed;
+	t->n_holders = p->n_holders;
+	if (p->n_holders)
+		t->holders = cmi_alloc_zero(p->n_holders, sizeof *t->holders, "the callers of an element");
+	if (p->n_holders)
+		memcpy(t->holders, at, p->n_holders * sizeof *t->holders);
+	at += holders_bytes(p->n_holders);
+	if (p->lives) {
+		t->obj = obj_new(c, p->index);
+		t->obj->n_contributed = p->n_contributed;
+		element_unpack(pe, t->obj, at, p->bytes);
+		at += CkGen_align(p->bytes);
+	}
+	at = calls_unpack(pe, at, p->n_kept, &kept);
+	calls_unpack(pe, at, p->n_late, &t->late);
+	kept_unpack(pe, c, &kept, &t->kept);
+	return t;
+}
+
+void packed_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct packed *p = (struct packed *)m;
+	struct collection *c = coll_get(pe, p->coll);
+	struct travel *t;
+
+	if (!c->constructed) {
+		p->waited = true;
+		call_wait(pe, c, m);
+		return;
+	}
+	if (p->waited && packed_misfit(pe, m))
+		csd_misfit(pe, m, packed_misfit(pe, m));
+	t = unpack(pe, c, p);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}
+
+/* ---- what may come from other processes ------------------------------------------------------------- */
+
+static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+
+/* A call of this element, as it could have come by itself. */
+static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
+{
+	const struct collection *c = coll_get(pe, p->coll);
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
+	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT))
+		return "it carries what is no call";
+	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
+		return "it carries a call that nobody can have sent";
+	csd_check(pe, m);
+	if (env->coll != p->coll)
+		return "it carries a call of another collection";
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
+}
+
+static const char *calls_misfit(struct pe *pe, const struct packed *p, const char *at, const char *end)
+{
+	for (uint64_t i = 0; i < (uint64_t)p->n_kept + p->n_late; i++) {
+		struct msg_fifo one = { NULL, &one.head };
+		struct packed_call c;
+		const char *why;
+
+		if ((size_t)(end - at) < sizeof c)
+			return "its calls do not lie within it";
+		memcpy(&c, at, sizeof c);
+		if (c.size < sizeof(struct ck_env) || c.size > (size_t)(end - at) || CkGen_align(c.size) > (size_t)(end - at))
+			return "its calls do not lie within it";
+		at = call_unpack(pe, at, &one);
+		why = call_misfit(pe, p, one.head);
+		csd_msg_free(pe, one.head);
+		if (why)
+			return why;
+	}
+	return at == end ? NULL : "there is more in it than its calls";
+}
+
+/* Before the collection's creation has come nothing else is known; then it is looked at again. */
+static const char *arrival_misfit(struct pe *pe, const struct packed *p)
+{
+	const struct collection *c = coll_get(pe, p->coll);
+
+	if (!c->constructed)
+		return NULL;
+	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, p->index) == UINT64_MAX))
+		return "it is about no element";
+	if (!p->lives)
+		return NULL;
+	return !element_has_pup(c->type) ? "its element cannot be packed" :
+	       coll_local(c, p->index) || stay_find(c, p->index) ? "its element is here already" : NULL;
+}
+
+const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct packed *p = (const struct packed *)m;
+	const char *at = (const char *)p + CkGen_align(sizeof *p), *end = (const char *)m + m->size;
+	int32_t holder;
+
+	if (shape_id(pe, p->coll))
+		return shape_id(pe, p->coll);
+	if (m->size < CkGen_align(sizeof *p) || holders_bytes(p->n_holders) > (size_t)(end - at))
+		return "its parts do not lie within it";
+	if (p->seat != NOWHERE && !is_pe(pe, p->seat))
+		return "it names a PE that does not exist";
+	for (uint32_t i = 0; i < p->n_holders; i++) {
+		memcpy(&holder, at + i * sizeof holder, sizeof holder);
+		if (!is_pe(pe, holder))
+			return "it names a PE that does not exist";
+	}
+	at += holders_bytes(p->n_holders);
+	if (p->lives ? p->bytes > (size_t)(end - at) || CkGen_align(p->bytes) > (size_t)(end - at) : p->bytes || p->n_kept)
+		return "its element does not lie within it";
+	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->bytes), end);
+}
+
+void travel_send(struct pe *pe, int dst_pe, struct travel *t)
+{
+	if (pe_is_here(pe, dst_pe))
+		send_here(pe, dst_pe, t);
+	else
+		send_packed(pe, dst_pe, t);
+}
+
+/* ---- within a process ------------------------------------------------------------------------------- */
+
+/* The collection's creation may come later; element and message wait for it. */
+void travel_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct travel *t = ((struct travel_msg *)m)->travel;
+	struct collection *c = coll_get(pe, t->coll);
+
+	if (!c->constructed) {
+		coll_wait(c, m);
+		return;
+	}
+	land(pe->node, t);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}
