@@ -374,7 +374,7 @@ static void run_again(struct pe *pe, const struct waiting_call *c)
 		d->at = d->ref = 0;
 	}
 	execute(pe, c->obj, env, false);
-	if (c->obj->extra)
+	if (c->obj->extra & OBJ_EXTRA)
 		ck_node_of(pe->node)->behind(pe, c->obj);
 }
 

@@ -235,7 +235,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
 		return;
 	execute(pe, obj, env, shared);
-	if (CSD_UNLIKELY(obj->extra))
+	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
 		ck_node_of(pe->node)->behind(pe, obj);
 }
 

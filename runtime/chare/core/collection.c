@@ -147,8 +147,27 @@ uint64_t coll_slot(const struct collection *c, uint64_t place)
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place)
 {
 	uint64_t slot = coll_slot(c, place);
+	struct ck_obj *obj = slot == UINT64_MAX ? NULL : c->elems[slot];
 
-	return slot == UINT64_MAX ? NULL : c->elems[slot];
+	if (obj && !obj_is_stub(obj))
+		return obj;
+	return CSD_UNLIKELY(c->guests != NULL) ? index_find(&c->guests->by_index, index_at(c, place)) : NULL;
+}
+
+struct ck_obj *coll_each(const struct collection *c, uint64_t *at)
+{
+	for (; c->elems && *at < c->n_slots; ++*at)
+		if (c->elems[*at] && !obj_is_stub(c->elems[*at]))
+			return c->elems[(*at)++];
+	for (; c->guests && *at - c->n_slots < c->guests->n; ++*at)
+		if (c->guests->list[*at - c->n_slots])
+			return c->guests->list[(*at)++ - c->n_slots];
+	return NULL;
+}
+
+uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj)
+{
+	return obj->ordinal + 1 + (obj_is_guest(obj) ? c->n_slots : 0);
 }
 
 /* ---- extents --------------------------------------------------------------------------- */
@@ -253,6 +272,15 @@ void colls_let_go(struct pe *pe)
 		coll_let_go(pe, (struct collection *)s->value);
 }
 
+static void guests_free(struct guests *g)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		free(g->list[i]);
+	free(g->list);
+	idmap_free(&g->by_index);
+	free(g);
+}
+
 static void coll_free(struct collection *c)
 {
 	bool ours = c->type && c->type->kind != CKGEN_NODEGROUP; /* a branch is the node's */
@@ -260,6 +288,8 @@ static void coll_free(struct collection *c)
 	for (uint64_t i = 0; ours && c->elems && i < c->n_slots; i++)
 		free(c->elems[i]);
 	free(c->elems);
+	if (c->guests)
+		guests_free(c->guests);
 	idmap_free(&c->slots);
 	free(c);
 }

@@ -15,15 +15,30 @@ struct ck_obj {
 	struct collection *coll;
 	CkIndex index;
 	uint32_t ordinal;         /* its number among this PE's elements, in index order */
-	uint32_t n_contributed;   /* reductions that this element took part in; reduce/ */
-	uint32_t extra;           /* number of its record in wait/; 0: it has no record */
+	uint32_t n_contributed;   /* reductions that this element took part in; a guest: contributions that it
+				   * has sent to its seat (place/seat.c) */
+	uint32_t extra;           /* OBJ_EXTRA: number of its record in wait/, 0: it has none; OBJ_*: bits */
 };
+/* Bits of `extra`. An element that never moved and has no record has 0 there. */
+#define OBJ_GUEST (UINT32_C(1) << 31)     /* its seat is another PE; it is not in elems */
+#define OBJ_STUB (UINT32_C(1) << 30)      /* no element: it keeps the slot of one that is away from its seat */
+#define OBJ_LATE (UINT32_C(1) << 29)      /* back at its seat, before some of its contributions */
+#define OBJ_EXTRA (OBJ_LATE - 1)
 _Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
 _Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
 	       offsetof(struct ck_obj, index) == offsetof(CkGenObj, index), "stubs look into it");
 
 static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
 static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
+static inline bool obj_is_guest(const struct ck_obj *obj) { return obj->extra & OBJ_GUEST; }
+static inline bool obj_is_stub(const struct ck_obj *obj) { return obj->extra & OBJ_STUB; }
+
+/** The elements of a collection that live on this PE and whose seat is another PE (place/seat.c). */
+struct guests {
+	struct idmap by_index;    /* struct ck_obj */
+	struct ck_obj **list;     /* [cap], by ordinal; NULL: it has left */
+	uint32_t n, cap, n_holes; /* n: used of list */
+};
 
 /** One PE's part of a collection. The first message that mentions the id creates it; the creation
  * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such
@@ -35,7 +50,8 @@ struct collection {
 	 * the number of elements whose index is their place: n_here in one dimension, else 0. */
 	uint64_t first;           /* block map: this PE's elements are first .. first + n_local - 1 */
 	uint64_t n_here, n_line;
-	struct ck_obj **elems;    /* [n_slots], by ordinal; if elements come and go, some are NULL */
+	struct ck_obj **elems;    /* [n_slots], by ordinal; if elements come and go, some are NULL; those
+				   * that are away have a stub */
 	const CkGenEntry *entries; /* the type's */
 	uint32_t n_entries;       /* the type's; 0 while calls wait for their condition (when.c) */
 	uint32_t n_waiting;       /* elements of this PE that have such calls */
@@ -45,7 +61,9 @@ struct collection {
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element came or went here */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
-	uint32_t walks;           /* running loops over elems, during which elements keep their slots */
+	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
+				   * none leaves */
+	uint32_t n_stubs;         /* in elems; then n_here and n_line are 0 */
 	struct msg_fifo waiting;  /* messages that came too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 
@@ -58,6 +76,7 @@ struct collection {
 	uint64_t n_local;         /* elements that live here */
 	uint64_t n_slots;         /* of elems */
 	struct idmap slots;       /* user map: from the place to the slot + 1 */
+	struct guests *guests;    /* ours; NULL: none so far */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
 
@@ -100,6 +119,11 @@ int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place);
 /** The slot in elems of the element at a place; UINT64_MAX: the place is not on this PE. */
 uint64_t coll_slot(const struct collection *c, uint64_t place);
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
+/** This PE's elements, one after another: those whose seat is here in index order, then the guests. Begin with
+ * *at 0; NULL: no more. Elements may come and go between two calls. */
+struct ck_obj *coll_each(const struct collection *c, uint64_t *at);
+/** The value of *at behind an element of this PE. */
+uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);
 /** Set has[p] for each PE p: whether it has elements of the collection. */
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 
@@ -119,7 +143,7 @@ static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
 	       (uint64_t)i.v[2];
 }
 
-/** The element of this PE at a place, or NULL. */
+/** The element of this PE at a place, or NULL. Stubs are no elements. */
 static inline struct ck_obj *coll_find(const struct collection *c, uint64_t place)
 {
 	if (CSD_LIKELY(place - c->first < c->n_here))

@@ -86,8 +86,7 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 	objs_create(pe, c);
 	n = c->n_slots;
-	c->n_here = c->map || c->sparse ? 0 : n;
-	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
+	coll_line_up(c);
 	if (c->sparse)
 		dynamic_constructed(c);
 	tell_created(pe, c);

@@ -97,6 +97,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 
 	free(place_of(c)->closing);
 	free(place_of(c)->ready);
+	seats_fini(pe, c);
 	if (!dyn)
 		return;
 	for (size_t i = 0; (s = idmap_each(&dyn->away, &i)); i++) {
@@ -209,11 +210,7 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 		obj = obj_add(c, i, coll_slot(c, index_place(c, i)));
 	}
 	c->n_local++;
-	if (!c->sparse && !c->map && c->n_local == c->n_slots) {
-		/* Complete again: calls take the fast path. */
-		c->n_here = c->n_slots;
-		c->n_line = c->type->nd <= 1 ? c->n_here : 0;
-	}
+	coll_line_up(c);
 	ck_created(pe, obj);
 	return obj;
 }

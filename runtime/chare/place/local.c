@@ -4,8 +4,11 @@
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 {
-	if (c->sparse)
-		return index_find(&place_of(c)->dyn->here, i);
+	if (c->sparse) {
+		struct ck_obj *obj = index_find(&place_of(c)->dyn->here, i);
+
+		return obj || !c->guests ? obj : index_find(&c->guests->by_index, i);
+	}
 	uint64_t place = index_place(c, i);
 
 	return place == UINT64_MAX ? NULL : coll_find(c, place);
@@ -61,13 +64,13 @@ void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 {
 	struct pe *pe = ck_self();
 	struct collection *c = coll_get(pe, p.id);
-	uint64_t i = after ? obj_of(after)->ordinal + 1 : 0;
+	uint64_t at = after ? coll_behind(c, obj_of(after)) : 0;
+	struct ck_obj *obj;
 
 	if (!coll_there(pe, c) || c->type != chare)
 		return NULL;
-	while (i < c->n_slots && !c->elems[i])
-		i++;
-	return i < c->n_slots ? self_of(c->elems[i]) : NULL;
+	obj = coll_each(c, &at);
+	return obj ? self_of(obj) : NULL;
 }
 
 bool CkKnowsArray(CkArrayID array)

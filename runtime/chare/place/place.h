@@ -5,7 +5,7 @@
  * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and destroying elements
  *          (insert.c), detecting that inserting is over (closing.c), detecting that all elements
  *          are constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of
- *          this PE (local.c).
+ *          this PE (local.c), the seats of elements that are away (seat.c).
  * Called   by the rooms above, on the element's PE or its home; by call/ through `seek` (part.h).
  * Calls    wait/, call/, params/, core/.
  */
@@ -31,5 +31,26 @@ void coll_become_dynamic(struct pe *pe, struct collection *c);
 
 /** Free an object that nobody can find any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
+
+/* ---- seat.c: elements that live on another PE than the one that counts them ------------------------- */
+
+/** What takes an element's slot at its seat while the element is away. */
+struct stub {
+	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come */
+	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
+	uint32_t n_sent;          /* how many it sent; known once it is back, or destroyed */
+	bool ends;                /* it was destroyed while away */
+	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
+};
+
+/** On the seat: the element leaves. A stub takes its slot, and is returned; obj is in none of the collection's
+ * tables any more, and is the caller's. Not while c->walks. */
+struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj);
+/** On the seat: the element is back, from anywhere; obj->coll is this PE's. It replaces its stub. */
+void seat_return(struct pe *pe, struct ck_obj *obj);
+/** On any other PE: an element comes that has another seat, and leaves again. obj->coll is this PE's. The
+ * collection frees the guests that it has at the end of the job. */
+void guest_add(struct ck_obj *obj);
+void guest_remove(struct ck_obj *obj);
 
 #endif

@@ -9,6 +9,7 @@
  *	ready.c    whether all PEs have constructed the elements of a new array
  *	destroy.c  the end of an object
  *	local.c    elements of this PE
+ *	seat.c     elements that are away from their seat, and what they contribute
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H
@@ -37,6 +38,7 @@ struct place_coll {
 	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
+	struct idmap stubs;       /* seat.c: struct stub by index */
 };
 
 static inline struct place_coll *place_of(const struct collection *c)
@@ -115,6 +117,11 @@ void absent_overdue(struct pe *pe, struct collection *c, uint32_t wave);
 void ready_want(struct collection *c, const CkCallback *cb);
 void ready_constructed(struct pe *pe, struct collection *c);
 void ready_arrived(struct pe *pe, struct cmi_msg *m);
+
+/* seat.c */
+/** Let calls take the fast path, if all elements that the map puts here are here. */
+void coll_line_up(struct collection *c);
+void seats_fini(struct pe *pe, struct collection *c);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);

@@ -40,19 +40,19 @@ static struct ck_extra *extra_new(struct pe *pe)
 
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj)
 {
-	if (obj->extra)
+	if (obj->extra & OBJ_EXTRA)
 		return extra_of(pe, obj);
 	struct ck_extra *x = extra_new(pe);
 
 	x->obj = obj;
-	obj->extra = x->no;
+	obj->extra |= x->no;
 	return x;
 }
 
 void extra_free(struct pe *pe, struct ck_extra *x)
 {
 	if (x->obj)
-		x->obj->extra = 0;
+		x->obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
 	x->end = NULL;
 	x->next = wait_of(pe)->spare;
@@ -68,7 +68,7 @@ void extra_trim(struct pe *pe, struct ck_extra *x)
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj))
 {
-	if (!obj->extra || !extra_of(pe, obj)->n_threads)
+	if (!(obj->extra & OBJ_EXTRA) || !extra_of(pe, obj)->n_threads)
 		return false;
 	extra_of(pe, obj)->end = end;
 	return true;
@@ -76,7 +76,7 @@ bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
 {
-	if (!obj->extra)
+	if (!(obj->extra & OBJ_EXTRA))
 		return;
 	when_drop(pe, extra_of(pe, obj));
 	sdag_drop_calls(pe, extra_of(pe, obj));
@@ -84,13 +84,13 @@ void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
 
 void obj_forget(struct pe *pe, struct ck_obj *obj)
 {
-	if (!obj->extra)
+	if (!(obj->extra & OBJ_EXTRA))
 		return;
 	struct ck_extra *x = extra_of(pe, obj);
 
 	when_drop(pe, x);
 	sdag_drop(pe, x);
-	obj->extra = 0;
+	obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
 	x->end = NULL;
 	if (!x->asked)

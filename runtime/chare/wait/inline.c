@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct frame) <= sizeof(CkGenFrame), "the stub has room fo
 static bool is_constructed(const struct ck_pe *ck, const struct ck_obj *obj)
 {
 	return !ck->now.obj || ck->now.entry != 0 || ck->now.obj->coll != obj->coll ||
-	       obj->ordinal <= ck->now.obj->ordinal;
+	       obj_is_guest(obj) || obj->ordinal <= ck->now.obj->ordinal;
 }
 
 static void *enter_call(struct pe *pe, struct ck_obj *obj, int entry, CkGenFrame *frame)
@@ -75,6 +75,6 @@ void CkGen_leave(CkGenFrame *frame)
 	ck_of(pe)->shared = f.shared;
 	if (f.counted)
 		thread_ended(pe, obj);
-	else if (obj->extra)
+	else if (obj->extra & OBJ_EXTRA)
 		when_test_soon(pe, obj);
 }

@@ -34,7 +34,7 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 	ck_of(pe)->now = theirs.now;
 	ck_of(pe)->shared = theirs.shared;
 	ck_of(pe)->unpacked = theirs.unpacked;
-	if (ours.now.obj && ours.now.obj->extra)
+	if (ours.now.obj && (ours.now.obj->extra & OBJ_EXTRA))
 		when_test_soon(pe, ours.now.obj);
 }
 

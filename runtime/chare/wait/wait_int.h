@@ -37,7 +37,7 @@ static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe,
 
 static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj *obj)
 {
-	return wait_of(pe)->extras[obj->extra];
+	return wait_of(pe)->extras[obj->extra & OBJ_EXTRA];
 }
 /** The element's record, a new one if it has none. */
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);

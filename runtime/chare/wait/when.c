@@ -180,7 +180,7 @@ void when_arrived(struct pe *pe, struct cmi_msg *m)
 bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	/* Earlier calls that may run after the change go first. */
-	if (obj->extra && extra_of(pe, obj)->asked)
+	if ((obj->extra & OBJ_EXTRA) && extra_of(pe, obj)->asked)
 		when_test(pe, obj);
 	if (is_true(obj, env))
 		return false;
