@@ -382,6 +382,35 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 	env_unref(pe, env);
 }
 
+/* A copy of a broadcast, as a call of one element that lives elsewhere. */
+static void pass_on(struct pe *pe, const struct ck_obj *to, const struct ck_env *env)
+{
+	struct collection *c = to->coll;
+	struct ck_env *copy = own_copy(pe, env);
+
+	copy->head.flags &= CSD_F_QUEUEING;
+	copy->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	send_element(pe, c->type, &(CkElement){ c->id, to->index, 0 }, copy);
+}
+
+/* For a PE that is the seat of elements which are away. Their copies leave first, so that no call that a handler
+ * here makes overtakes them. */
+static void deliver_past_stubs(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const bool message = c->entries[env->entry].flags & CKGEN_MESSAGE;
+
+	check_entry(pe, c, env);
+	c->walks++;
+	for (uint64_t i = 0; i < c->n_slots; i++)
+		if (c->elems[i] && obj_is_stub(c->elems[i]))
+			pass_on(pe, c->elems[i], env);
+	for (uint64_t i = 0; i < c->n_slots; i++)
+		if (c->elems[i] && !obj_is_stub(c->elems[i]))
+			deliver_to(pe, c->elems[i], message ? own_copy(pe, env) : env, !message);
+	c->walks--;
+	env_unref(pe, env);
+}
+
 /* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
  * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some takes
  * 225. */
@@ -393,6 +422,8 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check)) {
 		check_entry(pe, c, env);
 		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
+	} else if (CSD_UNLIKELY(c->n_stubs)) {
+		deliver_past_stubs(pe, c, env);
 	} else {
 		deliver_some(pe, c, c->elems, c->n_slots, env);
 	}

@@ -23,6 +23,7 @@ struct ck_obj {
 #define OBJ_GUEST (UINT32_C(1) << 31)     /* its seat is another PE; it is not in elems */
 #define OBJ_STUB (UINT32_C(1) << 30)      /* no element: it keeps the slot of one that is away from its seat */
 #define OBJ_LATE (UINT32_C(1) << 29)      /* back at its seat, before some of its contributions */
+#define OBJ_AWAY (OBJ_GUEST | OBJ_LATE)   /* what it contributes goes by way of its seat's queue */
 #define OBJ_EXTRA (OBJ_LATE - 1)
 _Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
 _Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
@@ -63,7 +64,7 @@ struct collection {
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
 				   * none leaves */
-	uint32_t n_stubs;         /* in elems; then n_here and n_line are 0 */
+	uint32_t n_stubs;         /* of elements that are away or OBJ_LATE; then n_here and n_line are 0 */
 	struct msg_fifo waiting;  /* messages that came too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 

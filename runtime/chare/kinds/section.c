@@ -475,5 +475,7 @@ const struct ck_part section_part = {
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_stop = section_pe_stop,
+	.filed = section_filed,
+	.filed_misfit = section_filed_misfit,
 	.describe = sections_describe,
 };

@@ -662,6 +662,7 @@ static const struct ck_handler handlers[] = {
 		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
 		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
+	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },
@@ -687,4 +688,5 @@ const struct ck_part place_part = {
 	.describe = place_describe,
 	.pe_free = announce_pe_free,
 	.seek = seek,
+	.filed = seat_filed,
 };

@@ -20,7 +20,7 @@
 /* Handlers of PART_PLACE. */
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
-	H_ANNOUNCE, H_KNOWN, H_BORN
+	H_ANNOUNCE, H_KNOWN, H_BORN, H_SEAT
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -122,6 +122,13 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
 void seats_fini(struct pe *pe, struct collection *c);
+void seat_arrived(struct pe *pe, struct cmi_msg *m);
+const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
+void seat_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from);
+/** The PE that counts a guest. */
+int place_seat(struct pe *pe, const struct ck_obj *guest);
+/** On the seat of an element that PE `from` gave up: its stub is gone, and nothing counts the element any more. */
+void seat_over(struct pe *pe, struct collection *c, CkIndex i, int from);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);

@@ -5,10 +5,17 @@
  * element moves, so all who compute with n_local, n_slots and the map need not know that it has moved.
  *
  *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its next
- *	                 reduction; n_here and n_line are 0, so that no call takes the stub for the element
+ *	                 reduction; n_here and n_line are 0, so that no call takes it for an element
  *	where it lives   the element, a guest: in no slot, found by index
+ *
+ * What a guest contributes goes to its seat, and is filed there as if it had stayed. Two such messages overtake
+ * each other if the element moved in between, so each has a number, and the seat files them in this order. An
+ * element may come back before its last contributions do. Until they are filed (OBJ_LATE) what it contributes at
+ * its seat waits behind them. The end of an element that is away is numbered, too: nothing that it contributed
+ * is lost.
  */
 #include "place_int.h"
+#include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <assert.h>
@@ -32,13 +39,19 @@ static struct stub *stub_new(struct collection *c, CkIndex i)
 	s->obj.index = i;
 	s->obj.extra = OBJ_STUB;
 	index_add(&place_of(c)->stubs, s);
+	c->n_stubs++;
+	c->n_here = c->n_line = 0;
 	return s;
 }
 
 static void stub_free(struct stub *s)
 {
-	index_remove(&place_of(s->obj.coll)->stubs, s->obj.index);
+	struct collection *c = s->obj.coll;
+
+	index_remove(&place_of(c)->stubs, s->obj.index);
 	free(s);
+	c->n_stubs--;
+	coll_line_up(c);
 }
 
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
@@ -47,21 +60,18 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 	struct stub *s = obj->extra & OBJ_LATE ? stub_of(c, obj->index) : stub_new(c, obj->index);
 
 	(void)pe;
-	assert(!c->walks && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
+	assert((!c->walks || s->back) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
 	s->obj.ordinal = obj->ordinal;
 	s->obj.n_contributed = obj->n_contributed;
 	obj->n_contributed = s->n_sent;
 	obj->extra &= ~OBJ_LATE;
+	s->back = false;
 	c->elems[obj->ordinal] = &s->obj;
-	c->n_stubs++;
-	c->n_here = c->n_line = 0;
 	if (c->sparse)
 		index_remove(&place_of(c)->dyn->here, obj->index);
 	return &s->obj;
 }
 
-/* Contributions that it sent may still be under way: then the stub goes on to file them, and what the element
- * contributes from now on waits behind them. */
 void seat_return(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -73,15 +83,16 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 	s->n_sent = obj->n_contributed;
 	obj->ordinal = s->obj.ordinal;
 	obj->n_contributed = s->obj.n_contributed;
+	obj->extra &= ~OBJ_GUEST;
 	c->elems[obj->ordinal] = obj;
-	c->n_stubs--;
 	if (c->sparse)
 		index_add(&place_of(c)->dyn->here, obj);
-	if (s->n_filed == s->n_sent)
+	if (s->n_filed == s->n_sent) {
 		stub_free(s);
-	else
-		obj->extra |= OBJ_LATE;
-	coll_line_up(c);
+		return;
+	}
+	s->back = true;
+	obj->extra |= OBJ_LATE;
 }
 
 /* ---- guests --------------------------------------------------------------------------------------- */
@@ -128,7 +139,109 @@ void guest_remove(struct ck_obj *obj)
 	g->list[obj->ordinal] = NULL;
 	g->n_holes++;
 	index_remove(&g->by_index, obj->index);
-	obj->extra &= ~OBJ_GUEST;
+}
+
+/* ---- contributions ---------------------------------------------------------------------------------- */
+
+/* The messages that wait are sorted by number. */
+static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
+{
+	struct cmi_msg **p = &s->early;
+
+	while (*p && (int32_t)(((struct ck_env *)*p)->refnum - env->refnum) < 0)
+		p = &(*p)->next;
+	if ((int32_t)((uint32_t)env->refnum - s->n_filed) < 0 || (*p && ((struct ck_env *)*p)->refnum == env->refnum))
+		csd_misfit(pe, &env->head, "what it contributes was filed before");
+	env->head.next = *p;
+	*p = &env->head;
+}
+
+/* File the next one. From the last one on the element needs no stub any more, so what it contributes in a handler
+ * that a result starts goes the plain way. */
+static void file(struct pe *pe, struct stub *s)
+{
+	struct ck_env *env = (struct ck_env *)s->early;
+	struct collection *c = s->obj.coll;
+	struct ck_obj *seat = s->back ? coll_local(c, s->obj.index) : &s->obj;
+
+	s->early = env->head.next;
+	s->n_filed++;
+	if (s->back && s->n_filed == s->n_sent) {
+		seat->extra &= ~OBJ_LATE;
+		stub_free(s);
+	}
+	ck_node_of(pe->node)->parts[env->entry]->filed(pe, seat, env, env->head.src_pe);
+}
+
+void seat_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const struct collection *c = coll_get(pe, env->coll);
+	const CkIndex i = env->index;
+	struct stub *s = c->type ? stub_of(c, i) : NULL;
+
+	if (!s)
+		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
+	keep_early(pe, s, env);
+	/* What is filed may end the stub. */
+	while ((s = stub_of(c, i)) && s->early && (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
+		file(pe, s);
+}
+
+void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
+{
+	env->head.handler = ck_handler(pe, PART_PLACE, H_SEAT);
+	env->coll = obj->coll->id;
+	env->index = obj->index;
+	env->entry = (uint16_t)part;
+	env->flags = 0;
+	if (obj_is_guest(obj)) {
+		env->refnum = (int32_t)obj->n_contributed++;
+		csd_send(pe, place_seat(pe, obj), &env->head);
+		return;
+	}
+	struct stub *s = stub_of(obj->coll, obj->index);
+
+	env->refnum = (int32_t)s->n_sent++;
+	env->head.src_pe = pe->id;
+	keep_early(pe, s, env);
+}
+
+const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct ck_part *part = env->entry < CK_PARTS ? ck_node_of(pe->node)->parts[env->entry] : NULL;
+
+	if (!part || !part->filed)
+		return "it is of no kind";
+	return shape_coll(pe, m) || !part->filed_misfit ? shape_coll(pe, m) : part->filed_misfit(pe, env);
+}
+
+/* ---- elements that end while they are away ----------------------------------------------------------- */
+
+void seat_give_up(struct pe *pe, struct ck_obj *obj)
+{
+	seat_send(pe, obj, PART_PLACE, env_new(pe, 0, 0));
+	if (!obj_is_guest(obj))
+		seat_leave(pe, obj);
+	obj->extra |= OBJ_GUEST; /* its end is no event of this PE's reductions */
+}
+
+/* The element was destroyed, and all that it contributed has been filed. */
+void seat_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
+{
+	struct collection *c = seat->coll;
+	const CkIndex index = seat->index;
+
+	coll_become_dynamic(pe, c);
+	csd_msg_free(pe, &env->head);
+	c->elems[seat->ordinal] = NULL;
+	c->n_local--;
+	if (c->sparse)
+		place_of(c)->dyn->n_holes++;
+	ck_destroyed(pe, seat);
+	stub_free((struct stub *)seat);
+	seat_over(pe, c, index, from);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
