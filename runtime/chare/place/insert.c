@@ -688,5 +688,4 @@ const struct ck_part place_part = {
 	.describe = place_describe,
 	.pe_free = announce_pe_free,
 	.seek = seek,
-	.filed = seat_filed,
 };

@@ -38,8 +38,9 @@ void destroy_later(struct pe *pe, struct ck_obj *obj);
 struct stub {
 	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
-	uint32_t n_sent;          /* once it is back: how many it sent; until then as of its last stay */
+	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
 	bool back;                /* the element has the slot again: OBJ_LATE */
+	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is filed */
 	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
 };
 
@@ -56,9 +57,5 @@ void guest_remove(struct ck_obj *obj);
  * that part's `filed` (part.h) when it has filed all that the element contributed before. The part may use the
  * payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
-/** An element has been destroyed that is a guest, removed from this PE's tables; or that is OBJ_LATE at its seat:
- * then a stub takes its slot. The seat counts it until its last contribution is filed; then it calls seat_over.
- * Until then the index cannot be given to a new element. The caller frees obj later. */
-void seat_give_up(struct pe *pe, struct ck_obj *obj);
 
 #endif

@@ -121,14 +121,20 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 /* seat.c */
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
+/** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */
+void obj_odd(struct ck_obj *obj, uint32_t bit);
+void obj_even(struct ck_obj *obj, uint32_t bit);
 void seats_fini(struct pe *pe, struct collection *c);
 void seat_arrived(struct pe *pe, struct cmi_msg *m);
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
-void seat_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from);
+struct travel;
+/** On the seat of an element that was destroyed while its stub had the slot: it has sent n contributions. True: all
+ * are filed, and nothing counts the element any more. Else the call takes `end`, and travel_seat_over gets it then;
+ * until then the index cannot be given to a new element. */
+bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end);
+void travel_seat_over(struct pe *pe, struct collection *c, struct travel *end);
 /** The PE that counts a guest. */
-int place_seat(struct pe *pe, const struct ck_obj *guest);
-/** On the seat of an element that PE `from` gave up: its stub is gone, and nothing counts the element any more. */
-void seat_over(struct pe *pe, struct collection *c, CkIndex i, int from);
+int place_seat(const struct pe *pe, const struct ck_obj *guest);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);

@@ -23,10 +23,34 @@
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_stubs)
+	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_odd)
 		return;
 	c->n_here = c->n_slots;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
+}
+
+void obj_odd(struct ck_obj *obj, uint32_t bit)
+{
+	struct collection *c = obj->coll;
+
+	if (!obj_is_guest(obj) && !(obj->extra & OBJ_ODD)) {
+		c->n_odd++;
+		c->n_here = c->n_line = 0;
+	}
+	obj->extra |= bit;
+}
+
+void obj_even(struct ck_obj *obj, uint32_t bit)
+{
+	struct collection *c = obj->coll;
+
+	if (!(obj->extra & bit))
+		return;
+	obj->extra &= ~bit;
+	if (obj_is_guest(obj) || obj->extra & OBJ_ODD)
+		return;
+	c->n_odd--;
+	coll_line_up(c);
 }
 
 static struct stub *stub_of(const struct collection *c, CkIndex i) { return index_find(&place_of(c)->stubs, i); }
@@ -37,21 +61,14 @@ static struct stub *stub_new(struct collection *c, CkIndex i)
 
 	s->obj.coll = c;
 	s->obj.index = i;
-	s->obj.extra = OBJ_STUB;
 	index_add(&place_of(c)->stubs, s);
-	c->n_stubs++;
-	c->n_here = c->n_line = 0;
 	return s;
 }
 
 static void stub_free(struct stub *s)
 {
-	struct collection *c = s->obj.coll;
-
-	index_remove(&place_of(c)->stubs, s->obj.index);
+	index_remove(&place_of(s->obj.coll)->stubs, s->obj.index);
 	free(s);
-	c->n_stubs--;
-	coll_line_up(c);
 }
 
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
@@ -64,8 +81,9 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 	s->obj.ordinal = obj->ordinal;
 	s->obj.n_contributed = obj->n_contributed;
 	obj->n_contributed = s->n_sent;
-	obj->extra &= ~OBJ_LATE;
 	s->back = false;
+	obj_odd(&s->obj, OBJ_STUB);
+	obj_even(obj, OBJ_ODD);
 	c->elems[obj->ordinal] = &s->obj;
 	if (c->sparse)
 		index_remove(&place_of(c)->dyn->here, obj->index);
@@ -87,12 +105,14 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 	c->elems[obj->ordinal] = obj;
 	if (c->sparse)
 		index_add(&place_of(c)->dyn->here, obj);
-	if (s->n_filed == s->n_sent) {
+	if (index_home(pe, c, obj->index) != pe->id)
+		obj_odd(obj, OBJ_STRAY);
+	s->back = s->n_filed != s->n_sent;
+	if (s->back)
+		obj_odd(obj, OBJ_LATE);
+	obj_even(&s->obj, OBJ_STUB);
+	if (!s->back)
 		stub_free(s);
-		return;
-	}
-	s->back = true;
-	obj->extra |= OBJ_LATE;
 }
 
 /* ---- guests --------------------------------------------------------------------------------------- */
@@ -141,6 +161,36 @@ void guest_remove(struct ck_obj *obj)
 	index_remove(&g->by_index, obj->index);
 }
 
+/* ---- elements that end while they are away ----------------------------------------------------------- */
+
+static void stub_end(struct pe *pe, struct stub *s)
+{
+	struct collection *c = s->obj.coll;
+
+	coll_become_dynamic(pe, c);
+	c->elems[s->obj.ordinal] = NULL;
+	c->n_local--;
+	if (c->sparse)
+		place_of(c)->dyn->n_holes++;
+	ck_destroyed(pe, &s->obj);
+	obj_even(&s->obj, OBJ_STUB);
+	stub_free(s);
+}
+
+bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end)
+{
+	struct stub *s = stub_of(c, i);
+
+	if (s && s->n_filed != n) {
+		s->n_sent = n;
+		s->end = end;
+		return false;
+	}
+	if (s)
+		stub_end(pe, s);
+	return true;
+}
+
 /* ---- contributions ---------------------------------------------------------------------------------- */
 
 /* The messages that wait are sorted by number. */
@@ -156,18 +206,24 @@ static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
 	*p = &env->head;
 }
 
+/* The element whose seat is here, which is here. */
+static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
+{
+	return c->sparse ? index_find(&place_of(c)->dyn->here, i) : c->elems[coll_slot(c, index_place(c, i))];
+}
+
 /* File the next one. From the last one on the element needs no stub any more, so what it contributes in a handler
  * that a result starts goes the plain way. */
 static void file(struct pe *pe, struct stub *s)
 {
 	struct ck_env *env = (struct ck_env *)s->early;
 	struct collection *c = s->obj.coll;
-	struct ck_obj *seat = s->back ? coll_local(c, s->obj.index) : &s->obj;
+	struct ck_obj *seat = s->back ? in_slot(c, s->obj.index) : &s->obj;
 
 	s->early = env->head.next;
 	s->n_filed++;
 	if (s->back && s->n_filed == s->n_sent) {
-		seat->extra &= ~OBJ_LATE;
+		obj_even(seat, OBJ_LATE);
 		stub_free(s);
 	}
 	ck_node_of(pe->node)->parts[env->entry]->filed(pe, seat, env, env->head.src_pe);
@@ -176,16 +232,22 @@ static void file(struct pe *pe, struct stub *s)
 void seat_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	const struct collection *c = coll_get(pe, env->coll);
+	struct collection *c = coll_get(pe, env->coll);
 	const CkIndex i = env->index;
 	struct stub *s = c->type ? stub_of(c, i) : NULL;
 
 	if (!s)
 		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
 	keep_early(pe, s, env);
-	/* What is filed may end the stub. */
+	/* What is filed may free the stub: a handler that a result starts may let the element leave again. */
 	while ((s = stub_of(c, i)) && s->early && (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
 		file(pe, s);
+	if (s && s->end && s->n_filed == s->n_sent) {
+		struct travel *end = s->end;
+
+		stub_end(pe, s);
+		travel_seat_over(pe, c, end);
+	}
 }
 
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
@@ -215,33 +277,6 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (!part || !part->filed)
 		return "it is of no kind";
 	return shape_coll(pe, m) || !part->filed_misfit ? shape_coll(pe, m) : part->filed_misfit(pe, env);
-}
-
-/* ---- elements that end while they are away ----------------------------------------------------------- */
-
-void seat_give_up(struct pe *pe, struct ck_obj *obj)
-{
-	seat_send(pe, obj, PART_PLACE, env_new(pe, 0, 0));
-	if (!obj_is_guest(obj))
-		seat_leave(pe, obj);
-	obj->extra |= OBJ_GUEST; /* its end is no event of this PE's reductions */
-}
-
-/* The element was destroyed, and all that it contributed has been filed. */
-void seat_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
-{
-	struct collection *c = seat->coll;
-	const CkIndex index = seat->index;
-
-	coll_become_dynamic(pe, c);
-	csd_msg_free(pe, &env->head);
-	c->elems[seat->ordinal] = NULL;
-	c->n_local--;
-	if (c->sparse)
-		place_of(c)->dyn->n_holes++;
-	ck_destroyed(pe, seat);
-	stub_free((struct stub *)seat);
-	seat_over(pe, c, index, from);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
