@@ -183,12 +183,49 @@ struct ci_message {
 	struct ci_module *module;
 };
 
-/** A name in a list: an include, an extern module, an initnode function, a `pup` type. */
+/** A name in a list: an include, an extern module, an initnode function. */
 struct ci_item {
 	struct ci_item *next;
 	const struct ci_tok *tok;
 	const char *name;
-	const char *text;           /* pup: the name with its `struct ` */
+};
+
+enum ci_pup_kind {
+	CI_PUP_BYTES,        /* T x; T x[3][4]; copied as it is */
+	CI_PUP_OBJECTS,      /* check: the same by T_pup */
+	CI_PUP_CALLBACKS,    /* check: CkCallback x; */
+	CI_PUP_POINTED,      /* T *x [count]; bytes, or check: by T_pup */
+	CI_PUP_STRING,       /* check: char *x; */
+	CI_PUP_MESSAGE,      /* check: M *x; a message that the program keeps, or NULL */
+	CI_PUP_SKIP,         /* skip x; skip x[]; */
+};
+
+/** What `T *x [count]` points to was allocated by malloc, CkRdmaAlloc or CkDirect_alloc. */
+enum ci_pup_memory { CI_PUP_MALLOC, CI_PUP_RDMA, CI_PUP_DIRECT };
+
+/** A field of a struct, in the list of `pup X { ... }`. */
+struct ci_pup_field {
+	struct ci_pup_field *next;
+	const struct ci_tok *tok;
+	const char *name;
+	struct ci_type type;        /* of `skip`: no text */
+	enum ci_pup_kind kind;      /* the parser sets BYTES, POINTED or SKIP, check the others */
+	enum ci_pup_memory memory;
+	struct ci_expr dims;        /* all of "[3][4]"; of `skip x[]` the brackets */
+	struct ci_expr count;       /* POINTED: empty if there is none */
+	bool bad;
+};
+
+/** `pup X;`: the program packs a type, or the elements of an array. `pup X { ... }`: ckci prints how. */
+struct ci_pup {
+	struct ci_pup *next;
+	const struct ci_tok *tok;
+	const char *name;
+	const char *text;           /* the name with its `struct ` */
+	const struct ci_tok *on_arrived; /* [on_arrived]: X_on_arrived is called; or NULL */
+	const struct ci_tok *open;  /* the { of the list; NULL: the program writes X_pup */
+	struct ci_pup_field *fields;
+	const struct ci_chare *chare; /* check: the array whose elements it packs; NULL: a type */
 };
 
 struct ci_module {
@@ -196,7 +233,8 @@ struct ci_module {
 	const struct ci_tok *tok;
 	const char *name;
 	bool main;
-	struct ci_item *includes, *externs, *initnodes, *initprocs, *pups;
+	struct ci_item *includes, *externs, *initnodes, *initprocs;
+	struct ci_pup *pups;
 	struct ci_item *elsewhere;  /* messages and chares that another file declares */
 	struct ci_field *readonlies;
 	struct ci_message *messages;

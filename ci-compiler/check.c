@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A global or a type named like the handler's first parameter would be hidden there. */
-static void check_not_self(struct checker *c, const struct ci_tok *name)
+void check_not_self(struct checker *c, const struct ci_tok *name)
 {
 	if (strcmp(name->s, "self") == 0)
 		ci_error(c->ci, name->at, "choose another name",
@@ -194,26 +193,6 @@ static void check_chare(struct checker *c, struct ci_chare *chare)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-/* `pup T;` is only for the program's own plain types. */
-static void check_pup(struct checker *c, const struct ci_item *x)
-{
-	bool chare = false;
-
-	check_not_self(c, x->tok);
-	for (const struct ci_chare *y = c->module->chares; y != NULL; y = y->next)
-		chare |= strcmp(y->name, x->name) == 0;
-	if (chare)
-		ci_error(c->ci, x->tok->at, "take it out: chares stay where they were created",
-			 "chare '%s' is not packed", x->name);
-	else if (check_find_message(c, x->name) != NULL)
-		ci_error(c->ci, x->tok->at,
-			 ci_fmt(c->ci, "write 'message [packed] %s;', %s_pack and %s_unpack", x->name,
-				x->name, x->name),
-			 "message '%s' has packing functions of its own", x->name);
-	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)
-		ci_error(c->ci, x->tok->at, "take it out", "'%s' is copied as it is", x->name);
-}
-
 static void check_module(struct checker *c)
 {
 	for (const struct ci_item *x = c->module->externs; x != NULL; x = x->next) {
@@ -221,7 +200,7 @@ static void check_module(struct checker *c)
 			ci_error(c->ci, x->tok->at, "take it out",
 				 "module '%s' names itself as extern", x->name);
 	}
-	for (struct ci_item *x = c->module->pups; x != NULL; x = x->next)
+	for (struct ci_pup *x = c->module->pups; x != NULL; x = x->next)
 		check_pup(c, x);
 	for (struct ci_field *r = c->module->readonlies; r != NULL; r = r->next)
 		check_field(c, r, false);
@@ -253,6 +232,7 @@ void ci_check(struct ci *ci, struct ci_module *modules)
 
 	check_one_main(&c);
 	check_modules(&c);
+	check_link_pups(&c);
 	for (c.module = modules; c.module != NULL && !ci_gave_up(ci); c.module = c.module->next)
 		check_module(&c);
 	if (!ci_gave_up(ci))

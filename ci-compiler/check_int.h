@@ -43,6 +43,18 @@ bool check_pointer_type(struct checker *c, struct ci_type *type, const char *nam
  * after an error. */
 bool check_variable_name(struct checker *c, const struct ci_tok *tok, const char *name);
 
+/* ---- check.c ---------------------------------------------------------------------------- */
+
+/** Report a global or a type with the name of the handler's first parameter, which would hide it. */
+void check_not_self(struct checker *c, const struct ci_tok *name);
+
+/* ---- check_pup.c ------------------------------------------------------------------------ */
+
+/** Find the chares that `pup X;` names, in all modules, before anything else is checked. */
+void check_link_pups(struct checker *c);
+
+void check_pup(struct checker *c, const struct ci_pup *x);
+
 /* ---- check_entry.c --------------------------------------------------------------------- */
 
 void check_entry(struct checker *c, const struct ci_chare *chare, struct ci_entry *e);

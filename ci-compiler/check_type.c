@@ -108,14 +108,14 @@ bool check_is_elsewhere(const struct checker *c, const char *name)
 	return false;
 }
 
-/* The module that says `pup T;`: this one if it does, else another one of the file, or NULL. */
+/* The module that says `pup T;` of a type: this one if it does, else another one of the file, or NULL. */
 static const struct ci_module *find_pup(const struct checker *c, const char *name)
 {
 	const struct ci_module *found = NULL;
 
 	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
-		for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
-			if (strcmp(x->name, name) == 0 && (found == NULL || m == c->module))
+		for (const struct ci_pup *x = m->pups; x != NULL; x = x->next) {
+			if (x->chare == NULL && strcmp(x->name, name) == 0 && (found == NULL || m == c->module))
 				found = m;
 		}
 	}

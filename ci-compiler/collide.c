@@ -168,6 +168,7 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 		{"_sendToFuture", true, true, "sends the message to a future"},
 		{"_waitFuture", true, true, "waits for a message of this type"},
 		{"_sendToCallback", true, true, "sends the message to a callback"},
+		{"_pup", true, true, "packs a message that an element keeps"},
 		{"_toMessage", true, false, "makes a CkMessage of it"},
 		{"_fromMessage", true, false, "makes it of a CkMessage"},
 		{"_pack", false, true, "packs the message"},
@@ -187,12 +188,28 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 static bool said_before(const struct checker *c, const struct ci_module *m, const char *name)
 {
 	for (const struct ci_module *b = c->modules; b != m; b = b->next) {
-		for (const struct ci_item *x = b->pups; x != NULL; x = x->next) {
+		for (const struct ci_pup *x = b->pups; x != NULL; x = x->next) {
 			if (strcmp(x->name, name) == 0)
 				return true;
 		}
 	}
 	return false;
+}
+
+static void add_pup(struct made_list *l, const struct ci_pup *x)
+{
+	struct made made = {
+		.name = ci_fmt(l->ci, "%s_pup", x->name), .tok = x->tok,
+		.owner = ci_fmt(l->ci, "'pup %s'", x->name),
+		.meaning = x->chare != NULL ? "packs its elements" : "packs the type",
+	};
+
+	add(l, made);
+	if (x->on_arrived == NULL)
+		return;
+	made.name = ci_fmt(l->ci, "%s_on_arrived", x->name);
+	made.meaning = "is called where an element has come to";
+	add(l, made);
 }
 
 static void add_written(struct made_list *l, const char *what, const struct ci_tok *tok,
@@ -210,11 +227,9 @@ static void add_module(struct made_list *l, const struct checker *c, const struc
 		add_written(l, "initnode", f->tok, f->name);
 	for (const struct ci_item *f = m->initprocs; f != NULL; f = f->next)
 		add_written(l, "initproc", f->tok, f->name);
-	for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
+	for (const struct ci_pup *x = m->pups; x != NULL; x = x->next) {
 		if (!said_before(c, m, x->name))
-			add(l, (struct made){.name = ci_fmt(l->ci, "%s_pup", x->name), .tok = x->tok,
-					     .owner = ci_fmt(l->ci, "'pup %s'", x->name),
-					     .meaning = "packs the type"});
+			add_pup(l, x);
 	}
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		add_message(l, x);

@@ -14,6 +14,11 @@
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m);
 void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 
+/* ---- gen_pup.c: what functions of the program pack ------------------------------------- */
+
+/** Print the declarations of the functions that the program writes. */
+void gen_pup_declarations(struct ci_out *o, const struct ci_module *m);
+
 /* ---- gen_util.c: what both files share ------------------------------------------------ */
 
 /** The constructor first, then the others: for (e = first_entry(c); e; e = next_entry(c, e)). */

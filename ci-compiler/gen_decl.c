@@ -57,19 +57,6 @@ static void includes(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-static void pups(struct ci_out *o, const struct ci_module *m)
-{
-	if (m->pups == NULL)
-		return;
-	ci_put(o, "/* you write: what sizes, packs and unpacks a parameter (pup_er in ck.h) */\n");
-	for (const struct ci_item *x = m->pups; x != NULL; x = x->next) {
-		ci_put_line(o, x->tok);
-		ci_put(o, "void %s_pup(pup_er p, %s *x);\n", x->name, x->text);
-	}
-	ci_put_line_back(o);
-	ci_put(o, "\n");
-}
-
 /* ---- readonlies and messages ---------------------------------------------------------------- */
 
 static bool needs_line(const struct ci_field *f)
@@ -184,6 +171,7 @@ static void message(struct ci_out *o, const struct ci_message *x)
 		gen_message_params(o, x);
 		ci_put(o, ");\n");
 	}
+	ci_put(o, "void %s_pup(pup_er p, %s **m); /* of an element that keeps one */\n", x->name, x->name);
 	ci_put(o, "extern const struct CkGenMessage ck_type_%s;\n", x->name);
 	message_fix(o, x);
 	message_future(o, x);
@@ -436,7 +424,7 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 	includes(o, m);
 	ci_put(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 	gen_shadow_begin(o);
-	pups(o, m);
+	gen_pup_declarations(o, m);
 	readonlies(o, m);
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
 		message(o, x);

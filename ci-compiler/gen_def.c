@@ -35,14 +35,6 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* Wrap T_pup for the runtime, which passes void pointers. Inline, since it may be unused. */
-static void pups(struct ci_out *o, const struct ci_module *m)
-{
-	for (const struct ci_item *x = m->pups; x != NULL; x = x->next)
-		ci_put(o, "static inline void ck_pup_%s_%s(pup_er ck_p, void *ck_x)\n{\n"
-		       "\t%s_pup(ck_p, (%s *)ck_x);\n}\n\n", m->name, x->name, x->name, x->text);
-}
-
 /* Only the program knows how long the arrays are; where they begin is the runtime's. */
 static void message_fits(struct ci_out *o, const struct ci_message *x)
 {
@@ -572,8 +564,9 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, %s\n};\n\n", c->name, n, c->index.text != NULL ?
-	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0");
+	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s\n};\n\n", c->name, n, c->index.text != NULL ?
+	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0", gen_chare_pup(o->ci, c),
+	       gen_chare_arrived(o->ci, c));
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)
@@ -692,9 +685,11 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	gen_shadow_begin(o);
 	ci_put(o, "#include \"ckgen.h\"\n\n");
 	readonlies(o, m);
-	pups(o, m);
-	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)
+	gen_pups(o, m);
+	for (const struct ci_message *x = m->messages; x != NULL; x = x->next) {
 		x->packed ? packed_message(o, x) : x->own ? flat_message(o, x) : message(o, x);
+		gen_message_pup(o, x);
+	}
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);

@@ -32,6 +32,16 @@ bool gen_has_fits(const struct ci_chare *c, const struct ci_entry *e);
 /** The program packs one of the parameters. */
 bool gen_has_pup(const struct ci_entry *e);
 
+/** What the chare's table has: the functions that call X_pup and X_on_arrived, or "NULL". */
+const char *gen_chare_pup(struct ci *ci, const struct ci_chare *c);
+const char *gen_chare_arrived(struct ci *ci, const struct ci_chare *c);
+
+/** Print the functions by which the runtime calls those of the program. */
+void gen_pups(struct ci_out *o, const struct ci_module *m);
+
+/** Print M_pup, for elements that keep a message. */
+void gen_message_pup(struct ci_out *o, const struct ci_message *x);
+
 /** A `when` may choose calls of e by their first parameter: there is ck_number_X_f. */
 bool gen_has_number(const struct ci_entry *e);
 

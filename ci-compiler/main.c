@@ -242,7 +242,8 @@ static void print_list(struct ci *ci, const struct ci_module *modules)
 		print_items("extern module", m->externs);
 		print_items("initnode", m->initnodes);
 		print_items("initproc", m->initprocs);
-		print_items("pup", m->pups);
+		for (const struct ci_pup *x = m->pups; x != NULL; x = x->next)
+			printf("  pup %s%s\n", x->name, x->on_arrived != NULL ? " [on_arrived]" : "");
 		for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next)
 			printf("  readonly %s %s%s\n", r->type.text,
 			       r->kind == CI_FIELD_MESSAGE ? "*" : "", r->name);

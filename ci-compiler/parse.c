@@ -13,24 +13,23 @@
  *   include  := 'include' string ';'
  *   init     := ( 'initnode' | 'initproc' ) function { ',' function } ';'
  *   function := [ 'void' ] name [ '(' [ 'void' ] ')' ]
- *   pup      := 'pup' [ 'struct' | 'union' ] name { ',' name } ';'
+ *   pup      see parse_pup.c
  */
 #include "parse.h"
 #include "parse_int.h"
 
 #include <string.h>
 
-static struct ci_item *item_add(struct parser *p, struct ci_item **link, const struct ci_tok *tok,
-				const char *name)
+static void item_add(struct parser *p, struct ci_item **link, const struct ci_tok *tok,
+		     const char *name)
 {
 	for (; *link != NULL; link = &(*link)->next) {
 		if (strcmp((*link)->name, name) == 0)
-			return *link;   /* naming it twice is harmless */
+			return;   /* naming it twice is harmless */
 	}
 	*link = ci_alloc(p->ci, sizeof **link);
 	(*link)->tok = tok;
 	(*link)->name = name;
-	return *link;
 }
 
 /* ---- readonly and message ------------------------------------------------------------------- */
@@ -347,27 +346,6 @@ static bool init(struct parser *p, const char *word, struct ci_item **list, cons
 	return p_expect(p, ";");
 }
 
-static bool pup(struct parser *p)
-{
-	do {
-		const char *tag = p_is(p, "struct") ? "struct " : p_is(p, "union") ? "union " : "";
-		const struct ci_tok *name;
-
-		p->t += *tag != '\0';
-		if (p_is_basic_type(p) || p_is(p, "enum")) {
-			ci_error(p->ci, p->t->at, "take it out",
-				 "'%s' needs no packing: it is copied as it is", p->t->s);
-			return false;
-		}
-		name = p_new_name(p, "type");
-		if (name == NULL)
-			return false;
-		item_add(p, &p->module->pups, name, name->s)->text =
-			ci_fmt(p->ci, "%s%s", tag, name->s);
-	} while (p_accept(p, ","));
-	return p_expect(p, ";");
-}
-
 /* Skip `class X;`, which only tells C++ that X is a class. */
 static bool class_declaration(struct parser *p)
 {
@@ -456,7 +434,7 @@ static bool section(struct parser *p)
 	if (p_accept(p, "initproc"))
 		return init(p, "initproc", &p->module->initprocs, "");
 	if (p_accept(p, "pup"))
-		return pup(p);
+		return p_pup(p);
 	if (p_accept(p, "class"))
 		return class_declaration(p);
 	if (p_is(p, "entry"))

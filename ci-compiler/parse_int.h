@@ -101,6 +101,11 @@ bool p_is_member_section(const struct parser *p);
 /** Read that section. What it declares is C++'s c::name, so it is named c_name in C. */
 void p_member_section(struct parser *p, const struct ci_chare *c);
 
+/* ---- parse_pup.c ------------------------------------------------------------------------ */
+
+/** Read what follows the word pup. */
+bool p_pup(struct parser *p);
+
 /* ---- parse_chare.c -------------------------------------------------------------------- */
 
 /** Read a chare. The next token is mainchare, chare, array, group or nodegroup. */

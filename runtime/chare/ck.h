@@ -289,16 +289,22 @@ void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
 
 /* ---- packing: PUP ------------------------------------------------------------------------ */
 
-/** One function sizes, packs and unpacks an object. `pup T;` in the .ci file says that
- * `void T_pup(pup_er p, T *x)` does so for T. Names are those of Charm++'s C binding (pup_c.h). */
+/** One function sizes, packs, unpacks and frees an object. `pup T;` in the .ci file says that
+ * `void T_pup(pup_er p, T *x)` does so for T: a type of parameters, or an array, whose elements can then leave their
+ * process. `pup T { ... }` has ckci print that function from a list of the fields; see ckci(1).
+ *
+ * Rule     all four modes call the same pup functions with the same counts, in the same order. What was packed is
+ *          unpacked to the byte; otherwise the job ends and names the element.
+ * Source   Charm++'s C binding (pup_c.h) and, for what that lacks, its PUP::er. */
 typedef struct CkPupEr *pup_er;
 
-/** What the function has to do now: exactly one of the three is true. */
+/** What the function has to do now: exactly one of the four is true. Parameters are never deleted so. */
 int pup_isSizing(const pup_er p);
 int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
+int pup_isDeleting(const pup_er p);
 
-/** Size, pack or unpack n bytes at v. Unpacking more bytes than were packed aborts. */
+/** Size, pack or unpack n bytes at v; nothing when deleting. Unpacking more bytes than were packed aborts. */
 void pup_bytes(pup_er p, void *v, size_t n);
 /** A pup function, with a pointer to the object. */
 typedef void (*CkPupFn)(pup_er p, void *obj);
@@ -325,19 +331,58 @@ static inline void pup_longs(pup_er p, long *v, size_t n) { pup_bytes(p, v, n * 
 static inline void pup_floats(pup_er p, float *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
 static inline void pup_doubles(pup_er p, double *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
 
-/** Memory for a part of the object. While unpacking, it returns `bytes` new zeroed bytes, 16-byte
- * aligned, which live as long as the object; the program never frees them. While sizing or packing,
- * it returns `old`. A vector takes two lines:
- * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n); */
-void *pup_alloc(pup_er p, void *old, size_t bytes);
+static inline void pup_shorts(pup_er p, short *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_uchars(pup_er p, unsigned char *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_ushorts(pup_er p, unsigned short *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_uints(pup_er p, unsigned *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+/** A proxy of any type: pup_proxy(p, &x->cells). */
+#define pup_proxy(p, proxy) pup_bytes(p, proxy, sizeof *(proxy))
 
+/** Memory for a part of the object. While unpacking, it returns `bytes` new zeroed bytes, 16-byte
+ * aligned. While sizing or packing, it returns `old`. A vector takes two lines:
+ * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n);
+ *
+ * Owner    of an element: the program, as of memory from malloc, which it may also come from. While deleting,
+ *          pup_alloc returns `old`, and `old` is freed when the pup function has returned. NULL is allowed.
+ *          Of a parameter: the runtime; the memory lives as long as the parameter.
+ * Errors   bytes that are packed or unpacked at NULL abort. In checked mode the same memory in two fields does. */
+void *pup_alloc(pup_er p, void *old, size_t bytes);
+/** The same for memory of an element that CkRdmaAlloc or CkDirect_alloc gave. The element's channels and buffers no
+ * longer use it. */
+void *pup_alloc_rdma(pup_er p, void *old, size_t bytes);
+void *pup_alloc_direct(pup_er p, void *old, size_t bytes);
+
+/** A string of malloc, or NULL. */
+void pup_string(pup_er p, char **s);
+
+/** A callback that an element keeps. Packing aborts if it is to a C function, a future or a thread, which stay on
+ * their PE. (pup_bytes packs any: it still fires on the PE that it is for.) */
+void pup_callback(pup_er p, struct CkCallback *cb);
+
+/** A message that an element keeps, or NULL. For a message type M of the .ci file call M_pup(p, &x->m), which
+ * ckci makes. Write x->m = pup_message(p, x->m) for the runtime's own types, and for what CkKeepMsg returned in an
+ * entry with parameters: its bytes stay the same, but pointers into it are wrong after a move, so keep offsets.
+ *
+ * Shape    the message's priority, reference number and section go along. A message that the program packs goes
+ *          through its M_pack and M_unpack, also to be sized and packed.
+ * Owner    as before: the element's, until CkFreeMsg or a send. Deleting frees it. */
+void *pup_message(pup_er p, void *msg);
 /** Use a pup function for the program's own purposes, on any PE. CkPupSize returns the bytes that
  * `obj` takes packed. CkPupPack packs it to `to`. CkPupUnpack makes it anew from the `n` bytes at
  * `from` and returns how many of them it used. `bytes` is the sizeof of the object. Here pup_alloc
- * is calloc: the program frees that memory. */
+ * is calloc: the program frees that memory, or has CkPupDelete do so, which deletes what `obj` points to. */
 size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes);
 void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to);
 size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n);
+void CkPupDelete(CkPupFn pup, void *obj);
+
+/** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack it into
+ * memory filled with a pattern, pack that again, compare, and delete the copy. The element stays as it is.
+ *
+ * Called   with the element's struct, on its PE.
+ * Errors   aborts and says what X_pup does wrong; and if the .ci file does not say `pup X;`. */
+void CkPupCheck(void *self);
 
 /* ---- messages ------------------------------------------------------------------------ */
 
@@ -384,6 +429,23 @@ void CkFreeMsg(void *msg);
  *          a group or a nodegroup aborts.
  * Source   Charm++ delete this, ckDestroy. */
 void CkDestroy(void *self);
+
+/* ---- elements that move ------------------------------------------------------------------ */
+
+/** Let an array element live on another PE from now on; `self` is its struct.
+ *
+ * Called   on the element's PE, from one of its own handlers, its constructor included, or from another object's.
+ *          The last call before it leaves decides. Its own PE: it stays.
+ * Done     after the running handler, and before the next call of the element. If threads of the element run
+ *          ([threaded], Structured Dagger), after the last of them; until then calls are delivered as always.
+ * Shape    everybody goes on to call it as before. It gets every call once, and the calls of one PE and one
+ *          priority in order. Reductions, broadcasts, sections and scans go on and do not notice.
+ * Owner    within its process the element keeps its memory, and nothing is packed. To another process it is
+ *          packed by X_pup, and its struct here is freed.
+ * Errors   aborts if there is no such PE, if it is no element of an array, and if PE is in another process and
+ *          the .ci file has no `pup X;`.
+ * Source   Charm++ migrateMe. */
+void CkMigrateMe(void *self, int pe);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
 

@@ -133,6 +133,8 @@ typedef struct CkGenChare {
 	const CkGenEntry *entries; /* [0] is the constructor */
 	int n_entries;
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
+	CkPupFn pup;               /* `pup X;`: calls X_pup; NULL: an element cannot leave its process */
+	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
 } CkGenChare;
 
 /** A readonly variable. */
@@ -480,6 +482,40 @@ CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
+
+/** What X_pup does with a field, if ckci printed it from a list: size, pack or delete what `old` points to, or
+ * unpack it. Each returns what the field points to then. NULL stays NULL.
+ * CkGen_pupPointed: n values of `bytes` bytes, each by `pup` unless that is NULL. `name` is the field's.
+ * CkGen_pupMessage: a message that the element keeps. */
+enum { CKGEN_MALLOC, CKGEN_RDMA, CKGEN_DIRECT };
+void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn pup, int memory,
+		       const char *name);
+char *CkGen_pupString(pup_er p, const char *old);
+void *CkGen_pupMessage(pup_er p, void *old, const CkGenMessage *type);
+static inline void CkGen_pupCallback(pup_er p, void *cb) { pup_callback(p, (CkCallback *)cb); }
+
+/* For the checks that such a list is complete: where field b begins if it follows field a, where the struct ends
+ * if a is its last field, and what kind of thing a field is (5 is gcc's class of pointers; arrays become them).
+ * CKGEN_SOME is any value of a field that `value` is a value of. */
+#define CKGEN_ROUND(n, align) (((n) + (align) - 1) / (align) * (align))
+#define CKGEN_FIELD_END(T, a) (offsetof(T, a) + sizeof(((T *)0)->a))
+#define CKGEN_AFTER(T, a, b) CKGEN_ROUND(CKGEN_FIELD_END(T, a), __alignof__(((T *)0)->b))
+#define CKGEN_END(T, a) CKGEN_ROUND(CKGEN_FIELD_END(T, a), __alignof__(T))
+#define CKGEN_IS_POINTER(value) (__builtin_classify_type(value) == 5)
+#ifdef __cplusplus
+#define CKGEN_IS_ARRAY(value) CkGen_isArray<decltype(value)>::is
+#define CKGEN_SOME(value) {}
+extern "C++" {
+template <typename T> struct CkGen_isArray { static constexpr bool is = false; };
+template <typename T> struct CkGen_isArray<T &> : CkGen_isArray<T> {};
+template <typename T, size_t n> struct CkGen_isArray<T[n]> { static constexpr bool is = true; };
+}
+#else
+#define CKGEN_AS_POINTER(value) __builtin_choose_expr(CKGEN_IS_POINTER(value), value, (char *)0)
+#define CKGEN_IS_ARRAY(value) (!__builtin_types_compatible_p(__typeof__(CKGEN_AS_POINTER(value)), \
+	__typeof__(&*CKGEN_AS_POINTER(value))))
+#define CKGEN_SOME(...) __VA_ARGS__
+#endif
 
 /** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them there.
  * post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime keeps it; do not

@@ -164,7 +164,7 @@ static void check_seal(struct pe *pe, struct cmi_msg *m)
 
 /* ---- what queues read -------------------------------------------------------------------------- */
 
-static bool wide_fits(const struct cmi_msg *m)
+bool csd_wide_fits(const struct cmi_msg *m)
 {
 	const size_t room = m->size - sizeof *m;
 	const struct msg_prio *p = msg_prio_of(m);
@@ -179,7 +179,7 @@ static __attribute__((noinline)) void marked_arrived(struct pe *pe, struct cmi_m
 		abort_no_handler(pe, m);
 	check_seal(pe, m);
 	m->flags |= CMI_F_REMOTE;
-	if ((m->flags & CMI_F_WIDE) && !wide_fits(m))
+	if ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m))
 		csd_misfit(pe, m, "it has a priority that does not lie within it");
 	if (m->flags & CMI_F_NODE) {
 		csd_check(pe, m);

@@ -114,6 +114,8 @@ void msgq_random_print(void);
 struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
+bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg);
+void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);
 struct cmi_msg *msgq_random_pop(struct msgq_random *r); /* NULL: empty, or all is late */
 bool msgq_random_waits(const struct msgq_random *r);
@@ -206,6 +208,7 @@ int loop_some(struct pe *pe, int n);       /* csd_step */
 bool loop_until(struct pe *pe, const volatile int *flag); /* csd_until */
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
+void loop_taken(struct pe *pe, struct cmi_msg *m);
 void idle_step(struct pe *pe);
 void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never sleeps or yields */
 void idle_end_slow(struct pe *pe);

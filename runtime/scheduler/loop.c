@@ -81,6 +81,20 @@ void loop_dispatch(struct pe *pe, struct cmi_msg *m)
 	dispatch(pe, m);
 }
 
+/* It has waited in the queue, and somebody else handles it. */
+void loop_taken(struct pe *pe, struct cmi_msg *m)
+{
+	const uint8_t flags = m->flags;
+
+	if (flags & CMI_F_REMOTE) {
+		csd_check(pe, m);
+		m->flags = flags & (uint8_t)~CMI_F_REMOTE;
+		flow_consumed(pe, m->src_pe, m->size);
+	}
+	if (!(flags & CMI_F_SYSTEM))
+		pe->n_processed++;
+}
+
 static int run_queue(struct pe *pe, int most)
 {
 	struct cmi_msg *m;

@@ -314,6 +314,14 @@ size_t csd_queue_length(const struct pe *pe, size_t most);
  * keep their order and wait for the loop, except those of csd_handle_early. Returns false when the job ends meanwhile. */
 bool csd_wait_for(struct pe *pe, int handler);
 
+/** Take those messages out of the queue that the test accepts and that may be overtaken there: all but plain
+ * ones, which keep their order. `to` gets them by priority, then in order of arrival. They count as handled;
+ * the caller sends them if they are to be handled later. */
+typedef bool (*csd_msg_test)(const struct cmi_msg *m, const void *arg);
+void csd_queue_take(struct pe *pe, csd_msg_test test, const void *arg, struct msg_fifo *to);
+/** Whether there is such a message. */
+bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg);
+
 /** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);

@@ -137,6 +137,73 @@ struct cmi_msg *msgq_pop_mixed(struct msgq *q)
 	return m;
 }
 
+/* ---- by what they are ------------------------------------------------------------------------- */
+
+static void fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to)
+{
+	struct msg_fifo all = *f;
+
+	if (!all.head)
+		return;
+	*f = (struct msg_fifo){ NULL, &f->head };
+	for (struct cmi_msg *m = all.head, *next; m; m = next) {
+		next = m->next;
+		msg_fifo_push(test(m, arg) ? to : f, m);
+	}
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	return item_before(a, b) ? -1 : 1;
+}
+
+/* Those that stay are a heap again once they are sorted. */
+static void heap_take(struct msgq *q, csd_msg_test test, const void *arg, struct msg_fifo *to)
+{
+	size_t n = 0;
+
+	if (q->n_heap)
+		qsort(q->heap, q->n_heap, sizeof *q->heap, compare_items);
+	for (size_t i = 0; i < q->n_heap; i++) {
+		if (test(q->heap[i].m, arg))
+			msg_fifo_push(to, q->heap[i].m);
+		else
+			q->heap[n++] = q->heap[i];
+	}
+	q->n_heap = n;
+}
+
+void csd_queue_take(struct pe *pe, csd_msg_test test, const void *arg, struct msg_fifo *to)
+{
+	struct msgq *q = &pe->queue;
+
+	*to = (struct msg_fifo){ NULL, &to->head };
+	if (CSD_LIKELY(!q->mixed))
+		return;
+	fifo_take(&q->expedited, test, arg, to);
+	heap_take(q, test, arg, to);
+	if (q->random)
+		msgq_random_take(q->random, test, arg, to);
+	q->mixed = is_mixed(q);
+	for (struct cmi_msg *m = to->head; m; m = m->next)
+		loop_taken(pe, m);
+}
+
+bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg)
+{
+	const struct msgq *q = &pe->queue;
+
+	if (CSD_LIKELY(!q->mixed))
+		return false;
+	for (const struct cmi_msg *m = q->expedited.head; m; m = m->next)
+		if (test(m, arg))
+			return true;
+	for (size_t i = 0; i < q->n_heap; i++)
+		if (test(q->heap[i].m, arg))
+			return true;
+	return q->random && msgq_random_has(q->random, test, arg);
+}
+
 size_t csd_queue_length(const struct pe *pe, size_t most)
 {
 	const struct msgq *q = &pe->queue;

@@ -143,6 +143,34 @@ void msgq_random_push(struct msgq_random *r, struct cmi_msg *m)
 		msg_fifo_push(f, m);
 }
 
+bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg)
+{
+	for (size_t i = 0; i < r->n; i++)
+		for (const struct cmi_msg *m = r->streams[i]->fifo.head; m; m = m->next)
+			if (test(m, arg))
+				return true;
+	return false;
+}
+
+/* Streams that are empty afterwards go. */
+void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to)
+{
+	for (size_t i = r->n; i-- > 0;) {
+		struct stream *s = r->streams[i];
+		struct cmi_msg *m = s->fifo.head;
+
+		s->fifo = (struct msg_fifo){ NULL, &s->fifo.head };
+		for (struct cmi_msg *next; m; m = next) {
+			next = m->next;
+			msg_fifo_push(test(m, arg) ? to : &s->fifo, m);
+		}
+		if (s->fifo.head)
+			continue;
+		r->streams[i] = r->streams[--r->n];
+		free(s);
+	}
+}
+
 size_t msgq_random_length(const struct msgq_random *r, size_t most)
 {
 	size_t n = 0;

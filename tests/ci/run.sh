@@ -5,7 +5,7 @@
 #
 #   accept/X.ci     accepted; --list prints X.list; the output compiles without a warning as C
 #                   and as C++; accept/X.expect/ holds the exact output where it matters, X.note what
-#                   ckci says, X.before.h what a program includes before the output
+#                   ckci says, X.before.h what a program includes before the output, X.own.h its structs
 #                   A line `// ckci: --cpp -DX` in any of them gives options
 #   refuse/X.ci     refused with exit code 1 and just the text X.err; nothing is written
 #
@@ -68,9 +68,11 @@ driver() {
 	members="int member;$(grep -o 'self->[a-z_]*' "$2" | sort -u | sed 's/self->/ int /; s/$/;/' |
 		tr -d '\n')"
 	before=$(basename "$2" .ci).before.h
+	own=$(basename "$2" .ci).own.h
 	[ ! -f "accept/$before" ] || echo "#include \"$before\""
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.decl.h"/p' "$1"
-	sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
+	[ ! -f "accept/$own" ] || echo "#include \"$own\""
+	[ -f "accept/$own" ] || sed -n 's/^  \(mainchare\|chare\|array \[.*\]\|group\|nodegroup\) \(.*\)/struct \2 { '"$members"' };/p
 		s/^  message \(.*\), .* the program$/struct \1 { '"$members"' };/p' "$1"
 	sed -n 's/^\(main\)\{0,1\}module \(.*\)/#include "\2.def.h"/p' "$1"
 }
@@ -301,6 +303,45 @@ place overlap_constant "place.ci:3:[0-9]*: error: increment of read-only variabl
 place no_handler "place.ci:2:.*error: unknown type name .Unknown" \
 	'  group A { entry A(); entry void f() { when g(Unknown u) {} } };'
 
+# ---- lists of fields ---------------------------------------------------------------------------
+
+# field NAME PATTERN STRUCT [LIST]: A's struct has the fields STRUCT, and pup A the list LIST, its fields a, b, c
+# each on a line of its own from line 4 on. The compiler reports PATTERN.
+field() {
+	printf 'module field {\n  array [1D] A { entry A(); };\n  pup A {\n%s\n  };\n}\n' \
+		"${4:-    int a;
+    double b;
+    char *c;}" >"$tmp/field.ci"
+	printf '#include "field.decl.h"\ntypedef int row[2], *handle;\nstruct A { %s };\n#include "field.def.h"\n' "$3" >"$tmp/$1.c"
+	"$CKCI" -o "$tmp" "$tmp/field.ci" && line "$1" "$2"
+}
+field before_the_first "field.ci:4:.*A: a field before .*a.* is missing in .*pup A" 'int x, a; double b; char *c;'
+field between "field.ci:5:.*A: a field between .*a.* and .*b.* is missing in .*pup A" \
+	'int a; double x, b; char *c;'
+field before_a_pointer "field.ci:6:.*A: a field between .*b.* and .*c.* is missing in .*pup A" \
+	'int a; double b; int x; char *c;'
+field behind_the_last "field.ci:6:.*A: a field behind .*c.* is missing in .*pup A" \
+	'int a; double b; char *c; int x;'
+field hidden_in_padding "ck_A_has_a_field_that_is_missing_in_pup_A" 'int a; int x; double b; char *c;'
+field hidden_in_padding_place "field.ci:[45]:.*error: missing initializer for field" 'int a; short x; short b;' '    int a;
+    short b;'
+field hidden_at_the_end "field.ci:4:.*error: missing initializer for field" 'double a; char b; char x;' \
+	'    double a; char b;'
+field swapped "field.ci:5:.*A: .*b.* stands before .*a.* in the struct" 'double b; int a; char *c;'
+field unknown "field.ci:6:.*no member named .c" 'int a; double b; char *d;'
+field other_number "field.ci:4:.*error: .*incompatible pointer type" 'float a; double b; char *c;'
+field unsigned_number "field.ci:4:.*error: pointer targets .* differ in signedness" 'unsigned a; double b; char *c;'
+field other_length "field.ci:4:.*error: .*incompatible pointer type" 'int a[3];' '    int a[4];'
+field array_for_pointer "field.ci:4:.*error: .*incompatible pointer type" 'int a[4];' '    int *a [4];'
+field array_type "field.ci:4:.*A: .*a.* is an array or a pointer behind a typedef" 'row a;' '    row a;'
+field pointer_type "field.ci:4:.*A: .*a.* is an array or a pointer behind a typedef" 'handle a;' '    handle a;'
+field skipped_array "field.ci:4:.*A: .*a.* is an array; write .*skip a\[\]" 'int a[2];' '    skip a;'
+field skipped_number "field.ci:4:.*A: .*a.* is no array; write .*skip a" 'int a;' '    skip a[];'
+field count "field.ci:5:.*error: request for member .m" 'int a; int *b;' '    int a;
+    int *b [self->a.m];'
+printf '#include "field.decl.h"\nstruct A { int a; };\nvoid A_on_arrived(A *self) { (void)self; }\n' >"$tmp/uncalled.c"
+line uncalled "uncalled.c:3:.*error: .A_on_arrived. redeclared"
+
 # ---- programs ---------------------------------------------------------------------------------
 
 # program NAME COMMAND...: run it and count its lines
@@ -330,7 +371,7 @@ if $CC -std=c11 -D_GNU_SOURCE $sanitize -I$src test_damaged.c \
 	program damaged "$tmp/damaged" accept/hello.ci accept/types.ci accept/lengths.ci \
 		accept/several_modules.ci accept/compact.ci accept/when.ci accept/cpp.i \
 		refuse/no_cascade.ci accept/sdag.ci accept/sdag_text.ci refuse/messages.ci \
-		refuse/attribute_values.ci
+		refuse/attribute_values.ci accept/pup_lists.ci refuse/pup_lists.ci refuse/pup_list_grammar.ci
 else
 	fail "damaged: does not compile"
 fi

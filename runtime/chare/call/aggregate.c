@@ -258,6 +258,14 @@ void aggregate_flush(struct pe *pe)
 	}
 }
 
+void aggregate_flush_to(struct pe *pe, int dst_pe)
+{
+	const struct aggregator *a = agg_of(pe);
+
+	if (a->to && a->to[dst_pe])
+		flush_one(pe, a->to[dst_pe]);
+}
+
 static void send_mark(struct pe *pe)
 {
 	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m);
@@ -391,7 +399,7 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 
 	to->open.first = place;
 	to->open.n = 1;
-	if (c->map)
+	if (c->map || c->routes)
 		return;
 	to->open.first = h * c->each + (h < c->rest ? h : c->rest);
 	to->open.n = n_on(c, to->pe);
@@ -410,6 +418,9 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 	/* With more than 32 bits of places no call travels in a batch; so the order of calls does not
 	 * depend on the place. */
 	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
+		return NULL;
+	/* A call with a way of its own travels by itself; route.c has sent what was here for the element. */
+	if (CSD_UNLIKELY(c->routes != NULL) && idmap_find(c->routes, place))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 

@@ -90,6 +90,8 @@ void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** After a handler: take back what was lent to it, and free its own message unless it has taken that.
  * The caller reads `special` before the handler, because the handler may free the message. */
 void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
+/** Abort: the message came to a PE where its element neither is nor may have been. */
+_Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct ck_env *env);
 /** The function that the message calls; aborts if a callback's data do not fit the entry. */
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
 
@@ -132,8 +134,9 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 
 /* ---- aggregate.c ------------------------------------------------------------------------------------ */
 
-/** Send all calls that this PE holds back. */
+/** Send all calls that this PE holds back; / those for one PE. */
 void aggregate_flush(struct pe *pe);
+void aggregate_flush_to(struct pe *pe, int dst_pe);
 /** Whether the running call came in a batch. */
 bool aggregate_runs(const struct pe *pe);
 /** Copy what the running handler was given into a new message; returns its payload. */

@@ -188,7 +188,7 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 	return c->entries[env->entry].reduced;
 }
 
-_Noreturn static void not_here(struct pe *pe, const struct collection *c, const struct ck_env *env)
+_Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct ck_env *env)
 {
 	char name[128];
 
@@ -260,8 +260,8 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 		deliver_to(pe, obj, env, false);
 		return;
 	}
-	if (c->type->kind != CKGEN_ARRAY || coll_slot(c, env->place) == UINT64_MAX)
-		not_here(pe, c, env);
+	if (c->type->kind != CKGEN_ARRAY || env->place >= c->total)
+		call_lost(pe, c, env);
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
 	ck_node_of(pe->node)->seek(pe, c, env);
 }

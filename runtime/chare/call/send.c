@@ -105,6 +105,18 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 	return -1;
 }
 
+/* Of a call that is addressed: where it goes; -1: it waits here until that is known. */
+static inline int way_of(struct pe *pe, struct collection *c, int home, struct ck_env *env)
+{
+	return CSD_LIKELY(!c->routes) ? home : ck_node_of(pe->node)->way(pe, c, env);
+}
+
+static inline void send_by(struct pe *pe, int to, struct ck_env *env)
+{
+	if (CSD_LIKELY(to >= 0))
+		csd_send(pe, to, &env->head);
+}
+
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler)
 {
@@ -112,7 +124,7 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 	int home = address(pe, type, e, env);
 
 	if (home >= 0)
-		csd_send(pe, home, &env->head);
+		send_by(pe, way_of(pe, coll_get(pe, e->id), home, env), env);
 }
 
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
@@ -151,7 +163,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 {
 	struct pe *pe = ck_self();
 	struct ck_env *env = take(pe, chare, entry, payload, o);
-	const struct collection *c = coll_get(pe, e->id);
+	struct collection *c = coll_get(pe, e->id);
 
 	/* While the collection is unknown here, code that sends the message on later would not know its
 	 * entries; so the message is packed now. */
@@ -165,7 +177,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	}
 	env->coll = e->id;
 	env->place = place;
-	csd_send(pe, coll_home(pe, c, place), &env->head);
+	send_by(pe, way_of(pe, c, coll_home(pe, c, place), env), env);
 }
 
 /* Whether a message object needs nothing of options_apply but the note that it was given away: neither
@@ -183,7 +195,7 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 						   void *payload)
 {
 	struct pe *pe = ck_self();
-	const struct collection *c = ck_of(pe)->last;
+	struct collection *c = ck_of(pe)->last;
 	struct ck_env *env = env_of(payload);
 	uint64_t place = c->id == e->id ? coll_linear(c, e->index) : UINT64_MAX;
 
@@ -196,7 +208,7 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 	env->head.mark = OWNER_SENT;
 	env->coll = e->id;
 	env->place = place;
-	csd_send(pe, coll_home(pe, c, place), &env->head);
+	send_by(pe, way_of(pe, c, coll_home(pe, c, place), env), env);
 }
 
 /* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
@@ -225,7 +237,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	if (CSD_LIKELY(place - c->first < c->n_here))
 		csd_send_here(pe, &env->head);
 	else
-		csd_send(pe, coll_home(pe, c, place), &env->head);
+		send_by(pe, way_of(pe, ck_of(pe)->last, coll_home(pe, c, place), env), env);
 }
 
 /* ---- a call of constant size ------------------------------------------------------------- */
@@ -246,11 +258,12 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 }
 
 /* For a call to another PE, or in another collection than last time. If the call leaves this PE, the
- * stub must say when the message is complete. While the extents are not known here, total is 0. */
+ * stub must say when the message is complete. While the extents are not known here, total is 0. A message that
+ * waits here for its way may be filled later, too: no handler runs before the stub's caller has ended. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {
-	const struct collection *c = coll_get(pe, id);
+	struct collection *c = coll_get(pe, id);
 	CkElement e = { id, { { x, 0, 0 } }, 0 };
 	int home;
 
@@ -261,6 +274,8 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 	} else {
 		home = address(pe, chare, &e, env);
 	}
+	if (CSD_UNLIKELY(c->routes != NULL) && home >= 0)
+		home = ck_node_of(pe->node)->way(pe, c, env);
 	if (home >= 0 && home != pe->id)
 		return (CkGenOpen){ payload_of(env), home + 1 };
 	if (home >= 0)

@@ -149,9 +149,9 @@ struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place)
 	uint64_t slot = coll_slot(c, place);
 	struct ck_obj *obj = slot == UINT64_MAX ? NULL : c->elems[slot];
 
-	if (obj && !obj_is_stub(obj))
-		return obj;
-	return CSD_UNLIKELY(c->guests != NULL) ? index_find(&c->guests->by_index, index_at(c, place)) : NULL;
+	if (!obj && CSD_UNLIKELY(c->guests != NULL))
+		obj = index_find(&c->guests->by_index, index_at(c, place));
+	return obj && obj_takes_calls(obj) ? obj : NULL;
 }
 
 struct ck_obj *coll_each(const struct collection *c, uint64_t *at)

@@ -38,6 +38,8 @@ static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
 static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
 static inline bool obj_is_guest(const struct ck_obj *obj) { return obj->extra & OBJ_GUEST; }
 static inline bool obj_is_stub(const struct ck_obj *obj) { return obj->extra & OBJ_STUB; }
+/** Whether a call may be delivered to it now. */
+static inline bool obj_takes_calls(const struct ck_obj *obj) { return !(obj->extra & (OBJ_STUB | OBJ_LEAVING)); }
 
 /** The elements of a collection that live on this PE and whose seat is another PE (place/seat.c). */
 struct guests {
@@ -83,6 +85,8 @@ struct collection {
 	uint64_t n_slots;         /* of elems */
 	struct idmap slots;       /* user map: from the place to the slot + 1 */
 	struct guests *guests;    /* ours; NULL: none so far */
+	struct idmap *routes;     /* ours: ways to elements that are away from home (place/route.c); NULL: as far
+				   * as this PE knows no call of it takes another way than to the home */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
 

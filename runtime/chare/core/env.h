@@ -130,7 +130,6 @@ enum {
 	CK_CALL_LENT = 0x04,      /* nocopy arrays lie in another process's memory (ncpy.c) */
 	CK_CALL_POSTED = 0x40,    /* has waited, or still waits, for the buffers of its nocopypost arrays;
 				   * its handler has not begun (post.c) */
-	CK_CALL_BACK = 0x80,      /* came back to the home PE because its element was gone (insert.c) */
 	/* A creation. */
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
 	/* A part of a reduction, an answer. */

@@ -89,6 +89,8 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
+	if (p->way)
+		ck->way = p->way;
 	if (p->behind)
 		ck->behind = p->behind;
 }

@@ -158,6 +158,9 @@ struct ck_part {
 	/** Find the element of a call that arrived where the element is not: the array is sparse, or
 	 * the element is gone. Takes the message. Only one part has this function. */
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
+	/** Of a collection with routes: the PE to which this PE sends a call, which is addressed; -1: it has
+	 * taken the message, and sends it later. Only one part has this function. */
+	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);

@@ -46,6 +46,7 @@ struct ck_node {
 	void (*created[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj); /* then NULL */
 	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
+	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	size_t coll_bytes;        /* for one collection, all parts together */
 };

@@ -72,6 +72,26 @@ void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 void pup_forget(struct pe *pe);
 void pup_forget_until(struct pe *pe, struct pup_block *until);
 
+/* ---- element.c: an element of an array as bytes ------------------------------------------------------------ */
+
+/** Whether the elements of this type can be packed: `pup X;`. The functions below need that. */
+static inline bool element_has_pup(const CkGenChare *type) { return type->pup != NULL; }
+/** The bytes of the user's struct, packed by X_pup. */
+size_t element_size(struct pe *pe, struct ck_obj *obj);
+/** Pack it to the n bytes at `to`; n is what element_size said. */
+void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
+/** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote. The caller calls
+ * type->on_arrived when the element is in its tables. */
+void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
+/** Free what pup_alloc gave, or would have given. `obj` itself stays, for element_free. */
+void element_delete(struct pe *pe, struct ck_obj *obj);
+/** Free an element's own memory behind element_delete. In checked mode it rests first, filled with a pattern, and
+ * a program that writes to it is found. */
+void element_free(struct pe *pe, struct ck_obj *obj);
+/** Pack, unpack into memory filled with a pattern, pack again and compare: abort with what X_pup does wrong. The
+ * element stays as it is. May be called at any time between its handlers. */
+void element_check(struct pe *pe, struct ck_obj *obj);
+
 /* ---- options.c -------------------------------------------------------------------------------------------- */
 
 /** Give the message what the entry's attributes and the caller's options ask for. Takes the message.

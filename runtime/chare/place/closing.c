@@ -187,7 +187,7 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		x->asked = false;
 		/* Two waves agreed; the previous one was the first of the two. */
 		if (!x->open && c->constructed)
-			absent_overdue(pe, c, (uint32_t)w->index.v[0] - 1);
+			away_overdue(pe, c, (uint32_t)w->index.v[0] - 1);
 		break;
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* describe_place.c: for the watchdog: calls of elements and collections that do not exist. */
+#include <stdio.h>
+
 #include "place_int.h"
 
 static size_t fifo_count(const struct msg_fifo *f)
@@ -11,20 +13,55 @@ static size_t fifo_count(const struct msg_fifo *f)
 	return n;
 }
 
-static void describe_absent(struct pe *pe, const struct collection *c, const struct absent *a, csd_line_fn line,
-			    void *arg)
+static void describe_missing(struct pe *pe, const struct collection *c, const struct away *a, csd_line_fn line,
+			     void *arg)
 {
 	const char *why = closing_is_open(c) ?
 		"inserting is not over: X_doneInserting was not called as often as inserting was begun" :
 		"the phase of inserting is over";
 	char who[128], what[128];
 
-	if (a->pe >= 0 || !a->waiting.head)
-		return;
 	describe_waiting(pe, c, a->waiting.head, what, sizeof what);
 	say_line(line, arg, "%zu calls wait for %s, which was not inserted (%s); the first is %s from PE %d",
 	    fifo_count(&a->waiting), element_describe(c->type, a->index, who, sizeof who), why, what,
 	    a->waiting.head->src_pe);
+}
+
+/* At home: "PE 3 holds 4 calls for element Block(2), which moves from PE 1 to PE 2" */
+static void describe_away(struct pe *pe, const struct collection *c, const struct away *a, csd_line_fn line,
+			  void *arg)
+{
+	char who[128], to[32];
+
+	if (a->pe < 0) {
+		if (a->waiting.head)
+			describe_missing(pe, c, a, line, arg);
+		return;
+	}
+	if (!a->moving && !a->waiting.head)
+		return;
+	element_describe(c->type, a->index, who, sizeof who);
+	snprintf(to, sizeof to, "to PE %d", a->to);
+	say_line(line, arg, "PE %d holds %zu calls for %s, which %s PE %d %s", pe->id, fifo_count(&a->waiting), who,
+		 a->moving ? "moves from" : "lives on", a->pe, !a->moving ? "" : a->to == NOWHERE ? "to nowhere" : to);
+}
+
+/* At its place. */
+static void describe_stay(struct pe *pe, const struct collection *c, const struct stay *s, csd_line_fn line, void *arg)
+{
+	char who[128], what[128];
+
+	element_describe(c->type, s->index, who, sizeof who);
+	if (s->to == NOWHERE)
+		snprintf(what, sizeof what, "is destroyed");
+	else
+		snprintf(what, sizeof what, "moves to PE %d", s->to);
+	if (s->pending)
+		say_line(line, arg, "%s %s when its threads have ended", who, what);
+	else if (s->leaving || s->asked)
+		say_line(line, arg, "%s, on PE %d, %s: %zu calls wait; it waits for%s%s", who, pe->id, what,
+			 fifo_count(&s->late), s->go ? "" : " its home",
+			 s->n_flushes ? " PEs that have sent it calls" : s->go ? " its turn" : "");
 }
 
 static void describe_dynamic(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg)
@@ -33,7 +70,10 @@ static void describe_dynamic(struct pe *pe, const struct collection *c, csd_line
 	const struct idmap_slot *s;
 
 	for (size_t i = 0; dyn && (s = idmap_each(&dyn->away, &i)); i++)
-		describe_absent(pe, c, (const struct absent *)s->value, line, arg);
+		describe_away(pe, c, (const struct away *)s->value, line, arg);
+	for (size_t i = 0; dyn && (s = idmap_each(&dyn->stays, &i)); i++)
+		describe_stay(pe, c, (const struct stay *)s->value, line, arg);
+	routes_describe(pe, c, line, arg);
 }
 
 /* Messages that came before the creation. */

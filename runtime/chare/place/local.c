@@ -7,7 +7,9 @@ struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 	if (c->sparse) {
 		struct ck_obj *obj = index_find(&place_of(c)->dyn->here, i);
 
-		return obj || !c->guests ? obj : index_find(&c->guests->by_index, i);
+		if (!obj && c->guests)
+			obj = index_find(&c->guests->by_index, i);
+		return obj && obj_takes_calls(obj) ? obj : NULL;
 	}
 	uint64_t place = index_place(c, i);
 

@@ -32,6 +32,9 @@ void coll_become_dynamic(struct pe *pe, struct collection *c);
 /** Free an object that nobody can find any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
 
+/** The seat of an element of this PE that is a guest. */
+int place_seat(const struct pe *pe, const struct ck_obj *guest);
+
 /* ---- seat.c: elements that live on another PE than the one that counts them ------------------------- */
 
 /** What takes an element's slot at its seat while the element is away. */

@@ -4,7 +4,11 @@
  *
  *	create.c   arrays and the elements that they begin with
  *	announce.c groups and nodegroups, which all PEs know before anyone can use them
- *	insert.c   inserting and destroying elements; messages that wait for them
+ *	insert.c   inserting elements
+ *	home.c     what a home knows of elements that do not live there, and the calls that wait for them
+ *	leave.c    elements that leave a PE, to another one or for good, and that arrive
+ *	route.c    the ways of calls to elements that are away from home
+ *	travel.c   what goes along with an element
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
  *	ready.c    whether all PEs have constructed the elements of a new array
  *	destroy.c  the end of an object
@@ -15,12 +19,15 @@
 #ifndef CK_PLACE_INT_H
 #define CK_PLACE_INT_H
 
+#include <pthread.h>
+
 #include "place.h"
 
 /* Handlers of PART_PLACE. */
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
-	H_ANNOUNCE, H_KNOWN, H_BORN, H_SEAT
+	H_ANNOUNCE, H_KNOWN, H_BORN,
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -47,37 +54,65 @@ static inline struct place_coll *place_of(const struct collection *c)
 }
 
 /** Kept by the home PE of an index: an element that does not live on this PE. */
-struct absent {
+struct away {
 	struct collection *coll;
 	CkIndex index;
 	int32_t pe;               /* where it lives, or will; -1: nowhere */
-	bool born;                /* that PE has said that the element exists */
+	bool moving;              /* not to be called now: it is made, about to leave, or on its way. Calls wait
+				   * until its place says BORN, or its last place what it had (GONE) */
+	int32_t to;               /* while it is about to leave: the PE that it wants to go to, or NOWHERE */
 	bool asked;               /* home asked that PE whether it exists, because of a second insertion */
-	uint32_t n_sent;          /* calls that home passed on to it */
-	uint32_t n_back;          /* once it is gone: how many of those calls come back */
-	uint32_t n_came;          /* how many have come back */
 	uint32_t since;           /* wave of closing.c before which the first message began to wait */
-	struct msg_fifo back;     /* calls that came back; handled before those in `waiting` */
+	uint32_t n_senders, cap_senders;
+	struct sender *senders;   /* ours: PEs whose calls pass through here */
 	struct msg_fifo waiting;
 };
 
-/** A collection on one PE where elements come and go. */
+/** A PE whose calls of an element pass through the element's home. */
+struct sender {
+	int32_t pe;
+	uint32_t n;               /* calls since its last SWITCH; OFFER_AT: it has an offer */
+};
+
+/** Kept by an element's place, if that is not its home or not its seat, or if it is about to leave. */
+struct stay {
+	struct collection *coll;
+	CkIndex index;
+	int32_t seat;             /* of the element */
+	struct ck_obj *obj;       /* NULL: it was destroyed here */
+	int32_t to;               /* where it goes; NOWHERE: it was destroyed */
+	bool asked;               /* a message to look at it is on its way to this PE */
+	bool pending;             /* it asks when its threads have ended */
+	bool leaving;             /* WANT and RECALL have been sent */
+	bool go;                  /* home sends no more (GO) */
+	uint32_t n_flushes;       /* holders that may send more */
+	uint32_t n_holders, cap_holders;
+	int32_t *holders;         /* ours: PEs with a lease; while it leaves: those that want one again */
+	uint32_t n_contributed;   /* of a destroyed guest */
+	struct msg_fifo late;     /* calls that came meanwhile, in order */
+};
+enum { NOWHERE = -1 };
+
+/** A collection on one PE where elements come and go, or move. */
 struct dynamic {
-	/* Of a sparse array: what lives here. */
+	/* Of a sparse array: what lives here, and has its seat here. */
 	struct idmap here;        /* struct ck_obj by index */
-	uint32_t *n_got;          /* [cap], parallel to elems: calls that reached each element */
 	uint64_t cap;             /* of elems */
 	uint64_t n_holes;
 	/* Of any: */
-	struct idmap away;        /* struct absent by index: elements whose home is this PE */
+	struct idmap away;        /* struct away by index: elements whose home is this PE */
+	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
 };
 
 /** A message about an element, or about the whole collection. */
 enum where_kind {
-	WHERE_BORN,               /* made; to its home */
-	WHERE_GONE,               /* destroyed, after `count` calls from its home had reached it */
+	WHERE_BORN,               /* made, or arrived; to its home */
 	WHERE_ASK,                /* does it exist? from its home */
 	WHERE_EXISTS,             /* yes */
+	WHERE_WANT,               /* it is about to leave for PE count[0]; to its home */
+	WHERE_GO,                 /* from its home, behind all that home has passed on */
+	/* Between its place and the PEs that call it; see route.c. `count` has what else there is to say. */
+	WHERE_OFFER, WHERE_GRANT, WHERE_DENY, WHERE_RECALL, WHERE_FLUSH, WHERE_LEASE_AGAIN,
 	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
 };
 
@@ -98,9 +133,106 @@ void describe_waiting(struct pe *pe, const struct collection *c, const struct cm
 bool closing_is_open(const struct collection *c);
 
 /* insert.c */
-struct dynamic *dynamic_get(struct pe *pe, struct collection *c);
+/** Create the element. env holds the constructor's parameters; NULL: there are none. */
+void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
 void dynamic_constructed(struct collection *c);
+/** Whether the element can still be found, as a guest or at its seat. */
+bool element_is_there(const struct ck_obj *obj);
+
+/* home.c */
+struct dynamic *dynamic_get(struct collection *c);
+void fifo_init(struct msg_fifo *f);
+void fifo_free(struct pe *pe, struct msg_fifo *f);
+static inline void fifo_append(struct msg_fifo *to, struct msg_fifo *from)
+{
+	if (!from->head)
+		return;
+	*to->tail = from->head;
+	to->tail = from->tail;
+	fifo_init(from);
+}
+/** To a list that is not set. */
+static inline void fifo_move(struct msg_fifo *to, struct msg_fifo *from)
+{
+	fifo_init(to);
+	fifo_append(to, from);
+}
+/** Handle a message as when it came. */
+void handle_again(struct pe *pe, struct cmi_msg *m);
+/** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
+void resume(struct pe *pe, struct msg_fifo *f);
+struct away *away_find(const struct collection *c, CkIndex i);
+struct away *away_get(struct pe *pe, struct collection *c, CkIndex i);
+/** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
+void away_end(struct pe *pe, struct away *a);
+/** The same of a record that is in no table any more. */
+void away_drop(struct pe *pe, struct away *a);
+/** What came for an element that does not live on this PE, its home. Takes the message. */
+void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
+void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
+/** Send a message about one element. */
+void tell_where(struct pe *pe, int dst_pe, struct where_msg what);
+void seek(struct pe *pe, struct collection *c, struct ck_env *env);
+/** A call, a destruction or a SWITCH has found its element. */
+void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+_Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from);
+void away_fini(struct pe *pe, struct collection *c);
+
+/* leave.c */
+struct stay *stay_find(const struct collection *c, CkIndex i);
+/** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
+ * calls come, then tell them. */
+void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
+/** What came for an element that is about to leave. Takes the message. */
+void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
+/** A PE asks for a lease of an element that lives here. */
+void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
+void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
+void leave_arrived(struct pe *pe, struct cmi_msg *m);
+void stays_fini(struct pe *pe, struct collection *c);
+
+/* route.c */
+void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
+int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
+void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
+void routes_fini(struct pe *pe, struct collection *c);
+
+/* travel.c */
+
+/** What goes along with an element that leaves, or what its last place had when it was destroyed. */
+struct travel {
+	uint64_t coll;
+	CkIndex index;
+	int32_t seat;             /* NOWHERE: it was destroyed, and its seat knows */
+	struct ck_obj *obj;       /* ours; NULL: it was destroyed */
+	uint32_t n_contributed;   /* of a destroyed guest */
+	uint32_t n_holders;
+	int32_t *holders;         /* ours: PEs that want a lease again */
+	struct obj_calls kept;    /* calls that wait for a condition or a `when` */
+	struct msg_fifo late;     /* calls that came too late, in order */
+	struct travel *next, **link; /* travels under way within this process */
+};
+/** On a node: the travels between its PEs, for the end of the job. */
+struct place_node {
+	pthread_mutex_t lock;
+	struct travel *flying;
+};
+struct travel *travel_new(const struct collection *c, CkIndex i);
+void travel_free(struct travel *t);
+/** Take along the calls with a priority that wait in this PE's queue for the element. */
+void travel_take_queued(struct pe *pe, struct travel *t);
+/** Send it to a PE. Takes it. */
+void travel_send(struct pe *pe, int dst_pe, struct travel *t);
+void travel_arrived(struct pe *pe, struct cmi_msg *m);
+void packed_arrived(struct pe *pe, struct cmi_msg *m);
+const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
+/** leave.c: it has come. Takes it. */
+void travel_end(struct pe *pe, struct collection *c, struct travel *t);
+int travels_init(struct node *node);
+void travels_free(struct node *node);
+/** Whether there are such calls. */
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 
 /* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
  * its calls of X_beginInserting and X_doneInserting. */
@@ -111,7 +243,7 @@ uint32_t closing_wave(const struct collection *c);
 void closing_missed(struct pe *pe, struct collection *c);
 void closing_arrived(struct pe *pe, struct cmi_msg *m);
 /* Inserting is over: a call that was already waiting before that wave waits in vain. */
-void absent_overdue(struct pe *pe, struct collection *c, uint32_t wave);
+void away_overdue(struct pe *pe, struct collection *c, uint32_t wave);
 
 /* ready.c; cb is NULL on all PEs but the creator's */
 void ready_want(struct collection *c, const CkCallback *cb);
@@ -127,14 +259,11 @@ void obj_even(struct ck_obj *obj, uint32_t bit);
 void seats_fini(struct pe *pe, struct collection *c);
 void seat_arrived(struct pe *pe, struct cmi_msg *m);
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
-struct travel;
 /** On the seat of an element that was destroyed while its stub had the slot: it has sent n contributions. True: all
  * are filed, and nothing counts the element any more. Else the call takes `end`, and travel_seat_over gets it then;
  * until then the index cannot be given to a new element. */
 bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end);
 void travel_seat_over(struct pe *pe, struct collection *c, struct travel *end);
-/** The PE that counts a guest. */
-int place_seat(const struct pe *pe, const struct ck_obj *guest);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);

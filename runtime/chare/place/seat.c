@@ -295,6 +295,10 @@ void seats_fini(struct pe *pe, struct collection *c)
 			s->early = m->next;
 			csd_msg_free(pe, m);
 		}
+		if (s->end) {
+			fifo_free(pe, &s->end->late);
+			travel_free(s->end);
+		}
 		if (c->elems[s->obj.ordinal] != &s->obj)
 			free(s);
 	}

@@ -54,14 +54,14 @@ void extra_free(struct pe *pe, struct ck_extra *x)
 	if (x->obj)
 		x->obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
-	x->end = NULL;
+	x->end = x->leave = NULL;
 	x->next = wait_of(pe)->spare;
 	wait_of(pe)->spare = x;
 }
 
 void extra_trim(struct pe *pe, struct ck_extra *x)
 {
-	if (!x->n_threads && !x->waiting.head && !x->sdag && !x->asked && !x->end)
+	if (!x->n_threads && !x->waiting.head && !x->sdag && !x->asked && !x->end && !x->leave)
 		extra_free(pe, x);
 }
 
@@ -72,6 +72,50 @@ bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		return false;
 	extra_of(pe, obj)->end = end;
 	return true;
+}
+
+bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
+		     void (*leave)(struct pe *pe, struct ck_obj *obj))
+{
+	if (!(obj->extra & OBJ_EXTRA) || !extra_of(pe, obj)->n_threads)
+		return false;
+	extra_of(pe, obj)->leave = leave;
+	return true;
+}
+
+void obj_calls_init(struct obj_calls *k)
+{
+	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL };
+}
+
+void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	struct ck_extra *x;
+
+	if (!(obj->extra & OBJ_EXTRA))
+		return;
+	x = extra_of(pe, obj);
+	when_take(x, &k->when);
+	k->sdag = x->sdag;
+	x->sdag = NULL;
+	obj->extra &= ~OBJ_EXTRA;
+	x->obj = NULL;
+	x->end = x->leave = NULL;
+	if (!x->asked)
+		extra_free(pe, x);
+}
+
+void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	when_give(pe, obj, &k->when);
+	if (k->sdag)
+		extra_make(pe, obj)->sdag = k->sdag;
+	k->sdag = NULL;
+}
+
+void obj_calls_free(struct obj_calls *k)
+{
+	free(k->sdag);
 }
 
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
@@ -92,7 +136,7 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 	sdag_drop(pe, x);
 	obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
-	x->end = NULL;
+	x->end = x->leave = NULL;
 	if (!x->asked)
 		extra_free(pe, x);
 }

@@ -30,10 +30,29 @@ extern const struct ck_part wait_part, sync_part, future_part;
  * Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
+/** The same for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
+bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
+		     void (*leave)(struct pe *pe, struct ck_obj *obj));
 /** Drop the calls that wait at the element. Called when no call finds the element any more. */
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
 /** Drop these calls and the element's record. Called just before the element is freed. */
 void obj_forget(struct pe *pe, struct ck_obj *obj);
+
+/* ---- elements that move ------------------------------------------------------------------------- */
+
+struct sdag;
+
+/** The calls that wait at an element without threads, while it moves. */
+struct obj_calls {
+	struct msg_fifo when;     /* ours, as in struct ck_extra */
+	struct sdag *sdag;        /* ours */
+};
+void obj_calls_init(struct obj_calls *k);
+/** The element leaves: take them, and end its record. / It is in this PE's tables: give them back. */
+void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
+void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
+/** At the end of the job. The messages are in the PEs' memory, which goes as a whole. */
+void obj_calls_free(struct obj_calls *k);
 
 /* ---- calls with a condition, kept elsewhere (a nodegroup's) -------------------------------------- */
 

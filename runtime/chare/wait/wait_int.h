@@ -19,6 +19,7 @@ struct ck_extra {
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
 	bool asked;               /* a message is on its way to this PE that tests `waiting` again */
 	void (*end)(struct pe *pe, struct ck_obj *obj); /* called when the last thread has ended */
+	void (*leave)(struct pe *pe, struct ck_obj *obj); /* the same, for an element that moves */
 	struct ck_extra *next;    /* free list */
 };
 
@@ -49,6 +50,9 @@ void extra_trim(struct pe *pe, struct ck_extra *x);
 
 bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void when_test(struct pe *pe, struct ck_obj *obj);
+/** Take the waiting calls; / give them to the element. */
+void when_take(struct ck_extra *x, struct msg_fifo *to);
+void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
 void when_arrived(struct pe *pe, struct cmi_msg *m);

@@ -82,6 +82,21 @@ void when_drop(struct pe *pe, struct ck_extra *x)
 		drop_call(pe, x->obj, (struct ck_env *)msg_fifo_pop(&x->waiting));
 }
 
+void when_take(struct ck_extra *x, struct msg_fifo *to)
+{
+	if (!x->waiting.head)
+		return;
+	count_waiting(x->obj->coll, -1);
+	*to = x->waiting;
+	x->waiting = (struct msg_fifo){ NULL, &x->waiting.head };
+}
+
+void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from)
+{
+	while (from->head)
+		keep_call(pe, obj, (struct ck_env *)msg_fifo_pop(from));
+}
+
 static void report_waiting(struct pe *pe, const struct ck_obj *obj, const struct msg_fifo *waiting)
 {
 	const struct ck_env *first = (const struct ck_env *)waiting->head;
@@ -137,7 +152,7 @@ void when_test(struct pe *pe, struct ck_obj *obj)
 	struct ck_extra *x = extra_of(pe, obj);
 	struct ck_env *env;
 
-	while (x->obj == obj && !x->end && (env = take_true(x)))
+	while (x->obj == obj && !x->end && !(obj->extra & OBJ_LEAVING) && (env = take_true(x)))
 		execute(pe, obj, env, false);
 	if (x->obj == obj)
 		extra_trim(pe, x);

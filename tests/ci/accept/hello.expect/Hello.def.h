@@ -56,7 +56,8 @@ static const CkGenChare ck_chare_HelloMain = {
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
 #line 59 "Hello.def.h"
-	ck_entries_HelloMain, 2, 0
+	ck_entries_HelloMain, 2, 0,
+	NULL, NULL
 };
 
 CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self)
@@ -114,8 +115,9 @@ static const CkGenChare ck_chare_HelloArray = {
 	"HelloArray", CKGEN_ARRAY, 1,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
-#line 118 "Hello.def.h"
-	ck_entries_HelloArray, 2, 0
+#line 119 "Hello.def.h"
+	ck_entries_HelloArray, 2, 0,
+	NULL, NULL
 };
 
 CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *ck_o)

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check_pup.c: checks what functions of the program pack: its own plain types, and the elements of arrays.
+ */
+#include "check_int.h"
+
+#include <string.h>
+
+static const struct ci_chare *chare_of(const struct ci_module *m, const char *name)
+{
+	for (const struct ci_chare *x = m->chares; x != NULL; x = x->next) {
+		if (strcmp(x->name, name) == 0)
+			return x;
+	}
+	return NULL;
+}
+
+void check_link_pups(struct checker *c)
+{
+	for (struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		for (struct ci_pup *x = m->pups; x != NULL; x = x->next)
+			x->chare = chare_of(m, x->name);
+	}
+}
+
+/* Only elements of arrays change their PE. */
+static void check_chare_pup(struct checker *c, const struct ci_pup *x)
+{
+	static const char *const kinds[] = {"main chare", "array", "group", "chare", "nodegroup"};
+
+	if (x->chare->kind != CI_ARRAY)
+		ci_error(c->ci, x->tok->at, "take it out: only elements of arrays move",
+			 "%s '%s' is not packed: it stays where it was created",
+			 kinds[x->chare->kind], x->name);
+}
+
+/* The name of a chare that another module declares is reported, and true returned. */
+static bool is_elsewhere(struct checker *c, const struct ci_pup *x)
+{
+	const char *home = NULL;
+
+	for (const struct ci_module *m = c->modules; m != NULL; m = m->next) {
+		if (chare_of(m, x->name) != NULL)
+			home = m->name;
+	}
+	if (home == NULL && !check_is_elsewhere(c, x->name))
+		return false;
+	ci_error(c->ci, x->tok->at,
+		 ci_fmt(c->ci, "write 'pup %s;' in %s", x->name, home == NULL ?
+			"the module that declares it" : ci_fmt(c->ci, "module '%s'", home)),
+		 "another module declares '%s', and only that one can have it packed", x->name);
+	return true;
+}
+
+static void check_type_pup(struct checker *c, const struct ci_pup *x)
+{
+	if (is_elsewhere(c, x))
+		return;
+	if (check_find_message(c, x->name) != NULL)
+		ci_error(c->ci, x->tok->at,
+			 ci_fmt(c->ci, "write 'message [packed] %s;', %s_pack and %s_unpack", x->name,
+				x->name, x->name),
+			 "message '%s' has packing functions of its own", x->name);
+	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)
+		ci_error(c->ci, x->tok->at, "take it out", "'%s' is copied as it is", x->name);
+	else if (x->on_arrived != NULL)
+		ci_error(c->ci, x->on_arrived->at, "take it out; unpacking can derive the rest",
+			 "only elements of arrays arrive, and '%s' is a type", x->name);
+}
+
+/* ---- the list of fields --------------------------------------------------------------------------- */
+
+static bool is(const struct ci_tok *t, const char *word)
+{
+	return strcmp(t->s, word) == 0;
+}
+
+static const struct ci_pup_field *find_field(const struct ci_pup *x, const char *name)
+{
+	const struct ci_pup_field *f = x->fields;
+
+	while (f != NULL && strcmp(f->name, name) != 0)
+		f = f->next;
+	return f;
+}
+
+static bool is_message(const struct checker *c, const char *name)
+{
+	return check_find_message(c, name) != NULL || ci_is_built_in(name) || strcmp(name, "CkReductionMsg") == 0;
+}
+
+/* A value of this type would mean nothing in another process, or can be written better. */
+static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
+{
+	static const struct { const char *name, *help; } bound[] = {
+		{"CkDirectHandle", "destroy the channel before the element moves, and skip the field"},
+		{"CkNcpyBuffer", "skip the field, and make the buffer anew in on_arrived"},
+	};
+	const char *name = f->type.text;
+
+	for (size_t i = 0; i < sizeof bound / sizeof bound[0]; i++) {
+		if (strcmp(name, bound[i].name) == 0) {
+			ci_error(c->ci, f->type.tok->at, bound[i].help,
+				 "'%s' belongs to the process where it was made: a %s is not packed", f->name,
+				 name);
+			return true;
+		}
+	}
+	if (!is_message(c, name))
+		return false;
+	ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write '%s *%s': a message that the element keeps", name,
+		 f->name), "'%s' cannot be a message itself", f->name);
+	return true;
+}
+
+/* T x; T x[3]; */
+static void check_value(struct checker *c, struct ci_pup_field *f)
+{
+	if (f->memory != CI_PUP_MALLOC)
+		ci_error(c->ci, f->type.tok->at, "take the word out",
+			 "'rdma' and 'direct' are for memory that a field points to, and '%s' is no pointer",
+			 f->name);
+	else if (f->type.const_)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "take 'const' out, or skip '%s'", f->name),
+			 "'%s' cannot be unpacked: it is constant", f->name);
+	else if (!is_no_value(c, f) && check_value_type(c, &f->type))
+		f->kind = f->type.class_ == CI_PUP ? CI_PUP_OBJECTS :
+			strcmp(f->type.text, "CkCallback") == 0 ? CI_PUP_CALLBACKS : CI_PUP_BYTES;
+}
+
+static bool may_be_message(const struct checker *c, const struct ci_type *type)
+{
+	return is_message(c, type->text) ||
+	       (check_is_foreign(c, type) && (c->module->externs != NULL || check_is_elsewhere(c, type->text)));
+}
+
+/* T *x; without a count */
+static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	enum ci_param_kind kind;
+
+	if (strcmp(f->type.text, "char") == 0 && f->memory == CI_PUP_MALLOC) {
+		f->kind = CI_PUP_STRING;
+	} else if (!may_be_message(c, &f->type) || f->memory != CI_PUP_MALLOC) {
+		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write '%s *%s [1]' if it is one; if it is not the "
+			 "element's own, write 'skip %s' and set it in on_arrived", f->type.text, f->name, f->name),
+			 "how many values '%s' points to is missing", f->name);
+	} else if (x->chare == NULL) {
+		ci_error(c->ci, f->tok->at, "keep the message in the chare's struct, or write the packing in C",
+			 "only an element keeps a message: '%s' is in the list of the type '%s'", f->name,
+			 x->name);
+	} else if (check_pointer_type(c, &f->type, f->name, &kind)) {
+		f->kind = CI_PUP_MESSAGE;
+	}
+}
+
+/* Fields without a star are packed first, so that a count may use all of them. Of the others it may use those
+ * before it. */
+static bool check_used(struct checker *c, const struct ci_pup *x, const struct ci_pup_field *f,
+		       const struct ci_tok *name)
+{
+	const struct ci_pup_field *used = find_field(x, name->s);
+	bool before = false;
+
+	for (const struct ci_pup_field *y = x->fields; y != f; y = y->next)
+		before |= y == used;
+	if (used == NULL)
+		ci_error(c->ci, name->at, NULL, "'%s' is not in the list, and how many values '%s' points to "
+			 "depends on it", name->s, f->name);
+	else if (used->kind == CI_PUP_SKIP)
+		ci_error(c->ci, name->at, "pack it, too", "'%s' is skipped, and how many values '%s' points "
+			 "to depends on it", name->s, f->name);
+	else if (used->type.stars != 0 && !before)
+		ci_error(c->ci, name->at, "use fields without a star, or pointers that stand before it",
+			 "'%s' is unpacked after '%s', and how many values '%s' points to depends on it",
+			 name->s, f->name, f->name);
+	else
+		return true;
+	return false;
+}
+
+/* T *x [count]; */
+static void check_pointed(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	const struct ci_tok *end = f->count.to;
+
+	for (const struct ci_tok *t = f->count.from; t != end; t++) {
+		if (is(t, "self") && t + 1 != end && t + 2 != end && is(t + 1, "->") &&
+		    t[2].kind == TOK_NAME && !check_used(c, x, f, t + 2))
+			return;
+	}
+	if (f->type.class_ == CI_VOID)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write 'char *%s [bytes]'", f->name),
+			 "there are no values of type void");
+	else if (!is_no_value(c, f))
+		check_value_type(c, &f->type);
+}
+
+static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	const struct ci_pup_field *first = find_field(x, f->name);
+
+	if (first != f) {
+		ci_error(c->ci, f->tok->at, "take one of them out", "'%s' is listed twice, first in line %d",
+			 f->name, first->tok->line);
+		return;
+	}
+	if (f->bad || f->kind == CI_PUP_SKIP)
+		return;
+	if (f->type.stars > 1)
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write %s_pup in C, or keep one row of values",
+			 x->name), "'%s' is a pointer to pointers", f->name);
+	else if (f->type.stars == 0)
+		check_value(c, f);
+	else if (f->count.from != f->count.to)
+		check_pointed(c, x, f);
+	else
+		check_one(c, x, f);
+}
+
+static void check_list(struct checker *c, const struct ci_pup *x)
+{
+	if (x->fields == NULL && !c->parse_failed)
+		ci_error(c->ci, x->open->at, ci_fmt(c->ci, "list the fields of '%s' in their order", x->name),
+			 "'pup %s' has no fields", x->name);
+	for (struct ci_pup_field *f = x->fields; f != NULL && !ci_gave_up(c->ci); f = f->next)
+		check_field(c, x, f);
+}
+
+void check_pup(struct checker *c, const struct ci_pup *x)
+{
+	check_not_self(c, x->tok);
+	if (x->chare != NULL)
+		check_chare_pup(c, x);
+	else
+		check_type_pup(c, x);
+	if (x->open != NULL)
+		check_list(c, x);
+}

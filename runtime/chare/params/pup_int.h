@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pup_int.h: what the files share that run a program's pup functions: pup.c (the modes, bytes, memory,
+ * parameters), pup_field.c (strings, callbacks, kept messages) and element.c (elements).
+ */
+#ifndef CK_PUP_INT_H
+#define CK_PUP_INT_H
+
+#include "params.h"
+
+enum pup_mode { SIZING, PACKING, UNPACKING, DELETING };
+
+/** Memory of the object that goes when the pup function has returned: until then the function may look at it. */
+struct pup_gone {
+	void *p;
+	size_t bytes;
+	int memory;               /* CKGEN_*, or GONE_MESSAGE */
+};
+enum { GONE_MESSAGE = 3 };
+
+struct CkPupEr {
+	enum pup_mode mode;
+	const struct ck_obj *obj; /* the element; NULL: it is not about one */
+	struct pup_block **made;  /* unpacking: the running handler's list; NULL: the program's memory */
+	char *to;                 /* packing */
+	const char *from;         /* unpacking */
+	size_t bytes;             /* so far */
+	size_t limit;             /* packing, unpacking: of bytes */
+	bool unset;               /* unpacking: what is not set yet is full of PUP_UNSET */
+	struct pup_gone *gone;    /* deleting: [n_gone], of malloc */
+	size_t n_gone, room;
+};
+
+/** What memory is filled with in checked mode: what unpacking has to set, and what an element has left. */
+enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };
+
+/** End the job because a pup function did something wrong; the line begins with who it is about. */
+_Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+
+/** Memory of the kind CKGEN_*, as pup_alloc. */
+void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory);
+/** Deleting: `p` goes when the pup function has returned. NULL is allowed. */
+void pup_let_go(struct CkPupEr *p, void *old, size_t bytes, int memory);
+/** Behind the pup function: free what it let go. */
+void pup_free_gone(struct pe *pe, struct CkPupEr *p);
+/** Unpacking: abort unless there are as many bytes left as the object says it has. */
+void pup_must_have(const struct CkPupEr *p, uint64_t n, uint64_t bytes, const char *name);
+
+/** Free a message that an element kept. */
+void pup_free_message(struct pe *pe, void *msg);
+
+#endif

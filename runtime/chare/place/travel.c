@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
+ * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
+ *
+ *	| struct packed | holders, padded | call | call | ...        call: | struct packed_call | the rest, padded |
+ */
+#include "place_int.h"
+#include "../../machine/cmi_alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/shape.h"
+
+struct travel_msg {
+	struct cmi_msg head;
+	struct travel *travel;
+};
+
+struct travel *travel_new(const struct collection *c, CkIndex i)
+{
+	struct travel *t = cmi_alloc_zero(1, sizeof *t, "an element that moves");
+
+	t->coll = c->id;
+	t->index = i;
+	fifo_init(&t->late);
+	obj_calls_init(&t->kept);
+	return t;
+}
+
+void travel_free(struct travel *t)
+{
+	free(t->holders);
+	free(t);
+}
+
+/* ---- what waits in the queue ------------------------------------------------------------------------ */
+
+struct wanted {
+	const struct pe *pe;
+	const struct collection *c;
+	CkIndex index;
+	uint64_t place;
+};
+
+/* Plain calls are never behind GO, FLUSH or SWITCH; those with a priority may be. */
+static bool is_wanted(const struct cmi_msg *m, const void *arg)
+{
+	const struct wanted *w = arg;
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(w->pe, PART_CALL, H_ELEMENT) ||
+	    !(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) || env->coll != w->c->id)
+		return false;
+	return w->c->sparse ? !((env->index.v[0] ^ w->index.v[0]) | (env->index.v[1] ^ w->index.v[1]) |
+				(env->index.v[2] ^ w->index.v[2])) : env->place == w->place;
+}
+
+static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i)
+{
+	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i) };
+}
+
+void travel_take_queued(struct pe *pe, struct travel *t)
+{
+	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	struct msg_fifo queued;
+
+	csd_queue_take(pe, is_wanted, &w, &queued);
+	fifo_append(&t->late, &queued);
+}
+
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
+{
+	const struct wanted w = wanted(pe, c, i);
+
+	return csd_queue_has(pe, is_wanted, &w);
+}
+
+/* ---- under way ----------------------------------------------------------------------------------------- */
+
+static struct place_node *node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
+
+/* So that the end of the job finds it. */
+static void take_off(struct node *node, struct travel *t)
+{
+	struct place_node *n = node_of(node);
+
+	pthread_mutex_lock(&n->lock);
+	t->next = n->flying;
+	t->link = &n->flying;
+	if (t->next)
+		t->next->link = &t->next;
+	n->flying = t;
+	pthread_mutex_unlock(&n->lock);
+}
+
+static void land(struct node *node, struct travel *t)
+{
+	struct place_node *n = node_of(node);
+
+	pthread_mutex_lock(&n->lock);
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	pthread_mutex_unlock(&n->lock);
+}
+
+/* Messages that it carries are in the PEs' memory, which goes as a whole. */
+void travels_free(struct node *node)
+{
+	struct travel *t = node_of(node)->flying, *next;
+
+	for (; t; t = next) {
+		next = t->next;
+		obj_calls_free(&t->kept);
+		free(t->obj);
+		travel_free(t);
+	}
+	pthread_mutex_destroy(&node_of(node)->lock);
+}
+
+int travels_init(struct node *node)
+{
+	return -pthread_mutex_init(&node_of(node)->lock, NULL);
+}
+
+static void send_here(struct pe *pe, int dst_pe, struct travel *t)
+{
+	struct travel_msg *m = (struct travel_msg *)csd_msg_alloc(pe, sizeof *m);
+
+	m->head.handler = ck_handler(pe, PART_PLACE, H_MOVE);
+	m->travel = t;
+	take_off(pe->node, t);
+	csd_send(pe, dst_pe, &m->head);
+}
+
+/* ---- to another process -------------------------------------------------------------------------------- */
+
+struct packed {
+	struct cmi_msg head;
+	uint64_t coll;
+	CkIndex index;
+	int32_t seat;
+	uint32_t n_contributed, n_holders;
+	uint32_t n_late;
+};
+
+struct packed_call {
+	uint64_t size;            /* of the message, its head included */
+	uint16_t handler;
+	uint8_t flags, reserved;
+	int32_t src_pe;
+	uint32_t word;
+	uint32_t reserved_too[3];
+};
+_Static_assert(sizeof(struct packed_call) == 32, "as long as a head, so what follows is aligned");
+
+/* Messages in a form that may leave the process. Returns their bytes. */
+static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_t *n_p)
+{
+	struct msg_fifo all;
+	size_t bytes = 0;
+
+	fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+		const int src = m->src_pe;
+
+		if (m->flags & CMI_F_HERE)
+			m = ck_leaving(pe, dst_pe, m);
+		m->src_pe = src;
+		msg_fifo_push(f, m);
+		bytes += CkGen_align(m->size);
+		++*n_p;
+	}
+	return bytes;
+}
+
+static void calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
+{
+	while (f->head) {
+		struct cmi_msg *m = msg_fifo_pop(f);
+		const size_t rest = m->size - sizeof *m;
+		const struct packed_call c = { .size = m->size, .handler = m->handler, .flags = m->flags & (uint8_t)~CMI_F_REMOTE,
+					       .src_pe = m->src_pe, .word = m->word };
+
+		memcpy(at, &c, sizeof c);
+		memcpy(at + sizeof c, m + 1, rest);
+		memset(at + m->size, 0, CkGen_align(m->size) - m->size);
+		at += CkGen_align(m->size);
+		csd_msg_free(pe, m);
+	}
+}
+
+static size_t holders_bytes(uint32_t n) { return CkGen_align(n * sizeof(int32_t)); }
+
+static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+{
+	uint32_t n_late = 0;
+	size_t bytes = CkGen_align(sizeof(struct packed)) + holders_bytes(t->n_holders);
+	struct packed *p;
+	char *at;
+
+	bytes += calls_leave(pe, dst_pe, &t->late, &n_late);
+	p = (struct packed *)csd_msg_alloc(pe, bytes);
+	p->head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
+	p->coll = t->coll;
+	p->index = t->index;
+	p->seat = t->seat;
+	p->n_contributed = t->n_contributed;
+	p->n_holders = t->n_holders;
+	p->n_late = n_late;
+	at = (char *)p + CkGen_align(sizeof *p);
+	memset((char *)p + sizeof *p, 0, (size_t)(at - (char *)(p + 1)));
+	memset(at, 0, holders_bytes(t->n_holders));
+	if (t->n_holders)
+		memcpy(at, t->holders, t->n_holders * sizeof *t->holders);
+	calls_pack(pe, &t->late, at + holders_bytes(t->n_holders));
+	travel_free(t);
+	csd_send(pe, dst_pe, &p->head);
+}
+
+static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *to)
+{
+	struct packed_call c;
+	struct cmi_msg *m;
+
+	memcpy(&c, at, sizeof c);
+	m = csd_msg_alloc(pe, c.size);
+	m->handler = c.handler;
+	m->flags = c.flags;
+	m->src_pe = c.src_pe;
+	m->word = c.word;
+	memcpy(m + 1, at + sizeof c, c.size - sizeof *m);
+	msg_fifo_push(to, m);
+	return at + CkGen_align(c.size);
+}
+
+static struct travel *unpack(struct pe *pe, const struct collection *c, const struct packed *p)
+{
+	struct travel *t = travel_new(c, p->index);
+	const char *at = (const char *)p + CkGen_align(sizeof *p);
+
+	t->seat = p->seat;
+	t->n_contributed = p->n_contributed;
+	t->n_holders = p->n_holders;
+	if (p->n_holders)
+		t->holders = cmi_alloc_zero(p->n_holders, sizeof *t->holders, "the callers of an element");
+	if (p->n_holders)
+		memcpy(t->holders, at, p->n_holders * sizeof *t->holders);
+	at += holders_bytes(p->n_holders);
+	for (uint32_t i = 0; i < p->n_late; i++)
+		at = call_unpack(pe, at, &t->late);
+	return t;
+}
+
+void packed_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	const struct packed *p = (const struct packed *)m;
+	struct collection *c = coll_get(pe, p->coll);
+	struct travel *t;
+
+	if (!c->constructed) {
+		call_wait(pe, c, m);
+		return;
+	}
+	t = unpack(pe, c, p);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}
+
+/* ---- what may come from other processes ------------------------------------------------------------- */
+
+static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+
+/* A call of this element, as it could have come by itself. */
+static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
+{
+	const struct collection *c = coll_get(pe, p->coll);
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
+	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT))
+		return "it carries what is no call";
+	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
+		return "it carries a call that nobody can have sent";
+	csd_check(pe, m);
+	if (env->coll != p->coll)
+		return "it carries a call of another collection";
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
+}
+
+static const char *calls_misfit(struct pe *pe, const struct packed *p, const char *at, const char *end)
+{
+	for (uint32_t i = 0; i < p->n_late; i++) {
+		struct msg_fifo one = { NULL, &one.head };
+		struct packed_call c;
+		const char *why;
+
+		if ((size_t)(end - at) < sizeof c)
+			return "its calls do not lie within it";
+		memcpy(&c, at, sizeof c);
+		if (c.size < sizeof(struct ck_env) || c.size > (size_t)(end - at) || CkGen_align(c.size) > (size_t)(end - at))
+			return "its calls do not lie within it";
+		at = call_unpack(pe, at, &one);
+		why = call_misfit(pe, p, one.head);
+		csd_msg_free(pe, one.head);
+		if (why)
+			return why;
+	}
+	return at == end ? NULL : "there is more in it than its calls";
+}
+
+const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct packed *p = (const struct packed *)m;
+	const char *at = (const char *)p + CkGen_align(sizeof *p), *end = (const char *)m + m->size;
+	int32_t holder;
+
+	if (shape_id(pe, p->coll))
+		return shape_id(pe, p->coll);
+	if (m->size < CkGen_align(sizeof *p) || holders_bytes(p->n_holders) > (size_t)(end - at))
+		return "its parts do not lie within it";
+	if (p->seat != NOWHERE && !is_pe(pe, p->seat))
+		return "it names a PE that does not exist";
+	for (uint32_t i = 0; i < p->n_holders; i++) {
+		memcpy(&holder, at + i * sizeof holder, sizeof holder);
+		if (!is_pe(pe, holder))
+			return "it names a PE that does not exist";
+	}
+	return calls_misfit(pe, p, at + holders_bytes(p->n_holders), end);
+}
+
+void travel_send(struct pe *pe, int dst_pe, struct travel *t)
+{
+	if (pe_is_here(pe, dst_pe))
+		send_here(pe, dst_pe, t);
+	else
+		send_packed(pe, dst_pe, t);
+}
+
+/* ---- within a process ------------------------------------------------------------------------------- */
+
+/* The collection's creation may come later; element and message wait for it. */
+void travel_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct travel *t = ((struct travel_msg *)m)->travel;
+	struct collection *c = coll_get(pe, t->coll);
+
+	if (!c->constructed) {
+		coll_wait(c, m);
+		return;
+	}
+	land(pe->node, t);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}
