@@ -324,6 +324,16 @@ void Block_on_image(Block *self, int row, int n, const char *bytes)
 	CkContributeBarrier(self, Main_cb_done(mainProxy));
 }
 
+/* Deleting frees what it has, too, except for the message that only an element can pack. */
+void Block_on_over(Block *self)
+{
+	free(self->own->text);
+	CkFreeMsg(self->own);
+	self->own = NULL;
+	CkPupDelete(Block_pup_any, self);
+	CkContributeBarrier(self, Main_cb_done(mainProxy));
+}
+
 /* ---- by hand ------------------------------------------------------------------------------------------ */
 
 void Hand_pup(pup_er p, Hand *self)
@@ -371,11 +381,23 @@ void Hand_on_check(Hand *self)
 	CkContributeBarrier(self, Main_cb_done(mainProxy));
 }
 
+static void Hand_pup_any(pup_er p, void *x) { Hand_pup(p, x); }
+
+void Hand_on_over(Hand *self)
+{
+	CkPupDelete(Hand_pup_any, self);
+	CkContributeBarrier(self, Main_cb_done(mainProxy));
+}
+
 /* ---- main ------------------------------------------------------------------------------------------------ */
 
 void Main_on_done(Main *self)
 {
-	if (++self->n_done < 2)
+	if (++self->n_done == 2) {
+		Block_over_all(blocks);
+		Hand_over_all(hands);
+	}
+	if (self->n_done < 4)
 		return;
 	CkPrintf("packs: elements as bytes on %d PEs\n", CkNumPes());
 	CkExit(0);
