@@ -14,7 +14,7 @@
 enum { N_LINES = 7, NX = 2, NY = 3, N = N_LINES + NX * NY, CALLS = 20, MOST_PES = 64, PRIOS = 3 };
 
 struct Main { int turns, n_in; long calls; };
-struct Line { int next[MOST_PES], to; uint64_t random; };
+struct Line { int *next, to, n_arrived; uint64_t random; int *first; };
 struct Cell { int next[MOST_PES], to; uint64_t random; };
 struct Hand { int next[N]; uint64_t random; };
 
@@ -26,7 +26,7 @@ static int below(uint64_t *random, int n)
 
 static int somewhere(uint64_t *random)
 {
-	return CkNodeFirst(CkMyNode()) + below(random, CkMyNodeSize());
+	return below(random, CkNumPes());
 }
 
 /* What both kinds of elements do. `to` is where this one asked to be; -1: it has not asked. */
@@ -52,8 +52,24 @@ static long sum(const int *next)
 	return n;
 }
 
+void Line_pup(pup_er p, Line *self)
+{
+	pup_int(p, &self->to);
+	pup_int(p, &self->n_arrived);
+	pup_bytes(p, &self->random, sizeof self->random);
+	self->next = pup_alloc(p, self->next, (size_t)CkNumPes() * sizeof *self->next);
+	pup_ints(p, self->next, (size_t)CkNumPes());
+}
+
+void Line_on_arrived(Line *self)
+{
+	self->n_arrived++;
+	self->first = self->next; /* is not packed */
+}
+
 void Line_on_new(Line *self)
 {
+	self->first = self->next = calloc((size_t)CkNumPes(), sizeof *self->next);
 	self->random = check_mix(seed + (uint64_t)Line_thisIndex(self));
 	self->to = -1;
 	if (below(&self->random, 2))
@@ -62,10 +78,25 @@ void Line_on_new(Line *self)
 
 void Line_on_step(Line *self, int from, int no)
 {
+	CHECK(self->first == self->next);
 	step(self, self->next, &self->to, &self->random, from, no);
 }
 
-void Line_on_report(Line *self) { Main_counted(mainProxy, sum(self->next)); }
+void Line_on_report(Line *self)
+{
+	if (CkNumPes() > 1)
+		CHECK(self->n_arrived > 0);
+	Main_counted(mainProxy, sum(self->next));
+	free(self->next);
+	self->next = NULL;
+}
+
+void Cell_pup(pup_er p, Cell *self)
+{
+	pup_int(p, &self->to);
+	pup_bytes(p, &self->random, sizeof self->random);
+	pup_ints(p, self->next, (size_t)CkNumPes());
+}
 
 void Cell_on_new(Cell *self)
 {

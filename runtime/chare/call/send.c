@@ -105,16 +105,22 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 	return -1;
 }
 
-/* Of a call that is addressed: where it goes; -1: it waits here until that is known. */
-static inline int way_of(struct pe *pe, struct collection *c, int home, struct ck_env *env)
+/* Another way than to its home. */
+static __attribute__((noinline)) void send_routed(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	return CSD_LIKELY(!c->routes) ? home : ck_node_of(pe->node)->way(pe, c, env);
+	int to = ck_node_of(pe->node)->way(pe, c, env);
+
+	if (to >= 0)
+		csd_send(pe, to, &env->head);
 }
 
-static inline void send_by(struct pe *pe, int to, struct ck_env *env)
+/* Send a call that is addressed. Of elements whose home is this PE there are no routes. */
+static inline void send_home(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
-	if (CSD_LIKELY(to >= 0))
-		csd_send(pe, to, &env->head);
+	if (CSD_LIKELY(home == pe->id || !c->routes))
+		csd_send(pe, home, &env->head);
+	else
+		send_routed(pe, c, env);
 }
 
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
@@ -124,7 +130,7 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 	int home = address(pe, type, e, env);
 
 	if (home >= 0)
-		send_by(pe, way_of(pe, coll_get(pe, e->id), home, env), env);
+		send_home(pe, coll_get(pe, e->id), home, env);
 }
 
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
@@ -177,7 +183,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	}
 	env->coll = e->id;
 	env->place = place;
-	send_by(pe, way_of(pe, c, coll_home(pe, c, place), env), env);
+	send_home(pe, c, coll_home(pe, c, place), env);
 }
 
 /* Whether a message object needs nothing of options_apply but the note that it was given away: neither
@@ -208,7 +214,7 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 	env->head.mark = OWNER_SENT;
 	env->coll = e->id;
 	env->place = place;
-	send_by(pe, way_of(pe, c, coll_home(pe, c, place), env), env);
+	send_home(pe, c, coll_home(pe, c, place), env);
 }
 
 /* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
@@ -237,7 +243,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	if (CSD_LIKELY(place - c->first < c->n_here))
 		csd_send_here(pe, &env->head);
 	else
-		send_by(pe, way_of(pe, ck_of(pe)->last, coll_home(pe, c, place), env), env);
+		send_home(pe, ck_of(pe)->last, coll_home(pe, c, place), env);
 }
 
 /* ---- a call of constant size ------------------------------------------------------------- */

@@ -213,8 +213,31 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 	a->n_senders = 0;
 }
 
+static void tell_leaving(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	if (pe->node->check && element_has_pup(obj->coll->type))
+		element_check(pe, obj);
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.leaving)
+			ck->parts[i]->watch.leaving(pe, obj);
+}
+
+static void tell_arrived(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.arrived)
+			ck->parts[i]->watch.arrived(pe, obj);
+	if (obj->coll->type->on_arrived)
+		obj->coll->type->on_arrived(self_of(obj));
+}
+
 static void depart(struct pe *pe, struct stay *s, struct travel *t)
 {
+	tell_leaving(pe, t->obj);
 	if (obj_is_guest(t->obj))
 		guest_remove(t->obj);
 	else
@@ -401,6 +424,7 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
 	obj_calls_arrive(pe, obj, &t->kept);
+	tell_arrived(pe, obj);
 	fifo_move(&late, &t->late);
 	travel_free(t);
 	resume(pe, &late);
@@ -457,7 +481,7 @@ static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
-	if (!pe_is_here(pe, to))
+	if (!pe_is_here(pe, to) && !element_has_pup(type))
 		csd_abort(pe, "CkMigrateMe of %s to PE %d: %s cannot leave its process: declare 'pup %s;' in the "
 			  ".ci file", name, to, type->name, type->name);
 }

@@ -3,7 +3,11 @@
  * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
  * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
  *
- *	| struct packed | holders, padded | call | call | ...        call: | struct packed_call | the rest, padded |
+ *	| struct packed | holders, padded | element, padded | calls that wait | late calls |
+ *
+ *	call:	| struct packed_call | what follows a message's head, padded |
+ *
+ * The element's bytes are those of X_pup (params/element.c).
  */
 #include "place_int.h"
 #include "../../machine/cmi_alloc.h"
@@ -143,8 +147,10 @@ struct packed {
 	uint64_t coll;
 	CkIndex index;
 	int32_t seat;
-	uint32_t n_contributed, n_holders;
-	uint32_t n_late;
+	uint32_t n_contributed, n_holders, n_kept, n_late;
+	uint16_t lives;           /* an element comes along */
+	uint16_t waited;          /* here, for its collection's creation */
+	uint64_t bytes;           /* of the element */
 };
 
 struct packed_call {
@@ -157,7 +163,27 @@ struct packed_call {
 };
 _Static_assert(sizeof(struct packed_call) == 32, "as long as a head, so what follows is aligned");
 
-/* Messages in a form that may leave the process. Returns their bytes. */
+/* The form that may leave the process. A message object that waits for a condition has been unpacked here. */
+static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	const CkGenEntry *e;
+	const int src = m->src_pe;
+
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT))
+		return m;
+	if (m->flags & CMI_F_HERE) {
+		m = ck_leaving(pe, dst_pe, m);
+	} else {
+		e = &coll_get(pe, env->coll)->type->entries[env->entry];
+		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack && !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
+			m = &message_pack(pe, e->message, env)->head;
+	}
+	m->src_pe = src;
+	return m;
+}
+
+/* Returns the bytes of all. */
 static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_t *n_p)
 {
 	struct msg_fifo all;
@@ -165,12 +191,8 @@ static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_
 
 	fifo_move(&all, f);
 	while (all.head) {
-		struct cmi_msg *m = msg_fifo_pop(&all);
-		const int src = m->src_pe;
+		struct cmi_msg *m = call_leaves(pe, dst_pe, msg_fifo_pop(&all));
 
-		if (m->flags & CMI_F_HERE)
-			m = ck_leaving(pe, dst_pe, m);
-		m->src_pe = src;
 		msg_fifo_push(f, m);
 		bytes += CkGen_align(m->size);
 		++*n_p;
@@ -178,7 +200,7 @@ static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_
 	return bytes;
 }
 
-static void calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
+static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
 {
 	while (f->head) {
 		struct cmi_msg *m = msg_fifo_pop(f);
@@ -192,34 +214,62 @@ static void calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
 		at += CkGen_align(m->size);
 		csd_msg_free(pe, m);
 	}
+	return at;
 }
 
 static size_t holders_bytes(uint32_t n) { return CkGen_align(n * sizeof(int32_t)); }
 
-static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+/* What follows the head; returns the end. */
+static char *zero_to(char *from, char *to)
 {
-	uint32_t n_late = 0;
-	size_t bytes = CkGen_align(sizeof(struct packed)) + holders_bytes(t->n_holders);
-	struct packed *p;
-	char *at;
+	memset(from, 0, (size_t)(to - from));
+	return to;
+}
 
-	bytes += calls_leave(pe, dst_pe, &t->late, &n_late);
-	p = (struct packed *)csd_msg_alloc(pe, bytes);
-	p->head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
-	p->coll = t->coll;
-	p->index = t->index;
-	p->seat = t->seat;
-	p->n_contributed = t->n_contributed;
-	p->n_holders = t->n_holders;
-	p->n_late = n_late;
-	at = (char *)p + CkGen_align(sizeof *p);
-	memset((char *)p + sizeof *p, 0, (size_t)(at - (char *)(p + 1)));
-	memset(at, 0, holders_bytes(t->n_holders));
+static char *holders_pack(const struct travel *t, char *at)
+{
 	if (t->n_holders)
 		memcpy(at, t->holders, t->n_holders * sizeof *t->holders);
-	calls_pack(pe, &t->late, at + holders_bytes(t->n_holders));
+	return zero_to(at + t->n_holders * sizeof *t->holders, at + holders_bytes(t->n_holders));
+}
+
+/* Then the element is no more on this PE. */
+static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
+{
+	if (!t->obj)
+		return at;
+	element_pack(pe, t->obj, at, n);
+	element_delete(pe, t->obj);
+	element_free(pe, t->obj);
+	t->obj = NULL;
+	return zero_to(at + n, at + CkGen_align(n));
+}
+
+static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+{
+	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
+			    .n_holders = t->n_holders, .lives = t->obj != NULL };
+	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders);
+	struct cmi_msg *m;
+	char *at;
+
+	if (t->obj) {
+		p.n_contributed = t->obj->n_contributed;
+		p.bytes = element_size(pe, t->obj);
+		size += CkGen_align(p.bytes);
+	}
+	size += calls_leave(pe, dst_pe, &t->kept.when, &p.n_kept);
+	size += calls_leave(pe, dst_pe, &t->late, &p.n_late);
+	m = csd_msg_alloc(pe, size);
+	p.head = *m;
+	p.head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
+	memcpy(m, &p, sizeof p);
+	at = zero_to((char *)m + sizeof p, (char *)m + CkGen_align(sizeof p));
+	at = element_leave(pe, t, p.bytes, holders_pack(t, at));
+	at = calls_pack(pe, &t->kept.when, at);
+	calls_pack(pe, &t->late, at);
 	travel_free(t);
-	csd_send(pe, dst_pe, &p->head);
+	csd_send(pe, dst_pe, m);
 }
 
 static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *to)
@@ -238,10 +288,30 @@ static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *t
 	return at + CkGen_align(c.size);
 }
 
-static struct travel *unpack(struct pe *pe, const struct collection *c, const struct packed *p)
+static const char *calls_unpack(struct pe *pe, const char *at, uint32_t n, struct msg_fifo *to)
+{
+	while (n--)
+		at = call_unpack(pe, at, to);
+	return at;
+}
+
+/* As they waited: message objects in the form in which the program sees them. */
+static void kept_unpack(struct pe *pe, const struct collection *c, struct msg_fifo *calls, struct obj_calls *kept)
+{
+	while (calls->head) {
+		struct ck_env *env = (struct ck_env *)msg_fifo_pop(calls);
+
+		if (env->flags & CK_ENV_PACKED)
+			env = message_unpack(pe, c->type->entries[env->entry].message, env);
+		msg_fifo_push(&kept->when, &env->head);
+	}
+}
+
+static struct travel *unpack(struct pe *pe, struct collection *c, const struct packed *p)
 {
 	struct travel *t = travel_new(c, p->index);
 	const char *at = (const char *)p + CkGen_align(sizeof *p);
+	struct msg_fifo kept = { NULL, &kept.head };
 
 	t->seat = p->seat;
 	t->n_contributed = p->n_contributed;
@@ -251,21 +321,31 @@ static struct travel *unpack(struct pe *pe, const struct collection *c, const st
 	if (p->n_holders)
 		memcpy(t->holders, at, p->n_holders * sizeof *t->holders);
 	at += holders_bytes(p->n_holders);
-	for (uint32_t i = 0; i < p->n_late; i++)
-		at = call_unpack(pe, at, &t->late);
+	if (p->lives) {
+		t->obj = obj_new(c, p->index);
+		t->obj->n_contributed = p->n_contributed;
+		element_unpack(pe, t->obj, at, p->bytes);
+		at += CkGen_align(p->bytes);
+	}
+	at = calls_unpack(pe, at, p->n_kept, &kept);
+	calls_unpack(pe, at, p->n_late, &t->late);
+	kept_unpack(pe, c, &kept, &t->kept);
 	return t;
 }
 
 void packed_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	const struct packed *p = (const struct packed *)m;
+	struct packed *p = (struct packed *)m;
 	struct collection *c = coll_get(pe, p->coll);
 	struct travel *t;
 
 	if (!c->constructed) {
+		p->waited = true;
 		call_wait(pe, c, m);
 		return;
 	}
+	if (p->waited && packed_misfit(pe, m))
+		csd_misfit(pe, m, packed_misfit(pe, m));
 	t = unpack(pe, c, p);
 	csd_msg_free(pe, m);
 	travel_end(pe, c, t);
@@ -294,7 +374,7 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 
 static const char *calls_misfit(struct pe *pe, const struct packed *p, const char *at, const char *end)
 {
-	for (uint32_t i = 0; i < p->n_late; i++) {
+	for (uint64_t i = 0; i < (uint64_t)p->n_kept + p->n_late; i++) {
 		struct msg_fifo one = { NULL, &one.head };
 		struct packed_call c;
 		const char *why;
@@ -311,6 +391,21 @@ static const char *calls_misfit(struct pe *pe, const struct packed *p, const cha
 			return why;
 	}
 	return at == end ? NULL : "there is more in it than its calls";
+}
+
+/* Before the collection's creation has come nothing else is known; then it is looked at again. */
+static const char *arrival_misfit(struct pe *pe, const struct packed *p)
+{
+	const struct collection *c = coll_get(pe, p->coll);
+
+	if (!c->constructed)
+		return NULL;
+	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, p->index) == UINT64_MAX))
+		return "it is about no element";
+	if (!p->lives)
+		return NULL;
+	return !element_has_pup(c->type) ? "its element cannot be packed" :
+	       coll_local(c, p->index) || stay_find(c, p->index) ? "its element is here already" : NULL;
 }
 
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -330,7 +425,10 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 		if (!is_pe(pe, holder))
 			return "it names a PE that does not exist";
 	}
-	return calls_misfit(pe, p, at + holders_bytes(p->n_holders), end);
+	at += holders_bytes(p->n_holders);
+	if (p->lives ? p->bytes > (size_t)(end - at) || CkGen_align(p->bytes) > (size_t)(end - at) : p->bytes || p->n_kept)
+		return "its element does not lie within it";
+	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->bytes), end);
 }
 
 void travel_send(struct pe *pe, int dst_pe, struct travel *t)
