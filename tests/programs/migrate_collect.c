@@ -61,14 +61,15 @@ static double value(int e, int t) { return 1.0 / (3 + e * 7 + t) - e * 1e-3 * t;
 
 static void hop(Cell *self)
 {
-	const int first = CkNodeFirst(CkMyNode()), n = CkNodeSize(CkMyNode());
-
 	if (!self->moves)
 		return;
 	self->hop++;
 	self->count[HOPS]++;
-	CkMigrateMe(self, first + (int)(check_mix((uint64_t)(self->me * 1009 + self->hop)) % (uint64_t)n));
+	CkMigrateMe(self, (int)(check_mix((uint64_t)(self->me * 1009 + self->hop)) % (uint64_t)CkNumPes()));
 }
+
+/* Nothing in it points anywhere. */
+void Cell_pup(pup_er p, Cell *self) { pup_bytes(p, self, sizeof *self); }
 
 void Cell_on_new(Cell *self) { self->me = Cell_thisIndex(self); }
 

@@ -420,6 +420,8 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
 	struct msg_fifo late;
 
+	if (a) /* first: a call may destroy the element, and home may make a new record */
+		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
 	obj_calls_arrive(pe, obj, &t->kept);
 	tell_arrived(pe, obj);
@@ -427,7 +429,7 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	travel_free(t);
 	resume(pe, &late);
 	if (a)
-		away_end(pe, a);
+		away_drop(pe, a);
 }
 
 /* At home: it is gone. */
