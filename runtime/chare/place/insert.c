@@ -145,6 +145,7 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 
 	coll_become_dynamic(pe, c);
+	obj_even(obj, OBJ_ODD);
 	c->elems[obj->ordinal] = NULL;
 	c->n_local--;
 	c->n_here = c->n_line = 0;
@@ -158,19 +159,21 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 void element_destroy(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
-	const bool guest = obj_is_guest(obj);
+	const bool away = obj->extra & OBJ_AWAY;
 	struct stay *s = stay_find(c, obj->index);
-	const int seat = guest ? place_seat(pe, obj) : pe->id;
+	const int seat = obj_is_guest(obj) ? place_seat(pe, obj) : pe->id;
 
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkDestroy: the element of %s is destroyed already", c->type->name);
-	if (guest) {
+	if (obj_is_guest(obj))
 		guest_remove(obj);
-		obj->extra |= OBJ_GUEST;
-	} else {
+	else if (away) /* its last contributions have not come: the seat counts it until then */
+		seat_leave(pe, obj);
+	else
 		leave_slot(pe, obj);
-	}
-	if (s || guest || index_home(pe, c, obj->index) != pe->id)
+	if (away)
+		obj->extra |= OBJ_GUEST;
+	if (s || away || index_home(pe, c, obj->index) != pe->id)
 		stay_gone(pe, obj, seat);
 	destroy_later(pe, obj);
 	ck_destroyed(pe, obj);
@@ -443,6 +446,7 @@ static const struct ck_handler handlers[] = {
 		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
 		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
+	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },

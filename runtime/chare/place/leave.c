@@ -139,8 +139,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	struct msg_fifo late;
 
 	s->leaving = s->go = false;
-	s->obj->extra &= ~OBJ_LEAVING;
-	coll_line_up(s->coll);
+	obj_even(s->obj, OBJ_LEAVING);
 	fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
@@ -183,8 +182,7 @@ static void ask(struct pe *pe, struct stay *s)
 
 static void ask_to_leave(struct pe *pe, struct stay *s)
 {
-	s->obj->extra |= OBJ_LEAVING;
-	s->coll->n_here = s->coll->n_line = 0;
+	obj_odd(s->obj, OBJ_LEAVING);
 	ask(pe, s);
 }
 
@@ -253,10 +251,14 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 /* Its seat hears of it first, then its home. */
 static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 {
-	if (t->seat == pe->id)
+	const bool here = t->seat == pe->id;
+
+	if (here && seat_end(pe, s->coll, t->index, t->n_contributed, t))
 		t->seat = NOWHERE;
 	if (t->seat != NOWHERE)
 		at_home_it_is_away(pe, s, pe->id);
+	if (here && t->seat != NOWHERE)
+		return; /* the seat has it, and goes on */
 	travel_send(pe, t->seat != NOWHERE ? t->seat : home_of(pe, s), t);
 }
 
@@ -418,6 +420,8 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
 	struct msg_fifo late;
 
+	if (a) /* first: a call may destroy the element, and home may make a new record */
+		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
 	obj_calls_arrive(pe, obj, &t->kept);
 	tell_arrived(pe, obj);
@@ -425,7 +429,7 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	travel_free(t);
 	resume(pe, &late);
 	if (a)
-		away_end(pe, a);
+		away_drop(pe, a);
 }
 
 /* At home: it is gone. */
@@ -443,6 +447,12 @@ static void gone(struct pe *pe, struct collection *c, struct travel *t)
 		away_drop(pe, a);
 }
 
+void travel_seat_over(struct pe *pe, struct collection *c, struct travel *t)
+{
+	t->seat = NOWHERE;
+	travel_send(pe, index_home(pe, c, t->index), t);
+}
+
 void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 {
 	if (t->obj) {
@@ -450,9 +460,8 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 		settle(pe, t);
 		come_in(pe, c, t);
 	} else if (t->seat == pe->id) {
-		seat_end(pe, c, t->index, t->n_contributed);
-		t->seat = NOWHERE;
-		travel_send(pe, index_home(pe, c, t->index), t);
+		if (seat_end(pe, c, t->index, t->n_contributed, t))
+			travel_seat_over(pe, c, t);
 	} else {
 		gone(pe, c, t);
 	}

@@ -27,7 +27,7 @@
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
 	H_ANNOUNCE, H_KNOWN, H_BORN,
-	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -253,9 +253,17 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 /* seat.c */
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
-/** On the seat: a guest was destroyed. Its stub ends, once the n contributions that it sent have come. */
-void seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n);
+/** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */
+void obj_odd(struct ck_obj *obj, uint32_t bit);
+void obj_even(struct ck_obj *obj, uint32_t bit);
 void seats_fini(struct pe *pe, struct collection *c);
+void seat_arrived(struct pe *pe, struct cmi_msg *m);
+const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
+/** On the seat of an element that was destroyed while its stub had the slot: it has sent n contributions. True: all
+ * are filed, and nothing counts the element any more. Else the call takes `end`, and travel_seat_over gets it then;
+ * until then the index cannot be given to a new element. */
+bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end);
+void travel_seat_over(struct pe *pe, struct collection *c, struct travel *end);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);
