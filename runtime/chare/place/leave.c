@@ -136,6 +136,7 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
+	struct ck_obj *obj = s->obj;
 	struct msg_fifo late;
 
 	s->leaving = s->go = false;
@@ -144,6 +145,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
+	obj_calls_test(pe, obj);
 	resume(pe, &late);
 }
 
@@ -192,6 +194,8 @@ static void threads_over(struct pe *pe, struct ck_obj *obj)
 {
 	struct stay *s = stay_find(obj->coll, obj->index);
 
+	if (!s || !s->pending)
+		return; /* it was destroyed meanwhile */
 	s->pending = false;
 	ask_to_leave(pe, s);
 }
@@ -255,8 +259,7 @@ static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 {
 	if (t->seat == pe->id)
 		t->seat = NOWHERE;
-	if (t->seat != NOWHERE)
-		at_home_it_is_away(pe, s, pe->id);
+	at_home_it_is_away(pe, s, pe->id);
 	travel_send(pe, t->seat != NOWHERE ? t->seat : home_of(pe, s), t);
 }
 
@@ -411,21 +414,25 @@ static void settle(struct pe *pe, struct travel *t)
 }
 
 /* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that
- * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them. */
+ * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them.
+ * All of them may end the element, or let it leave again, so nothing is kept but the calls. */
 static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct ck_obj *obj = t->obj;
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
-	struct msg_fifo late;
+	struct msg_fifo calls;
 
 	t->obj = NULL;
-	obj_calls_arrive(pe, obj, &t->kept);
-	tell_arrived(pe, obj);
-	fifo_move(&late, &t->late);
-	travel_free(t);
-	resume(pe, &late);
-	if (a)
+	fifo_move(&calls, &t->late);
+	if (a) {
+		fifo_append(&calls, &a->waiting);
 		away_end(pe, a);
+	}
+	obj_calls_arrive(pe, obj, &t->kept);
+	travel_free(t);
+	tell_arrived(pe, obj);
+	obj_calls_test(pe, obj);
+	resume(pe, &calls);
 }
 
 /* At home: it is gone. */
