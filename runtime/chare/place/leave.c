@@ -219,10 +219,24 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 	a->n_senders = 0;
 }
 
+/* The ends of a channel stay on their PEs. */
+static void check_channels(struct pe *pe, struct ck_obj *obj, const char *who)
+{
+	char first[64];
+	size_t n = pe->node->up.inside ?
+		   pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first) : 0;
+
+	if (n)
+		csd_abort(pe, "%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
+			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
+}
+
 static void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
+	char name[128];
 
+	check_channels(pe, obj, obj_describe(obj, name, sizeof name));
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
 	for (int i = 0; i < CK_PARTS; i++)
@@ -467,7 +481,7 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 
 /* ---- what programs call ------------------------------------------------------------------------------------ */
 
-static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
+static void check_move(struct pe *pe, struct ck_obj *obj, int to)
 {
 	const CkGenChare *type = obj->coll->type;
 	char name[128];
@@ -479,6 +493,7 @@ static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
+	check_channels(pe, obj, name);
 	if (!pe_is_here(pe, to) && !element_has_pup(type))
 		csd_abort(pe, "CkMigrateMe of %s to PE %d: %s cannot leave its process: declare 'pup %s;' in the "
 			  ".ci file", name, to, type->name, type->name);
