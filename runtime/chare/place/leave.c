@@ -235,6 +235,20 @@ static void tell_arrived(struct pe *pe, struct ck_obj *obj)
 		obj->coll->type->on_arrived(self_of(obj));
 }
 
+/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
+static void insertions_wait(struct pe *pe, const struct collection *c, struct travel *t)
+{
+	struct msg_fifo all;
+
+	fifo_move(&all, &t->late);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+		const bool insertion = m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
+
+		msg_fifo_push(insertion ? &away_find(c, t->index)->waiting : &t->late, m);
+	}
+}
+
 static void depart(struct pe *pe, struct stay *s, struct travel *t)
 {
 	tell_leaving(pe, t->obj);
@@ -245,6 +259,7 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 	obj_calls_leave(pe, t->obj, &t->kept);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
+	insertions_wait(pe, s->coll, t);
 	travel_send(pe, s->to, t);
 }
 
@@ -354,11 +369,20 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 		  w->head.src_pe, index, c->type->name);
 }
 
+bool stay_ends(const struct pe *pe, const struct stay *s)
+{
+	const struct cmi_msg *m = s->late.head;
+
+	while (m && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY))
+		m = m->next;
+	return m || !s->obj;
+}
+
 static void exists(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
 	const struct stay *s = stay_find(c, w->index);
 
-	if (coll_local(c, w->index) || (s && s->obj))
+	if (coll_local(c, w->index) || (s && !stay_ends(pe, s)))
 		tell_where(pe, w->head.src_pe, (struct where_msg){ .coll = c->id, .index = w->index,
 			   .kind = WHERE_EXISTS, .count = { w->count[0] } });
 }
