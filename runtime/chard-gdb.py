@@ -149,11 +149,19 @@ def singletons(pe):
             yield gdb.Value(value).cast(pointer_to('struct ck_obj'))
 
 
+STUB = 1 << 30                     # OBJ_STUB in collection.h: the slot of an element that is away
+
+
 def elements(coll):
+    """The elements that live on the PE: those that it counts, then those that have come from others."""
     for i in range(int(coll['n_slots']) if int(coll['elems']) else 0):
         obj = coll['elems'][i]
-        if int(obj):
+        if int(obj) and not int(obj['extra']) & STUB:
             yield obj
+    guests = coll['guests']
+    for i in range(int(guests['n']) if int(guests) else 0):
+        if int(guests['list'][i]):
+            yield guests['list'][i]
 
 
 def chare_name(coll):

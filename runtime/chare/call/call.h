@@ -76,6 +76,8 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);
+/** Let a call of an element that is not here, or that its calls do not reach directly, go its way. */
+void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 /** Construct the only object that gets this message. The message names the object's chare. */
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** Construct one of several objects; the caller still owns the payload. */

@@ -5,8 +5,10 @@
  */
 #include "call.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ck_describe(const struct pe *pe, char *buf, size_t len)
@@ -382,6 +384,51 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 	env_unref(pe, env);
 }
 
+/* It does not go through this PE's own queue to the element's home here: when the element comes back, nothing that
+ * was sent to it before may wait there, because what comes then reaches it at once. */
+void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+{
+	env->coll = c->id;
+	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
+	if (address_in_array(pe, c, index, env) != pe->id) {
+		send_element(pe, c->type, &(CkElement){ c->id, index, 0 }, env);
+		return;
+	}
+	env->head.src_pe = pe->id;
+	ck_node_of(pe->node)->seek(pe, c, env);
+}
+
+/* A copy of a broadcast, as a call of one element. */
+static void hand_on(struct pe *pe, struct collection *c, CkIndex index, const struct ck_env *env)
+{
+	struct ck_env *copy = own_copy(pe, env);
+
+	copy->head.flags &= CSD_F_QUEUEING;
+	copy->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	call_element(pe, c, index, copy);
+}
+
+/* Where elements are away, or have been. Those calls leave first, so that none that a handler here makes overtakes
+ * them. A handler may let an element behind it leave, later (c->walks), or destroy it. */
+static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const bool message = c->entries[env->entry].flags & CKGEN_MESSAGE;
+	const uint64_t n = c->n_slots;
+	bool *done = cmi_alloc_zero(n + 1, sizeof *done, "a broadcast");
+
+	check_entry(pe, c, env);
+	c->walks++;
+	for (uint64_t i = 0; i < n; i++)
+		if ((done[i] = c->elems[i] && c->elems[i]->extra & OBJ_CALLED))
+			hand_on(pe, c, c->elems[i]->index, env);
+	for (uint64_t i = 0; i < n; i++)
+		if (!done[i] && c->elems[i] && !obj_is_stub(c->elems[i]))
+			deliver_to(pe, c->elems[i], message ? own_copy(pe, env) : env, !message);
+	c->walks--;
+	free(done);
+	env_unref(pe, env);
+}
+
 /* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
  * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some takes
  * 225. */
@@ -393,6 +440,8 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check)) {
 		check_entry(pe, c, env);
 		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
+	} else if (CSD_UNLIKELY(c->n_odd)) {
+		deliver_past_odd(pe, c, env);
 	} else {
 		deliver_some(pe, c, c->elems, c->n_slots, env);
 	}

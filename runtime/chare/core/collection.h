@@ -23,8 +23,13 @@ struct ck_obj {
 #define OBJ_GUEST (UINT32_C(1) << 31)     /* its seat is another PE; it is not in elems */
 #define OBJ_STUB (UINT32_C(1) << 30)      /* no element: it keeps the slot of one that is away from its seat */
 #define OBJ_LATE (UINT32_C(1) << 29)      /* back at its seat, before some of its contributions */
-#define OBJ_LEAVING (UINT32_C(1) << 28)   /* about to leave: its calls wait for it (place/leave.c) */
-#define OBJ_EXTRA (OBJ_LEAVING - 1)
+#define OBJ_LEAVING (UINT32_C(1) << 28)   /* about to leave: its calls wait for it */
+#define OBJ_STRAY (UINT32_C(1) << 27)     /* was away from a seat that is not its home: its calls go that way */
+#define OBJ_EXTRA (OBJ_STRAY - 1)
+#define OBJ_AWAY (OBJ_GUEST | OBJ_LATE)   /* what it contributes is numbered, and filed at its seat */
+/* In elems: broadcasts and results are handed to it as calls, which go their own way. */
+#define OBJ_CALLED (OBJ_STUB | OBJ_LEAVING | OBJ_STRAY)
+#define OBJ_ODD (OBJ_CALLED | OBJ_LATE)
 _Static_assert(sizeof(struct ck_obj) % 16 == 0, "the user's struct stays 16-aligned");
 _Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
 	       offsetof(struct ck_obj, index) == offsetof(CkGenObj, index), "stubs look into it");
@@ -66,7 +71,7 @@ struct collection {
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
 				   * none leaves */
-	uint32_t n_stubs;         /* in elems; then n_here and n_line are 0 */
+	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
 	struct msg_fifo waiting;  /* messages that came too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 

@@ -148,6 +148,13 @@ struct ck_part {
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
+	/** What an element of a seat on this PE contributed while it was away, in the order in which it did: `env` is
+	 * what this part gave to seat_send (place/seat.c); the call takes it. `seat` has the element's slot: a stub,
+	 * or the element itself, which is back. `from` is the PE where it was. */
+	void (*filed)(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from);
+	/** For csd_shape.misfit of such a message, which names a collection that can exist. */
+	const char *(*filed_misfit)(struct pe *pe, const struct ck_env *env);
+
 	/** Find the element of a call that arrived where the element is not: the array is sparse, or
 	 * the element is gone. Takes the message. Only one part has this function. */
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);

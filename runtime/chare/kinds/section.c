@@ -202,14 +202,13 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 	uint64_t n = 0;
 
 	for (uint32_t i = a->first; i < a->first + a->n; i++) {
-		CkElement e = { c->id, s->members[i].index, 0 };
-		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ?
-					     c->elems[0] : coll_local(c, e.index);
+		const CkIndex index = s->members[i].index;
+		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ? c->elems[0] : coll_local(c, index);
 
-		if (CSD_LIKELY(obj != NULL))
+		if (CSD_LIKELY(obj && !(obj->extra & OBJ_LEAVING)))
 			s->objs[n++] = obj;
 		else
-			send_element(pe, c->type, &e, call_of_section(pe, env));
+			call_element(pe, c, index, call_of_section(pe, env));
 	}
 	deliver_some(pe, c, s->objs, n, env);
 }
@@ -475,5 +474,7 @@ const struct ck_part section_part = {
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_stop = section_pe_stop,
+	.filed = section_filed,
+	.filed_misfit = section_filed_misfit,
 	.describe = sections_describe,
 };

@@ -95,6 +95,8 @@ void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind
 
 /* section_reduce.c */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
+void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from); /* part.h */
+const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env); /* of a part or a contribution */

@@ -172,15 +172,13 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	return m;
 }
 
-static void section_contribute_message(struct pe *pe, struct section *s, int on, uint32_t array,
-			       struct section_member *m, const struct reducer *how,
-			       const void *data, uint64_t count, CkReduction op,
-			       const CkCallback *cb)
+static void section_contribute_message(struct pe *pe, struct section *s, uint32_t array, struct section_member *m,
+				       const struct reducer *how, const struct contributed *in)
 {
-	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, on,
+	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, in->pe,
 				    s->id ^ (uint64_t)m->n_contributed << 44 };
-	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
-	struct reduction *r = section_join(pe, s, m->n_contributed++, op, 0, cb);
+	struct ck_env *env = reducer_begin(pe, how, &from, in->data, in->count);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, in->op, 0, &in->cb);
 
 	/* The number puts our members before the children, and the first array's members first. */
 	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
@@ -188,59 +186,40 @@ static void section_contribute_message(struct pe *pe, struct section *s, int on,
 	advance(pe, s, r);
 }
 
-/* on: the PE where the element lives. */
-static void contribute(struct pe *pe, struct section *s, int on, const struct collection *c,
-		       CkIndex index, const void *data, uint64_t count, CkReduction op,
-		       const CkCallback *cb)
+static void contribute(struct pe *pe, struct section *s, const struct collection *c, CkIndex index,
+		       const struct contributed *in)
 {
 	uint32_t array = array_of(s, c);
 	struct section_member *m = member_of(pe, s, array, index);
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), in->op);
 
 	if (how->merge) {
-		section_contribute_message(pe, s, on, array, m, how, data, count, op, cb);
+		section_contribute_message(pe, s, array, m, how, in);
 		return;
 	}
-	struct reduction *r = section_join(pe, s, m->n_contributed++, op, count, cb);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, in->op, in->count, &in->cb);
 
-	reduction_take(r, s->n_members, (uint64_t)(m - s->members), data);
+	reduction_take(r, s->n_members, (uint64_t)(m - s->members), in->data);
 	advance(pe, s, r);
 }
 
-/* A contribution that came before the section did, or from another PE on which the element lives. */
+/* A contribution that came before the section did, or from another PE on which the element lives. Its message has
+ * the element's PE, the element's array behind it, and the section's number. */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	CkReductionMsg *head = payload_of(env);
+	uint64_t coll;
+	const struct contributed in = contribution_read(pe, env, env->refnum, &coll);
 
-	contribution_repoint(pe, reducer_find(ck_node_of(pe->node), head->no), head + 1, head->count);
-	contribute(pe, s, env->head.src_pe, coll_get(pe, head->reserved), env->index, head + 1,
-		   head->count, (CkReduction)head->no, callback_at(env));
+	contribute(pe, s, coll_get(pe, coll), env->index, &in);
 }
 
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
 {
 	const char *why = shape_result(env, sizeof(CkCallback));
-	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
-	const uint32_t op = env->section.kind == SECTION_PART || why ? env->part.op : head->no;
 
-	return why ? why : reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), op), false);
-}
-
-/* Copy a contribution into a message that holds everything it points to. */
-static struct ck_env *contribution_msg(struct pe *pe, const struct ck_obj *obj, const void *data,
-				       uint64_t count, CkReduction op, const CkCallback *cb)
-{
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
-	struct ck_env *env = callback_msg(pe, how->type, count,
-					  contribution_bytes(pe, how, data, count));
-	CkReductionMsg *head = payload_of(env);
-
-	head->no = (uint32_t)op;
-	head->reserved = obj->coll->id;
-	contribution_copy(pe, how, head + 1, data, count);
-	*callback_at(env) = *cb;
-	env->index = obj->index;
-	return env;
+	if (why || env->section.kind != SECTION_PART)
+		return why ? why : contribution_misfit(pe, env);
+	return reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), false);
 }
 
 /* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
@@ -257,20 +236,30 @@ void section_ask(struct pe *pe, struct section *s, CkIndex index)
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
 }
 
-static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
-			     const void *data, uint64_t count, CkReduction op, const CkCallback *cb)
+/* To the home of the element, whose PE the section's list names. `env` is a contribution_msg whose tag is the
+ * element's array. */
+static void post_home(struct pe *pe, int home, uint64_t section, CkIndex index, int from, struct ck_env *env)
 {
-	struct ck_env *env = contribution_msg(pe, obj, data, count, op, cb);
+	env->index = index;
+	env->refnum = from;
+	section_post(pe, home, section, SECTION_CONTRIBUTE, env);
+}
+
+static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj, const struct contributed *in)
+{
+	struct ck_env *env = contribution_msg(pe, in, obj->coll->id);
 
 	env->head.handler = ck_handler(pe, PART_SECTION, H_CONTROL);
 	env->head.src_pe = pe->id;
 	env->coll = s->id;
+	env->index = obj->index;
+	env->refnum = in->pe;
 	env->section.kind = SECTION_CONTRIBUTE;
 	msg_fifo_push(&s->waiting, &env->head);
 	section_ask(pe, s, obj->index);
 }
 
-/* The section's list has the homes of elements, but an inserted element may live elsewhere.
+/* The section's list has the homes of elements, but an inserted element may have its seat elsewhere.
  * Returns the element's home if that is another PE, else -1. */
 static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 {
@@ -279,11 +268,31 @@ static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 	return home == pe->id ? -1 : home;
 }
 
+/* On the element's seat. obj: the element, or its stub. */
+static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj, const struct contributed *in)
+{
+	int home = away_from_home(pe, obj);
+
+	if (CSD_UNLIKELY(home >= 0)) {
+		post_home(pe, home, id, obj->index, in->pe, contribution_msg(pe, in, obj->coll->id));
+		return;
+	}
+	bool root = section_root(id) == pe->id;
+	struct section *s = root ? section_find(pe, id) : section_get(pe, id);
+
+	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
+		section_gone(pe, id, "an element contributes to it");
+	if (CSD_LIKELY(section_known(s)))
+		contribute(pe, s, obj->coll, obj->index, in);
+	else
+		contribute_later(pe, s, obj, in);
+}
+
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb)
 {
 	struct pe *pe = ck_self();
-	const struct ck_obj *obj = obj_of(self);
+	struct ck_obj *obj = obj_of(self);
 
 	if (CSD_UNLIKELY(!reducer_find(ck_node_of(pe->node), op)))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
@@ -292,24 +301,30 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))
 		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
 			  "%s", obj->coll->type->name);
-	if (op == CkReduction_nop)
-		count = 0;
-	int home = away_from_home(pe, obj);
+	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, cb, pe->id };
 
-	if (CSD_UNLIKELY(home >= 0)) {
-		section_post(pe, home, section.id, SECTION_CONTRIBUTE,
-			     contribution_msg(pe, obj, data, count, op, &cb));
-		return;
-	}
-	bool root = section_root(section.id) == pe->id;
-	struct section *s = root ? section_find(pe, section.id) : section_get(pe, section.id);
-
-	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
-		section_gone(pe, section.id, "an element contributes to it");
-	if (CSD_LIKELY(section_known(s)))
-		contribute(pe, s, pe->id, obj->coll, obj->index, data, count, op, &cb);
+	if (CSD_UNLIKELY(obj->extra & OBJ_AWAY))
+		seat_send(pe, obj, PART_SECTION, contribution_msg(pe, &in, section.id));
 	else
-		contribute_later(pe, s, obj, data, count, op, &cb);
+		contribute_here(pe, section.id, obj, &in);
+}
+
+/* A member whose seat is here has contributed while it was away. */
+void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
+{
+	uint64_t id;
+	const struct contributed in = contribution_read(pe, env, from, &id);
+
+	contribute_here(pe, id, seat, &in);
+	csd_msg_free(pe, &env->head);
+}
+
+const char *section_filed_misfit(struct pe *pe, const struct ck_env *env)
+{
+	const char *why = contribution_misfit(pe, env);
+	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
+
+	return why || section_is_set(pe, head->reserved) ? why : "it names a section that nobody can have made";
 }
 
 /* ---- for the watchdog ------------------------------------------------------------------------- */

@@ -145,6 +145,7 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 
 	coll_become_dynamic(pe, c);
+	obj_even(obj, OBJ_ODD);
 	c->elems[obj->ordinal] = NULL;
 	c->n_local--;
 	c->n_here = c->n_line = 0;
@@ -158,19 +159,21 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 void element_destroy(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
-	const bool guest = obj_is_guest(obj);
+	const bool away = obj->extra & OBJ_AWAY;
 	struct stay *s = stay_find(c, obj->index);
-	const int seat = guest ? place_seat(pe, obj) : pe->id;
+	const int seat = obj_is_guest(obj) ? place_seat(pe, obj) : pe->id;
 
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkDestroy: the element of %s is destroyed already", c->type->name);
-	if (guest) {
+	if (obj_is_guest(obj))
 		guest_remove(obj);
-		obj->extra |= OBJ_GUEST;
-	} else {
+	else if (away) /* its last contributions have not come: the seat counts it until then */
+		seat_leave(pe, obj);
+	else
 		leave_slot(pe, obj);
-	}
-	if (s || guest || index_home(pe, c, obj->index) != pe->id)
+	if (away)
+		obj->extra |= OBJ_GUEST;
+	if (s || away || index_home(pe, c, obj->index) != pe->id)
 		stay_gone(pe, obj, seat);
 	destroy_later(pe, obj);
 	ck_destroyed(pe, obj);
@@ -249,15 +252,16 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
-	if (index_home(pe, c, i) != pe->id)
+	struct stay *s = stay_find(c, i);
+
+	if (index_home(pe, c, i) != pe->id && !s)
 		csd_misfit(pe, m, "this is not the home of the element that it inserts");
 	/* The caller may not have known yet what kind of array it is. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
 	struct away *a = away_find(c, i);
-	struct stay *s = stay_find(c, i);
 
-	if (coll_local(c, i) || (s && s->obj))
+	if (coll_local(c, i) || (s && !stay_ends(pe, s)))
 		inserted_twice(pe, c, i, m->src_pe);
 
 	if (a && a->pe >= 0 && !a->moving && !a->asked) {
@@ -359,10 +363,15 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 	closing_count(pe, c, INSERTS_SENT);
 	env->head.handler = ck_handler(pe, PART_PLACE, H_INSERT);
 	env->coll = e->id;
-	if (c->type)
-		csd_send(pe, address_by_index(pe, c, e->index, env), &env->head);
-	else
+	if (c->type) {
+		address_by_index(pe, c, e->index, env);
+		const int to_pe = route_of_insertion(pe, c, env);
+
+		if (to_pe >= 0)
+			csd_send(pe, to_pe, &env->head);
+	} else {
 		address_later(pe, c, e->index, env);
+	}
 }
 
 void CkGen_destroy(const CkElement *e)
@@ -443,6 +452,7 @@ static const struct ck_handler handlers[] = {
 		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
 		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
+	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },

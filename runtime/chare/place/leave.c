@@ -140,8 +140,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	struct msg_fifo late;
 
 	s->leaving = s->go = false;
-	s->obj->extra &= ~OBJ_LEAVING;
-	coll_line_up(s->coll);
+	obj_even(s->obj, OBJ_LEAVING);
 	fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
@@ -185,8 +184,7 @@ static void ask(struct pe *pe, struct stay *s)
 
 static void ask_to_leave(struct pe *pe, struct stay *s)
 {
-	s->obj->extra |= OBJ_LEAVING;
-	s->coll->n_here = s->coll->n_line = 0;
+	obj_odd(s->obj, OBJ_LEAVING);
 	ask(pe, s);
 }
 
@@ -255,6 +253,20 @@ static void tell_arrived(struct pe *pe, struct ck_obj *obj)
 		obj->coll->type->on_arrived(self_of(obj));
 }
 
+/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
+static void insertions_wait(struct pe *pe, const struct collection *c, struct travel *t)
+{
+	struct msg_fifo all;
+
+	fifo_move(&all, &t->late);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+		const bool insertion = m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
+
+		msg_fifo_push(insertion ? &away_find(c, t->index)->waiting : &t->late, m);
+	}
+}
+
 static void depart(struct pe *pe, struct stay *s, struct travel *t)
 {
 	tell_leaving(pe, t->obj);
@@ -265,15 +277,20 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 	obj_calls_leave(pe, t->obj, &t->kept);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
+	insertions_wait(pe, s->coll, t);
 	travel_send(pe, s->to, t);
 }
 
 /* Its seat hears of it first, then its home. */
 static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 {
-	if (t->seat == pe->id)
+	const bool here = t->seat == pe->id;
+
+	if (here && seat_end(pe, s->coll, t->index, t->n_contributed, t))
 		t->seat = NOWHERE;
 	at_home_it_is_away(pe, s, pe->id);
+	if (here && t->seat != NOWHERE)
+		return; /* the seat has it, and goes on */
 	travel_send(pe, t->seat != NOWHERE ? t->seat : home_of(pe, s), t);
 }
 
@@ -369,11 +386,20 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 		  w->head.src_pe, index, c->type->name);
 }
 
+bool stay_ends(const struct pe *pe, const struct stay *s)
+{
+	const struct cmi_msg *m = s->late.head;
+
+	while (m && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY))
+		m = m->next;
+	return m || !s->obj;
+}
+
 static void exists(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
 	const struct stay *s = stay_find(c, w->index);
 
-	if (coll_local(c, w->index) || (s && s->obj))
+	if (coll_local(c, w->index) || (s && !stay_ends(pe, s)))
 		tell_where(pe, w->head.src_pe, (struct where_msg){ .coll = c->id, .index = w->index,
 			   .kind = WHERE_EXISTS, .count = { w->count[0] } });
 }
@@ -436,6 +462,8 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
 	struct msg_fifo calls;
 
+	if (a) /* first: a call may destroy the element, and home may make a new record */
+		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
 	fifo_move(&calls, &t->late);
 	if (a) {
@@ -464,6 +492,12 @@ static void gone(struct pe *pe, struct collection *c, struct travel *t)
 		away_drop(pe, a);
 }
 
+void travel_seat_over(struct pe *pe, struct collection *c, struct travel *t)
+{
+	t->seat = NOWHERE;
+	travel_send(pe, index_home(pe, c, t->index), t);
+}
+
 void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 {
 	if (t->obj) {
@@ -471,9 +505,8 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 		settle(pe, t);
 		come_in(pe, c, t);
 	} else if (t->seat == pe->id) {
-		seat_end(pe, c, t->index, t->n_contributed);
-		t->seat = NOWHERE;
-		travel_send(pe, index_home(pe, c, t->index), t);
+		if (seat_end(pe, c, t->index, t->n_contributed, t))
+			travel_seat_over(pe, c, t);
 	} else {
 		gone(pe, c, t);
 	}

@@ -41,8 +41,9 @@ int place_seat(const struct pe *pe, const struct ck_obj *guest);
 struct stub {
 	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
-	uint32_t n_sent;          /* how many it sent; known once it is back, or destroyed */
-	bool ends;                /* it was destroyed while away */
+	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
+	bool back;                /* the element has the slot again: OBJ_LATE */
+	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is filed */
 	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
 };
 
@@ -55,5 +56,9 @@ void seat_return(struct pe *pe, struct ck_obj *obj);
  * collection frees the guests that it has at the end of the job. */
 void guest_add(struct ck_obj *obj);
 void guest_remove(struct ck_obj *obj);
+/** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat, which gives it to
+ * that part's `filed` (part.h) when it has filed all that the element contributed before. The part may use the
+ * payload and env->more. Takes the message. */
+void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 
 #endif

@@ -27,7 +27,7 @@
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
 	H_ANNOUNCE, H_KNOWN, H_BORN,
-	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -184,6 +184,8 @@ struct stay *stay_find(const struct collection *c, CkIndex i);
 /** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
  * calls come, then tell them. */
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
+/** Whether it has been destroyed, or a call that waits does it. */
+bool stay_ends(const struct pe *pe, const struct stay *s);
 /** What came for an element that is about to leave. Takes the message. */
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 /** A PE asks for a lease of an element that lives here. */
@@ -195,6 +197,8 @@ void stays_fini(struct pe *pe, struct collection *c);
 /* route.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
+/** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
+int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 
@@ -253,9 +257,17 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 /* seat.c */
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
-/** On the seat: a guest was destroyed. Its stub ends, once the n contributions that it sent have come. */
-void seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n);
+/** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */
+void obj_odd(struct ck_obj *obj, uint32_t bit);
+void obj_even(struct ck_obj *obj, uint32_t bit);
 void seats_fini(struct pe *pe, struct collection *c);
+void seat_arrived(struct pe *pe, struct cmi_msg *m);
+const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
+/** On the seat of an element that was destroyed while its stub had the slot: it has sent n contributions. True: all
+ * are filed, and nothing counts the element any more. Else the call takes `end`, and travel_seat_over gets it then;
+ * until then the index cannot be given to a new element. */
+bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end);
+void travel_seat_over(struct pe *pe, struct collection *c, struct travel *end);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);

@@ -5,10 +5,17 @@
  * element moves, so all who compute with n_local, n_slots and the map need not know that it has moved.
  *
  *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its next
- *	                 reduction; n_here and n_line are 0, so that no call takes the stub for the element
+ *	                 reduction; n_here and n_line are 0, so that no call takes it for an element
  *	where it lives   the element, a guest: in no slot, found by index
+ *
+ * What a guest contributes goes to its seat, and is filed there as if it had stayed. Two such messages overtake
+ * each other if the element moved in between, so each has a number, and the seat files them in this order. An
+ * element may come back before its last contributions do. Until they are filed (OBJ_LATE) what it contributes at
+ * its seat waits behind them. The end of an element that is away is numbered, too: nothing that it contributed
+ * is lost.
  */
 #include "place_int.h"
+#include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <assert.h>
@@ -16,10 +23,34 @@
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_stubs)
+	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_odd)
 		return;
 	c->n_here = c->n_slots;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
+}
+
+void obj_odd(struct ck_obj *obj, uint32_t bit)
+{
+	struct collection *c = obj->coll;
+
+	if (!obj_is_guest(obj) && !(obj->extra & OBJ_ODD)) {
+		c->n_odd++;
+		c->n_here = c->n_line = 0;
+	}
+	obj->extra |= bit;
+}
+
+void obj_even(struct ck_obj *obj, uint32_t bit)
+{
+	struct collection *c = obj->coll;
+
+	if (!(obj->extra & bit))
+		return;
+	obj->extra &= ~bit;
+	if (obj_is_guest(obj) || obj->extra & OBJ_ODD)
+		return;
+	c->n_odd--;
+	coll_line_up(c);
 }
 
 static struct stub *stub_of(const struct collection *c, CkIndex i) { return index_find(&place_of(c)->stubs, i); }
@@ -30,7 +61,6 @@ static struct stub *stub_new(struct collection *c, CkIndex i)
 
 	s->obj.coll = c;
 	s->obj.index = i;
-	s->obj.extra = OBJ_STUB;
 	index_add(&place_of(c)->stubs, s);
 	return s;
 }
@@ -47,21 +77,19 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 	struct stub *s = obj->extra & OBJ_LATE ? stub_of(c, obj->index) : stub_new(c, obj->index);
 
 	(void)pe;
-	assert(!c->walks && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
+	assert((!c->walks || s->back) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
 	s->obj.ordinal = obj->ordinal;
 	s->obj.n_contributed = obj->n_contributed;
 	obj->n_contributed = s->n_sent;
-	obj->extra &= ~OBJ_LATE;
+	s->back = false;
+	obj_odd(&s->obj, OBJ_STUB);
+	obj_even(obj, OBJ_ODD);
 	c->elems[obj->ordinal] = &s->obj;
-	c->n_stubs++;
-	c->n_here = c->n_line = 0;
 	if (c->sparse)
 		index_remove(&place_of(c)->dyn->here, obj->index);
 	return &s->obj;
 }
 
-/* Contributions that it sent may still be under way: then the stub goes on to file them, and what the element
- * contributes from now on waits behind them. */
 void seat_return(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -73,15 +101,18 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 	s->n_sent = obj->n_contributed;
 	obj->ordinal = s->obj.ordinal;
 	obj->n_contributed = s->obj.n_contributed;
+	obj->extra &= ~OBJ_GUEST;
 	c->elems[obj->ordinal] = obj;
-	c->n_stubs--;
 	if (c->sparse)
 		index_add(&place_of(c)->dyn->here, obj);
-	if (s->n_filed == s->n_sent)
+	if (index_home(pe, c, obj->index) != pe->id)
+		obj_odd(obj, OBJ_STRAY);
+	s->back = s->n_filed != s->n_sent;
+	if (s->back)
+		obj_odd(obj, OBJ_LATE);
+	obj_even(&s->obj, OBJ_STUB);
+	if (!s->back)
 		stub_free(s);
-	else
-		obj->extra |= OBJ_LATE;
-	coll_line_up(c);
 }
 
 /* ---- guests --------------------------------------------------------------------------------------- */
@@ -128,25 +159,127 @@ void guest_remove(struct ck_obj *obj)
 	g->list[obj->ordinal] = NULL;
 	g->n_holes++;
 	index_remove(&g->by_index, obj->index);
-	obj->extra &= ~OBJ_GUEST;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- elements that end while they are away ----------------------------------------------------------- */
 
-/* The minimum: nothing of its contributions is under way. */
-void seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n)
+static void stub_end(struct pe *pe, struct stub *s)
 {
-	struct stub *s = stub_of(c, i);
+	struct collection *c = s->obj.coll;
 
-	(void)n;
 	coll_become_dynamic(pe, c);
 	c->elems[s->obj.ordinal] = NULL;
 	c->n_local--;
-	c->n_stubs--;
 	if (c->sparse)
 		place_of(c)->dyn->n_holes++;
+	ck_destroyed(pe, &s->obj);
+	obj_even(&s->obj, OBJ_STUB);
 	stub_free(s);
 }
+
+bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end)
+{
+	struct stub *s = stub_of(c, i);
+
+	if (s && s->n_filed != n) {
+		s->n_sent = n;
+		s->end = end;
+		return false;
+	}
+	if (s)
+		stub_end(pe, s);
+	return true;
+}
+
+/* ---- contributions ---------------------------------------------------------------------------------- */
+
+/* The messages that wait are sorted by number. */
+static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
+{
+	struct cmi_msg **p = &s->early;
+
+	while (*p && (int32_t)(((struct ck_env *)*p)->refnum - env->refnum) < 0)
+		p = &(*p)->next;
+	if ((int32_t)((uint32_t)env->refnum - s->n_filed) < 0 || (*p && ((struct ck_env *)*p)->refnum == env->refnum))
+		csd_misfit(pe, &env->head, "what it contributes was filed before");
+	env->head.next = *p;
+	*p = &env->head;
+}
+
+/* The element whose seat is here, which is here. */
+static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
+{
+	return c->sparse ? index_find(&place_of(c)->dyn->here, i) : c->elems[coll_slot(c, index_place(c, i))];
+}
+
+/* File the next one. From the last one on the element needs no stub any more, so what it contributes in a handler
+ * that a result starts goes the plain way. */
+static void file(struct pe *pe, struct stub *s)
+{
+	struct ck_env *env = (struct ck_env *)s->early;
+	struct collection *c = s->obj.coll;
+	struct ck_obj *seat = s->back ? in_slot(c, s->obj.index) : &s->obj;
+
+	s->early = env->head.next;
+	s->n_filed++;
+	if (s->back && s->n_filed == s->n_sent) {
+		obj_even(seat, OBJ_LATE);
+		stub_free(s);
+	}
+	ck_node_of(pe->node)->parts[env->entry]->filed(pe, seat, env, env->head.src_pe);
+}
+
+void seat_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = coll_get(pe, env->coll);
+	const CkIndex i = env->index;
+	struct stub *s = c->type ? stub_of(c, i) : NULL;
+
+	if (!s)
+		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
+	keep_early(pe, s, env);
+	/* What is filed may free the stub: a handler that a result starts may let the element leave again. */
+	while ((s = stub_of(c, i)) && s->early && (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
+		file(pe, s);
+	if (s && s->end && s->n_filed == s->n_sent) {
+		struct travel *end = s->end;
+
+		stub_end(pe, s);
+		travel_seat_over(pe, c, end);
+	}
+}
+
+void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
+{
+	env->head.handler = ck_handler(pe, PART_PLACE, H_SEAT);
+	env->coll = obj->coll->id;
+	env->index = obj->index;
+	env->entry = (uint16_t)part;
+	env->flags = 0;
+	if (obj_is_guest(obj)) {
+		env->refnum = (int32_t)obj->n_contributed++;
+		csd_send(pe, place_seat(pe, obj), &env->head);
+		return;
+	}
+	struct stub *s = stub_of(obj->coll, obj->index);
+
+	env->refnum = (int32_t)s->n_sent++;
+	env->head.src_pe = pe->id;
+	keep_early(pe, s, env);
+}
+
+const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct ck_part *part = env->entry < CK_PARTS ? ck_node_of(pe->node)->parts[env->entry] : NULL;
+
+	if (!part || !part->filed)
+		return "it is of no kind";
+	return shape_coll(pe, m) || !part->filed_misfit ? shape_coll(pe, m) : part->filed_misfit(pe, env);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
 
 /* The collection frees the stubs that are in its slots. */
 void seats_fini(struct pe *pe, struct collection *c)
@@ -161,6 +294,10 @@ void seats_fini(struct pe *pe, struct collection *c)
 
 			s->early = m->next;
 			csd_msg_free(pe, m);
+		}
+		if (s->end) {
+			fifo_free(pe, &s->end->late);
+			travel_free(s->end);
 		}
 		if (c->elems[s->obj.ordinal] != &s->obj)
 			free(s);

@@ -397,18 +397,36 @@ static void check_contributor(struct pe *pe, const struct collection *c, const s
 }
 
 static void contribute_message(struct pe *pe, struct collection *c, struct ck_obj *obj,
-			       const struct reducer *how, const void *data, size_t count,
-			       CkReduction op, const CkCallback *cb)
+			       const struct reducer *how, const struct contributed *in, bool in_handler)
 {
-	struct contributor from = { c->type, c->id, obj->index, pe->id,
+	struct contributor from = { c->type, c->id, obj->index, in->pe,
 				    c->id ^ (uint64_t)obj->n_contributed << 44 };
-	struct ck_env *env = reducer_begin(pe, how, &from, data, count);
-	struct reduction *r = reduction_join(pe, c, obj->n_contributed, op, 0, cb, pe->id, obj);
+	struct ck_env *env = reducer_begin(pe, how, &from, in->data, in->count);
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed, in->op, 0, &in->cb, in->pe, obj);
 
 	obj->n_contributed++;
 	reduction_take_message(pe, r, -1, index_key(c->type, obj->index), env);
 	if (!--r->n_missing)
-		reduction_local(pe, c, r, true);
+		reduction_local(pe, c, r, in_handler);
+}
+
+/* obj: the element, or its stub. */
+static inline void contribute(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct reducer *how,
+			      const struct contributed *in, bool in_handler)
+{
+	if (CSD_UNLIKELY(how->merge != NULL)) {
+		contribute_message(pe, c, obj, how, in, in_handler);
+		return;
+	}
+	struct reduction *r = reduction_join(pe, c, obj->n_contributed, in->op, in->count, &in->cb, in->pe, obj);
+
+	obj->n_contributed++;
+	if (CSD_UNLIKELY(c->dynamic) && r->bytes && how->ordered)
+		reduction_keep(c, r, obj->index, in->data);
+	else
+		reduction_take(r, c->n_slots, obj->ordinal, in->data);
+	if (!--r->n_missing)
+		reduction_local(pe, c, r, in_handler);
 }
 
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
@@ -426,22 +444,26 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 		if (!c)
 			return;
 	}
-	if (CSD_UNLIKELY(c->dynamic && c->elems[obj->ordinal] != obj))
-		csd_abort(pe, "CkContribute: the element of %s is destroyed", c->type->name);
-	if (CSD_UNLIKELY(how->merge != NULL)) {
-		contribute_message(pe, c, obj, how, data, count, op, &cb);
+	const struct contributed in = { data, count, op, cb, pe->id };
+
+	if (CSD_UNLIKELY(obj->extra & OBJ_AWAY)) {
+		seat_send(pe, obj, PART_REDUCE, contribution_msg(pe, &in, 0));
 		return;
 	}
-	struct reduction *r = reduction_join(pe, c, obj->n_contributed, op, count, &cb, pe->id,
-					     obj);
+	if (CSD_UNLIKELY(c->dynamic && c->elems[obj->ordinal] != obj))
+		csd_abort(pe, "CkContribute: the element of %s is destroyed", c->type->name);
+	contribute(pe, c, obj, how, &in, true);
+}
 
-	obj->n_contributed++;
-	if (CSD_UNLIKELY(c->dynamic) && r->bytes && how->ordered)
-		reduction_keep(c, r, obj->index, data);
-	else
-		reduction_take(r, c->n_slots, obj->ordinal, data);
-	if (!--r->n_missing)
-		reduction_local(pe, c, r, true);
+/* An element of a seat here has contributed while it was away. */
+static void contribution_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
+{
+	uint64_t tag;
+	const struct contributed in = contribution_read(pe, env, from, &tag);
+
+	contribute(pe, seat->coll, seat, reducer_find(ck_node_of(pe->node), in.op), &in,
+		   ck_of(pe)->now.obj != NULL);
+	csd_msg_free(pe, &env->head);
 }
 
 /* ---- the part -------------------------------------------------------------------------------- */
@@ -545,5 +567,7 @@ const struct ck_part reduce_part = {
 	.pe_start = exchange_init,
 	.pe_stop = reduce_pe_stop,
 	.describe = reductions_describe,
+	.filed = contribution_filed,
+	.filed_misfit = contribution_misfit,
 	.node_stop = reduce_node_stop,
 };

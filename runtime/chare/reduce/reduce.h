@@ -95,6 +95,21 @@ size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *
 void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count);
 void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
 		       uint64_t count);
+
+/** What one element gives to a reduction, a section's reduction or a scan. */
+struct contributed {
+	const void *data;         /* the caller's */
+	uint64_t count;
+	CkReduction op;           /* a reducer has this number */
+	CkCallback cb;
+	int pe;                   /* where the element lives */
+};
+/** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of the envelope.
+ * _read looks into such a message, which it may change; the contribution is valid as long as the message. */
+struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag);
+struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from, uint64_t *tag_p);
+/** For csd_shape.misfit. */
+const char *contribution_misfit(struct pe *pe, const struct ck_env *env);
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
 			     size_t n);
 

@@ -319,7 +319,7 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 	struct reduction *r;
 
-	if (!c->dynamic)
+	if (!c->dynamic || obj_is_guest(obj)) /* its seat hears of its end */
 		return;
 
 	for (r = reductions_of(c)->open; r; r = r->next)

@@ -19,6 +19,7 @@
  *	| CkReductionMsg | data, padded to 16 | CkReductionMsg | data ...
  */
 #include "reduce_int.h"
+#include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -592,4 +593,35 @@ void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, ui
 		elems[i].data = next;
 		next += CkGen_align(elem_bytes(pe, &elems[i]));
 	}
+}
+
+struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag)
+{
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), in->op);
+	struct ck_env *env = callback_msg(pe, how->type, in->count,
+					  contribution_bytes(pe, how, in->data, in->count));
+	CkReductionMsg *head = payload_of(env);
+
+	head->no = (uint32_t)in->op;
+	head->reserved = tag;
+	contribution_copy(pe, how, head + 1, in->data, in->count);
+	*callback_at(env) = in->cb;
+	return env;
+}
+
+struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from, uint64_t *tag_p)
+{
+	CkReductionMsg *head = payload_of(env);
+
+	contribution_repoint(pe, reducer_find(ck_node_of(pe->node), head->no), head + 1, head->count);
+	*tag_p = head->reserved;
+	return (struct contributed){ head + 1, head->count, (CkReduction)head->no, *callback_at(env), from };
+}
+
+const char *contribution_misfit(struct pe *pe, const struct ck_env *env)
+{
+	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
+	const char *why = shape_result(env, sizeof(CkCallback));
+
+	return why ? why : reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), head->no), false);
 }

@@ -625,27 +625,47 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 		elements_change(pe, c);
 }
 
-void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)
+/* obj: the element, or its stub. */
+static void take_part_in(struct pe *pe, struct collection *c, const struct ck_obj *obj, const struct contributed *in,
+			 bool exclusive)
 {
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = obj_of(self);
-	struct collection *c = obj->coll;
-	struct terms t = { op, op == CkReduction_nop ? 0 : count, kind == CK_SCAN_EXCLUSIVE,
-			   pe->id };
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	const struct terms t = { in->op, in->count, exclusive, in->pe };
 
-	scan_check(pe, c, how, op);
-	result_check(pe, &cb, how, t.count, c->type);
+	result_check(pe, &in->cb, reducer_find(ck_node_of(pe->node), t.op), t.count, c->type);
 	struct scan *s = scan_join(pe, c, scans_of(c)->n_scanned[obj->ordinal]++, t);
 
-	scan_copy(s, value_of(s, obj->ordinal), data);
-	s->cbs[obj->ordinal] = cb;
+	scan_copy(s, value_of(s, obj->ordinal), in->data);
+	s->cbs[obj->ordinal] = in->cb;
 	if (++s->n_in < c->n_local)
 		return;
 	if (c->map)
 		send_up(pe, c, s);
 	else
 		start_block(pe, c, s);
+}
+
+void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = obj_of(self);
+	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, cb, pe->id };
+
+	scan_check(pe, obj->coll, reducer_find(ck_node_of(pe->node), op), op);
+	if (CSD_UNLIKELY(obj->extra & OBJ_AWAY))
+		seat_send(pe, obj, PART_SCAN, contribution_msg(pe, &in, kind == CK_SCAN_EXCLUSIVE));
+	else
+		take_part_in(pe, obj->coll, obj, &in, kind == CK_SCAN_EXCLUSIVE);
+}
+
+/* An element of a seat here came to a scan while it was away. */
+static void scan_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
+{
+	uint64_t exclusive;
+	const struct contributed in = contribution_read(pe, env, from, &exclusive);
+
+	scan_check(pe, seat->coll, reducer_find(ck_node_of(pe->node), in.op), in.op);
+	take_part_in(pe, seat->coll, seat, &in, exclusive);
+	csd_msg_free(pe, &env->head);
 }
 
 /* ---- for the watchdog ------------------------------------------------------------------------------------- */
@@ -779,6 +799,8 @@ const struct ck_part scan_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.describe = scans_describe,
+	.filed = scan_filed,
+	.filed_misfit = contribution_misfit,
 	.watch = { .dynamic = scans_dynamic, .fini = scan_coll_fini },
 	.pe_stop = scan_pe_stop,
 };

@@ -163,7 +163,8 @@ static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
 
-	pe->counts->numbers[s->type->created + 1]++;
+	if (!obj_is_stub(obj))
+		pe->counts->numbers[s->type->created + 1]++;
 }
 
 /* ---- ckrun --progress -------------------------------------------------------------------------------- */

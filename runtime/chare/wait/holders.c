@@ -108,11 +108,11 @@ static void search_elements(struct search *s)
 		/* Other PEs of the node may be at work on a branch of a nodegroup. */
 		if (!c->constructed || (c->type->kind == CKGEN_NODEGROUP && !csd_at_rest(s->pe)))
 			continue;
-		for (uint64_t e = 0; c->elems && e < c->n_slots; e++) {
-			if (!c->elems[e])
-				continue;
-			open_place(s, c->elems[e], "its fields");
-			search_bytes(s, self_of(c->elems[e]), c->type->bytes);
+		struct ck_obj *obj;
+
+		for (uint64_t at = 0; (obj = coll_each(c, &at));) {
+			open_place(s, obj, "its fields");
+			search_bytes(s, self_of(obj), c->type->bytes);
 		}
 	}
 }
