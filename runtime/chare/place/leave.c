@@ -330,6 +330,19 @@ static void maybe_finish(struct pe *pe, struct stay *s)
 		finish(pe, s);
 }
 
+/* Where the element goes home or nowhere, nobody gets a lease again. */
+static void recall(struct pe *pe, struct stay *s)
+{
+	struct where_msg w = about(s, WHERE_RECALL);
+
+	w.count[0] = s->to != NOWHERE && s->to != home_of(pe, s);
+	s->n_flushes = s->n_holders;
+	for (uint32_t i = 0; i < s->n_holders; i++)
+		tell_where(pe, s->holders[i], w);
+}
+
+/* Leases are recalled once home keeps the element's calls. Else a holder's next call, by way of home, could overtake
+ * its last one that went straight. Model: move.pml, begin_to_leave */
 static void begin(struct pe *pe, struct stay *s)
 {
 	const int home = home_of(pe, s);
@@ -337,17 +350,13 @@ static void begin(struct pe *pe, struct stay *s)
 
 	s->leaving = true;
 	s->go = home == pe->id;
-	if (!s->go) {
+	if (s->go) {
+		recall(pe, s);
+		maybe_finish(pe, s);
+	} else {
 		w.count[0] = (uint64_t)(int64_t)s->to;
 		tell_where(pe, home, w);
 	}
-	/* Where the element goes home or nowhere, nobody gets a lease again. */
-	w = about(s, WHERE_RECALL);
-	w.count[0] = s->to != NOWHERE && s->to != home;
-	s->n_flushes = s->n_holders;
-	for (uint32_t i = 0; i < s->n_holders; i++)
-		tell_where(pe, s->holders[i], w);
-	maybe_finish(pe, s);
 }
 
 void leave_arrived(struct pe *pe, struct cmi_msg *m)
@@ -416,6 +425,7 @@ void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		broken(pe, c, w);
 	if (w->kind == WHERE_GO) {
 		s->go = true;
+		recall(pe, s);
 	} else {
 		s->n_flushes--;
 		if (!w->count[0])
@@ -462,8 +472,6 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
 	struct msg_fifo calls;
 
-	if (a) /* first: a call may destroy the element, and home may make a new record */
-		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
 	fifo_move(&calls, &t->late);
 	if (a) {
