@@ -252,15 +252,16 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
-	if (index_home(pe, c, i) != pe->id)
+	struct stay *s = stay_find(c, i);
+
+	if (index_home(pe, c, i) != pe->id && !s)
 		csd_misfit(pe, m, "this is not the home of the element that it inserts");
 	/* The caller may not have known yet what kind of array it is. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
 	struct away *a = away_find(c, i);
-	struct stay *s = stay_find(c, i);
 
-	if (coll_local(c, i) || (s && s->obj))
+	if (coll_local(c, i) || (s && !stay_ends(pe, s)))
 		inserted_twice(pe, c, i, m->src_pe);
 
 	if (a && a->pe >= 0 && !a->moving && !a->asked) {
@@ -362,10 +363,15 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 	closing_count(pe, c, INSERTS_SENT);
 	env->head.handler = ck_handler(pe, PART_PLACE, H_INSERT);
 	env->coll = e->id;
-	if (c->type)
-		csd_send(pe, address_by_index(pe, c, e->index, env), &env->head);
-	else
+	if (c->type) {
+		address_by_index(pe, c, e->index, env);
+		const int to_pe = route_of_insertion(pe, c, env);
+
+		if (to_pe >= 0)
+			csd_send(pe, to_pe, &env->head);
+	} else {
 		address_later(pe, c, e->index, env);
+	}
 }
 
 void CkGen_destroy(const CkElement *e)

@@ -136,6 +136,7 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
+	struct ck_obj *obj = s->obj;
 	struct msg_fifo late;
 
 	s->leaving = s->go = false;
@@ -143,6 +144,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
+	obj_calls_test(pe, obj);
 	resume(pe, &late);
 }
 
@@ -190,6 +192,8 @@ static void threads_over(struct pe *pe, struct ck_obj *obj)
 {
 	struct stay *s = stay_find(obj->coll, obj->index);
 
+	if (!s || !s->pending)
+		return; /* it was destroyed meanwhile */
 	s->pending = false;
 	ask_to_leave(pe, s);
 }
@@ -213,10 +217,24 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 	a->n_senders = 0;
 }
 
+/* The ends of a channel stay on their PEs. */
+static void check_channels(struct pe *pe, struct ck_obj *obj, const char *who)
+{
+	char first[64];
+	size_t n = pe->node->up.inside ?
+		   pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first) : 0;
+
+	if (n)
+		csd_abort(pe, "%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
+			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
+}
+
 static void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
+	char name[128];
 
+	check_channels(pe, obj, obj_describe(obj, name, sizeof name));
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
 	for (int i = 0; i < CK_PARTS; i++)
@@ -235,6 +253,20 @@ static void tell_arrived(struct pe *pe, struct ck_obj *obj)
 		obj->coll->type->on_arrived(self_of(obj));
 }
 
+/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
+static void insertions_wait(struct pe *pe, const struct collection *c, struct travel *t)
+{
+	struct msg_fifo all;
+
+	fifo_move(&all, &t->late);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+		const bool insertion = m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
+
+		msg_fifo_push(insertion ? &away_find(c, t->index)->waiting : &t->late, m);
+	}
+}
+
 static void depart(struct pe *pe, struct stay *s, struct travel *t)
 {
 	tell_leaving(pe, t->obj);
@@ -245,6 +277,7 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 	obj_calls_leave(pe, t->obj, &t->kept);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
+	insertions_wait(pe, s->coll, t);
 	travel_send(pe, s->to, t);
 }
 
@@ -255,8 +288,7 @@ static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 
 	if (here && seat_end(pe, s->coll, t->index, t->n_contributed, t))
 		t->seat = NOWHERE;
-	if (t->seat != NOWHERE)
-		at_home_it_is_away(pe, s, pe->id);
+	at_home_it_is_away(pe, s, pe->id);
 	if (here && t->seat != NOWHERE)
 		return; /* the seat has it, and goes on */
 	travel_send(pe, t->seat != NOWHERE ? t->seat : home_of(pe, s), t);
@@ -363,11 +395,20 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 		  w->head.src_pe, index, c->type->name);
 }
 
+bool stay_ends(const struct pe *pe, const struct stay *s)
+{
+	const struct cmi_msg *m = s->late.head;
+
+	while (m && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY))
+		m = m->next;
+	return m || !s->obj;
+}
+
 static void exists(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
 	const struct stay *s = stay_find(c, w->index);
 
-	if (coll_local(c, w->index) || (s && s->obj))
+	if (coll_local(c, w->index) || (s && !stay_ends(pe, s)))
 		tell_where(pe, w->head.src_pe, (struct where_msg){ .coll = c->id, .index = w->index,
 			   .kind = WHERE_EXISTS, .count = { w->count[0] } });
 }
@@ -423,23 +464,25 @@ static void settle(struct pe *pe, struct travel *t)
 }
 
 /* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that
- * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them. */
+ * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them.
+ * All of them may end the element, or let it leave again, so nothing is kept but the calls. */
 static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct ck_obj *obj = t->obj;
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
-	struct msg_fifo late;
+	struct msg_fifo calls;
 
-	if (a) /* first: a call may destroy the element, and home may make a new record */
-		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
+	fifo_move(&calls, &t->late);
+	if (a) {
+		fifo_append(&calls, &a->waiting);
+		away_end(pe, a);
+	}
 	obj_calls_arrive(pe, obj, &t->kept);
-	tell_arrived(pe, obj);
-	fifo_move(&late, &t->late);
 	travel_free(t);
-	resume(pe, &late);
-	if (a)
-		away_drop(pe, a);
+	tell_arrived(pe, obj);
+	obj_calls_test(pe, obj);
+	resume(pe, &calls);
 }
 
 /* At home: it is gone. */
@@ -479,7 +522,7 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 
 /* ---- what programs call ------------------------------------------------------------------------------------ */
 
-static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
+static void check_move(struct pe *pe, struct ck_obj *obj, int to)
 {
 	const CkGenChare *type = obj->coll->type;
 	char name[128];
@@ -491,6 +534,7 @@ static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
+	check_channels(pe, obj, name);
 	if (!pe_is_here(pe, to) && !element_has_pup(type))
 		csd_abort(pe, "CkMigrateMe of %s to PE %d: %s cannot leave its process: declare 'pup %s;' in the "
 			  ".ci file", name, to, type->name, type->name);

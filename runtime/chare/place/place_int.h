@@ -184,6 +184,8 @@ struct stay *stay_find(const struct collection *c, CkIndex i);
 /** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
  * calls come, then tell them. */
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
+/** Whether it has been destroyed, or a call that waits does it. */
+bool stay_ends(const struct pe *pe, const struct stay *s);
 /** What came for an element that is about to leave. Takes the message. */
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 /** A PE asks for a lease of an element that lives here. */
@@ -195,6 +197,8 @@ void stays_fini(struct pe *pe, struct collection *c);
 /* route.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
+/** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
+int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 

@@ -129,7 +129,7 @@ static int home_of_call(struct pe *pe, const struct collection *c, const struct 
 /* Of a call that is to take the way by home, or to wait. Returns where it goes; -1: it waits. */
 static int other_way(struct pe *pe, struct route *r, struct ck_env *env)
 {
-	const int home = home_of_call(pe, r->coll, env);
+	const int home = index_home(pe, r->coll, r->index);
 
 	if (r->state == WAIT) {
 		env->head.src_pe = pe->id;
@@ -140,15 +140,27 @@ static int other_way(struct pe *pe, struct route *r, struct ck_env *env)
 	return home;
 }
 
+static inline int way_by(struct pe *pe, struct route *r, struct ck_env *env)
+{
+	if (CSD_LIKELY(r->state == LEASE)) {
+		r->used = true;
+		return r->pe;
+	}
+	return other_way(pe, r, env);
+}
+
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	struct route *r = c->sparse ? index_find(c->routes, env->index) : route_at(c, env->place);
 
-	if (CSD_LIKELY(r && r->state == LEASE)) {
-		r->used = true;
-		return r->pe;
-	}
-	return r ? other_way(pe, r, env) : home_of_call(pe, c, env);
+	return CSD_LIKELY(r != NULL) ? way_by(pe, r, env) : home_of_call(pe, c, env);
+}
+
+int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env)
+{
+	struct route *r = route_find(c, env->index);
+
+	return r ? way_by(pe, r, env) : index_home(pe, c, env->index);
 }
 
 static void send_held(struct pe *pe, struct msg_fifo *held, int to)
