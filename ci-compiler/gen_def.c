@@ -432,8 +432,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 		if (e->attrs & table[i].attr)
 			s = ci_fmt(ci, "%s | CKGEN_%s", s, table[i].flag);
 	}
-	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL && !(e->attrs & CI_THREADED) ?
-		   " | CKGEN_THREADED" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
+	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL ? " | CKGEN_BODY" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
 	s = ci_fmt(ci, "%s%s%s%s%s%s", s, gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
 		   !e->ctor && e->params == NULL && !(e->attrs & CI_OWN_CALL) ?
 		   " | CKGEN_NOARGS" : "", gen_has_cb(e) ? " | CKGEN_REDUCTION" : "",
@@ -559,6 +558,7 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	static const char *const kinds[] = {
 		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
 	};
+	const bool bodies = gen_bodies(o, c);
 	int n = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
@@ -566,8 +566,8 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 		entry_row(o, c, e);
 		n++;
 	}
-	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d,\n", c->name,
-	       c->name, kinds[c->kind], c->nd);
+	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d, %s,\n", c->name,
+	       c->name, kinds[c->kind], c->nd, bodies ? ci_fmt(o->ci, "ck_bodies_%s", c->name) : "NULL");
 	/* If the user has not defined the struct, the C compiler's error shows the chare's line. */
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
@@ -581,6 +581,10 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "/* ---- %s ---- */\n\n", c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
 		gen_unpack(o, c, e);
+	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
+		if (e->body != NULL)
+			gen_body(o, c, e);
+	}
 	chare_table(o, c);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
 		gen_pack(o, c, e);
@@ -588,10 +592,6 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	element_functions(o, c);
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
-	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
-		if (e->body != NULL)
-			gen_body(o, c, e);
-	}
 }
 
 /* ---- the module ----------------------------------------------------------------------------- */

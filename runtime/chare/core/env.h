@@ -158,7 +158,7 @@ enum owner {
  * number, so that element_arrived looks closer. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
-			CKGEN_AWAITED
+			CKGEN_AWAITED | CKGEN_BODY
 };
 
 /** Whether there is something to do after the handler. In checked mode that includes results, because
