@@ -188,8 +188,8 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 
 	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d, ",
-	       batch ? "Aggregate" : "", c->name, e->number);
+	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
+	       batch ? "Aggregate" : "", c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "");
 	if (e->params != NULL && batch)
 		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",
 		       c->name, e->name, c->name, e->name);

@@ -48,6 +48,8 @@ enum {
 				    * `when(&number, payload)` says whether the call has the number;
 				    * if it is NULL, the reference number decides */
 	CKGEN_BODY = 0x10000,      /* has a body: CkGenChare.bodies. `call` fills a struct */
+
+	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its attributes */
 };
 
 /** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is found by an

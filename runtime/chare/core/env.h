@@ -161,6 +161,8 @@ enum {
 			CKGEN_AWAITED | CKGEN_BODY
 };
 
+_Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16, "the same bit, beside the entry in `call`");
+
 /** Whether there is something to do after the handler. In checked mode that includes results, because
  * their owner is recorded like that of users' messages. */
 static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)

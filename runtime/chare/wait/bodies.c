@@ -80,9 +80,24 @@ void runs_trim(struct wait_pe *w)
 
 /* ---- what runs --------------------------------------------------------------------------------------- */
 
+/* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait for conditions. */
 void run_swap(struct pe *pe, CkGenRun *run)
 {
-	pe->node->up.swap_running(pe, run->running);
+	struct ck_pe *ck = ck_of(pe);
+	struct kept_running theirs;
+
+	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running)) {
+		pe->node->up.swap_running(pe, run->running);
+		return;
+	}
+	memcpy(&theirs, run->running, sizeof theirs);
+	const struct kept_running ours = { ck->now, ck->shared, ck->body, ck->unpacked };
+
+	memcpy(run->running, &ours, sizeof ours);
+	ck->now = theirs.now;
+	ck->shared = theirs.shared;
+	ck->body = theirs.body;
+	ck->unpacked = theirs.unpacked;
 }
 
 static void set_running(CkGenRun *run, struct ck_env *env)
@@ -101,6 +116,15 @@ static void tell(struct pe *pe, CkGenRun *run, enum ck_body_event event)
 
 	for (int i = 0; ck->bodies[i]; i++)
 		ck->bodies[i](pe, run->obj, (uint32_t)run->body->entry, event, &run->watched);
+}
+
+void run_arrived(struct pe *pe, CkGenRun *run)
+{
+	if (run->up)
+		return;
+	run_swap(pe, run);
+	tell(pe, run, CK_BODY_BEGINS);
+	run_swap(pe, run);
 }
 
 /* A run of a body, not of a part, has ended: end its call as behind a handler. */
@@ -147,6 +171,7 @@ static void go_on(struct pe *pe, CkGenRun *run)
 		if (!run->body->go(self_of(run->obj), run)) {
 			hold(run);
 			run_swap(pe, run);
+			when_test_soon(pe, run->obj);
 			return;
 		}
 		end(pe, run);

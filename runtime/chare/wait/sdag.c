@@ -322,7 +322,11 @@ bool CkGen_wait(CkGenRun *run, int place)
 	run->at = (uint32_t)place;
 	const CkGenPlace *p = place_of(run);
 
-	run->found = find_complete(obj, s, p, &slots_of(run)[p->slot]);
+	/* Mostly one call is wanted, and is not there yet. */
+	if (p->n == 1 && !s->kept[p->wanted->entry].head)
+		run->found = -1;
+	else
+		run->found = find_complete(obj, s, p, &slots_of(run)[p->slot]);
 	if (run->found < 0) {
 		sdag_wait(s, run);
 		if (!run->thread)
@@ -341,7 +345,7 @@ static struct ck_env *call_in(const struct pe *pe, CkGenRun *run, int slot)
 	return slot == run->inner ? ck_of(pe)->now.env : slots_of(run)[slot].env;
 }
 
-static void take(struct pe *pe, const struct collection *c, struct ck_env *env, void *in)
+void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in)
 {
 	if (env->flags & CK_CALL_LENT)
 		ncpy_arrived(pe, &c->entries[env->entry], env);
@@ -352,7 +356,7 @@ void CkGen_take(CkGenRun *run, int slot, void *in)
 {
 	struct pe *pe = ck_self();
 
-	take(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
+	take_params(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
 }
 
 /* The buffers' room finds the call as what runs. If it keeps the call, it is the owner until then (body_posted). */
@@ -366,7 +370,7 @@ bool CkGen_takePosted(CkGenRun *run, int place, void *in)
 	run->at = (uint32_t)place;
 	ck_of(pe)->now.env = env;
 	ck_of(pe)->now.entry = env->entry;
-	take(pe, now.obj->coll, env, in);
+	take_params(pe, now.obj->coll, env, in);
 	ck_of(pe)->now = now;
 	if (!(env->flags & CK_CALL_POSTED))
 		return true;

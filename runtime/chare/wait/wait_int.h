@@ -87,6 +87,8 @@ void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
 void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg);
+/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
+void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
 /** The run waits for calls from now on. */
 void sdag_wait(struct sdag *s, CkGenRun *run);
 /** The calls of its place have been taken: they are what runs now. */
@@ -108,6 +110,8 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
 /** Let the run begin, or go on, at run->at, until it waits again or ends. What it ran lies in it. */
 void run_resume(struct pe *pe, CkGenRun *run);
+/** The run has come with its element: whoever watches bodies sees it begin. */
+void run_arrived(struct pe *pe, CkGenRun *run);
 /** Exchange what runs on the PE and what the run keeps. */
 void run_swap(struct pe *pe, CkGenRun *run);
 /** Free all runs of an element, which wait, and their calls. `told`: callers get their memory back. */
