@@ -444,8 +444,8 @@ static void plain_statement(const struct machine *m, const struct ci_sdag *x, in
 
 static void statements(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth);
 
-/* Set ck_go to whether the user's condition is true. */
-static void condition(const struct machine *m, const struct scope *scope, const struct ci_expr *x, int depth)
+/* Set ck_go to whether what the user wrote is true. */
+static void decide(const struct machine *m, const struct scope *scope, const struct ci_expr *x, int depth)
 {
 	region(m, scope, depth);
 	depth++;
@@ -460,7 +460,7 @@ static void condition(const struct machine *m, const struct scope *scope, const 
 
 static void if_(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth)
 {
-	condition(m, at->scope, &x->text, depth);
+	decide(m, at->scope, &x->text, depth);
 	PUT("if (!ck_go)\n");
 	PUT("\tgoto ck_else%d;\n", x->number);
 	statements(m, x->body, at, depth);
@@ -473,7 +473,7 @@ static void if_(struct machine *m, const struct ci_sdag *x, const struct at *at,
 	ci_put(m->o, "ck_end%d:;\n", x->number);
 }
 
-/* Print a loop: its condition, which may be empty, its body, and what comes before the next turn. */
+/* Print a loop: until when it goes on, which may be empty, its body, and what comes before the next turn. */
 static void loop(struct machine *m, const struct ci_sdag *x, const struct ci_expr *until,
 		 const struct ci_expr *step, const struct at *at, int depth)
 {
@@ -481,7 +481,7 @@ static void loop(struct machine *m, const struct ci_sdag *x, const struct ci_exp
 
 	ci_put(m->o, "ck_top%d:;\n", x->number);
 	if (ends) {
-		condition(m, at->scope, until, depth);
+		decide(m, at->scope, until, depth);
 		PUT("if (!ck_go)\n");
 		PUT("\tgoto ck_end%d;\n", x->number);
 	}

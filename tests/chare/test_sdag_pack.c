@@ -8,12 +8,21 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "../programs/check.h"
 #include "../../runtime/chare/wait/wait.h"
 #include "sdag_pack.h"
 #include "test_sdag_pack.decl.h"
+
+#define CHECK(what) ((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
+#define CHECK_EQ(is, should) check_eq((is), (should), #is, __LINE__)
+
+static void check_eq(long is, long should, const char *what, int line)
+{
+	if (is != should)
+		CkAbort("line %d: %s is %ld, not %ld", line, what, is, should);
+}
 
 enum { STAYS, FIRST, SECOND, BODIES };
 enum { CALLS = 50 };
@@ -33,14 +42,13 @@ struct Body {
 	double far[4];
 };
 
-static Main *the_main;            /* one process */
 
 /* ---- what bodies do ---------------------------------------------------------------------------------- */
 
 static void add(Body *self, long n)
 {
 	CHECK_EQ(self->mark, 4711); /* of an element that has no body any more, it is another */
-	self->sum = self->sum * 31 + n;
+	self->sum = (long)((unsigned long)self->sum * 31 + (unsigned long)n);
 }
 
 static void check_own(int n, const double *v, const char *s, const Row *row)
@@ -295,7 +303,6 @@ void Main_on_done(Main *self, int mark, long sum)
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	the_main = self;
 	mainProxy = Main_thisProxy(self);
 	self->all = Body_ckNew(CkDims(BODIES));
 	self->at = STAYS;

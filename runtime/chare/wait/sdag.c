@@ -19,15 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
+struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = extra_make(pe, obj);
 	int n = obj->coll->type->n_entries;
-	struct sdag *s = x->sdag;
-
-	if (CSD_LIKELY(s != NULL))
-		return s;
-	s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
+	struct sdag *s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
 	s->tail = &s->waiting;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)
@@ -125,22 +121,35 @@ static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPl
 	return -1;
 }
 
-static bool wants(const CkGenPlace *p, const CkGenSlot *slot, int entry)
+enum { NONE = -1, NOT_ALONE = -2 };
+
+/* Most alternatives are one call, and most calls find their `when` waiting: then the call need not be kept first. The
+ * alternative that takes it; or NONE; or NOT_ALONE, if one that could has several calls. */
+static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot, struct ck_env *env)
 {
-	for (int i = 0; i < p->n; i++)
-		if (p->wanted[i].entry == entry && !slot[i].done)
-			return true;
-	return false;
+	const CkGenWanted *w = p->wanted;
+
+	for (int i = 0; i < p->n; i++) {
+		if (w[i].entry != env->entry || slot[i].done)
+			continue;
+		if (p->n > 1 && ((i > 0 && w[i - 1].alternative == w[i].alternative) ||
+				 (i + 1 < p->n && w[i + 1].alternative == w[i].alternative)))
+			return NOT_ALONE;
+		if (!call_fits(obj, &w[i], &slot[i], env))
+			continue;
+		slot[i].env = env;
+		return w[i].alternative;
+	}
+	return NONE;
 }
 
-/* Most whens wait for one call, and most calls find their `when` waiting: then the call need not be kept first.
- * Returns whether a run that waits at p takes it. */
-static bool takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot, struct ck_env *env)
+/* Whether any call is there that the place wants. */
+static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot *slot)
 {
-	if (p->wanted->entry != env->entry || !call_fits(obj, p->wanted, slot, env))
-		return false;
-	slot->env = env;
-	return true;
+	for (int i = 0; i < p->n; i++)
+		if (s->kept[p->wanted[i].entry].head && !slot[i].done)
+			return true;
+	return false;
 }
 
 /* ---- a call comes ---------------------------------------------------------------------------------- */
@@ -179,15 +188,11 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	for (CkGenRun **p = &s->waiting; *p; p = &(*p)->behind) {
 		const CkGenPlace *at = place_of(*p);
 		CkGenSlot *slot = &slots_of(*p)[at->slot];
-		int found = -1;
+		int found = takes_alone(obj, at, slot, env);
 
-		if (at->n == 1) {
-			if (!takes_alone(obj, at, slot, env))
-				continue;
-			if (kept)
-				unlink_call(&s->kept[env->entry], env);
-			found = 0;
-		} else if (wants(at, slot, env->entry)) {
+		if (found >= 0 && kept)
+			unlink_call(&s->kept[env->entry], env);
+		if (found == NOT_ALONE) {
 			if (!kept)
 				msg_fifo_push(&s->kept[env->entry], &env->head);
 			kept = true;
@@ -322,11 +327,9 @@ bool CkGen_wait(CkGenRun *run, int place)
 	run->at = (uint32_t)place;
 	const CkGenPlace *p = place_of(run);
 
-	/* Mostly one call is wanted, and is not there yet. */
-	if (p->n == 1 && !s->kept[p->wanted->entry].head)
-		run->found = -1;
-	else
-		run->found = find_complete(obj, s, p, &slots_of(run)[p->slot]);
+	CkGenSlot *slot = &slots_of(run)[p->slot];
+
+	run->found = any_kept(s, p, slot) ? find_complete(obj, s, p, slot) : NONE;
 	if (run->found < 0) {
 		sdag_wait(s, run);
 		if (!run->thread)

@@ -13,7 +13,6 @@
  * again; so it may have been moved within the call. Calls travel in the form in which they leave a node.
  */
 #include "../../machine/cmi_alloc.h"
-#include "../../scheduler/prio.h"
 #include "wait_int.h"
 
 #include <stdlib.h>

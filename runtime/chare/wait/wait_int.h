@@ -81,7 +81,13 @@ void idle_drop(struct pe *pe);
 
 /* ---- sdag.c --------------------------------------------------------------------------------------- */
 
-struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj);
+struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj);
+static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
+{
+	struct sdag *s = obj->extra ? extra_of(pe, obj)->sdag : NULL;
+
+	return CSD_LIKELY(s != NULL) ? s : sdag_make(pe, obj);
+}
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
