@@ -274,6 +274,8 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 		guest_remove(t->obj);
 	else
 		seat_leave(pe, t->obj);
+	if (!pe_is_here(pe, s->to))
+		obj_calls_pack(pe, t->obj, &t->kept);
 	obj_calls_leave(pe, t->obj, &t->kept);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);

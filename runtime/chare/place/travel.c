@@ -3,7 +3,7 @@
  * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
  * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
  *
- *	| struct packed | holders, padded | element, padded | calls that wait | late calls |
+ *	| struct packed | holders, padded | element, padded | its bodies, padded | calls that wait | late calls |
  *
  *	call:	| struct packed_call | what follows a message's head, padded |
  *
@@ -151,6 +151,7 @@ struct packed {
 	uint16_t lives;           /* an element comes along */
 	uint16_t waited;          /* here, for its collection's creation */
 	uint64_t bytes;           /* of the element */
+	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
 };
 
 struct packed_call {
@@ -245,6 +246,17 @@ static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
 	return zero_to(at + n, at + CkGen_align(n));
 }
 
+static char *image_leave(struct obj_calls *k, char *at)
+{
+	const size_t n = k->image_bytes;
+
+	if (n)
+		memcpy(at, k->image, n);
+	free(k->image);
+	k->image = NULL;
+	return zero_to(at + n, at + CkGen_align(n));
+}
+
 static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 {
 	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
@@ -258,6 +270,8 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 		p.bytes = element_size(pe, t->obj);
 		size += CkGen_align(p.bytes);
 	}
+	p.image_bytes = t->kept.image_bytes;
+	size += CkGen_align(p.image_bytes);
 	size += calls_leave(pe, dst_pe, &t->kept.when, &p.n_kept);
 	size += calls_leave(pe, dst_pe, &t->late, &p.n_late);
 	m = csd_msg_alloc(pe, size);
@@ -266,6 +280,7 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	memcpy(m, &p, sizeof p);
 	at = zero_to((char *)m + sizeof p, (char *)m + CkGen_align(sizeof p));
 	at = element_leave(pe, t, p.bytes, holders_pack(t, at));
+	at = image_leave(&t->kept, at);
 	at = calls_pack(pe, &t->kept.when, at);
 	calls_pack(pe, &t->late, at);
 	travel_free(t);
@@ -307,6 +322,17 @@ static void kept_unpack(struct pe *pe, const struct collection *c, struct msg_fi
 	}
 }
 
+/* Bodies need the element in its tables (obj_calls_arrive). */
+static const char *image_unpack(struct obj_calls *k, const char *at, size_t n)
+{
+	if (!n)
+		return at;
+	k->image = cmi_alloc(n, "an element that moves");
+	k->image_bytes = n;
+	memcpy(k->image, at, n);
+	return at + CkGen_align(n);
+}
+
 static struct travel *unpack(struct pe *pe, struct collection *c, const struct packed *p)
 {
 	struct travel *t = travel_new(c, p->index);
@@ -327,6 +353,7 @@ static struct travel *unpack(struct pe *pe, struct collection *c, const struct p
 		element_unpack(pe, t->obj, at, p->bytes);
 		at += CkGen_align(p->bytes);
 	}
+	at = image_unpack(&t->kept, at, p->image_bytes);
 	at = calls_unpack(pe, at, p->n_kept, &kept);
 	calls_unpack(pe, at, p->n_late, &t->late);
 	kept_unpack(pe, c, &kept, &t->kept);
@@ -354,6 +381,11 @@ void packed_arrived(struct pe *pe, struct cmi_msg *m)
 /* ---- what may come from other processes ------------------------------------------------------------- */
 
 static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+
+static bool lies_within(const char *at, const char *end, uint64_t bytes)
+{
+	return bytes <= (size_t)(end - at) && CkGen_align(bytes) <= (size_t)(end - at);
+}
 
 /* A call of this element, as it could have come by itself. */
 static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
@@ -426,9 +458,14 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 			return "it names a PE that does not exist";
 	}
 	at += holders_bytes(p->n_holders);
-	if (p->lives ? p->bytes > (size_t)(end - at) || CkGen_align(p->bytes) > (size_t)(end - at) : p->bytes || p->n_kept)
+	if (!p->lives && (p->bytes || p->image_bytes || p->n_kept))
+		return "it has something of an element that it does not carry";
+	if (!lies_within(at, end, p->bytes))
 		return "its element does not lie within it";
-	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->bytes), end);
+	at += CkGen_align(p->bytes);
+	if (!lies_within(at, end, p->image_bytes))
+		return "its bodies do not lie within it";
+	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->image_bytes), end);
 }
 
 void travel_send(struct pe *pe, int dst_pe, struct travel *t)

@@ -85,7 +85,17 @@ bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 
 void obj_calls_init(struct obj_calls *k)
 {
-	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL };
+	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL, NULL, 0 };
+}
+
+void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	k->image_bytes = sdag_size(pe, obj);
+	if (!k->image_bytes)
+		return;
+	k->image = cmi_alloc(k->image_bytes, "an element that moves");
+	sdag_pack(pe, obj, k->image);
+	sdag_drop(pe, extra_of(pe, obj));
 }
 
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
@@ -111,6 +121,10 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	if (k->sdag)
 		extra_make(pe, obj)->sdag = k->sdag;
 	k->sdag = NULL;
+	if (k->image)
+		sdag_unpack(pe, obj, k->image, k->image_bytes);
+	free(k->image);
+	k->image = NULL;
 }
 
 void obj_calls_test(struct pe *pe, struct ck_obj *obj)
@@ -122,6 +136,7 @@ void obj_calls_test(struct pe *pe, struct ck_obj *obj)
 void obj_calls_free(struct obj_calls *k)
 {
 	free(k->sdag);
+	free(k->image);
 }
 
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj)

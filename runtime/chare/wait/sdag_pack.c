@@ -332,7 +332,7 @@ static size_t write_all(const struct ck_obj *obj, const struct sdag *s, char *to
 
 static struct sdag *sdag_in(struct pe *pe, const struct ck_obj *obj)
 {
-	return obj->extra ? extra_of(pe, obj)->sdag : NULL;
+	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
 }
 
 size_t sdag_size(struct pe *pe, struct ck_obj *obj)

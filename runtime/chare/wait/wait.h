@@ -45,9 +45,13 @@ struct sdag;
 /** The calls that wait at an element without threads, while it moves. */
 struct obj_calls {
 	struct msg_fifo when;     /* ours, as in struct ck_extra */
-	struct sdag *sdag;        /* ours */
+	struct sdag *sdag;        /* ours: within a process */
+	void *image;              /* ours, malloc: the same as bytes, for another process (sdag_pack) */
+	size_t image_bytes;
 };
 void obj_calls_init(struct obj_calls *k);
+/** Before obj_calls_leave, of an element that leaves its process: its bodies become bytes. */
+void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** The element leaves: take them, and end its record. / It is in this PE's tables: give them back. */
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);

@@ -88,7 +88,7 @@ void idle_drop(struct pe *pe);
 struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj);
 static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 {
-	struct sdag *s = obj->extra ? extra_of(pe, obj)->sdag : NULL;
+	struct sdag *s = obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
 
 	return CSD_LIKELY(s != NULL) ? s : sdag_make(pe, obj);
 }
