@@ -225,6 +225,7 @@ const struct csd_layer direct_layer = {
 		.poll = poll_all,
 		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
+		.put_piece = direct_put_piece,
 	},
 	.slot = DIRECT_SLOT,
 };
