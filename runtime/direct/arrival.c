@@ -210,6 +210,31 @@ int direct_run_polled(struct pe *pe)
 	return (int)n;
 }
 
+/** How many bytes a put brings besides the word. */
+static size_t body_bytes(const struct direct_channel_hot *hot)
+{
+	return direct_rest(hot)->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0);
+}
+
+void direct_put_piece(struct pe *pe, int src_pe, const struct cmi_put_head *h, size_t at,
+		      const void *piece, size_t bytes)
+{
+	static const char call[] = "CkDirect_put";
+	struct direct_channel_hot *hot = direct_channel_find(pe, h->channel, h->generation);
+	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
+	struct direct_channel *ch;
+
+	if (CSD_UNLIKELY(!hot))
+		direct_unexpected(pe, id, NULL);
+	ch = direct_rest(hot);
+	if (CSD_UNLIKELY(at > body_bytes(hot) || bytes > body_bytes(hot) - at))
+		direct_broken(pe, call, id, "do not change a handle",
+			      "%zu bytes came, the channel has %zu", at + bytes, ch->bytes);
+	if (CSD_UNLIKELY(pe->node->check && at == 0))
+		direct_check_put(pe, call, id, ch->line, h->generation, ch->buf, ch->bytes);
+	memcpy(ch->buf + at, piece, bytes);
+}
+
 void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			const void *body, size_t bytes)
 {
@@ -217,16 +242,18 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 	struct direct_channel_hot *hot = direct_channel_find(pe, h->channel, h->generation);
 	struct direct_channel *ch;
 	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
+	const bool in_pieces = bytes && !body;
 
 	if (CSD_UNLIKELY(!hot))
 		direct_unexpected(pe, id, NULL);
 	ch = direct_rest(hot);
-	if (CSD_UNLIKELY(bytes != ch->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0)))
+	if (CSD_UNLIKELY(bytes != body_bytes(hot)))
 		direct_broken(pe, call, id, "do not change a handle",
 			      "%zu bytes came, the channel has %zu", bytes, ch->bytes);
-	if (CSD_UNLIKELY(pe->node->check))
+	/* Of pieces the first one was checked; the others have found the buffer changed. */
+	if (CSD_UNLIKELY(pe->node->check && !in_pieces))
 		direct_check_put(pe, call, id, ch->line, h->generation, ch->buf, ch->bytes);
-	if (bytes)
+	if (bytes && !in_pieces)
 		memcpy(ch->buf, body, bytes);
 	/* relaxed: this same thread reads it. */
 	atomic_store_explicit(direct_arrival_word(hot), h->word, memory_order_relaxed);

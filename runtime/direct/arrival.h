@@ -22,9 +22,12 @@ enum { DIRECT_ARRIVALS_MAX = 64 };
 int direct_run_rung(struct pe *pe);
 int direct_run_polled(struct pe *pe);
 
-/** A put by active message has come. */
+/** A put by active message has come; body NULL: in pieces. */
 void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			const void *body, size_t bytes);
+/** A piece of one has come. */
+void direct_put_piece(struct pe *pe, int src_pe, const struct cmi_put_head *h, size_t at,
+		      const void *piece, size_t bytes);
 
 struct direct_control_msg;
 

@@ -227,6 +227,7 @@ const struct csd_layer direct_layer = {
 		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
 		.inside = direct_inside,
+		.put_piece = direct_put_piece,
 	},
 	.slot = DIRECT_SLOT,
 };

@@ -82,7 +82,7 @@ struct cmi_put_head {
 };
 
 /** What the machine calls in the layer above. `owner` is what cmi_pe_open was given. All run on the
- * wire's own PE: the last two inside cmi_progress and cmi_flush, the others also inside cmi_send
+ * wire's own PE: the last three inside cmi_progress and cmi_flush, the others also inside cmi_send
  * and cmi_put_am. */
 struct cmi_client {
 	/** Message memory for `size` bytes, head included. Never NULL. For messages that arrive, and
@@ -96,6 +96,10 @@ struct cmi_client {
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until this returns. */
 	void (*put_arrived)(void *owner, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
+	/** A put by active message comes in pieces, and this is the one whose place in the body is `at`. They come in
+	 * order; put_arrived follows the last one, with body NULL and the bytes of all. */
+	void (*put_piece)(void *owner, int src_pe, const struct cmi_put_head *h, size_t at,
+			  const void *piece, size_t bytes);
 };
 
 /** Open this node's machine: join the job through the launcher and choose the back end, which is UCX in
@@ -247,7 +251,7 @@ struct cmi_op {
 	uint64_t tail_addr, word;
 	struct cmi_put_wire {   /* what a put by active message sends as its header */
 		int32_t src_pe;
-		uint32_t spare;
+		uint32_t bytes; /* of all pieces together; 0: it comes in one */
 		struct cmi_put_head head;
 	} wire;
 };

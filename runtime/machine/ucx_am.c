@@ -11,6 +11,9 @@
  * behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
  * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one
  * nobody looks at the queues.
+ *
+ * Large puts go over tcp in pieces, which the receiver copies to their places. UCX would put such a put together in a
+ * buffer of its own first. The pieces of a put follow each other, so what has come of it tells where the next one goes.
  */
 #include "ucx_int.h"
 
@@ -32,6 +35,10 @@ enum { RNDV_MIN = 4 << 20 };
  * the header is all that has come of a rendezvous when the handler runs. */
 enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 
+/* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's segment
+ * (ucx.c) with its header, so UCX hands it over where it came. */
+enum { TCP_PIECE = 60 << 10 };
+
 /* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy costs
  * no more than the reader pays anyway for touching the data, and very small messages do not come in
  * a buffer that could be kept. */
@@ -49,9 +56,15 @@ struct late {
 	bool ready;             /* its data is complete */
 	struct cmi_msg *m;      /* a message; NULL: a put */
 	struct cmi_msg local;   /* of a rendezvous message: m's local fields, which UCX overwrites */
-	struct cmi_put_head head;
+	struct cmi_put_wire wire;
 	size_t bytes;
 	void *body;             /* a put's data, malloc */
+};
+
+/** What has come of a put in pieces; one for each source. */
+struct put_pieces {
+	struct cmi_put_wire wire; /* the first one's; all have the same */
+	size_t at;                /* where the next one goes; 0: none is under way */
 };
 
 struct late_queue {
@@ -111,35 +124,94 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 	struct cmi_op *op = arg;
 
 	ucp_request_free(request);
-	if (status == UCS_OK)
-		op->done(op);
-	else
+	if (status != UCS_OK)
 		ucx_failed(ucx_pe(op->w), op->pe, "cannot put to", status);
+	else if (--op->state == 0)
+		op->done(op);
+}
+
+/** Send a put, or a piece of one. op->state counts what UCX has not sent yet. */
+static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes, uint32_t flags)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = flags,
+		.cb.send = put_sent,
+		.user_data = op,
+	};
+	ucs_status_ptr_t request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
+
+	if (UCS_PTR_IS_ERR(request))
+		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
+	else if (request)
+		op->state++;
+}
+
+static size_t piece_bytes(size_t all, size_t at)
+{
+	return all - at < TCP_PIECE ? all - at : TCP_PIECE;
+}
+
+static void put_send_pieces(struct ucx_ep *e, struct cmi_op *op, const char *src, size_t bytes)
+{
+	op->wire.bytes = (uint32_t)bytes;
+	for (size_t at = 0; at < bytes; at += piece_bytes(bytes, at))
+		put_send(e, op, src + at, piece_bytes(bytes, at), UCP_AM_SEND_FLAG_EAGER);
 }
 
 bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op)
 {
 	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
-	const ucp_request_param_t param = {
-		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-				UCP_OP_ATTR_FIELD_FLAGS,
-		.flags = bytes >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
-		.cb.send = put_sent,
-		.user_data = op,
-	};
-	ucs_status_ptr_t request;
 
 	/* In the op, not on the stack: UCX 1.13 reads the header until the send is over. */
 	op->wire.src_pe = base->pe;
-	op->wire.spare = 0;
+	op->wire.bytes = 0;
 	op->wire.head = *h;
 	if (e->tcp && ucx_batch_put(e, &op->wire, src, bytes))
 		return true;
-	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
-	if (UCS_PTR_IS_ERR(request))
-		ucx_failed(e->w, dst_pe, "cannot put to", UCS_PTR_STATUS(request));
-	return request == NULL;
+	op->state = 1; /* until all pieces are under way */
+	if (bytes >= RNDV_MIN)
+		put_send(e, op, src, bytes, UCP_AM_SEND_FLAG_RNDV);
+	else if (e->tcp && bytes >= TCP_PIECE)
+		put_send_pieces(e, op, src, bytes);
+	else
+		put_send(e, op, src, bytes, 0);
+	return --op->state == 0;
+}
+
+/* ---- puts that arrive --------------------------------------------------------------- */
+
+static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	const struct cmi_pe *base = &w->base;
+	struct put_pieces *p;
+
+	if (!w->pieces)
+		w->pieces = cmi_alloc_zero((size_t)base->m->job.n_pes, sizeof *w->pieces, "arriving puts");
+	p = &w->pieces[wire->src_pe];
+	if (p->at == 0)
+		p->wire = *wire;
+	if (wire->bytes < TCP_PIECE || memcmp(&p->wire, wire, sizeof *wire) ||
+	    bytes != piece_bytes(wire->bytes, p->at))
+		machine_die(base->m, "node %d PE %d received a piece of a put from PE %d that does not fit the others: "
+				     "the network damaged it, or the nodes run different programs",
+			    base->m->job.node, base->pe, wire->src_pe);
+	base->m->client.put_piece(base->owner, wire->src_pe, &wire->head, p->at, data, bytes);
+	p->at += bytes;
+	if (p->at < wire->bytes)
+		return;
+	p->at = 0;
+	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, wire->bytes);
+}
+
+static void put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	if (wire->bytes)
+		put_piece_arrived(w, wire, data, bytes);
+	else
+		w->base.m->client.put_arrived(w->base.owner, wire->src_pe, &wire->head, data, bytes);
 }
 
 /* ---- arrivals that wait ------------------------------------------------------------- */
@@ -175,7 +247,7 @@ static void late_deliver(struct late *l)
 	if (l->m)
 		w->m->client.msg_arrived(w->owner, l->m);
 	else
-		w->m->client.put_arrived(w->owner, l->src_pe, &l->head, l->body, l->bytes);
+		put_arrived(l->w, &l->wire, l->body, l->bytes);
 	free(l->body);
 	free(l);
 }
@@ -344,7 +416,7 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 {
 	struct late *l = late_new(w, wire->src_pe);
 
-	l->head = wire->head;
+	l->wire = *wire;
 	l->bytes = bytes;
 	l->body = cmi_alloc(bytes, "an arriving put");
 	memcpy(l->body, data, bytes);
@@ -357,7 +429,7 @@ void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const vo
 	if (source_is_late(w, wire->src_pe))
 		put_keep_back(w, wire, data, bytes);
 	else
-		w->base.m->client.put_arrived(w->base.owner, wire->src_pe, &wire->head, data, bytes);
+		put_arrived(w, wire, data, bytes);
 }
 
 static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
@@ -373,7 +445,8 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 	ucx_check_source(w, wire.src_pe);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);
-		l->head = wire.head;
+		l->wire = wire;
+		l->wire.bytes = 0; /* a rendezvous brings it in one */
 		l->bytes = bytes;
 		l->body = cmi_alloc(bytes, "an arriving put");
 		rndv_fetch(l, data, l->body);
@@ -411,5 +484,6 @@ int ucx_am_open(struct ucx_pe *w)
 
 void ucx_am_close(struct ucx_pe *w)
 {
+	free(w->pieces);
 	free(w->late);
 }

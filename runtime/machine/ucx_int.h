@@ -47,6 +47,7 @@ struct ucx_ep {
 struct ucx_remote;
 struct late;
 struct late_queue;
+struct put_pieces;
 
 struct ucx_pe {
 	struct cmi_pe base;
@@ -59,6 +60,7 @@ struct ucx_pe {
 	struct ucx_ep *open;     /* those used since the last pass; a list */
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
+	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 };
 
 static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)

@@ -80,6 +80,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(poll);
 	ADD(idle);
 	ADD(put_arrived);
+	ADD(put_piece);
 	ADD(describe);
 	ADD(swap_running);
 	ADD(leaving);

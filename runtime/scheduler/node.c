@@ -50,17 +50,27 @@ static void client_put_arrived(void *owner, int src_pe, const struct cmi_put_hea
 	pe->node->up.put_arrived(pe, src_pe, h, body, bytes);
 }
 
+static void client_put_piece(void *owner, int src_pe, const struct cmi_put_head *h, size_t at,
+			     const void *piece, size_t bytes)
+{
+	struct pe *pe = owner;
+
+	pe->node->up.put_piece(pe, src_pe, h, at, piece, bytes);
+}
+
 static const struct cmi_client client = {
 	.msg_alloc = client_alloc,
 	.msg_free = client_free,
 	.msg_arrived = client_arrived,
 	.put_arrived = client_put_arrived,
+	.put_piece = client_put_piece,
 };
 static const struct cmi_client client_checked = {
 	.msg_alloc = client_alloc,
 	.msg_free = client_free,
 	.msg_arrived = client_arrived_hashed,
 	.put_arrived = client_put_arrived,
+	.put_piece = client_put_piece,
 };
 
 static void whoami(char *buf, size_t len)

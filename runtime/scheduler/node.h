@@ -48,6 +48,9 @@ struct csd_upcalls {
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
 	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
+	/** A piece of a put has arrived; see struct cmi_client. */
+	void (*put_piece)(struct pe *pe, int src_pe, const struct cmi_put_head *h, size_t at,
+			  const void *piece, size_t bytes);
 	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
 	/** A thread takes or leaves the PE: exchange what runs there now with `state`, which is all

@@ -261,6 +261,45 @@ static void a_put_has_the_size_of_its_channel(void **state)
 	expect((struct rule_case){.says = "32 bytes came, the channel has 64", .start = take_short_put});
 }
 
+/* It would reach behind the buffer. */
+static void take_long_piece(struct stage *s)
+{
+	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	const struct direct_handle *in = direct_open(&h);
+	const struct cmi_put_head head = {
+		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
+	};
+
+	direct_put_piece(csd_self(), 0, &head, 0, s->src, BYTES / 2);
+	direct_put_piece(csd_self(), 0, &head, BYTES / 2, s->src, BYTES / 2 + 1);
+}
+
+static void a_piece_of_a_put_lies_within_its_channel(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "65 bytes came, the channel has 64", .start = take_long_piece});
+}
+
+/* Its buffer has been changed since it was given to the sender. */
+static void take_first_piece(struct stage *s)
+{
+	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	const struct direct_handle *in = direct_open(&h);
+	const struct cmi_put_head head = {
+		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
+	};
+
+	s->buf[0] ^= 1;
+	direct_put_piece(csd_self(), 0, &head, 0, s->src, BYTES / 2);
+}
+
+static void checked_mode_looks_at_the_first_piece_of_a_put(void **state)
+{
+	(void)state;
+	expect((struct rule_case){.says = "the receive buffer changed while it was the sender's", .check = true,
+				  .start = take_first_piece});
+}
+
 static int damage; /* which half word of a handle */
 
 static void spoil_half(CkDirectHandle *h)
@@ -1063,6 +1102,8 @@ int main(void)
 		cmocka_unit_test(a_send_buffer_must_end_aligned),
 		cmocka_unit_test(a_handle_must_name_a_channel),
 		cmocka_unit_test(a_put_has_the_size_of_its_channel),
+		cmocka_unit_test(a_piece_of_a_put_lies_within_its_channel),
+		cmocka_unit_test(checked_mode_looks_at_the_first_piece_of_a_put),
 		cmocka_unit_test(binding_finds_every_change_of_a_handle),
 		cmocka_unit_test(checked_mode_finds_every_change_of_a_bound_handle),
 		cmocka_unit_test(away_from_memory_a_put_does_not_trust_the_handle),

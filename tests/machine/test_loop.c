@@ -114,7 +114,7 @@ static void op_done(struct cmi_op *op)
 	((struct pe *)op->arg)->n_done++;
 }
 
-static const struct cmi_client CLIENT = {msg_alloc, msg_free, msg_arrived, put_arrived};
+static const struct cmi_client CLIENT = {msg_alloc, msg_free, msg_arrived, put_arrived, NULL};
 
 static int progress(struct pe *p)
 {
