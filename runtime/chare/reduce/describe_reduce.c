@@ -52,8 +52,10 @@ static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf,
 
 		if (!obj || (int32_t)(obj->n_contributed - no) > 0)
 			continue;
-		if (names_next(&names))
-			names_add(&names, obj_describe(obj, name, sizeof name));
+		if (!names_next(&names))
+			continue;
+		obj_describe(obj, name, sizeof name - sizeof " (away)");
+		names_add(&names, obj_is_stub(obj) ? strcat(name, " (away)") : name);
 	}
 	return names_end(&names);
 }

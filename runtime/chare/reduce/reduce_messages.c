@@ -618,10 +618,31 @@ struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from
 	return (struct contributed){ head + 1, head->count, (CkReduction)head->no, *callback_at(env), from };
 }
 
+/* The parts of a tuple lie within its bytes. */
+static bool tuple_fits(const struct ck_node *ck, const CkReductionMsg *head)
+{
+	const CkTupleElement *elems = (const CkTupleElement *)(const void *)(head + 1);
+	uint64_t used = head->count * sizeof *elems;
+
+	if (head->count > head->bytes / sizeof *elems)
+		return false;
+	for (uint64_t i = 0; i < head->count; i++) {
+		const struct reducer *how = reducer_find(ck, elems[i].op);
+		const uint64_t each = !how ? 0 : how->merge ? 1 : how->value_bytes;
+
+		if (!how || elems[i].op == CkReduction_tuple || (each && elems[i].count > head->bytes / each))
+			return false;
+		used = CkGen_align(used) + elems[i].count * each;
+	}
+	return used <= head->bytes;
+}
+
 const char *contribution_misfit(struct pe *pe, const struct ck_env *env)
 {
 	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
 	const char *why = shape_result(env, sizeof(CkCallback));
 
-	return why ? why : reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), head->no), false);
+	if (!why)
+		why = reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), head->no), false);
+	return why || head->no != CkReduction_tuple || tuple_fits(ck_node_of(pe->node), head) ? why : "its values do not lie within it";
 }
