@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh BUILD: run hello, heat1d, stencil and matmul on 2 PEs, and print one table that compares
+# demo.sh BUILD: run hello, heat1d, particles, stencil and matmul on 2 PEs, and print one table that compares
 # messages with channels, from coarse grains to fine ones. `make demo` calls it after building. Exit
 # code 0 only if every run ended well and every answer is right.
 set -u
@@ -19,6 +19,9 @@ run -n 2 "$B/examples/hello/hello" 6 || failed=1
 echo
 echo "heat1d: the smallest program with channels"
 run -n 2 "$B/examples/heat1d/heat1d" --cells 100 || failed=1
+echo
+echo "particles: cells that move to another process or stay there, every 5 steps"
+run -n 2 "$B/examples/particles/particles" --particles 5000 --steps 100 --move 5 || failed=1
 
 # Program, what the table calls the row, transfers in an iteration, arguments; separated by tabs.
 # Of each program from the coarsest grain to the finest.
