@@ -169,14 +169,17 @@ static void write_behind(struct pe *pe, struct ck_obj *obj)
 	left->skipped = 2;
 }
 
-static void unpack_part(struct pe *pe, struct ck_obj *obj)
+static void unpack_other(struct pe *pe, struct ck_obj *obj, int more)
 {
 	const size_t n = element_size(pe, obj);
-	char *image = malloc(n);
+	char *image = calloc(1, n + 1);
 
 	element_pack(pe, obj, image, n);
-	element_unpack(pe, obj_new(obj->coll, obj->index), image, n - 1);
+	element_unpack(pe, obj_new(obj->coll, obj->index), image, more < 0 ? n - 1 : n + 1);
 }
+
+static void unpack_part(struct pe *pe, struct ck_obj *obj) { unpack_other(pe, obj, -1); }
+static void unpack_too_much(struct pe *pe, struct ck_obj *obj) { unpack_other(pe, obj, 1); }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
@@ -219,6 +222,12 @@ static void an_image_that_is_cut_off_is_refused(void **state)
 	fails(unpack_part, "Main: Main_pup unpacks more than it packed: ");
 }
 
+static void an_image_that_is_not_used_up_is_refused(void **state)
+{
+	(void)state;
+	fails(unpack_too_much, "it must do the same each time");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +237,7 @@ int main(void)
 		cmocka_unit_test(a_check_in_checked_mode_changes_nothing),
 		cmocka_unit_test(a_write_to_what_has_left_is_found),
 		cmocka_unit_test(an_image_that_is_cut_off_is_refused),
+		cmocka_unit_test(an_image_that_is_not_used_up_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
