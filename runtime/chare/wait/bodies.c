@@ -127,6 +127,20 @@ void run_arrived(struct pe *pe, CkGenRun *run)
 	run_swap(pe, run);
 }
 
+/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. */
+void runs_leave(struct pe *pe, struct sdag *s)
+{
+	for (CkGenRun *run = s->runs; run; run = run->next)
+		if (!run->up)
+			tell(pe, run, CK_BODY_DROPPED);
+}
+
+void runs_arrived(struct pe *pe, struct sdag *s)
+{
+	for (CkGenRun *run = s->runs; run; run = run->next)
+		run_arrived(pe, run);
+}
+
 /* A run of a body, not of a part, has ended: end its call as behind a handler. */
 static void own_call_ended(struct pe *pe, CkGenRun *run)
 {

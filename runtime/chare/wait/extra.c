@@ -108,6 +108,8 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	when_take(x, &k->when);
 	k->sdag = x->sdag;
 	x->sdag = NULL;
+	if (k->sdag)
+		runs_leave(pe, k->sdag);
 	obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
 	x->end = x->leave = NULL;
@@ -118,8 +120,10 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 {
 	when_give(pe, obj, &k->when);
-	if (k->sdag)
+	if (k->sdag) {
 		extra_make(pe, obj)->sdag = k->sdag;
+		runs_arrived(pe, k->sdag);
+	}
 	k->sdag = NULL;
 	if (k->image)
 		sdag_unpack(pe, obj, k->image, k->image_bytes);

@@ -244,9 +244,9 @@ static void run_prepare(struct pe *pe, CkGenRun *run)
 
 	if (run->thread || run->posted)
 		refuse(pe, run, "its", run->thread ? "thread" : "call", run->thread ? "has a stack" : "waits for buffers");
-	own_alone(pe, run);
 	for (const CkGenOpened *o = place_of(run)->open; o; o = o->up)
 		detach(pe, run, o);
+	own_alone(pe, run); /* then nothing points into the message that others read, too */
 	set_env(run, for_others(pe, obj, running_of(run).now.env));
 	run->env = for_others(pe, obj, run->env);
 	for (int i = 0; i < run->body->n_slots; i++)

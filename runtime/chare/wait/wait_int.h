@@ -122,6 +122,9 @@ CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
 void run_resume(struct pe *pe, CkGenRun *run);
 /** The run has come with its element: whoever watches bodies sees it begin. */
 void run_arrived(struct pe *pe, CkGenRun *run);
+/** All runs of an element that moves within the process: it leaves this PE. / It has come to this PE. */
+void runs_leave(struct pe *pe, struct sdag *s);
+void runs_arrived(struct pe *pe, struct sdag *s);
 /** Exchange what runs on the PE and what the run keeps. */
 void run_swap(struct pe *pe, CkGenRun *run);
 /** Free all runs of an element, which wait, and their calls. `told`: callers get their memory back. */
