@@ -181,7 +181,7 @@ $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(foreach c,$(wildcard tests/chare/*.ci tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/examples/samplesort/%.o: MORE := $(O3)

@@ -79,6 +79,7 @@ enum {
 struct ci_local {
 	struct ci_local *next;
 	const char *type, *name;    /* type as C writes it in front of the name: "double *" */
+	const char *dims;           /* "[2]"; mostly "" */
 };
 
 /** One call that a `when` waits for. */
@@ -96,7 +97,7 @@ enum ci_sdag_kind {
 	CI_SDAG_SERIAL,      /* text: the code */
 	CI_SDAG_WHEN,        /* calls */
 	CI_SDAG_IF,          /* text: the condition; other */
-	CI_SDAG_FOR,         /* text: what stands between the parentheses; locals */
+	CI_SDAG_FOR,         /* text: its beginning; high: the condition; step; locals */
 	CI_SDAG_WHILE,       /* text: the condition */
 	CI_SDAG_FORALL,      /* text: the lower bound; high, step; locals: the variable */
 	CI_SDAG_OVERLAP,     /* body: its parts */

@@ -38,7 +38,7 @@ static void check_body(struct checker *c, const struct ci_chare *chare, struct c
 		       "a nodegroup's branch serves several PEs at once, so its entry methods "
 		       "have no bodies here");
 	else if (at != NULL)
-		refuse(c, e, at, "take it out: what waits runs on a stack of its own, and answers "
+		refuse(c, e, at, "take it out: what waits returns to its caller at once, and answers "
 		       "through a CkCallback parameter",
 		       ci_fmt(c->ci, "[%s] does not go with a body", at->s));
 	else if (e->awaited != NULL)

@@ -180,8 +180,8 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 
 	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d, ",
-	       batch ? "Aggregate" : "", c->name, e->number);
+	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
+	       batch ? "Aggregate" : "", c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "");
 	if (e->params != NULL && batch)
 		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",
 		       c->name, e->name, c->name, e->name);
@@ -424,8 +424,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 		if (e->attrs & table[i].attr)
 			s = ci_fmt(ci, "%s | CKGEN_%s", s, table[i].flag);
 	}
-	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL && !(e->attrs & CI_THREADED) ?
-		   " | CKGEN_THREADED" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
+	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL ? " | CKGEN_BODY" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");
 	s = ci_fmt(ci, "%s%s%s%s%s%s", s, gen_takes_message(e) ? " | CKGEN_MESSAGE" : "",
 		   !e->ctor && e->params == NULL && !(e->attrs & CI_OWN_CALL) ?
 		   " | CKGEN_NOARGS" : "", gen_has_cb(e) ? " | CKGEN_REDUCTION" : "",
@@ -551,6 +550,7 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	static const char *const kinds[] = {
 		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
 	};
+	const bool bodies = gen_bodies(o, c);
 	int n = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
@@ -558,8 +558,8 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 		entry_row(o, c, e);
 		n++;
 	}
-	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d,\n", c->name,
-	       c->name, kinds[c->kind], c->nd);
+	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d, %s,\n", c->name,
+	       c->name, kinds[c->kind], c->nd, bodies ? ci_fmt(o->ci, "ck_bodies_%s", c->name) : "NULL");
 	/* If the user has not defined the struct, the C compiler's error shows the chare's line. */
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
@@ -574,6 +574,10 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "/* ---- %s ---- */\n\n", c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
 		gen_unpack(o, c, e);
+	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
+		if (e->body != NULL)
+			gen_body(o, c, e);
+	}
 	chare_table(o, c);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
 		gen_pack(o, c, e);
@@ -581,10 +585,6 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	element_functions(o, c);
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next)
 		stubs(o, c, e);
-	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
-		if (e->body != NULL)
-			gen_body(o, c, e);
-	}
 }
 
 /* ---- the module ----------------------------------------------------------------------------- */

@@ -16,12 +16,18 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 /** Print the payload's struct and the trampolines that call the handler. */
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
-/** Print the struct that e's trampoline fills: an entry method that a `when` waits for has no handler. */
-void gen_awaited(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+/** Print the struct that e's trampoline fills. Entry methods with a body, and those that a `when` waits for,
+ * have no handler. */
+void gen_inputs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
-/** Print the declaration and the definition of a handler that is a body of Structured Dagger. */
-void gen_body_declaration(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+/** How many members of that struct are pointers into the call; ck_pointers_X_f lists them. */
+int gen_count_pointers(const struct ci_entry *e);
+bool gen_has_pointers(const struct ci_entry *e);
+
+/** Print the state machine of e's body: its run, its functions, its constants. */
 void gen_body(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+/** Print the table of the chare's bodies by entry, ck_bodies_X. False: it has none, and there is no table. */
+bool gen_bodies(struct ci_out *o, const struct ci_chare *c);
 
 /** A call of e may be plain: no parameter but values, and no attribute that delivery must see. */
 bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e);

@@ -370,11 +370,11 @@ static void trampoline_head(struct ci_out *o, const char *what, const struct ci_
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->awaited != NULL && e->params == NULL) {
+	if (gen_is_sdag(e) && e->params == NULL) {
 		ci_put(o, "\t(void)(ck_self");
 		return;
 	}
-	if (e->awaited != NULL) {
+	if (gen_is_sdag(e)) {
 		ci_put(o, "\tck_take_%s_%s((struct ck_in_%s_%s *)ck_self", c->name, e->name, c->name,
 		       e->name);
 		return;
@@ -829,10 +829,8 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		nocopy_table(o, c, e, "ck_ncpy", false);
 	if (gen_count_posted(e) != 0)
 		post(o, c, e);
-	if (e->awaited != NULL)
-		gen_awaited(o, c, e);
-	if (e->body != NULL)
-		gen_body_declaration(o, c, e);
+	if (gen_is_sdag(e))
+		gen_inputs(o, c, e);
 	call(o, c, e);
 	if (gen_has_number(e))
 		number(o, c, e);

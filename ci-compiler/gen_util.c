@@ -214,8 +214,8 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 {
 	bool one_number = (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
 
-	return one_number && gen_has_stub(e) && gen_only_values(e) && !gen_is_sdag(e) &&
-	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_AGGREGATE)) == 0;
+	return one_number && gen_has_stub(e) && gen_only_values(e) &&
+	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | (gen_is_sdag(e) ? 0 : CI_AGGREGATE))) == 0;
 }
 
 bool gen_has_cb(const struct ci_entry *e)

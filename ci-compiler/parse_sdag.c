@@ -340,6 +340,20 @@ static bool starts_type(const struct parser *p)
 	return t->kind == TOK_NAME && t[1].kind == TOK_NAME;
 }
 
+/* The next token is a variable's name: the brackets behind it, as text. */
+static const char *dims(const struct parser *p, const struct ci_tok *end)
+{
+	const char *s = "";
+
+	for (const struct ci_tok *t = p->t + 1; t != end && tok_is(t, "[");) {
+		const struct ci_tok *close = find(t + 1, end, "]");
+
+		for (; t != end && t != close + 1; t++)
+			s = ci_fmt(p->ci, "%s%s", s, t->s);
+	}
+	return s;
+}
+
 /* Read the declaration in the head of a for: `int i = 0, *p = q`. */
 static bool declared(struct sdag_parser *s, struct ci_sdag *x, const struct ci_tok *end)
 {
@@ -364,6 +378,7 @@ static bool declared(struct sdag_parser *s, struct ci_sdag *x, const struct ci_t
 		*link = v;
 		link = &v->next;
 		type.stars = 0;
+		v->dims = dims(p, end);
 		p->t = find(p->t, end, ",");
 		if (p->t == end)
 			return true;
@@ -392,6 +407,9 @@ static struct ci_sdag *for_(struct sdag_parser *s)
 			 "expected ';' in the head of this 'for'");
 		return NULL;
 	}
+	x->high = (struct ci_expr){first + 1, second};
+	x->step = (struct ci_expr){second + 1, x->text.to};
+	x->text.to = first;
 	p->t = x->text.from;
 	if (starts_type(p) && !declared(s, x, first))
 		return NULL;
@@ -446,6 +464,7 @@ static struct ci_sdag *forall(struct sdag_parser *s)
 	x->locals = ci_alloc(p->ci, sizeof *x->locals);
 	x->locals->type = "int ";
 	x->locals->name = name->s;
+	x->locals->dims = "";
 	return body(s, &x->body) ? x : NULL;
 }
 

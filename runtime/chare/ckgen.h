@@ -47,6 +47,9 @@ enum {
 	CKGEN_AWAITED = 0x8000,    /* a `when` waits for it. `call` fills a struct (CkGen_take).
 				    * `when(&number, payload)` says whether the call has the number;
 				    * if it is NULL, the reference number decides */
+	CKGEN_BODY = 0x10000,      /* has a body: CkGenChare.bodies. `call` fills a struct */
+
+	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its attributes */
 };
 
 /** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is found by an
@@ -129,6 +132,7 @@ typedef struct CkGenChare {
 	CkGenKind kind;
 	int nd;                    /* dimensions of an array; 0 for other kinds, and for an array
 				    * with an index type of the user's */
+	const struct CkGenBody *const *bodies; /* [n_entries]: Structured Dagger; NULL where there is none */
 	size_t bytes;              /* sizeof the user's struct */
 	const CkGenEntry *entries; /* [0] is the constructor */
 	int n_entries;
@@ -370,48 +374,125 @@ void CkGen_leave(CkGenFrame *frame);
 typedef bool (*CkGenIdle)(void *self);
 void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
 
-/* ---- Structured Dagger: bodies call these, on the threads that run them ---- */
+/* ---- Structured Dagger: state machines ---- */
 
 /** One call that a `when` waits for. */
 typedef struct CkGenWanted {
 	int entry;
-	int alternative;           /* of its `case`, counted from 0 in order. -1: done */
-	int by_number, number;     /* by_number: only a call with this number */
-	void *env;                 /* the runtime's: the call; NULL: none, or given away */
+	int alternative;           /* of its `case` or overlap, counted from 0 in order */
+	int by_number;             /* only a call with the slot's number */
 } CkGenWanted;
 
-/** The calls that a `when` took, and what the thread ran before it took them. It lies on the stack of
- * the body; only the runtime uses the members. */
-typedef struct CkGenTook {
-	void *obj, *env;
-	void *unpacked;
-	CkGenWanted *first;
-	struct CkGenTook *next, **link; /* the list of the element's records of this kind */
-	uint32_t entry;
-	int n;
-	bool shared;
-} CkGenTook;
+/** A call of a run: one that it waits for, or has taken. */
+typedef struct CkGenSlot {
+	void *env;                 /* the runtime's: the call; NULL: none, given away, or the one that runs */
+	void *before;              /* the runtime's: objects of pup functions that were made before it */
+	int number;
+	uint16_t done;             /* the alternative has been run */
+	uint16_t entry;            /* the runtime's: of the call that was taken */
+} CkGenSlot;
 
-/** Wait until all calls of one alternative are there, take them, and return the alternative's number.
- * After the body the stub calls CkGen_done, which ends the calls as after a handler, and marks that
- * alternative as done. */
-int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took);
-void CkGen_done(CkGenTook *took);
+/** A member of a struct ck_in_X_f that is a pointer, and where it points. */
+enum CkGenTarget {
+	CKGEN_OF_CALL,             /* into the call's message */
+	CKGEN_OF_CALLER,           /* nocopy: into the caller's memory, or a copy within the message */
+	CKGEN_OF_PUP,              /* to an object that a pup function has made */
+	CKGEN_OF_PROGRAM,          /* nocopypost: where the program wanted it */
+};
+typedef struct CkGenPointer {
+	size_t at;
+	int target;                /* enum CkGenTarget */
+	const char *name;
+} CkGenPointer;
 
-/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
-void CkGen_take(const CkGenWanted *w, void *in);
+/** What lies in a run at some place of its body, innermost first: the parameters of a call that was taken, or
+ * a variable that is a pointer. */
+typedef struct CkGenOpened {
+	const struct CkGenOpened *up;
+	int slot;                  /* of the call; -1: the body's own; -2: a variable */
+	int first;                 /* slot of the first call of the same `when` */
+	uint32_t at;               /* in the run */
+	uint32_t bytes;            /* of the parameters; 0: the call has none */
+	const CkGenPointer *pointers;
+	int n_pointers;
+	const char *name;          /* of the variable */
+} CkGenOpened;
 
-/** Parts of a body that run side by side, each on a thread of its own. CkGen_split prepares,
- * CkGen_part starts one part, CkGen_join waits for all of them. */
-typedef struct CkGenParts {
-	void *waiting;             /* the thread in CkGen_join */
-	int n;                     /* parts that have not ended */
-	CkGenTook around;          /* what runs around the parts; its n is 0 */
-} CkGenParts;
-void CkGen_split(void *self, CkGenParts *parts);
-void CkGen_part(void *self, CkGenParts *parts, int entry, void (*part)(const void *scope, int i),
-		const void *scope, int i);
-void CkGen_join(CkGenParts *parts);
+/** A place where a body waits: for calls; or, if wanted is NULL, for its parts or for the buffers of a call. */
+typedef struct CkGenPlace {
+	const CkGenWanted *wanted; /* [n] */
+	int n;                     /* buffers: 1 if the call is the last of its `when` */
+	int slot;                  /* the first call's */
+	int line;                  /* in the .ci file */
+	const CkGenOpened *open;
+} CkGenPlace;
+
+struct CkGenRun;
+
+/** A body, or a part of one that waits by itself. */
+typedef struct CkGenBody {
+	bool (*go)(void *self, struct CkGenRun *run); /* go on from run->at; false: it waits, true: it has ended */
+	const char *file;          /* the .ci file's name */
+	int entry;
+	size_t bytes;              /* of its run */
+	size_t input;              /* where in the run: the parameters, the number of a forall's part; 0: none */
+	int n_slots;
+	const CkGenPlace *places;  /* [n_places], by run->at; 0 is the beginning */
+	int n_places;
+	const struct CkGenBody *const *parts; /* [n_parts] */
+	int n_parts;
+} CkGenBody;
+
+/** One run of a body. Then follow its slots, and what the body keeps. Only `at` and `found` are not the
+ * runtime's alone. */
+typedef struct CkGenRun {
+	const CkGenBody *body;
+	struct CkGenRun *up;       /* a part: the run around it */
+	struct CkGenRun *next, **link; /* all runs of the element */
+	struct CkGenRun *behind;   /* it waits for calls: the next run that does */
+	void *obj;
+	void *thread;              /* [threaded]: what runs it; else NULL */
+	void *own;                 /* the body's call */
+	void *env;                 /* the same while calls of whens run inside it */
+	void *posted;              /* the call that waits for buffers */
+	void *watched;             /* the watch's */
+	uint64_t running[6];       /* while it waits: what it runs; else what runs around it */
+	uint32_t at;               /* where it waits, in body->places */
+	int found;                 /* the alternative whose calls have come */
+	int inner;                 /* slot of the call that runs; -1: its own, or none */
+	int n_parts;               /* that have not ended */
+	bool waits;                /* for calls */
+	bool joins;                /* waits for its parts */
+	bool shared, holds, special; /* of its own call */
+} CkGenRun;
+
+/** Forget what the slots had. */
+static inline void CkGen_ask(CkGenSlot *slot, int n)
+{
+	for (int i = 0; i < n; i++) {
+		slot[i].env = NULL;
+		slot[i].done = 0;
+	}
+}
+
+/** Take the calls of one alternative and set run->found. False: they are not there; the body returns, and goes
+ * on at this place when they are. CkGen_done ends the calls, as after a handler; `around` is the slot of the call
+ * that ran before them, or -1. */
+bool CkGen_wait(CkGenRun *run, int place);
+void CkGen_done(CkGenRun *run, int slot, int n, int around);
+
+/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. The second has nocopypost arrays; false:
+ * it waits for their buffers, and the body goes on at this place. */
+void CkGen_take(CkGenRun *run, int slot, void *in);
+bool CkGen_takePosted(CkGenRun *run, int place, void *in);
+
+/** Parts of a body that run side by side. CkGen_split prepares, CkGen_part starts one part, which may end at
+ * once, CkGen_join says whether all have ended; if not, the body goes on at this place when they have. There
+ * CkGen_joined follows. */
+void CkGen_split(CkGenRun *run);
+void CkGen_part(CkGenRun *run, int part, int i);
+bool CkGen_join(CkGenRun *run, int place);
+void CkGen_joined(CkGenRun *run);
 
 /** The number of parts of a forall; aborts for a step of 0. */
 int CkGen_steps(int low, int high, int step);

@@ -11,9 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A `when` has no handler, so the body is named, too. */
+static void describe_body(const struct ck_pe *ck, char *buf, size_t len)
+{
+	const CkGenChare *type = ck->now.obj->coll->type;
+	char when[128], body[128];
+
+	snprintf(buf, len, "%s, taken by %s", describe_entry(type, (int)ck->now.entry, when, sizeof when),
+		 describe_entry(type, (int)ck->body, body, sizeof body));
+}
+
 void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
-	if (ck_of(pe) && ck_of(pe)->now.obj)
+	const struct ck_pe *ck = ck_of(pe);
+
+	if (ck && ck->now.obj && ck->body && ck->now.obj->coll->entries[ck->now.entry].flags & CKGEN_AWAITED)
+		describe_body(ck, buf, len);
+	else if (ck_of(pe) && ck_of(pe)->now.obj)
 		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
 	else if (ck_of(pe) && ck_of(pe)->starting)
 		snprintf(buf, len, "an initproc function");

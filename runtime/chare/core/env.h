@@ -157,8 +157,10 @@ enum owner {
  * number, so that element_arrived looks closer. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
-			CKGEN_AWAITED
+			CKGEN_AWAITED | CKGEN_BODY
 };
+
+_Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16, "the same bit, beside the entry in `call`");
 
 /** Whether there is something to do after the handler. In checked mode that includes results, because
  * their owner is recorded like that of users' messages. */

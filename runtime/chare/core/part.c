@@ -83,6 +83,17 @@ static void add_watcher(const struct ck_part *p, watch_fn *list, watch_fn fn)
 	list[n] = fn;
 }
 
+static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
+{
+	int n = 0;
+
+	while (ck->bodies[n])
+		n++;
+	if (n == CK_MAX_WATCHERS)
+		claimed_twice(p, "watcher", n);
+	ck->bodies[n] = p->watch.body;
+}
+
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->behind && ck->behind))
@@ -114,6 +125,8 @@ static int part_start(struct node *node, const struct ck_part *p)
 	add_kinds(ck, p);
 	add_watcher(p, ck->created, p->watch.created);
 	add_watcher(p, ck->destroyed, p->watch.destroyed);
+	if (p->watch.body)
+		add_body_watcher(p, ck);
 	add_roles(ck, p);
 	return err;
 }

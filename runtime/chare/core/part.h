@@ -95,6 +95,8 @@ struct ck_kind {
 	void (*destroy)(struct pe *pe, struct ck_obj *obj);
 };
 
+enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
+
 /** Events of elements and collections that a part wants to hear of. The layer calls these functions
  * for all kinds of chares, on the PE where the event happens. */
 struct ck_watch {
@@ -105,6 +107,9 @@ struct ck_watch {
 	void (*leaving)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
+	/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
+	 * element, or the job, ends. *own is NULL at first; only one part may use it. */
+	void (*body)(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own);
 	/** This PE's elements of a new collection exist; none is constructed yet. */
 	void (*constructed)(struct pe *pe, struct collection *c);
 	/** From now on elements of the collection come and go: c->dynamic is set. */

@@ -45,6 +45,8 @@ struct ck_node {
 	const struct ck_kind *kinds[CKGEN_NODEGROUP + 1]; /* by CkGenKind; never NULL */
 	void (*created[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj); /* then NULL */
 	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
+	void (*bodies[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event,
+					    void **own);
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
@@ -69,6 +71,7 @@ struct ck_outer {
 struct ck_pe {
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
+	uint32_t body;            /* entry whose body runs (wait/bodies.c); 0: none */
 	bool starting;            /* the initproc functions run */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */

@@ -274,7 +274,10 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 		guest_remove(t->obj);
 	else
 		seat_leave(pe, t->obj);
-	obj_calls_leave(pe, t->obj, &t->kept);
+	if (pe_is_here(pe, s->to))
+		obj_calls_leave(pe, t->obj, &t->kept);
+	else
+		travel_take_calls(pe, t);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
 	insertions_wait(pe, s->coll, t);
@@ -479,6 +482,8 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 		away_end(pe, a);
 	}
 	obj_calls_arrive(pe, obj, &t->kept);
+	if (t->n_sdag)
+		sdag_unpack(pe, obj, t->sdag, t->n_sdag);
 	travel_free(t);
 	tell_arrived(pe, obj);
 	obj_calls_test(pe, obj);

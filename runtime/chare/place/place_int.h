@@ -214,6 +214,8 @@ struct travel {
 	uint32_t n_holders;
 	int32_t *holders;         /* ours: PEs that want a lease again */
 	struct obj_calls kept;    /* calls that wait for a condition or a `when` */
+	size_t n_sdag;            /* between processes: its bodies and their calls, in so many bytes: */
+	void *sdag;               /* ours */
 	struct msg_fifo late;     /* calls that came too late, in order */
 	struct travel *next, **link; /* travels under way within this process */
 };
@@ -226,6 +228,8 @@ struct travel *travel_new(const struct collection *c, CkIndex i);
 void travel_free(struct travel *t);
 /** Take along the calls with a priority that wait in this PE's queue for the element. */
 void travel_take_queued(struct pe *pe, struct travel *t);
+/** Take along what waits at the element, to another process. */
+void travel_take_calls(struct pe *pe, struct travel *t);
 /** Send it to a PE. Takes it. */
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
 void travel_arrived(struct pe *pe, struct cmi_msg *m);

@@ -3,7 +3,7 @@
  * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
  * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
  *
- *	| struct packed | holders, padded | element, padded | calls that wait | late calls |
+ *	| struct packed | holders | element | bodies of Structured Dagger | calls that wait | late calls |, each padded
  *
  *	call:	| struct packed_call | what follows a message's head, padded |
  *
@@ -35,6 +35,7 @@ struct travel *travel_new(const struct collection *c, CkIndex i)
 
 void travel_free(struct travel *t)
 {
+	free(t->sdag);
 	free(t->holders);
 	free(t);
 }
@@ -151,6 +152,7 @@ struct packed {
 	uint16_t lives;           /* an element comes along */
 	uint16_t waited;          /* here, for its collection's creation */
 	uint64_t bytes;           /* of the element */
+	uint64_t n_sdag;          /* bytes of its bodies */
 };
 
 struct packed_call {
@@ -245,11 +247,28 @@ static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
 	return zero_to(at + n, at + CkGen_align(n));
 }
 
+void travel_take_calls(struct pe *pe, struct travel *t)
+{
+	t->n_sdag = sdag_size(pe, t->obj);
+	if (t->n_sdag) {
+		t->sdag = cmi_alloc(t->n_sdag, "an element that moves");
+		sdag_pack(pe, t->obj, t->sdag);
+	}
+	obj_when_leave(pe, t->obj, &t->kept);
+}
+
+static char *sdag_leave(const struct travel *t, char *at)
+{
+	if (t->n_sdag)
+		memcpy(at, t->sdag, t->n_sdag);
+	return zero_to(at + t->n_sdag, at + CkGen_align(t->n_sdag));
+}
+
 static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 {
 	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
-			    .n_holders = t->n_holders, .lives = t->obj != NULL };
-	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders);
+			    .n_holders = t->n_holders, .lives = t->obj != NULL, .n_sdag = t->n_sdag };
+	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders) + CkGen_align(t->n_sdag);
 	struct cmi_msg *m;
 	char *at;
 
@@ -266,7 +285,7 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	memcpy(m, &p, sizeof p);
 	at = zero_to((char *)m + sizeof p, (char *)m + CkGen_align(sizeof p));
 	at = element_leave(pe, t, p.bytes, holders_pack(t, at));
-	at = calls_pack(pe, &t->kept.when, at);
+	at = calls_pack(pe, &t->kept.when, sdag_leave(t, at));
 	calls_pack(pe, &t->late, at);
 	travel_free(t);
 	csd_send(pe, dst_pe, m);
@@ -326,6 +345,12 @@ static struct travel *unpack(struct pe *pe, struct collection *c, const struct p
 		t->obj->n_contributed = p->n_contributed;
 		element_unpack(pe, t->obj, at, p->bytes);
 		at += CkGen_align(p->bytes);
+	}
+	if (p->n_sdag) {
+		t->n_sdag = p->n_sdag;
+		t->sdag = cmi_alloc(p->n_sdag, "an element that moves");
+		memcpy(t->sdag, at, p->n_sdag);
+		at += CkGen_align(p->n_sdag);
 	}
 	at = calls_unpack(pe, at, p->n_kept, &kept);
 	calls_unpack(pe, at, p->n_late, &t->late);
@@ -428,7 +453,10 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 	at += holders_bytes(p->n_holders);
 	if (p->lives ? p->bytes > (size_t)(end - at) || CkGen_align(p->bytes) > (size_t)(end - at) : p->bytes || p->n_kept)
 		return "its element does not lie within it";
-	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->bytes), end);
+	at += CkGen_align(p->bytes);
+	if (p->n_sdag > (size_t)(end - at) || CkGen_align(p->n_sdag) > (size_t)(end - at) || (p->n_sdag && !p->lives))
+		return "its bodies do not lie within it";
+	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->n_sdag), end);
 }
 
 void travel_send(struct pe *pe, int dst_pe, struct travel *t)

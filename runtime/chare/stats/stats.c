@@ -76,10 +76,10 @@ static void call_answer_counted(void *self, void *payload, void *reply)
 	csd_count_end(pe, &run);
 }
 
-/* A `when` takes the calls of its entries with `call`, which runs no handler. */
+/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
 static void count_entry(CkGenEntry *e)
 {
-	if (e->flags & CKGEN_AWAITED)
+	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY))
 		return;
 	if (e->call)
 		e->call = call_counted;
@@ -87,6 +87,21 @@ static void count_entry(CkGenEntry *e)
 		e->reduced = call_reduced_counted;
 	if (e->answer)
 		e->answer = call_answer_counted;
+}
+
+/* A body goes on and waits as a thread does, so the scheduler gives it its time (counted.c). */
+static void body_counted(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own)
+{
+	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
+
+	if (event == CK_BODY_BEGINS) {
+		*own = cmi_alloc(sizeof(struct count_run), "statistics");
+		csd_count_begin(pe, *own, s->type->row + (int)entry);
+		return;
+	}
+	if (event == CK_BODY_ENDS)
+		csd_count_end(pe, *own);
+	free(*own);
 }
 
 /* ---- the tables ---------------------------------------------------------------------------------- */
@@ -207,7 +222,7 @@ const struct ck_part stats_part = {
 	.number = PART_STATS,
 	.node_bytes = sizeof(struct stats_node),
 	.coll_bytes = sizeof(struct stats_coll),
-	.watch = { .created = count_created, .destroyed = count_destroyed },
+	.watch = { .created = count_created, .destroyed = count_destroyed, .body = body_counted },
 	.node_start = stats_node_start,
 	.node_stop = stats_node_stop,
 };

@@ -125,10 +125,22 @@ static void call_answer_traced(void *self, void *payload, void *reply)
 		record_end(pe, entry_number(t, now.entry));
 }
 
-/* A `when` takes the calls of its entries with `call`, which runs no handler. */
+/* A body waits and goes on as a thread does, which the scheduler records (traced.c). */
+static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own)
+{
+	(void)own;
+	if (!is_on(pe) || obj->coll->entries[entry].flags & CKGEN_NOTRACE)
+		return;
+	if (event == CK_BODY_BEGINS)
+		record_begin(pe, &ck_of(pe)->now);
+	else if (event == CK_BODY_ENDS)
+		record_end(pe, entry_number(traced_of(obj->coll), entry));
+}
+
+/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
 static void trace_entry(CkGenEntry *e)
 {
-	if (e->flags & (CKGEN_AWAITED | CKGEN_NOTRACE))
+	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY | CKGEN_NOTRACE))
 		return;
 	if (e->call)
 		e->call = call_traced;
@@ -327,7 +339,7 @@ const struct ck_part trace_part = {
 	.name = "trace",
 	.number = PART_TRACE,
 	.node_bytes = sizeof(struct trace_node),
-	.watch = { .created = trace_created },
+	.watch = { .created = trace_created, .body = body_traced },
 	.node_start = trace_node_start,
 	.pe_start = trace_pe_start,
 	.node_stop = trace_node_stop,

@@ -105,6 +105,14 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 		extra_free(pe, x);
 }
 
+void obj_when_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	if (!(obj->extra & OBJ_EXTRA))
+		return;
+	when_take(extra_of(pe, obj), &k->when);
+	obj_forget(pe, obj);
+}
+
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 {
 	when_give(pe, obj, &k->when);
@@ -176,13 +184,17 @@ static void wait_pe_stop(struct pe *pe)
 		free(x);
 	}
 	free(w->extras);
+	runs_trim(w);
 }
 
 static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, .apart = false } };
 static const struct ck_attribute attributes[] = {
 	{ CKGEN_AWAITED, CK_TAKES_CALL, sdag_takes },
+	{ CKGEN_AWAITED, CK_STARTS, body_posted },
 	{ CKGEN_WHEN, CK_TAKES_CALL, when_keeps },
-	{ CKGEN_THREADED, CK_STARTS, thread_start },
+	{ CKGEN_THREADED, CK_STARTS, thread_start }, /* bodies, too: it comes first */
+	{ CKGEN_BODY, CK_STARTS, body_start },
+	{ CKGEN_BODY, CK_RUNS, body_on_thread },
 };
 
 const struct ck_part wait_part = {

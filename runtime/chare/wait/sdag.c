@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sdag.c: Structured Dagger: threads that wait for calls of their element. An entry method that a
- * `when` names has no handler. The element keeps its calls, in order of arrival, until a `when` takes
- * them. If a thread waits for a call that comes, the thread goes on at once.
+ * sdag.c: Structured Dagger: calls that a `when` waits for, and the runs of bodies that wait for them. An
+ * entry method that a `when` names has no handler. The element keeps its calls, in order of arrival, until a
+ * `when` takes them. If a run waits for a call that comes, it goes on at once (bodies.c).
  *
- * While no thread runs, no waiting thread could go on: a new thread looks at the kept calls before it
- * waits, and a new call completes what at most one thread waits for. So a new call only has to find
- * the first waiting thread that it completes.
+ * While no run goes on, no waiting run could go on: a run looks at the kept calls before it
+ * waits, and a new call completes what at most one run waits for. So a new call only has to find
+ * the first waiting run that it completes.
  *
  * The calls that a `when` took are freed after its body, like a handler's message. The last of them is
- * the running message (now.env). The others, and what ran before, are lent (owner_lend), so the runtime
- * notices when the body sends or frees one of them.
+ * the running message (now.env). The others, and what ran before, lie in the run and are lent (owner_lend), so
+ * the runtime notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/cmi_alloc.h"
@@ -19,33 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** A thread in CkGen_await, on its own stack. */
-struct waiter {
-	struct waiter *next;
-	CthThread thread;
-	CkGenWanted *w;
-	int n;
-	int found;                /* the alternative whose calls are there; -1: none yet */
-};
-
-/** The waiting threads and the kept calls of one element. */
-struct sdag {
-	struct waiter *waiters, **tail; /* in the order in which they began to wait */
-	CkGenTook *took;          /* the calls that whens have taken and whose bodies have not ended */
-	int n_entries;
-	struct msg_fifo kept[];   /* by entry */
-};
-
-static struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
+struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = extra_make(pe, obj);
 	int n = obj->coll->type->n_entries;
-	struct sdag *s = x->sdag;
-
-	if (CSD_LIKELY(s != NULL))
-		return s;
-	s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
-	s->tail = &s->waiters;
+	struct sdag *s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
+	s->tail = &s->waiting;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)
 		s->kept[i].tail = &s->kept[i].head;
@@ -54,47 +33,54 @@ static struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 
 /* ---- which calls ----------------------------------------------------------------------------------- */
 
-static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, struct ck_env *env)
+static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot, struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[w->entry];
 
 	if (!w->by_number)
 		return true;
 	if (e->when && !(env->flags & CK_CALL_REDUCED))
-		return e->when(&w->number, payload_of(env));
-	return env->refnum == w->number;
+		return e->when(&slot->number, payload_of(env));
+	return env->refnum == slot->number;
 }
 
 /* Whether another member of the same alternative has chosen this call. */
-static bool chosen(const CkGenWanted *w, int from, int to, const struct ck_env *env)
+static bool chosen(const CkGenSlot *slot, int from, int to, const struct ck_env *env)
 {
 	for (int i = from; i < to; i++)
-		if (w[i].env == env)
+		if (slot[i].env == env)
 			return true;
 	return false;
 }
 
-static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int from, int to,
-			     int i)
+static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w, const CkGenSlot *slot,
+			     int from, int to, int i)
 {
 	for (struct cmi_msg *m = s->kept[w[i].entry].head; m; m = m->next)
-		if (call_fits(obj, &w[i], (struct ck_env *)m) &&
-		    !chosen(w, from, to, (struct ck_env *)m))
+		if (call_fits(obj, &w[i], &slot[i], (struct ck_env *)m) &&
+		    !chosen(slot, from, to, (struct ck_env *)m))
 			return (struct ck_env *)m;
 	return NULL;
 }
 
-/* Choose all calls of the alternative w[from .. to - 1]. Members that want a number choose first,
- * because the others take any call. */
-static bool choose_all(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int from, int to)
+static void choose_none(CkGenSlot *slot, int from, int to)
 {
 	for (int i = from; i < to; i++)
-		w[i].env = NULL;
+		slot[i].env = NULL;
+}
+
+/* Choose all calls of the alternative w[from .. to - 1]. Members that want a number choose first,
+ * because the others take any call. */
+static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w, CkGenSlot *slot, int from,
+		       int to)
+{
 	for (int by_number = 1; by_number >= 0; by_number--)
 		for (int i = from; i < to; i++)
 			if (w[i].by_number == by_number &&
-			    !(w[i].env = choose(obj, s, w, from, to, i)))
+			    !(slot[i].env = choose(obj, s, w, slot, from, to, i))) {
+				choose_none(slot, from, to);
 				return false;
+			}
 	return true;
 }
 
@@ -119,87 +105,150 @@ static void unlink_call(struct msg_fifo *f, struct ck_env *env)
 }
 
 /* Find the first alternative that is complete, and take its calls out of those kept. -1: none. */
-static int find_complete(const struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int n)
+static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPlace *p, CkGenSlot *slot)
 {
+	const CkGenWanted *w = p->wanted;
 	int to;
 
-	for (int from = 0; from < n; from = to) {
-		to = group_end(w, n, from);
-		if (w[from].alternative < 0 || !choose_all(obj, s, w, from, to))
+	for (int from = 0; from < p->n; from = to) {
+		to = group_end(w, p->n, from);
+		if (slot[from].done || !choose_all(obj, s, w, slot, from, to))
 			continue;
 		for (int i = from; i < to; i++)
-			unlink_call(&s->kept[w[i].entry], w[i].env);
+			unlink_call(&s->kept[w[i].entry], slot[i].env);
 		return w[from].alternative;
 	}
 	return -1;
 }
 
-static bool wants(const struct waiter *x, int entry)
+enum { NONE = -1, NOT_ALONE = -2 };
+
+/* Most alternatives are one call, and most calls find their `when` waiting: then the call need not be kept first. The
+ * alternative that takes it; or NONE; or NOT_ALONE, if one that could has several calls. */
+static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot, struct ck_env *env)
 {
-	for (int i = 0; i < x->n; i++)
-		if (x->w[i].entry == entry && x->w[i].alternative >= 0)
+	const CkGenWanted *w = p->wanted;
+
+	for (int i = 0; i < p->n; i++) {
+		if (w[i].entry != env->entry || slot[i].done)
+			continue;
+		if (p->n > 1 && ((i > 0 && w[i - 1].alternative == w[i].alternative) ||
+				 (i + 1 < p->n && w[i + 1].alternative == w[i].alternative)))
+			return NOT_ALONE;
+		if (!call_fits(obj, &w[i], &slot[i], env))
+			continue;
+		slot[i].env = env;
+		return w[i].alternative;
+	}
+	return NONE;
+}
+
+/* Whether any call is there that the place wants. */
+static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot *slot)
+{
+	for (int i = 0; i < p->n; i++)
+		if (s->kept[p->wanted[i].entry].head && !slot[i].done)
 			return true;
 	return false;
 }
 
 /* ---- a call comes ---------------------------------------------------------------------------------- */
 
-static void wake(struct sdag *s, struct waiter **p, int found)
+/* The run waits at a place for calls. */
+void sdag_wait(struct sdag *s, CkGenRun *run)
 {
-	struct waiter *x = *p;
+	run->waits = true;
+	run->behind = NULL;
+	*s->tail = run;
+	s->tail = &run->behind;
+}
 
-	*p = x->next;
-	if (s->tail == &x->next)
+static void wake(struct pe *pe, struct sdag *s, CkGenRun **p, int found)
+{
+	CkGenRun *run = *p;
+
+	*p = run->behind;
+	if (s->tail == &run->behind)
 		s->tail = p;
-	x->found = found;
-	CthResume(x->thread);
+	run->waits = false;
+	run->found = found;
+	if (run->thread)
+		CthResume(run->thread);
+	else
+		run_resume(pe, run);
 }
 
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	struct sdag *s = sdag_of(pe, obj);
+	bool kept = false;
 
 	if (shared)
 		env = own_copy(pe, env);
-	msg_fifo_push(&s->kept[env->entry], &env->head);
-	for (struct waiter **p = &s->waiters; *p; p = &(*p)->next) {
-		int found = wants(*p, env->entry) ? find_complete(obj, s, (*p)->w, (*p)->n) : -1;
+	for (CkGenRun **p = &s->waiting; *p; p = &(*p)->behind) {
+		const CkGenPlace *at = place_of(*p);
+		CkGenSlot *slot = &slots_of(*p)[at->slot];
+		int found = takes_alone(obj, at, slot, env);
 
+		if (found >= 0 && kept)
+			unlink_call(&s->kept[env->entry], env);
+		if (found == NOT_ALONE) {
+			if (!kept)
+				msg_fifo_push(&s->kept[env->entry], &env->head);
+			kept = true;
+			found = find_complete(obj, s, at, slot);
+		}
 		if (found >= 0) {
-			wake(s, p, found);
-			break;
+			wake(pe, s, p, found);
+			return true;
 		}
 	}
+	if (!kept)
+		msg_fifo_push(&s->kept[env->entry], &env->head);
 	return true;
 }
 
 /* "left[3], or right and done" */
-static void describe_wanted(const CkGenChare *type, const struct waiter *x, char *buf, size_t len)
+static void describe_wanted(const CkGenChare *type, const CkGenPlace *p, const CkGenSlot *slot, char *buf, size_t len)
 {
 	size_t at = 0;
 
 	buf[0] = 0;
-	for (int i = 0; i < x->n && at < len; i++) {
-		const CkGenWanted *w = &x->w[i];
-		const char *before = !at ? "" : w->alternative == x->w[i - 1].alternative ? " and " : ", or ";
+	for (int i = 0; i < p->n && at < len; i++) {
+		const CkGenWanted *w = &p->wanted[i];
+		const char *before = !at ? "" : w->alternative == w[-1].alternative ? " and " : ", or ";
 
-		if (w->alternative < 0)
+		if (slot[i].done)
 			continue;
 		at += (size_t)snprintf(buf + at, len - at, "%s%s", before, type->entries[w->entry].name);
 		if (w->by_number && at < len)
-			at += (size_t)snprintf(buf + at, len - at, "[%lld]", (long long)w->number);
+			at += (size_t)snprintf(buf + at, len - at, "[%d]", slot[i].number);
 	}
+}
+
+/* A body with a stack of its own is also a thread that waits. */
+static void describe_run(CkGenRun *run, csd_line_fn line, void *arg)
+{
+	const struct ck_obj *obj = run->obj;
+	const CkGenChare *type = obj->coll->type;
+	const CkGenPlace *p = place_of(run);
+	char who[128], in[128], what[160];
+
+	if (run->thread)
+		thread_describe(run->thread, what, sizeof what);
+	describe_wanted(type, p, &slots_of(run)[p->slot], what, sizeof what);
+	say_line(line, arg, "%s of %s in %s (%s:%d) waits for a call: when %s", run->thread ? "thread" : "body",
+		 obj_describe(obj, who, sizeof who), describe_entry(type, run->body->entry, in, sizeof in),
+		 run->body->file, p->line, what);
 }
 
 void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg)
 {
 	const CkGenChare *type = x->obj->coll->type;
-	char who[320], what[160];
+	char who[128], what[160];
 
-	for (const struct waiter *w = x->sdag->waiters; w; w = w->next) {
-		describe_wanted(type, w, what, sizeof what);
-		say_line(line, arg, "%s waits for a call: when %s", thread_describe(w->thread, who, sizeof who), what);
-	}
+	for (CkGenRun *run = x->sdag->waiting; run; run = run->behind)
+		describe_run(run, line, arg);
 	for (int e = 0; e < x->sdag->n_entries; e++) {
 		size_t n = 0;
 
@@ -213,180 +262,164 @@ void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg)
 
 /* ---- a `when` has its calls -------------------------------------------------------------------------- */
 
-static void lend(void **holder)
+/* Where the call that runs lies while other code runs inside it. */
+static void **holder_of(CkGenRun *run)
 {
-	owner_lend(*holder, holder);
+	return run->inner < 0 ? &run->env : &slots_of(run)[run->inner].env;
 }
 
-/* Save what runs, because the calls w[0 .. n - 1] or parts of the body run on this thread now. */
-static void set_aside(struct pe *pe, struct sdag *s, CkGenWanted *w, int n, CkGenTook *t)
+void run_set_aside(struct pe *pe, CkGenRun *run)
 {
-	const struct ck_pe *ck = ck_of(pe);
+	struct ck_pe *ck = ck_of(pe);
+	void **holder = holder_of(run);
 
-	t->obj = ck->now.obj;
-	t->env = ck->now.env;
-	t->entry = ck->now.entry;
-	t->shared = ck->shared;
-	t->unpacked = ck->unpacked;
-	t->first = w;
-	t->n = n;
-	t->next = s->took;
-	t->link = &s->took;
-	if (t->next)
-		t->next->link = &t->next;
-	s->took = t;
-	if (t->env && !t->shared)
-		lend(&t->env);
-	ck_of(pe)->shared = false;
+	*holder = ck->now.env;
+	ck->now.env = NULL;
+	if (*holder && !ck->shared)
+		owner_lend(*holder, holder);
+	ck->shared = false;
 }
 
-static void put_back(struct pe *pe, CkGenTook *t)
+void run_put_back(struct pe *pe, CkGenRun *run)
 {
-	struct ck_env *env = t->env;
+	struct ck_pe *ck = ck_of(pe);
+	void **holder = holder_of(run);
+	struct ck_env *env = *holder;
 
-	*t->link = t->next;
-	if (t->next)
-		t->next->link = t->link;
-	ck_of(pe)->now = (struct ck_running){ t->obj, env, t->entry };
-	ck_of(pe)->shared = t->shared;
-	if (env && !t->shared)
+	*holder = NULL;
+	ck->shared = run->inner < 0 && run->shared;
+	ck->now.env = env;
+	ck->now.entry = run->inner < 0 ? (uint32_t)run->body->entry : slots_of(run)[run->inner].entry;
+	if (env && !ck->shared)
 		env->head.mark = OWNER_HANDLER;
 }
 
-static void begin(struct pe *pe, struct ck_obj *obj, struct sdag *s, CkGenWanted *w, int n,
-		  CkGenTook *t)
+void run_begin(struct pe *pe, CkGenRun *run)
 {
-	struct ck_env *last = w[n - 1].env;
-
-	set_aside(pe, s, w, n, t);
-	for (int i = 0; i < n - 1; i++)
-		lend(&w[i].env);
-	ck_of(pe)->now = (struct ck_running){ obj, last, (uint32_t)w[n - 1].entry };
-	last->head.mark = OWNER_HANDLER;
-}
-
-int CkGen_await(void *self, CkGenWanted *w, int n, CkGenTook *took)
-{
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = obj_of(self);
-	struct sdag *s = sdag_of(pe, obj);
-	struct waiter me = { .thread = CthSelf(), .w = w, .n = n };
+	const CkGenPlace *p = place_of(run);
+	const CkGenWanted *w = p->wanted;
 	int from = 0;
 
-	me.found = find_complete(obj, s, w, n);
-	if (me.found < 0) {
-		*s->tail = &me;
-		s->tail = &me.next;
-	}
-	/* Other code may awaken this thread before its calls are there. */
-	while (me.found < 0)
-		CthSuspend();
-	while (w[from].alternative != me.found)
+	while (w[from].alternative != run->found)
 		from++;
-	begin(pe, obj, s, &w[from], group_end(w, n, from) - from, took);
-	return me.found;
+	const int last = group_end(w, p->n, from) - 1;
+	CkGenSlot *slot = &slots_of(run)[p->slot];
+	struct ck_env *env = slot[last].env;
+
+	run_set_aside(pe, run);
+	slot[from].before = ck_of(pe)->unpacked;
+	for (int i = from; i < last; i++)
+		owner_lend(slot[i].env, &slot[i].env);
+	slot[last].env = NULL;
+	slot[last].entry = (uint16_t)w[last].entry;
+	run->inner = p->slot + last;
+	ck_of(pe)->now.env = env;
+	ck_of(pe)->now.entry = (uint32_t)w[last].entry;
+	env->head.mark = OWNER_HANDLER;
 }
 
-void CkGen_take(const CkGenWanted *w, void *in)
+bool CkGen_wait(CkGenRun *run, int place)
 {
 	struct pe *pe = ck_self();
-	const struct collection *c = ck_of(pe)->now.obj->coll;
-	struct ck_env *env = w->env;
+	struct ck_obj *obj = run->obj;
+	struct sdag *s = extra_of(pe, obj)->sdag;
 
+	run->at = (uint32_t)place;
+	const CkGenPlace *p = place_of(run);
+
+	CkGenSlot *slot = &slots_of(run)[p->slot];
+
+	run->found = any_kept(s, p, slot) ? find_complete(obj, s, p, slot) : NONE;
+	if (run->found < 0) {
+		sdag_wait(s, run);
+		if (!run->thread)
+			return false;
+		/* Other code may awaken this thread before its calls are there. */
+		while (run->waits)
+			CthSuspend();
+	}
+	run_begin(pe, run);
+	return true;
+}
+
+/* The last call of a `when` is what runs. */
+static struct ck_env *call_in(const struct pe *pe, CkGenRun *run, int slot)
+{
+	return slot == run->inner ? ck_of(pe)->now.env : slots_of(run)[slot].env;
+}
+
+void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in)
+{
 	if (env->flags & CK_CALL_LENT)
 		ncpy_arrived(pe, &c->entries[env->entry], env);
 	checked_call(pe, c, env)(in, payload_of(env));
 }
 
+void CkGen_take(CkGenRun *run, int slot, void *in)
+{
+	struct pe *pe = ck_self();
+
+	take_params(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
+}
+
+/* The buffers' room finds the call as what runs. If it keeps the call, it is the owner until then (body_posted). */
+bool CkGen_takePosted(CkGenRun *run, int place, void *in)
+{
+	struct pe *pe = ck_self();
+	const CkGenPlace *p = &run->body->places[place];
+	struct ck_env *env = call_in(pe, run, p->slot);
+	const struct ck_running now = ck_of(pe)->now;
+
+	run->at = (uint32_t)place;
+	ck_of(pe)->now.env = env;
+	ck_of(pe)->now.entry = env->entry;
+	take_params(pe, now.obj->coll, env, in);
+	ck_of(pe)->now = now;
+	if (!(env->flags & CK_CALL_POSTED))
+		return true;
+	run->posted = env;
+	if (p->slot == run->inner)
+		ck_of(pe)->now.env = NULL;
+	else
+		slots_of(run)[p->slot].env = NULL;
+	return false;
+}
+
 static void free_call(struct pe *pe, struct ck_env *env)
 {
-	if (pe->node->check)
+	if (CSD_UNLIKELY(pe->node->check))
 		owner_free(pe, env);
 	else
 		csd_msg_free(pe, &env->head);
 }
 
-static void call_done(struct pe *pe, const struct ck_obj *obj, const CkGenWanted *w)
+static void call_done(struct pe *pe, const struct ck_obj *obj, CkGenSlot *slot)
 {
-	const CkGenEntry *e = &obj->coll->entries[w->entry];
+	struct ck_env *env = slot->env;
 
-	if (!w->env)
+	slot->done = 1;
+	slot->env = NULL;
+	if (!env)
 		return;
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+
 	if (e->flags & CKGEN_NOCOPY)
-		ncpy_done(pe, e, w->env);
-	free_call(pe, w->env);
+		ncpy_done(pe, e, env);
+	free_call(pe, env);
 }
 
-void CkGen_done(CkGenTook *t)
+void CkGen_done(CkGenRun *run, int first, int n, int around)
 {
 	struct pe *pe = ck_self();
-	const struct ck_obj *obj = ck_of(pe)->now.obj;
+	CkGenSlot *slot = &slots_of(run)[first];
 
-	t->first[t->n - 1].env = ck_of(pe)->now.env;
-	for (int i = 0; i < t->n; i++) {
-		call_done(pe, obj, &t->first[i]);
-		t->first[i].alternative = -1;
-	}
-	pup_forget_until(pe, t->unpacked);
-	put_back(pe, t);
-}
-
-/* ---- parts side by side -------------------------------------------------------------------------------- */
-
-/* Lies on the stack of the code that starts the part; it is gone when the part waits. */
-struct part {
-	struct pe *pe;
-	struct ck_obj *obj;
-	CkGenParts *parts;
-	uint32_t entry;
-	void (*fn)(const void *scope, int i);
-	const void *scope;
-	int i;
-};
-
-static void part_body(void *arg)
-{
-	const struct part x = *(const struct part *)arg;
-
-	ck_of(x.pe)->now = (struct ck_running){ x.obj, NULL, x.entry };
-	x.fn(x.scope, x.i);
-	ck_of(x.pe)->now.obj = NULL;
-	thread_ended(x.pe, x.obj);
-	if (--x.parts->n == 0 && x.parts->waiting)
-		CthResume(x.parts->waiting);
-}
-
-/* What runs around the parts stays valid for them. It is lent, so the runtime notices when a part sends
- * or frees its message. */
-void CkGen_split(void *self, CkGenParts *parts)
-{
-	struct pe *pe = ck_self();
-
-	parts->waiting = NULL;
-	parts->n = 0;
-	set_aside(pe, sdag_of(pe, obj_of(self)), NULL, 0, &parts->around);
-	ck_of(pe)->now.env = NULL;
-}
-
-void CkGen_part(void *self, CkGenParts *parts, int entry, void (*fn)(const void *scope, int i),
-		const void *scope, int i)
-{
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = obj_of(self);
-	struct part x = { pe, obj, parts, (uint32_t)entry, fn, scope, i };
-
-	parts->n++;
-	extra_make(pe, obj)->n_threads++;
-	CthResume(CthCreate(part_body, &x, obj->coll->entries[entry].stack_bytes));
-}
-
-void CkGen_join(CkGenParts *parts)
-{
-	while (parts->n) {
-		parts->waiting = CthSelf();
-		CthSuspend();
-	}
-	put_back(ck_self(), &parts->around);
+	slot[n - 1].env = ck_of(pe)->now.env;
+	for (int i = 0; i < n; i++)
+		call_done(pe, run->obj, &slot[i]);
+	if (CSD_UNLIKELY(ck_of(pe)->unpacked != slot->before))
+		pup_forget_until(pe, slot->before);
+	run->inner = around;
+	run_put_back(pe, run);
 }
 
 int CkGen_steps(int low, int high, int step)
@@ -424,20 +457,33 @@ static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sd
 		"the first is %s\n", pe->id, n, obj->index.v[0], obj->index.v[1], obj->index.v[2], name);
 }
 
-/* The element is being destroyed, so no `when` will take its calls. Its threads may still wait. */
+/* Drop a call that no `when` will take. Its caller gets its memory back. */
+static void drop_call(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+
+	if (e->flags & CKGEN_NOCOPY)
+		ncpy_done(pe, e, env);
+	csd_msg_free(pe, &env->head);
+}
+
+/* The element is being destroyed. */
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x)
 {
 	struct sdag *s = x->sdag;
 
 	for (int i = 0; s && i < s->n_entries; i++)
 		while (s->kept[i].head)
-			csd_msg_free(pe, msg_fifo_pop(&s->kept[i]));
+			drop_call(pe, x->obj, (struct ck_env *)msg_fifo_pop(&s->kept[i]));
 }
 
 /* No thread of the element is left. */
 void sdag_drop(struct pe *pe, struct ck_extra *x)
 {
+	if (!x->sdag)
+		return;
 	sdag_drop_calls(pe, x);
+	runs_drop(pe, x->sdag, true);
 	free(x->sdag);
 	x->sdag = NULL;
 }
@@ -446,18 +492,16 @@ void sdag_drop(struct pe *pe, struct ck_extra *x)
  * threads_drop drops the messages that the threads themselves run with. */
 void sdag_leave(struct pe *pe, struct ck_extra *x)
 {
-	const struct sdag *s = x->sdag;
+	struct sdag *s = x->sdag;
 
 	if (!s)
 		return;
 	if (pe->node->check)
 		report_kept(pe, x->obj, s);
-	for (const CkGenTook *t = s->took; t; t = t->next) {
-		if (t->env)
-			env_unref(pe, t->env);
-		for (int i = 0; i < t->n - 1; i++)
-			if (t->first[i].env)
-				csd_msg_free(pe, t->first[i].env);
-	}
-	sdag_drop(pe, x);
+	for (int i = 0; i < s->n_entries; i++)
+		while (s->kept[i].head)
+			csd_msg_free(pe, msg_fifo_pop(&s->kept[i]));
+	runs_drop(pe, s, false);
+	free(s);
+	x->sdag = NULL;
 }

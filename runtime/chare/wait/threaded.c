@@ -10,16 +10,7 @@
 
 #include <string.h>
 
-struct kept_running {
-	struct ck_running now;
-	bool shared;
-	struct pup_block *unpacked;
-};
-_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
-	       "a thread has room for it");
-_Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
-
-/* Called between two stacks. The thread that stops may have changed its element, so calls that wait for
+/* Called between two stacks, and between two runs of bodies. The thread that stops may have changed its element, so calls that wait for
  * a condition are tested again. */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
@@ -28,11 +19,13 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 	memset(&ours, 0, sizeof ours);
 	ours.now = ck_of(pe)->now;
 	ours.shared = ck_of(pe)->shared;
+	ours.body = ck_of(pe)->body;
 	ours.unpacked = ck_of(pe)->unpacked;
 	memcpy(&theirs, state, sizeof theirs);
 	memcpy(state, &ours, sizeof ours);
 	ck_of(pe)->now = theirs.now;
 	ck_of(pe)->shared = theirs.shared;
+	ck_of(pe)->body = theirs.body;
 	ck_of(pe)->unpacked = theirs.unpacked;
 	if (ours.now.obj && (ours.now.obj->extra & OBJ_EXTRA))
 		when_test_soon(pe, ours.now.obj);

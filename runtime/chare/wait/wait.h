@@ -3,7 +3,7 @@
  * wait.h: the room wait/: handlers that wait, and calls that wait.
  *
  * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions (when.c),
- *          [threaded] entries (threaded.c), Structured Dagger (sdag.c), answers (sync.c), futures
+ *          [threaded] entries (threaded.c), Structured Dagger (sdag.c, bodies.c, sdag_pack.c), answers (sync.c), futures
  *          (future.c; holders.c says who has their names), calls inside their caller (inline.c), calls when there is
  *          nothing else to do (idle.c).
  * Called   on the element's PE, by the rooms above, and by call/ through attributes and `behind`
@@ -51,10 +51,24 @@ void obj_calls_init(struct obj_calls *k);
 /** The element leaves: take them, and end its record. / It is in this PE's tables: give them back. */
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
+/** The same for another process, behind sdag_pack: take the calls that wait for a condition, and end its record. */
+void obj_when_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** No handler runs, and the element takes calls again: run those whose condition is true. */
 void obj_calls_test(struct pe *pe, struct ck_obj *obj);
 /** At the end of the job. The messages are in the PEs' memory, which goes as a whole. */
 void obj_calls_free(struct obj_calls *k);
+/* ---- Structured Dagger of an element that moves (sdag_pack.c) -------------------------------------- */
+
+/** The bytes of the element's bodies that wait, with the calls that they have taken, and of the calls that are kept
+ * for them; 0: there is nothing. Between handlers of the element, and only if none of them has a thread. Afterwards
+ * calls are in the form that leaves a node, and no body can go on: what follows is sdag_pack and obj_forget. Aborts by
+ * name if a body waits in a place where it has a pointer that means nothing elsewhere. */
+size_t sdag_size(struct pe *pe, struct ck_obj *obj);
+/** Write them to `to`, which has room for as many bytes as sdag_size said. */
+void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to);
+/** Make them anew in an element of the same type that has no bodies: they wait for what they waited for. `from` is
+ * aligned to 16 bytes. Aborts if the bytes are not those of an image. */
+void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 
 /* ---- calls with a condition, kept elsewhere (a nodegroup's) -------------------------------------- */
 

@@ -9,6 +9,8 @@
 
 enum { H_WHEN };                  /* handler of PART_WAIT */
 
+enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is kept; larger ones are not */
+
 /** The record of an element that has waiting calls or threads. Few elements have one, and not for long
  * (extra.c). */
 struct ck_extra {
@@ -28,11 +30,30 @@ struct wait_pe {
 	struct ck_extra **extras; /* [cap], by number; number 0 is nobody's */
 	uint32_t n, cap;
 	struct ck_extra *spare;
+	CkGenRun *free_runs[RUN_CLASSES]; /* by size (bodies.c); linked by `behind` */
 	struct idle_call *idle;   /* [whenidle] entry methods to call when there is nothing to do */
 	bool idle_hook;           /* the scheduler will call run_idle, or it is running */
 };
 
 static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe, PART_WAIT); }
+
+/** The waiting runs and the kept calls of one element. */
+struct sdag {
+	CkGenRun *waiting, **tail; /* for calls, in the order in which they began to wait (CkGenRun.behind) */
+	CkGenRun *runs;           /* all */
+	int n_entries;
+	struct msg_fifo kept[];   /* by entry */
+};
+
+/** What runs, while it does not: of a thread, of a run of a body. */
+struct kept_running {
+	struct ck_running now;
+	bool shared;
+	uint32_t body;
+	struct pup_block *unpacked;
+};
+_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t), "a thread has room for it");
+_Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
 
 /* ---- extra.c ------------------------------------------------------------------------------------- */
 
@@ -64,11 +85,49 @@ void idle_drop(struct pe *pe);
 
 /* ---- sdag.c --------------------------------------------------------------------------------------- */
 
+struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj);
+static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
+{
+	struct sdag *s = obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
+
+	return CSD_LIKELY(s != NULL) ? s : sdag_make(pe, obj);
+}
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
 void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg);
+/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
+void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
+/** The run waits for calls from now on. */
+void sdag_wait(struct sdag *s, CkGenRun *run);
+/** The calls of its place have been taken: they are what runs now. */
+void run_begin(struct pe *pe, CkGenRun *run);
+/** Keep what runs in the run, because calls of a `when`, or parts, run inside it; and the reverse. */
+void run_set_aside(struct pe *pe, CkGenRun *run);
+void run_put_back(struct pe *pe, CkGenRun *run);
+
+/* ---- bodies.c ------------------------------------------------------------------------------------- */
+
+static inline CkGenSlot *slots_of(CkGenRun *run) { return (CkGenSlot *)(void *)(run + 1); }
+static inline const CkGenPlace *place_of(const CkGenRun *run) { return &run->body->places[run->at]; }
+
+bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** A call that has waited for buffers has them: the run that wants it goes on. */
+bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** A new run of the element. It has begun nothing. */
+CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
+/** Let the run begin, or go on, at run->at, until it waits again or ends. What it ran lies in it. */
+void run_resume(struct pe *pe, CkGenRun *run);
+/** The run has come with its element: whoever watches bodies sees it begin. */
+void run_arrived(struct pe *pe, CkGenRun *run);
+/** Exchange what runs on the PE and what the run keeps. */
+void run_swap(struct pe *pe, CkGenRun *run);
+/** Free all runs of an element, which wait, and their calls. `told`: callers get their memory back. */
+void runs_drop(struct pe *pe, struct sdag *s, bool told);
+/** At the end of the job: free the memory that was kept. */
+void runs_trim(struct wait_pe *w);
 
 /* ---- future.c, holders.c --------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static const CkGenEntry ck_entries_HelloMain[] = {
 	 NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
-	"HelloMain", CKGEN_MAINCHARE, 0,
+	"HelloMain", CKGEN_MAINCHARE, 0, NULL,
 #line 10 "accept/hello.ci"
 	sizeof(HelloMain),
 #line 59 "Hello.def.h"
@@ -112,7 +112,7 @@ static const CkGenEntry ck_entries_HelloArray[] = {
 	 NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
-	"HelloArray", CKGEN_ARRAY, 1,
+	"HelloArray", CKGEN_ARRAY, 1, NULL,
 #line 16 "accept/hello.ci"
 	sizeof(HelloArray),
 #line 119 "Hello.def.h"

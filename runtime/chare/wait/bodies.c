@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bodies.c: the runs of bodies of Structured Dagger. ckci prints a body as a state machine: a function that
+ * goes on where its run says, until it has to wait or ends. A run that waits is a struct and nothing else.
+ * While a run goes on, its function is on the stack of whoever brought the call that it waited for.
+ *
+ * A run keeps what it runs (struct ck_running) as a thread does, and exchanges it in the same way, so whoever
+ * watches threads sees runs. A [threaded] body has a stack: there the same function waits where it is, and its
+ * parts have threads, too.
+ *
+ * Runs lie in memory of their PE that is used again; beginning a body allocates nothing.
+ */
+#include "../../scheduler/cth.h"
+#include "../../machine/cmi_alloc.h"
+#include "wait_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static size_t class_of(const CkGenBody *body)
+{
+	return (body->bytes - 1) / RUN_CLASS_BYTES;
+}
+
+static CkGenRun *run_alloc(struct wait_pe *w, const CkGenBody *body)
+{
+	const size_t class = class_of(body);
+	CkGenRun *run = class < RUN_CLASSES ? w->free_runs[class] : NULL;
+
+	if (CSD_LIKELY(run != NULL))
+		w->free_runs[class] = run->behind;
+	else
+		run = cmi_alloc((class + 1) * RUN_CLASS_BYTES, "the run of a body");
+	/* The rest is the body's. */
+	memset(run, 0, sizeof *run + (size_t)body->n_slots * sizeof(CkGenSlot));
+	return run;
+}
+
+CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body)
+{
+	struct sdag *s = sdag_of(pe, obj);
+	CkGenRun *run = run_alloc(wait_of(pe), body);
+
+	run->body = body;
+	run->obj = obj;
+	run->inner = -1;
+	run->next = s->runs;
+	run->link = &s->runs;
+	if (run->next)
+		run->next->link = &run->next;
+	return s->runs = run;
+}
+
+static void run_free(struct pe *pe, CkGenRun *run)
+{
+	struct wait_pe *w = wait_of(pe);
+	const size_t class = class_of(run->body);
+
+	*run->link = run->next;
+	if (run->next)
+		run->next->link = run->link;
+	if (class >= RUN_CLASSES) {
+		free(run);
+		return;
+	}
+	run->behind = w->free_runs[class];
+	w->free_runs[class] = run;
+}
+
+void runs_trim(struct wait_pe *w)
+{
+	for (int i = 0; i < RUN_CLASSES; i++)
+		for (CkGenRun *run = w->free_runs[i], *next; run; run = next) {
+			next = run->behind;
+			free(run);
+		}
+}
+
+/* ---- what runs --------------------------------------------------------------------------------------- */
+
+/* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait for conditions. */
+void run_swap(struct pe *pe, CkGenRun *run)
+{
+	struct ck_pe *ck = ck_of(pe);
+	struct kept_running theirs;
+
+	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running)) {
+		pe->node->up.swap_running(pe, run->running);
+		return;
+	}
+	memcpy(&theirs, run->running, sizeof theirs);
+	const struct kept_running ours = { ck->now, ck->shared, ck->body, ck->unpacked };
+
+	memcpy(run->running, &ours, sizeof ours);
+	ck->now = theirs.now;
+	ck->shared = theirs.shared;
+	ck->body = theirs.body;
+	ck->unpacked = theirs.unpacked;
+}
+
+static void set_running(CkGenRun *run, struct ck_env *env)
+{
+	const struct kept_running r = {
+		.now = { run->obj, env, (uint32_t)run->body->entry }, .shared = run->shared,
+		.body = (uint32_t)run->body->entry,
+	};
+
+	memcpy(run->running, &r, sizeof r);
+}
+
+static void tell(struct pe *pe, CkGenRun *run, enum ck_body_event event)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; ck->bodies[i]; i++)
+		ck->bodies[i](pe, run->obj, (uint32_t)run->body->entry, event, &run->watched);
+}
+
+void run_arrived(struct pe *pe, CkGenRun *run)
+{
+	if (run->up)
+		return;
+	run_swap(pe, run);
+	tell(pe, run, CK_BODY_BEGINS);
+	run_swap(pe, run);
+}
+
+/* A run of a body, not of a part, has ended: end its call as behind a handler. */
+static void own_call_ended(struct pe *pe, CkGenRun *run)
+{
+	const struct ck_obj *obj = run->obj;
+
+	tell(pe, run, CK_BODY_ENDS);
+	ck_of(pe)->now.obj = NULL;
+	call_ended(pe, &obj->coll->entries[run->body->entry], run->own, run->special, run->shared);
+	if (run->holds)
+		env_unref(pe, run->own);
+}
+
+static void end(struct pe *pe, CkGenRun *run)
+{
+	struct ck_obj *obj = run->obj;
+
+	if (!run->up)
+		own_call_ended(pe, run);
+	run_swap(pe, run);
+	run_free(pe, run);
+	when_test_soon(pe, obj);
+}
+
+/* A body that waits is one more holder of a message that others have, too. */
+static void hold(CkGenRun *run)
+{
+	struct ck_env *env = run->own;
+
+	if (!run->shared || run->holds)
+		return;
+	run->holds = true;
+	/* Relaxed: the caller holds a reference already, so the count cannot reach 0 meanwhile. */
+	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+}
+
+/* Let the run, which is what runs, go on. When the last part ends, what waits for the parts follows at once. */
+static void go_on(struct pe *pe, CkGenRun *run)
+{
+	for (;;) {
+		CkGenRun *up = run->up;
+
+		if (!run->body->go(self_of(run->obj), run)) {
+			hold(run);
+			run_swap(pe, run);
+			when_test_soon(pe, run->obj);
+			return;
+		}
+		end(pe, run);
+		if (!up || --up->n_parts || !up->joins)
+			return;
+		up->joins = false;
+		run = up;
+		run_swap(pe, run);
+	}
+}
+
+void run_resume(struct pe *pe, CkGenRun *run)
+{
+	run_swap(pe, run);
+	run_begin(pe, run);
+	go_on(pe, run);
+}
+
+/* ---- a body begins ------------------------------------------------------------------------------------- */
+
+static void *input_of(CkGenRun *run)
+{
+	return (char *)run + run->body->input;
+}
+
+/* Make the run of a call, and let it run. False: the call waits for buffers, and the buffers' room has kept it. */
+static bool begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
+{
+	const struct collection *c = ((struct ck_obj *)run->obj)->coll;
+
+	run->own = env;
+	run->special = env_is_special(pe, env);
+	checked_call(pe, c, env)(input_of(run), payload_of(env));
+	if (env->flags & CK_CALL_POSTED)
+		return false;
+	tell(pe, run, CK_BODY_BEGINS);
+	return true;
+}
+
+bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+	CkGenRun *run;
+
+	/* Who keeps a call until its buffers are there keeps it alone. */
+	if (shared && (e->flags & CKGEN_NOCOPY)) {
+		env = own_copy(pe, env);
+		env->head.mark = OWNER_HANDLER;
+		shared = false;
+	}
+	run = run_new(pe, obj, obj->coll->type->bodies[env->entry]);
+	run->shared = shared;
+	set_running(run, env);
+	run_swap(pe, run);
+	if (begin(pe, run, env)) {
+		go_on(pe, run);
+		return true;
+	}
+	run_swap(pe, run);
+	run_free(pe, run);
+	return true;
+}
+
+/* On the thread of a [threaded] body. thread_body ends the call. */
+bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	CkGenRun *run = run_new(pe, obj, obj->coll->type->bodies[env->entry]);
+
+	(void)shared; /* deliver.c has no thread in mind */
+	run->shared = ck_of(pe)->shared;
+	run->thread = CthSelf();
+	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
+	ck_of(pe)->body = env->entry;
+	begin(pe, run, env);
+	run->body->go(self_of(obj), run);
+	tell(pe, run, CK_BODY_ENDS);
+	ck_of(pe)->now.obj = NULL;
+	ck_of(pe)->body = 0;
+	run_free(pe, run);
+	return true;
+}
+
+bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	CkGenRun *run = extra_of(pe, obj)->sdag->runs;
+
+	(void)shared;
+	while (run->posted != env)
+		run = run->next;
+	const int slot = place_of(run)->slot;
+
+	run->posted = NULL;
+	run_swap(pe, run);
+	if (slot == run->inner) {
+		ck_of(pe)->now.env = env;
+	} else {
+		slots_of(run)[slot].env = env;
+		owner_lend(env, &slots_of(run)[slot].env);
+	}
+	go_on(pe, run);
+	return true;
+}
+
+/* ---- parts side by side ---------------------------------------------------------------------------- */
+
+void CkGen_split(CkGenRun *run)
+{
+	run->n_parts = 0;
+	run_set_aside(ck_self(), run);
+}
+
+static void part_on_thread(void *arg)
+{
+	CkGenRun *run = arg, *up = run->up;
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = run->obj;
+
+	run->thread = CthSelf();
+	ck_of(pe)->now = (struct ck_running){ obj, NULL, (uint32_t)run->body->entry };
+	ck_of(pe)->body = (uint32_t)run->body->entry;
+	run->body->go(self_of(obj), run);
+	ck_of(pe)->now.obj = NULL;
+	run_free(pe, run);
+	thread_ended(pe, obj);
+	if (--up->n_parts || !up->joins)
+		return;
+	up->joins = false;
+	CthResume(up->thread);
+}
+
+void CkGen_part(CkGenRun *run, int part, int i)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = run->obj;
+	CkGenRun *p = run_new(pe, obj, run->body->parts[part]);
+
+	p->up = run;
+	run->n_parts++;
+	if (p->body->input)
+		memcpy(input_of(p), &i, sizeof i);
+	if (run->thread) {
+		extra_of(pe, obj)->n_threads++;
+		CthResume(CthCreate(part_on_thread, p, obj->coll->entries[p->body->entry].stack_bytes));
+		return;
+	}
+	set_running(p, NULL);
+	run_swap(pe, p);
+	go_on(pe, p);
+}
+
+bool CkGen_join(CkGenRun *run, int place)
+{
+	run->at = (uint32_t)place;
+	if (!run->n_parts)
+		return true;
+	run->joins = true;
+	if (!run->thread)
+		return false;
+	while (run->joins)
+		CthSuspend();
+	return true;
+}
+
+void CkGen_joined(CkGenRun *run)
+{
+	run_put_back(ck_self(), run);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+static void drop_call(struct pe *pe, const CkGenRun *run, struct ck_env *env, bool told)
+{
+	const struct ck_obj *obj = run->obj;
+
+	if (!env || (run->shared && env == run->own))
+		return;
+	const CkGenEntry *e = &obj->coll->entries[env->entry];
+
+	if (told && (e->flags & CKGEN_NOCOPY))
+		ncpy_done(pe, e, env);
+	csd_msg_free(pe, &env->head);
+}
+
+/* What a thread runs is not in its run. */
+static void drop_running(struct pe *pe, CkGenRun *run, bool told)
+{
+	struct pup_block *unpacked = ck_of(pe)->unpacked;
+	struct kept_running r;
+
+	memcpy(&r, run->running, sizeof r);
+	drop_call(pe, run, r.now.env, told);
+	ck_of(pe)->unpacked = r.unpacked;
+	pup_forget(pe);
+	ck_of(pe)->unpacked = unpacked;
+}
+
+static void run_drop(struct pe *pe, CkGenRun *run, bool told)
+{
+	if (!run->thread)
+		drop_running(pe, run, told);
+	drop_call(pe, run, run->env, told);
+	for (int i = 0; i < run->body->n_slots; i++)
+		drop_call(pe, run, slots_of(run)[i].env, told);
+	if (run->holds)
+		env_unref(pe, run->own);
+	if (!run->up)
+		tell(pe, run, CK_BODY_DROPPED);
+	run_free(pe, run);
+}
+
+void runs_drop(struct pe *pe, struct sdag *s, bool told)
+{
+	while (s->runs)
+		run_drop(pe, s->runs, told);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sdag_pack.c: what an element has of Structured Dagger, as bytes: the runs of its bodies, the calls that they
+ * have taken, and the calls that are kept for them.
+ *
+ *   +-------+---------------------------------------+-----+----------------+
+ *   | image | run_image, slots, what the body keeps | ... | kept calls ... |
+ *   |       | its calls ...                         |     |                |
+ *   +-------+---------------------------------------+-----+----------------+
+ *
+ * A run is a struct that may be copied, except for its head, its calls, and parameters that point into calls. Such a
+ * pointer travels as its distance from where the call's own parameter points, which is found by asking the call
+ * again; so it may have been moved within the call. Calls travel in the form in which they leave a node.
+ */
+#include "../../machine/cmi_alloc.h"
+#include "wait_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct image {
+	uint32_t n_runs, n_kept;
+};
+
+struct run_image {
+	int32_t up;               /* number of the run around it, in the order of the image; -1: none */
+	int32_t what;             /* entry of the body; or which part of `up` */
+	uint32_t at;
+	int32_t found, inner, n_parts;
+	int32_t turn;             /* among those that wait for calls; -1: it does not */
+	uint32_t entry;           /* what runs */
+	bool joins, special, has_own, has_running;
+	uint8_t pad[4];
+};
+_Static_assert(sizeof(struct run_image) % 8 == 0, "what follows stays aligned");
+
+static const int64_t NO_POINTER = INT64_MIN;
+
+/* ---- the runs in order --------------------------------------------------------------------------------------- */
+
+/* The one before, because the list begins with the newest; so whoever is around a part comes first. */
+static CkGenRun *older(const struct sdag *s, const CkGenRun *run)
+{
+	return run->link == &s->runs ? NULL : (CkGenRun *)(void *)((char *)run->link - offsetof(CkGenRun, next));
+}
+
+static CkGenRun *oldest(const struct sdag *s)
+{
+	CkGenRun *run = s->runs;
+
+	while (run && run->next)
+		run = run->next;
+	return run;
+}
+
+static int32_t number_of(const struct sdag *s, const CkGenRun *wanted)
+{
+	int32_t n = 0;
+
+	if (!wanted)
+		return -1;
+	for (CkGenRun *run = oldest(s); run != wanted; run = older(s, run))
+		n++;
+	return n;
+}
+
+static int32_t turn_of(const struct sdag *s, const CkGenRun *wanted)
+{
+	int32_t n = 0;
+
+	if (!wanted->waits)
+		return -1;
+	for (const CkGenRun *run = s->waiting; run != wanted; run = run->behind)
+		n++;
+	return n;
+}
+
+static struct kept_running running_of(const CkGenRun *run)
+{
+	struct kept_running r;
+
+	memcpy(&r, run->running, sizeof r);
+	return r;
+}
+
+static void set_env(CkGenRun *run, struct ck_env *env)
+{
+	struct kept_running r = running_of(run);
+
+	r.now.env = env;
+	memcpy(run->running, &r, sizeof r);
+}
+
+/* The call that an opened thing belongs to; NULL: the program has it. The innermost is what runs, unless parts run
+ * inside it. */
+static struct ck_env *call_of(CkGenRun *run, int slot)
+{
+	struct ck_env *running = slot == run->inner ? running_of(run).now.env : NULL;
+
+	if (running)
+		return running;
+	return slot < 0 ? run->env : slots_of(run)[slot].env;
+}
+
+/* ---- pointers ---------------------------------------------------------------------------------------------------- */
+
+_Noreturn static void refuse(struct pe *pe, const CkGenRun *run, const char *what, const char *name, const char *why)
+{
+	const struct ck_obj *obj = run->obj;
+	char who[128], in[128];
+
+	csd_abort(pe, "%s cannot leave its process while %s (%s:%d) waits: %s '%s' %s",
+		  obj_describe(obj, who, sizeof who), describe_entry(obj->coll->type, run->body->entry, in, sizeof in),
+		  run->body->file, place_of(run)->line, what, name, why);
+}
+
+static void *opened_at(CkGenRun *run, const CkGenOpened *o, const CkGenPointer *p)
+{
+	return (char *)run + o->at + (p ? p->at : 0);
+}
+
+static void check_opened(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
+{
+	void *v;
+
+	if (o->slot == -2) {
+		memcpy(&v, opened_at(run, o, NULL), sizeof v);
+		if (v)
+			refuse(pe, run, "the variable", o->name, "is a pointer");
+	}
+	for (int i = 0; i < o->n_pointers; i++)
+		if (o->pointers[i].target == CKGEN_OF_PROGRAM && call_of(run, o->slot))
+			refuse(pe, run, "the array", o->pointers[i].name, "lies where the program wanted it (nocopypost)");
+}
+
+/* The parameters of a call as they were at first. The caller frees them. */
+static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o, struct ck_env *env)
+{
+	char *in = cmi_alloc(o->bytes ? o->bytes : 1, "the parameters of a call");
+
+	take_params(pe, ((const struct ck_obj *)run->obj)->coll, env, in);
+	return in;
+}
+
+static int64_t distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p, const struct ck_env *env,
+			const char *now, const char *first)
+{
+	if (!now)
+		return NO_POINTER;
+	if (p->target == CKGEN_OF_PUP)
+		return 0;
+	if (p->target == CKGEN_OF_CALL && (now < (const char *)env || now > (const char *)env + env->head.size))
+		refuse(pe, run, "the parameter", p->name, "does not point into its call any more");
+	return now - first;
+}
+
+/* Replace the pointers into a call by distances. */
+static void detach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
+{
+	struct ck_env *env = o->slot > -2 && o->n_pointers ? call_of(run, o->slot) : NULL;
+	struct pup_block *unpacked = ck_of(pe)->unpacked;
+	char *in;
+
+	check_opened(pe, run, o);
+	if (!o->n_pointers)
+		return;
+	ck_of(pe)->unpacked = NULL;
+	in = env ? parameters(pe, run, o, env) : NULL;
+	for (int i = 0; i < o->n_pointers; i++) {
+		const CkGenPointer *p = &o->pointers[i];
+		const char *now, *first;
+		int64_t d = NO_POINTER;
+
+		if (env) {
+			memcpy(&now, opened_at(run, o, p), sizeof now);
+			memcpy(&first, in + p->at, sizeof first);
+			d = distance(pe, run, p, env, now, first);
+		}
+		memcpy(opened_at(run, o, p), &d, sizeof d);
+	}
+	free(in);
+	pup_forget(pe);
+	ck_of(pe)->unpacked = unpacked;
+}
+
+/* The reverse, the outermost `when` first, because objects of pup functions end with their `when`. */
+static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
+{
+	if (!o)
+		return;
+	attach(pe, run, o->up);
+	if (o->slot >= 0 && o->slot == o->first)
+		slots_of(run)[o->slot].before = ck_of(pe)->unpacked;
+	struct ck_env *env = o->slot > -2 && o->n_pointers ? call_of(run, o->slot) : NULL;
+	char *in = env ? parameters(pe, run, o, env) : NULL;
+
+	for (int i = 0; i < o->n_pointers; i++) {
+		const CkGenPointer *p = &o->pointers[i];
+		char *v = NULL;
+		int64_t d;
+
+		memcpy(&d, opened_at(run, o, p), sizeof d);
+		if (d != NO_POINTER) {
+			memcpy(&v, in + p->at, sizeof v);
+			v += d;
+		}
+		memcpy(opened_at(run, o, p), &v, sizeof v);
+	}
+	free(in);
+}
+
+/* ---- calls in the form that leaves ------------------------------------------------------------------------------- */
+
+static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+{
+	if (!env)
+		return NULL;
+	if (env->head.flags & CMI_F_WIDE)
+		csd_clear_prio(&env->head);
+	return env_for_others(pe, &obj->coll->type->entries[env->entry], env);
+}
+
+/* Others read a shared message, too. */
+static void own_alone(struct pe *pe, CkGenRun *run)
+{
+	struct ck_env *env = call_of(run, -1), *copy;
+
+	if (!run->shared)
+		return;
+	copy = env ? own_copy(pe, env) : NULL;
+	if (run->holds)
+		env_unref(pe, run->own);
+	run->shared = run->holds = false;
+	run->own = copy;
+	if (running_of(run).now.env == env)
+		set_env(run, copy);
+	else
+		run->env = copy;
+}
+
+static void run_prepare(struct pe *pe, CkGenRun *run)
+{
+	const struct ck_obj *obj = run->obj;
+
+	if (run->thread || run->posted)
+		refuse(pe, run, "its", run->thread ? "thread" : "call", run->thread ? "has a stack" : "waits for buffers");
+	own_alone(pe, run);
+	for (const CkGenOpened *o = place_of(run)->open; o; o = o->up)
+		detach(pe, run, o);
+	set_env(run, for_others(pe, obj, running_of(run).now.env));
+	run->env = for_others(pe, obj, run->env);
+	for (int i = 0; i < run->body->n_slots; i++)
+		slots_of(run)[i].env = for_others(pe, obj, slots_of(run)[i].env);
+}
+
+/* Every call may be replaced by another message, so the list is made anew. */
+static uint32_t kept_prepare(struct pe *pe, struct ck_obj *obj, struct msg_fifo *kept)
+{
+	struct cmi_msg *m = kept->head, *next;
+	uint32_t n = 0;
+
+	kept->head = NULL;
+	kept->tail = &kept->head;
+	for (; m; m = next, n++) {
+		next = m->next;
+		msg_fifo_push(kept, &for_others(pe, obj, (struct ck_env *)m)->head);
+	}
+	return n;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+/* `to` is NULL while only the size is wanted. */
+struct writer {
+	char *to;
+	size_t bytes;
+};
+
+static void put(struct writer *w, const void *from, size_t bytes)
+{
+	if (w->to && bytes)
+		memcpy(w->to + w->bytes, from, bytes);
+	w->bytes += CkGen_align(bytes);
+}
+
+static void put_call(struct writer *w, const struct ck_env *env)
+{
+	if (env)
+		put(w, env, env->head.size);
+}
+
+static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
+{
+	const CkGenBody *body = run->body;
+	const struct kept_running r = running_of(run);
+	struct run_image i = {
+		.up = number_of(s, run->up), .what = body->entry, .at = run->at, .found = run->found,
+		.inner = run->inner, .n_parts = run->n_parts, .turn = turn_of(s, run), .entry = r.now.entry,
+		.joins = run->joins, .special = run->special, .has_own = run->env, .has_running = r.now.env,
+	};
+
+	if (run->up)
+		for (i.what = 0; run->up->body->parts[i.what] != body; i.what++)
+			;
+	put(w, &i, sizeof i);
+	put(w, run + 1, body->bytes - sizeof *run);
+	put_call(w, r.now.env);
+	put_call(w, run->env);
+	for (int k = 0; k < body->n_slots; k++)
+		put_call(w, slots_of(run)[k].env);
+}
+
+static size_t write_all(const struct ck_obj *obj, const struct sdag *s, char *to)
+{
+	struct writer w = { to, 0 };
+	struct image image = { 0, 0 };
+
+	(void)obj;
+	for (const CkGenRun *run = s->runs; run; run = run->next)
+		image.n_runs++;
+	for (int e = 0; e < s->n_entries; e++)
+		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
+			image.n_kept++;
+	put(&w, &image, sizeof image);
+	for (CkGenRun *run = oldest(s); run; run = older(s, run))
+		put_run(&w, s, run);
+	for (int e = 0; e < s->n_entries; e++)
+		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
+			put_call(&w, (const struct ck_env *)m);
+	return w.bytes;
+}
+
+static struct sdag *sdag_in(struct pe *pe, const struct ck_obj *obj)
+{
+	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
+}
+
+size_t sdag_size(struct pe *pe, struct ck_obj *obj)
+{
+	struct sdag *s = sdag_in(pe, obj);
+
+	if (!s)
+		return 0;
+	for (CkGenRun *run = oldest(s); run; run = older(s, run))
+		run_prepare(pe, run);
+	for (int e = 0; e < s->n_entries; e++)
+		kept_prepare(pe, obj, &s->kept[e]);
+	return write_all(obj, s, NULL);
+}
+
+void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
+{
+	const struct sdag *s = sdag_in(pe, obj);
+
+	if (s)
+		write_all(obj, s, to);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
+
+struct reader {
+	struct pe *pe;
+	struct ck_obj *obj;
+	const char *at;
+	size_t left;
+};
+
+_Noreturn static void damaged(const struct reader *r)
+{
+	csd_abort(r->pe, "the image of an element of %s that has come is damaged", r->obj->coll->type->name);
+}
+
+static const void *get(struct reader *r, size_t bytes)
+{
+	const char *p = r->at;
+
+	if (CkGen_align(bytes) > r->left)
+		damaged(r);
+	r->at += CkGen_align(bytes);
+	r->left -= CkGen_align(bytes);
+	return p;
+}
+
+static struct ck_env *get_call(struct reader *r)
+{
+	const CkGenChare *type = r->obj->coll->type;
+	struct ck_env head;
+
+	if (r->left < sizeof head)
+		damaged(r);
+	memcpy(&head, r->at, sizeof head);
+	if (head.head.size < sizeof head || head.entry >= type->n_entries)
+		damaged(r);
+	const struct ck_env *from = get(r, head.head.size);
+	struct ck_env *env = (struct ck_env *)csd_msg_alloc(r->pe, head.head.size);
+
+	env->head.route = head.head.route;
+	env->head.prio = head.head.prio;
+	env->head.mark = OWNER_HANDLER;
+	memcpy(&env->head + 1, &from->head + 1, head.head.size - sizeof head.head);
+	env->refs_and_refnum = (uint64_t)(uint32_t)head.refnum << 32 | 1;
+	return env->flags & CK_ENV_PACKED ? message_unpack(r->pe, type->entries[env->entry].message, env) : env;
+}
+
+static const CkGenBody *body_of(const struct reader *r, const struct run_image *i, const CkGenRun *up)
+{
+	const CkGenChare *type = r->obj->coll->type;
+	const CkGenBody *body = NULL;
+
+	if (up && (uint32_t)i->what < (uint32_t)up->body->n_parts)
+		body = up->body->parts[i->what];
+	else if (!up && type->bodies && (uint32_t)i->what < (uint32_t)type->n_entries)
+		body = type->bodies[i->what];
+	if (!body || i->at >= (uint32_t)body->n_places || i->inner < -1 || i->inner >= body->n_slots)
+		damaged(r);
+	return body;
+}
+
+static void lend_all(CkGenRun *run)
+{
+	CkGenSlot *slot = slots_of(run);
+
+	if (run->env)
+		owner_lend(run->env, &run->env);
+	for (int i = 0; i < run->body->n_slots; i++)
+		if (slot[i].env)
+			owner_lend(slot[i].env, &slot[i].env);
+}
+
+static void get_calls(struct reader *r, CkGenRun *run, const struct run_image *i)
+{
+	CkGenSlot *slot = slots_of(run);
+	const struct kept_running k = {
+		.now = { r->obj, i->has_running ? get_call(r) : NULL, i->entry }, .body = (uint32_t)run->body->entry,
+	};
+
+	memcpy(run->running, &k, sizeof k);
+	run->env = i->has_own ? get_call(r) : NULL;
+	for (int n = 0; n < run->body->n_slots; n++)
+		slot[n].env = slot[n].env ? get_call(r) : NULL;
+	run->own = call_of(run, -1);
+	if (!run->own)
+		run->own = run; /* the program has it: it is no call that ends with the body */
+}
+
+/* Set the run's pointers; the objects of pup functions are made anew. */
+static void attach_all(struct pe *pe, CkGenRun *run)
+{
+	struct pup_block *unpacked = ck_of(pe)->unpacked;
+	struct kept_running k;
+
+	ck_of(pe)->unpacked = NULL;
+	attach(pe, run, place_of(run)->open);
+	k = running_of(run);
+	k.unpacked = ck_of(pe)->unpacked;
+	memcpy(run->running, &k, sizeof k);
+	ck_of(pe)->unpacked = unpacked;
+}
+
+static CkGenRun *get_run(struct reader *r, CkGenRun *const *runs, uint32_t n)
+{
+	const struct run_image *i = get(r, sizeof *i);
+
+	if (i->up >= (int32_t)n)
+		damaged(r);
+	CkGenRun *up = i->up < 0 ? NULL : runs[i->up];
+	const CkGenBody *body = body_of(r, i, up);
+	CkGenRun *run = run_new(r->pe, r->obj, body);
+
+	memcpy(run + 1, get(r, body->bytes - sizeof *run), body->bytes - sizeof *run);
+	run->up = up;
+	run->at = i->at;
+	run->found = i->found;
+	run->inner = i->inner;
+	run->n_parts = i->n_parts;
+	run->joins = i->joins;
+	run->special = i->special;
+	get_calls(r, run, i);
+	attach_all(r->pe, run);
+	lend_all(run);
+	run_arrived(r->pe, run);
+	return run;
+}
+
+/* In the order in which they began to wait. */
+static void wait_again(struct reader *r, struct sdag *s, CkGenRun *const *by_turn, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && by_turn[i]; i++) {
+		if (!place_of(by_turn[i])->wanted)
+			damaged(r);
+		sdag_wait(s, by_turn[i]);
+	}
+}
+
+static void get_runs(struct reader *r, struct sdag *s, uint32_t n)
+{
+	CkGenRun **runs = cmi_alloc_zero(n ? 2 * (size_t)n : 1, sizeof *runs, "the bodies of an element");
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct run_image image;
+
+		if (r->left < sizeof image)
+			damaged(r);
+		memcpy(&image, r->at, sizeof image);
+		if (image.turn >= (int32_t)n)
+			damaged(r);
+		runs[i] = get_run(r, runs, i);
+		if (image.turn >= 0)
+			runs[n + (uint32_t)image.turn] = runs[i];
+	}
+	wait_again(r, s, runs + n, n);
+	free(runs);
+}
+
+void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
+{
+	struct reader r = { pe, obj, from, n };
+	struct image image;
+
+	if (!n)
+		return;
+	memcpy(&image, get(&r, sizeof image), sizeof image);
+	struct sdag *s = sdag_of(pe, obj);
+
+	if (image.n_runs > n / sizeof(struct run_image))
+		damaged(&r);
+	get_runs(&r, s, image.n_runs);
+	for (uint32_t i = 0; i < image.n_kept; i++) {
+		struct ck_env *env = get_call(&r);
+
+		msg_fifo_push(&s->kept[env->entry], &env->head);
+	}
+	if (r.left)
+		damaged(&r);
+}
