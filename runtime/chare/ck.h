@@ -438,7 +438,7 @@ void CkDestroy(void *self);
  * Called   on the element's PE, from one of its own handlers, its constructor included, or from another object's.
  *          The last call before it leaves decides. Its own PE: it stays.
  * Done     after the running handler, and before the next call of the element. If threads of the element run
- *          ([threaded], Structured Dagger), after the last of them; until then calls are delivered as always.
+ *          ([threaded]), after the last of them; until then calls are delivered as always.
  * Shape    everybody goes on to call it as before. It gets every call once, and the calls of one PE and one
  *          priority in order. Reductions, broadcasts, sections and scans go on and do not notice.
  * Owner    within its process the element keeps its memory, and nothing is packed. To another process it is
