@@ -4,7 +4,7 @@ group in turn."""
 from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
-          "many", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
+          "many", "migrate", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
           "crowd", "growth", "torn")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
@@ -141,6 +141,11 @@ class Builder:
 
     def many(self):
         return Group("many", [self.ckrun("bench/many", *self.once)], rounds=1)
+
+    def migrate(self):
+        """Elements that move."""
+        return Group("migrate", [self.ckrun("bench/migrate", *self.once, n=3, threads=t)
+                                 for t in (False, True)], rounds=3)
 
     def model(self):
         """Lines of the cost model that no other group measures: lent arrays and threads."""

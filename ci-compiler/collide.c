@@ -228,7 +228,8 @@ static void add_module(struct made_list *l, const struct checker *c, const struc
 	for (const struct ci_item *f = m->initprocs; f != NULL; f = f->next)
 		add_written(l, "initproc", f->tok, f->name);
 	for (const struct ci_pup *x = m->pups; x != NULL; x = x->next) {
-		if (!said_before(c, m, x->name))
+		/* `pup M;` of a message has been refused. */
+		if (!said_before(c, m, x->name) && check_find_message(c, x->name) == NULL)
 			add_pup(l, x);
 	}
 	for (const struct ci_message *x = m->messages; x != NULL; x = x->next)

@@ -272,8 +272,8 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 	}
 	if (is_pup(q)) {
 		ci_put(o, "\tCkGen_pupPack(%s, %s, sizeof(%s), %s,\n\t\t      (char *)ck_m + "
-		       "ck_off_%s);\n", pup_name(o->ci, c, q), n, element(q),
-		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1", n);
+		       "ck_off_%s, ck_bytes_%s);\n", pup_name(o->ci, c, q), n, element(q),
+		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1", n, n);
 		return;
 	}
 	/* An array of length 0 may be NULL, but memcpy does not take NULL even for 0 bytes. */

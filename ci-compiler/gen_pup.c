@@ -163,8 +163,8 @@ static void checks(struct ci_out *o, const struct ci_pup *x)
 {
 	/* About values that are one field too far. */
 	static const char *const quiet[] = {
-		"missing-braces", "int-conversion", "incompatible-pointer-types", "discarded-qualifiers", "conversion",
-		"float-conversion", "sign-conversion",
+		"missing-braces", "int-conversion", "incompatible-pointer-types", "conversion", "float-conversion",
+		"sign-conversion",
 	};
 	const struct ci_pup_field *before = NULL;
 
@@ -181,7 +181,8 @@ static void checks(struct ci_out *o, const struct ci_pup *x)
 	       "#pragma GCC diagnostic error \"-Wmissing-field-initializers\"\n#ifndef __cplusplus\n");
 	for (size_t i = 0; i < sizeof quiet / sizeof quiet[0]; i++)
 		ci_put(o, "#pragma GCC diagnostic ignored \"-W%s\"\n", quiet[i]);
-	ci_put(o, "#endif\n");
+	ci_put(o, "#ifndef __clang__\n#pragma GCC diagnostic ignored \"-Wdiscarded-qualifiers\"\n#endif\n"
+	       "#endif\n");
 	check_none_hidden(o, x);
 	ci_put(o, "#pragma GCC diagnostic pop\n");
 	ci_put_line_back(o);
@@ -235,8 +236,8 @@ static void with_star(struct ci_out *o, const struct ci_module *m, const struct 
 	else if (f->kind == CI_PUP_STRING)
 		ci_put(o, "\tself->%s = CkGen_pupString(ck_p, self->%s);\n", f->name, f->name);
 	else
-		ci_put(o, "\tself->%s = (%s *)CkGen_pupMessage(ck_p, self->%s, &ck_type_%s);\n", f->name,
-		       f->type.text, f->name, f->type.text);
+		ci_put(o, "\tself->%s = (%s *)CkGen_pupMessage(ck_p, (void *)(uintptr_t)self->%s, &ck_type_%s);\n",
+		       f->name, f->type.text, f->name, f->type.text);
 }
 
 /* Fields without a star come first, because counts depend on them. */

@@ -32,6 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../random.h"
+
 /* A NaN that no addition or division yields: an average of numbers in 0..1 is a number. */
 #define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de)
 
@@ -135,6 +137,75 @@ void Block_on_new(Block *b)
 	}
 	if (opt.modes[MODE_DIRECT] && b->n_neighbours)
 		init_links(b);
+}
+
+/* ---- moving, with --move --------------------------------------------------------------- */
+
+/* What a slot's side is read from: a wall, or the message that has come. */
+static void set_ghosts(Block *b)
+{
+	for (int s = 0; s < N_SLOTS; s++) {
+		b->slot[s].block = b;
+		for (int side = 0; side < N_SIDES; side++)
+			b->slot[s].ghost[side] = b->slot[s].kept[side] ? b->slot[s].kept[side]->v : b->wall[side];
+	}
+}
+
+static void pup_slot(pup_er p, struct slot *s)
+{
+	pup_int(p, &s->arrived);
+	for (int side = 0; side < N_SIDES; side++)
+		Side_pup(p, &s->kept[side]);
+}
+
+/* Size, pack, unpack and free the block. The address of everything it points to changes, so which field is current
+ * is packed instead of `u`. Without channels there is no `link` and no `recv`. */
+void Block_pup(pup_er p, Block *b)
+{
+	bool second = b->u == b->field[1];
+
+	pup_int(p, &b->mode);
+	pup_int(p, &b->iter);
+	pup_int(p, &b->iters);
+	pup_bool(p, &b->go);
+	pup_bool(p, &b->sent);
+	pup_int(p, &b->n_neighbours);
+	pup_bytes(p, &b->box, sizeof b->box);
+	pup_bool(p, &second);
+	for (int f = 0; f < N_SLOTS; f++) {
+		b->field[f] = pup_alloc(p, b->field[f], field_doubles(b->box) * sizeof *b->field[f]);
+		pup_doubles(p, b->field[f], field_doubles(b->box));
+	}
+	for (int side = 0; side < N_SIDES; side++) {
+		bool is_wall = b->wall[side];
+		size_t n = side_cells(b->box, side);
+
+		pup_bool(p, &is_wall);
+		if (is_wall) {
+			b->wall[side] = pup_alloc(p, b->wall[side], n * sizeof *b->wall[side]);
+			pup_doubles(p, b->wall[side], n);
+		}
+	}
+	for (int s = 0; s < N_SLOTS; s++)
+		pup_slot(p, &b->slot[s]);
+	pup_bytes(p, b->neighbour, sizeof b->neighbour);
+	pup_int(p, &b->x0);
+	pup_int(p, &b->y0);
+	pup_int(p, &b->z0);
+	if (pup_isUnpacking(p)) {
+		b->u = b->field[second];
+		b->next = b->field[!second];
+		set_ghosts(b);
+	}
+}
+
+/* Anywhere, by a pattern that each block knows by itself. The block leaves when the handler has ended. */
+static void wander(Block *b)
+{
+	CkIndex3D i = Block_thisIndex(b);
+	uint64_t draw = (((uint64_t)b->iter << 20 | (uint64_t)i.x) << 20 | (uint64_t)i.y) * 1000003 + (uint64_t)i.z;
+
+	CkMigrateMe(b, (int)random_below(1, draw, CkNumPes()));
 }
 
 /* ---- connecting ----------------------------------------------------------------------- */
@@ -255,10 +326,12 @@ static void on_put(void *slot)
 
 static void release_side(Block *b, int side, int slot)
 {
-	if (b->mode == MODE_MSG)
+	if (b->mode == MODE_MSG) {
 		CkFreeMsg(b->slot[slot].kept[side]);
-	else
+		b->slot[slot].kept[side] = NULL;
+	} else {
 		CkDirect_ready(&b->link[slot][side].in);
+	}
 }
 
 /* Fetch what the calls after an update read of the handles: ready for this slot, put for the other.
@@ -315,6 +388,8 @@ static void advance(Block *b)
 		update(b, slot);
 		b->sent = false;
 		b->iter++;
+		if (opt.move && b->iter % opt.move == 0)
+			wander(b);
 		if (opt.barrier && b->iter < b->iters) {
 			b->go = false;
 			CkContributeBarrier(b, Block_cb_go_all(Block_thisProxy(b)));

@@ -26,6 +26,7 @@ static const char usage[] =
 	"  --mode M               msg, direct or both (both)\n"
 	"  --sync S               none, or barrier after every iteration (none)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
+	"  --move N               every N iterations each block moves to another PE; needs --mode msg (0: never)\n"
 	"  --verify, --no-verify  compare with a serial solution (up to 64x64x64 cells)\n"
 	"  --quiet                only the results\n";
 
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
 	{"sync", required_argument, NULL, 's'},   {"recv", required_argument, NULL, 'R'},
 	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
 	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
+	{"move", required_argument, NULL, 'M'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -79,6 +81,7 @@ static int parse_one(struct options *o, int c, int *verify_p)
 		rc = values_word(program, "recv", optarg, recvs, &w);
 		o->malloc_recv = w == 1;
 		return rc;
+	case 'M': return values_number(program, "move", optarg, 0, MAX_COUNT, &o->move);
 	case 'v': *verify_p = 1; return -1;
 	case 'V': *verify_p = 0; return -1;
 	case 'q': o->quiet = true; return -1;
@@ -126,6 +129,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
+	if (o->move && o->modes[MODE_DIRECT])
+		return values_complain(program, "--move needs --mode msg: channels stay on the PE that made them");
 	o->verify = verify >= 0 ? verify : box_cells(o->domain) <= VERIFY_CELLS;
 	return check_sizes(o);
 }

@@ -17,6 +17,7 @@ struct options {
 	bool modes[N_MODES];
 	bool barrier;           /* --sync barrier: one iteration in flight in the whole job */
 	bool malloc_recv;       /* --recv malloc: receive buffers that only this process maps */
+	int move;               /* every so many iterations each block moves; 0: never */
 	bool verify;
 	bool quiet;
 };

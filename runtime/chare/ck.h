@@ -378,7 +378,8 @@ size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_
 void CkPupDelete(CkPupFn pup, void *obj);
 
 /** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack it into
- * memory filled with a pattern, pack that again, compare, and delete the copy. The element stays as it is.
+ * a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare, and delete the copy. The
+ * element stays as it is.
  *
  * Called   with the element's struct, on its PE.
  * Errors   aborts and says what X_pup does wrong; and if the .ci file does not say `pup X;`. */

@@ -474,13 +474,13 @@ CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
 /** Parameters that a pup function packs (see ck.h): `n` objects of `bytes` bytes each, at `objs`.
- * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to `to`; CkGen_pupUnpack makes
+ * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to the `size` bytes at `to`; CkGen_pupUnpack makes
  * them anew from the bytes at `from`, and the runtime frees them when the handler has returned.
  *
  * Sizing and packing give `pup` a copy of each object, because it assigns to members, as in
  * x->v = pup_alloc(...). The caller's object may be constant, or two PEs may pack it at once. */
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
-void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to);
+void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to, size_t size);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
 
 /** What X_pup does with a field, if ckci printed it from a list: size, pack or delete what `old` points to, or

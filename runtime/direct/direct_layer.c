@@ -21,6 +21,7 @@
 #include "ckdirect.h"
 #include "direct_control.h"
 #include "direct_describe.h"
+#include "direct_inside.h"
 #include "direct_rules.h"
 #include "direct_state.h"
 #include "sender.h"
@@ -225,6 +226,7 @@ const struct csd_layer direct_layer = {
 		.poll = poll_all,
 		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
+		.inside = direct_inside,
 	},
 	.slot = DIRECT_SLOT,
 };

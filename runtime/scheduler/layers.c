@@ -86,6 +86,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(may_wait);
 	ADD(describe_message);
 	ADD(gate_of);
+	ADD(inside);
 	ADD(word_in_use);
 }
 #undef ADD

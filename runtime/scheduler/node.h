@@ -63,6 +63,9 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
+	/** How many things of the layer's, that stay on this PE, depend on the memory [at, at + bytes); `name` gets
+	 * the first one's name. */
+	size_t (*inside)(struct pe *pe, const void *at, size_t bytes, char *name, size_t len);
 	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
 	bool (*word_in_use)(const struct cmi_msg *m);
 };

@@ -633,27 +633,41 @@ size_t CkGen_pupSize(void (*pup)(pup_er p, void *obj), const void *objs, size_t 
 {
 	struct CkPupEr p = {SIZING, 0, NULL, NULL};
 
-	return pup_all(&p, pup, objs, bytes, n);
+	return sizeof(uint64_t) + pup_all(&p, pup, objs, bytes, n);
 }
 
 void CkGen_pupPack(void (*pup)(pup_er p, void *obj), const void *objs, size_t bytes, size_t n,
-		   void *to)
+		   void *to, size_t size)
 {
-	struct CkPupEr p = {PACKING, 0, (char *)to, NULL};
+	struct CkPupEr p = {PACKING, 0, (char *)to + sizeof(uint64_t), NULL};
+	uint64_t packed = pup_all(&p, pup, objs, bytes, n);
 
-	pup_all(&p, pup, objs, bytes, n);
+	CHECK(packed == size - sizeof packed);
+	memcpy(to, &packed, sizeof packed);
 }
 
 const void *CkGen_pupUnpack(void (*pup)(pup_er p, void *obj), size_t bytes, size_t n,
 			    const void *from, void *payload)
 {
-	struct CkPupEr p = {UNPACKING, 0, NULL, (const char *)from};
+	struct CkPupEr p = {UNPACKING, 0, NULL, (const char *)from + sizeof(uint64_t)};
 	void *objs = make(bytes * n);
+	uint64_t packed;
 
 	(void)payload;
 	for (size_t i = 0; i < n; i++)
 		pup(&p, (char *)objs + i * bytes);
+	memcpy(&packed, from, sizeof packed);
+	CHECK(p.bytes == packed);
 	return objs;
+}
+
+/* Elements are not packed here; the functions of messages name it. */
+void *CkGen_pupMessage(pup_er p, void *old, const CkGenMessage *type)
+{
+	(void)p;
+	(void)type;
+	CHECK(false);
+	return old;
 }
 
 #endif

@@ -54,12 +54,16 @@ for kind in chare 'array [1D]' 'array [2D]' group nodegroup; do
 done
 printf 'module mi {\ngroup X { readonly int n; entry X(); entry [whenidle] bool f(); };\n}\n' >"$tmp/m.ci"
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
+printf 'module mp {\npup X [on_arrived];\narray [1D] X { entry X(); };\n}\n' >"$tmp/m.ci"
+"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 cat "$tmp"/m*.decl.h "$tmp"/m*.def.h | grep -oE "$word" >>"$tmp/words"
 sort -u "$tmp/words" -o "$tmp/words"
 sed -n '/attributes_known\[\] = {/,/^};/p' ci-compiler/parse_chare.c | grep 'NULL}' |
 	grep -oE '"[a-z]+"' | tr -d '"' | sort -u >"$tmp/attributes"
 sed -n '/^static bool message_attributes/,/^}/p' ci-compiler/parse.c | grep -oE 'p_accept\(p, "[a-z]+"' |
 	grep -oE '[a-z]+"' | tr -d '"' >>"$tmp/attributes" # those of messages
+sed -n '/^static bool attribute/,/^}/p' ci-compiler/parse_pup.c | grep -oE 'p_accept\(p, "[a-z_]+"' |
+	grep -oE '[a-z_]+"' | tr -d '"' >>"$tmp/attributes" # of pup X
 [ -s "$tmp/attributes" ] || { echo "check_charm: no attributes found in ckci"; exit 1; }
 
 find tests examples docs bench runtime >"$tmp/paths"

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh [model ...]: searches all states of the models (*.pml) with spin, and then those of each of their
+# run.sh [--big] [model ...]: searches all states of the models (*.pml) with spin, and then those of each of their
 # mutants, in which it must find an error. One line "ok ..." for each fact; exit code 1 if a model has an error
 # or a mutant has none.
 #
 # A model says in its head how it is run and which mutants it has:
 #
 #	run: FLAGS               spin's -D flags; one line for each way
+#	big: FLAGS               a way that takes minutes or gigabytes, with --big only
 #	mutant N: text           run in the first way
 #	mutant N: WAY: text      run in the first way that has -DWAY...
 #
@@ -17,6 +18,11 @@ set -u
 cd "$(dirname "$0")" || exit 1
 export LC_ALL=C
 MEMORY_MB=640 SECONDS_MOST=100 DEPTH=20000
+big=
+if [ "${1:-}" = --big ]; then
+	shift
+	big=1 MEMORY_MB=12000 SECONDS_MOST=3600
+fi
 runtime=../../runtime
 failed=0
 all_states=0
@@ -74,7 +80,7 @@ check_way() { # model, directory, flags
 
 # ---- mutants --------------------------------------------------------------------------------------
 
-ways_of() { sed -n 's/^ \* run: \{0,1\}//p' "$1.pml"; }
+ways_of() { sed -n "s/^ \* run: \{0,1\}//p${big:+;s/^ \* big: //p}" "$1.pml"; }
 
 mutants_of() { sed -n 's/^ \* mutant \([0-9]*\): .*/\1/p' "$1.pml"; }
 

@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Run the pup function, with no handler running. */
 static void run(struct pe *pe, struct CkPupEr *p, struct ck_obj *obj)
@@ -38,9 +40,7 @@ void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n)
 	struct CkPupEr p = { .mode = PACKING, .obj = obj, .to = to, .limit = n };
 
 	run(pe, &p, obj);
-	if (p.bytes != n)
-		pup_fault(&p, "packs %zu bytes, and said %zu when it was sized: it must do the same each "
-			  "time", p.bytes, n);
+	pup_check_packed(&p);
 }
 
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
@@ -48,8 +48,7 @@ void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t 
 	struct CkPupEr p = { .mode = UNPACKING, .obj = obj, .from = from, .limit = n };
 
 	run(pe, &p, obj);
-	if (p.bytes != n)
-		pup_fault(&p, "unpacks %zu bytes, and packed %zu: it must do the same each time", p.bytes, n);
+	pup_check_unpacked(&p);
 }
 
 void element_delete(struct pe *pe, struct ck_obj *obj)
@@ -62,42 +61,97 @@ void element_delete(struct pe *pe, struct ck_obj *obj)
 
 void element_free(struct pe *pe, struct ck_obj *obj)
 {
-	(void)pe;
-	free(obj);
+	if (pe->node->check)
+		owner_free_element(pe, obj);
+	else
+		free(obj);
 }
 
 /* ---- checked mode ---------------------------------------------------------------------------------- */
 
-static void compare(struct CkPupEr *p, const unsigned char *a, const unsigned char *b, size_t n)
+/* Small numbers may be mapped, too, but are no heap. A page that has never been used is not taken for one that is
+ * pointed to: address sanitizers reserve large parts of the address space. */
+bool pup_is_address(uintptr_t word)
 {
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned char used = 0;
+
+	return word >> 32 && !(word >> 47) && !mincore((void *)(word & ~(page - 1)), page, &used) && (used & 1);
+}
+
+static void compare(const struct ck_obj *obj, const unsigned char *a, const unsigned char *b, size_t n)
+{
+	const struct CkPupEr p = { .obj = obj };
+
 	for (size_t i = 0; i < n; i++)
 		if (a[i] != b[i])
-			pup_fault(p, "does not restore what it packs: packed again, byte %zu of %zu is 0x%02x "
+			pup_fault(&p, "does not restore what it packs: packed again, byte %zu of %zu is 0x%02x "
 				  "instead of 0x%02x", i, n, b[i], a[i]);
+}
+
+/* Numbers that unpacking has to set become a pattern. Pointers become NULL, which X_pup may rely on: it need not set
+ * those for which it packed nothing. What is 0 stays 0. */
+static void fill_unset(char *copy, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += sizeof(uintptr_t)) {
+		const size_t n = bytes - i < sizeof(uintptr_t) ? bytes - i : sizeof(uintptr_t);
+		uintptr_t word = 0;
+
+		memcpy(&word, copy + i, n);
+		memset(copy + i, word && !pup_is_address(word) ? PUP_UNSET : 0, n);
+	}
 }
 
 /* Another object that says it is this element: X_pup may ask for its index. */
 static struct ck_obj *unset_copy(const struct ck_obj *obj)
 {
-	const size_t bytes = obj->coll->type->bytes;
-	struct ck_obj *copy = cmi_alloc(sizeof *copy + bytes, "a check of an element");
+	const size_t bytes = sizeof *obj + obj->coll->type->bytes;
+	struct ck_obj *copy = memcpy(cmi_alloc(bytes, "a check of an element"), obj, bytes);
 
-	*copy = *obj;
-	memset(self_of(copy), PUP_UNSET, bytes);
+	fill_unset(self_of(copy), obj->coll->type->bytes);
+	return copy;
+}
+
+static unsigned char *packed(struct pe *pe, struct ck_obj *obj, size_t n, const void *self)
+{
+	unsigned char *to = cmi_alloc(n, "a check of an element");
+	struct CkPupEr p = {
+		.mode = PACKING, .obj = obj, .to = (char *)to, .limit = n, .compared = true, .self = self,
+		.self_bytes = obj->coll->type->bytes,
+	};
+
+	run(pe, &p, obj);
+	pup_check_packed(&p);
+	pup_check_apart(&p);
+	free(p.gone);
+	return to;
+}
+
+static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const unsigned char *from, size_t n)
+{
+	struct ck_obj *copy = unset_copy(obj);
+	struct CkPupEr p = { .mode = UNPACKING, .obj = copy, .from = (const char *)from, .limit = n };
+
+	run(pe, &p, copy);
+	pup_check_unpacked(&p);
 	return copy;
 }
 
 void element_check(struct pe *pe, struct ck_obj *obj)
 {
-	struct CkPupEr p = { .obj = obj };
 	const size_t n = element_size(pe, obj);
-	unsigned char *a = cmi_alloc(n, "a check of an element"), *b = cmi_alloc(n, "a check of an element");
-	struct ck_obj *copy = unset_copy(obj);
+	unsigned char *a = packed(pe, obj, n, self_of(obj));
+	struct ck_obj *copy = unpacked(pe, obj, a, n);
+	const size_t again = element_size(pe, copy);
+	const struct CkPupEr p = { .obj = obj };
 
-	element_pack(pe, obj, a, n);
-	element_unpack(pe, copy, a, n);
-	element_pack(pe, copy, b, n);
-	compare(&p, a, b, n);
+	if (again != n)
+		pup_fault(&p, "does not restore what it packs: packed again, it takes %zu bytes instead of %zu",
+			  again, n);
+
+	unsigned char *b = packed(pe, copy, n, NULL);
+
+	compare(obj, a, b, n);
 	element_delete(pe, copy);
 	free(copy);
 	free(a);

@@ -3,22 +3,27 @@
  * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and every
  * Ck function that is given a message checks it. A freed message rests for a while, filled with a
  * pattern, before its memory is used again. So the runtime finds a second free, and a send or a write
- * after the free. Without CK_CHECK=1 nothing calls this file.
+ * after the free. Elements that have left their process rest in the same way. Without CK_CHECK=1 nothing calls
+ * this file.
  */
 #include "params.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	REST = 256,               /* freed messages that rest on a PE, at most */
 	REST_BYTES = 1 << 16,     /* larger messages do not rest: they would cost too much memory */
+	REST_ELEMENTS = 64,       /* elements that rest on a PE, at most */
 	PATTERN = 0xd5,
 };
 
-/** Messages that rest before their memory is used again. */
+/** Messages and elements that rest before their memory is used again. */
 struct rest {
 	struct msg_fifo freed;
 	int n;
+	struct ck_obj *left[REST_ELEMENTS]; /* a ring; NULL: none */
+	unsigned n_left;          /* since the start */
 };
 
 static struct rest *rest_of(const struct pe *pe) { return ck_state(pe, PART_OWNER); }
@@ -81,16 +86,25 @@ static size_t filled(const struct ck_env *env)
 	return env->head.size - sizeof *env;
 }
 
+/* Where the pattern was written over; `bytes`: nowhere. */
+static size_t written(const unsigned char *p, size_t bytes)
+{
+	size_t i = 0;
+
+	while (i < bytes && p[i] == PATTERN)
+		i++;
+	return i;
+}
+
 static void release_oldest(struct pe *pe)
 {
 	struct ck_env *env = (struct ck_env *)msg_fifo_pop(&rest_of(pe)->freed);
-	const unsigned char *p = payload_of(env);
+	const size_t at = written(payload_of(env), filled(env));
 
 	rest_of(pe)->n--;
-	for (size_t i = 0; i < filled(env); i++)
-		if (p[i] != PATTERN)
-			csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
-				  (const void *)p, i);
+	if (at < filled(env))
+		csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
+			  payload_of(env), at);
 	csd_msg_free(pe, &env->head);
 }
 
@@ -126,6 +140,30 @@ struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 	return copy;
 }
 
+/* ---- elements --------------------------------------------------------------------------------- */
+
+static void release_element(struct pe *pe, struct ck_obj *obj)
+{
+	const size_t bytes = obj ? obj->coll->type->bytes : 0, at = obj ? written(self_of(obj), bytes) : 0;
+	char name[128];
+
+	if (at < bytes)
+		csd_abort(pe, "%s was written to after it had left this process (%p, at offset %zu): by a pointer "
+			  "to it or a timer", obj_describe(obj, name, sizeof name), self_of(obj), at);
+	free(obj);
+}
+
+void owner_free_element(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_obj **place = &rest_of(pe)->left[rest_of(pe)->n_left++ % REST_ELEMENTS];
+
+	memset(self_of(obj), PATTERN, obj->coll->type->bytes);
+	release_element(pe, *place);
+	*place = obj;
+}
+
+/* ---- the part ----------------------------------------------------------------------------------- */
+
 static void owner_pe_start(struct pe *pe)
 {
 	rest_of(pe)->freed.tail = &rest_of(pe)->freed.head;
@@ -135,6 +173,8 @@ static void owner_pe_stop(struct pe *pe)
 {
 	while (rest_of(pe)->n)
 		release_oldest(pe);
+	for (int i = 0; i < REST_ELEMENTS; i++)
+		release_element(pe, rest_of(pe)->left[i]);
 }
 
 const struct ck_part owner_part = {

@@ -3,7 +3,8 @@
  * params.h: the room params/: what a call carries besides plain bytes.
  *
  * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
- *          arrays (ncpy.c), objects of pup functions (pup.c), priorities and other options (options.c).
+ *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and elements
+ *          (element.c); priorities and other options (options.c).
  * Called   by the rooms above, on the PE that sends or runs the call.
  * Calls    core/.
  */
@@ -22,6 +23,8 @@ void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
 void owner_check_free(struct pe *pe, struct ck_env *env);
 /** Free a message in checked mode: its memory rests for a while before it is used again. */
 void owner_free(struct pe *pe, struct ck_env *env);
+/** Free the memory of an element that has left its process: it rests, too. Takes obj. */
+void owner_free_element(struct pe *pe, struct ck_obj *obj);
 /** The copy that leaves for another node in place of `env`. Takes `env`. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 
@@ -66,7 +69,7 @@ void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, si
 /** After the handler: tell the caller that it has its memory back. */
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
-/* ---- pup.c ---------------------------------------------------------------------------------------------- */
+/* ---- pup_object.c ---------------------------------------------------------------------------------------------- */
 
 /** Free the objects that were unpacked for the running handler: all, or those made after `until`. */
 void pup_forget(struct pe *pe);
@@ -86,9 +89,9 @@ void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t 
 /** Free what pup_alloc gave, or would have given. `obj` itself stays, for element_free. */
 void element_delete(struct pe *pe, struct ck_obj *obj);
 /** Free an element's own memory behind element_delete. In checked mode it rests first, filled with a pattern, and
- * a program that writes to it is found. */
+ * a program that writes to it is found when 64 more have left, or at the end. Takes obj. */
 void element_free(struct pe *pe, struct ck_obj *obj);
-/** Pack, unpack into memory filled with a pattern, pack again and compare: abort with what X_pup does wrong. The
+/** Pack, unpack into a copy full of a pattern, pack again and compare: abort with what X_pup does wrong. The
  * element stays as it is. May be called at any time between its handlers. */
 void element_check(struct pe *pe, struct ck_obj *obj);
 

@@ -6,6 +6,7 @@
 #include "pup_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,11 +89,16 @@ struct kept {
 	uint8_t env_flags, more;  /* CK_ENV_PACKED, CK_MORE_SECTION */
 };
 
-void pup_free_message(struct pe *pe, void *msg)
+/* M_pack frees what the message points to. */
+void pup_free_message(struct pe *pe, void *msg, const CkGenMessage *type)
 {
 	struct ck_env *env = env_of(msg);
 
 	owner_let_go(env);
+	if (type) {
+		env = message_pack(pe, type, env);
+		env->head.mark = OWNER_PROGRAM;
+	}
 	if (pe->node->check)
 		owner_check_free(pe, env);
 	else
@@ -113,6 +119,29 @@ static uint32_t saved_bytes(const struct msg_prio *wide)
 	return (uint32_t)(sizeof *wide + (wide->n_bits + 31) / 32 * sizeof(uint32_t));
 }
 
+static char *fixed_copy(const struct ck_env *env, size_t n, const CkGenMessage *type)
+{
+	char *copy = cmi_alloc_zero(1, CkGen_align(n), "a check of a message");
+
+	memcpy(copy, env + 1, n);
+	type->fix(copy);
+	return copy;
+}
+
+/* Pack a message with arrays for a comparison: without its pointers to them, which are another message's in a
+ * copy. They are what differs between two copies. */
+static void write_compared(pup_er p, const struct ck_env *env, size_t n, const CkGenMessage *type)
+{
+	char *a = fixed_copy(env, n, type), *b = fixed_copy(env, n, type);
+
+	for (size_t i = 0; i < n; i += sizeof(uintptr_t))
+		if (memcmp(a + i, b + i, sizeof(uintptr_t)))
+			memset(b + i, 0, sizeof(uintptr_t));
+	pup_bytes(p, b, n);
+	free(a);
+	free(b);
+}
+
 static void write_section(pup_er p, const struct ck_env *env)
 {
 	CkSection section = env_section(env);
@@ -120,7 +149,7 @@ static void write_section(pup_er p, const struct ck_env *env)
 	pup_bytes(p, &section, sizeof section);
 }
 
-static void write_env(pup_er p, struct ck_env *env)
+static void write_env(pup_er p, struct ck_env *env, const CkGenMessage *type)
 {
 	struct msg_prio *wide = has_wide(env) ? csd_save_prio(&env->head) : NULL;
 	struct kept kept = {
@@ -135,7 +164,20 @@ static void write_env(pup_er p, struct ck_env *env)
 		write_section(p, env);
 	pup_bytes(p, wide, kept.prio_bytes);
 	free(wide);
-	pup_bytes(p, payload_of(env), kept.bytes);
+	if (p->compared && type && type->fix)
+		write_compared(p, env, kept.bytes, type);
+	else
+		pup_bytes(p, payload_of(env), kept.bytes);
+}
+
+static void check_owned(struct pe *pe, const struct CkPupEr *p, struct ck_env *env)
+{
+	char name[128] = "an object", who[160];
+
+	if (p->obj)
+		obj_describe(p->obj, name, sizeof name);
+	snprintf(who, sizeof who, "packing %s", name);
+	owner_check_use(pe, env, who);
 }
 
 /* Size or pack. A message that the program packs itself changes its form for that, and back. */
@@ -145,11 +187,15 @@ static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 	struct ck_env *env = env_of(msg);
 	const bool own = type && type->pack;
 
+	/* M_pack takes the message, and the caller's copy of the object would not be told. */
+	if (own && !p->obj)
+		pup_fault(p, "packs a message %s, which has functions of its own: only an element may keep it",
+			  type->name);
 	if (pe->node->check)
-		owner_check_use(pe, env, "packing an element");
+		check_owned(pe, p, env);
 	if (own)
 		env = message_pack(pe, type, env);
-	write_env(p, env);
+	write_env(p, env, type);
 	if (own)
 		env = message_unpack(pe, type, env);
 	env->head.mark = OWNER_PROGRAM;
@@ -210,7 +256,8 @@ void *CkGen_pupMessage(pup_er p, void *old, const CkGenMessage *type)
 	case UNPACKING:
 		return read_message(p, type);
 	case DELETING:
-		pup_let_go(p, old, 0, GONE_MESSAGE);
+		pup_let_go(p, (struct pup_gone){ .p = old, .memory = GONE_MESSAGE,
+						  .type = type && type->pack ? type : NULL });
 		return old;
 	default:
 		break;

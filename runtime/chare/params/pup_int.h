@@ -15,6 +15,7 @@ struct pup_gone {
 	void *p;
 	size_t bytes;
 	int memory;               /* CKGEN_*, or GONE_MESSAGE */
+	const CkGenMessage *type; /* of a message that the program packs; else NULL */
 };
 enum { GONE_MESSAGE = 3 };
 
@@ -26,8 +27,10 @@ struct CkPupEr {
 	const char *from;         /* unpacking */
 	size_t bytes;             /* so far */
 	size_t limit;             /* packing, unpacking: of bytes */
-	bool unset;               /* unpacking: what is not set yet is full of PUP_UNSET */
-	struct pup_gone *gone;    /* deleting: [n_gone], of malloc */
+	bool compared;            /* packing: element_check compares the bytes with those of a copy */
+	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do not */
+	size_t self_bytes;
+	struct pup_gone *gone;    /* deleting, and compared: [n_gone], of malloc */
 	size_t n_gone, room;
 };
 
@@ -37,16 +40,28 @@ enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };
 /** End the job because a pup function did something wrong; the line begins with who it is about. */
 _Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
+/** Behind the pup function: abort unless it packed as many bytes as it said, or unpacked as many as it packed. */
+void pup_check_packed(const struct CkPupEr *p);
+void pup_check_unpacked(const struct CkPupEr *p);
+
+/** Whether a word is most likely a pointer: it is large, and there is memory in use at this address. */
+bool pup_is_address(uintptr_t word);
+
+/** Memory for the parameters of the running handler: the first of the list. */
+void *pup_block_new(struct pup_block **list, size_t bytes);
+
 /** Memory of the kind CKGEN_*, as pup_alloc. */
 void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory);
-/** Deleting: `p` goes when the pup function has returned. NULL is allowed. */
-void pup_let_go(struct CkPupEr *p, void *old, size_t bytes, int memory);
+/** Deleting: gone.p goes when the pup function has returned. NULL is allowed. */
+void pup_let_go(struct CkPupEr *p, struct pup_gone gone);
+/** Abort if the same memory is in the list twice. */
+void pup_check_apart(struct CkPupEr *p);
 /** Behind the pup function: free what it let go. */
 void pup_free_gone(struct pe *pe, struct CkPupEr *p);
 /** Unpacking: abort unless there are as many bytes left as the object says it has. */
 void pup_must_have(const struct CkPupEr *p, uint64_t n, uint64_t bytes, const char *name);
 
-/** Free a message that an element kept. */
-void pup_free_message(struct pe *pe, void *msg);
+/** Free a message that an element kept, with what it points to. */
+void pup_free_message(struct pe *pe, void *msg, const CkGenMessage *type);
 
 #endif

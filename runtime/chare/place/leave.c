@@ -136,6 +136,7 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
+	struct ck_obj *obj = s->obj;
 	struct msg_fifo late;
 
 	s->leaving = s->go = false;
@@ -143,6 +144,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
+	obj_calls_test(pe, obj);
 	resume(pe, &late);
 }
 
@@ -190,6 +192,8 @@ static void threads_over(struct pe *pe, struct ck_obj *obj)
 {
 	struct stay *s = stay_find(obj->coll, obj->index);
 
+	if (!s || !s->pending)
+		return; /* it was destroyed meanwhile */
 	s->pending = false;
 	ask_to_leave(pe, s);
 }
@@ -213,10 +217,24 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 	a->n_senders = 0;
 }
 
+/* The ends of a channel stay on their PEs. */
+static void check_channels(struct pe *pe, struct ck_obj *obj, const char *who)
+{
+	char first[64];
+	size_t n = pe->node->up.inside ?
+		   pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first) : 0;
+
+	if (n)
+		csd_abort(pe, "%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
+			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
+}
+
 static void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
+	char name[128];
 
+	check_channels(pe, obj, obj_describe(obj, name, sizeof name));
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
 	for (int i = 0; i < CK_PARTS; i++)
@@ -270,8 +288,7 @@ static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 
 	if (here && seat_end(pe, s->coll, t->index, t->n_contributed, t))
 		t->seat = NOWHERE;
-	if (t->seat != NOWHERE)
-		at_home_it_is_away(pe, s, pe->id);
+	at_home_it_is_away(pe, s, pe->id);
 	if (here && t->seat != NOWHERE)
 		return; /* the seat has it, and goes on */
 	travel_send(pe, t->seat != NOWHERE ? t->seat : home_of(pe, s), t);
@@ -313,6 +330,19 @@ static void maybe_finish(struct pe *pe, struct stay *s)
 		finish(pe, s);
 }
 
+/* Where the element goes home or nowhere, nobody gets a lease again. */
+static void recall(struct pe *pe, struct stay *s)
+{
+	struct where_msg w = about(s, WHERE_RECALL);
+
+	w.count[0] = s->to != NOWHERE && s->to != home_of(pe, s);
+	s->n_flushes = s->n_holders;
+	for (uint32_t i = 0; i < s->n_holders; i++)
+		tell_where(pe, s->holders[i], w);
+}
+
+/* Leases are recalled once home keeps the element's calls. Else a holder's next call, by way of home, could overtake
+ * its last one that went straight. Model: move.pml, begin_to_leave */
 static void begin(struct pe *pe, struct stay *s)
 {
 	const int home = home_of(pe, s);
@@ -320,17 +350,13 @@ static void begin(struct pe *pe, struct stay *s)
 
 	s->leaving = true;
 	s->go = home == pe->id;
-	if (!s->go) {
+	if (s->go) {
+		recall(pe, s);
+		maybe_finish(pe, s);
+	} else {
 		w.count[0] = (uint64_t)(int64_t)s->to;
 		tell_where(pe, home, w);
 	}
-	/* Where the element goes home or nowhere, nobody gets a lease again. */
-	w = about(s, WHERE_RECALL);
-	w.count[0] = s->to != NOWHERE && s->to != home;
-	s->n_flushes = s->n_holders;
-	for (uint32_t i = 0; i < s->n_holders; i++)
-		tell_where(pe, s->holders[i], w);
-	maybe_finish(pe, s);
 }
 
 void leave_arrived(struct pe *pe, struct cmi_msg *m)
@@ -399,6 +425,7 @@ void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		broken(pe, c, w);
 	if (w->kind == WHERE_GO) {
 		s->go = true;
+		recall(pe, s);
 	} else {
 		s->n_flushes--;
 		if (!w->count[0])
@@ -437,23 +464,25 @@ static void settle(struct pe *pe, struct travel *t)
 }
 
 /* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that
- * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them. */
+ * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them.
+ * All of them may end the element, or let it leave again, so nothing is kept but the calls. */
 static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct ck_obj *obj = t->obj;
 	struct away *a = index_home(pe, c, t->index) == pe->id ? away_find(c, t->index) : NULL;
-	struct msg_fifo late;
+	struct msg_fifo calls;
 
-	if (a) /* first: a call may destroy the element, and home may make a new record */
-		index_remove(&place_of(c)->dyn->away, t->index);
 	t->obj = NULL;
+	fifo_move(&calls, &t->late);
+	if (a) {
+		fifo_append(&calls, &a->waiting);
+		away_end(pe, a);
+	}
 	obj_calls_arrive(pe, obj, &t->kept);
-	tell_arrived(pe, obj);
-	fifo_move(&late, &t->late);
 	travel_free(t);
-	resume(pe, &late);
-	if (a)
-		away_drop(pe, a);
+	tell_arrived(pe, obj);
+	obj_calls_test(pe, obj);
+	resume(pe, &calls);
 }
 
 /* At home: it is gone. */
@@ -493,7 +522,7 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 
 /* ---- what programs call ------------------------------------------------------------------------------------ */
 
-static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
+static void check_move(struct pe *pe, struct ck_obj *obj, int to)
 {
 	const CkGenChare *type = obj->coll->type;
 	char name[128];
@@ -505,6 +534,7 @@ static void check_move(struct pe *pe, const struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
+	check_channels(pe, obj, name);
 	if (!pe_is_here(pe, to) && !element_has_pup(type))
 		csd_abort(pe, "CkMigrateMe of %s to PE %d: %s cannot leave its process: declare 'pup %s;' in the "
 			  ".ci file", name, to, type->name, type->name);

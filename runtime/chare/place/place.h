@@ -3,10 +3,11 @@
  * place.h: the room place/: where elements live.
  *
  * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and destroying elements
- *          (insert.c), detecting that inserting is over (closing.c), detecting that all elements
+ *          (insert.c), passing calls on at home (home.c), moving elements (leave.c, travel.c), the ways of calls
+ *          to them (route.c), detecting that inserting is over (closing.c), detecting that all elements
  *          are constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of
  *          this PE (local.c), the seats of elements that are away (seat.c).
- * Called   by the rooms above, on the element's PE or its home; by call/ through `seek` (part.h).
+ * Called   by the rooms above, on the element's PE or its home; by call/ through `seek` and `way` (part.h).
  * Calls    wait/, call/, params/, core/.
  */
 #ifndef CK_PLACE_H

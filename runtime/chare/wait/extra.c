@@ -113,6 +113,12 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	k->sdag = NULL;
 }
 
+void obj_calls_test(struct pe *pe, struct ck_obj *obj)
+{
+	if (obj->extra & OBJ_EXTRA)
+		when_test(pe, obj);
+}
+
 void obj_calls_free(struct obj_calls *k)
 {
 	free(k->sdag);

@@ -51,6 +51,8 @@ void obj_calls_init(struct obj_calls *k);
 /** The element leaves: take them, and end its record. / It is in this PE's tables: give them back. */
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
+/** No handler runs, and the element takes calls again: run those whose condition is true. */
+void obj_calls_test(struct pe *pe, struct ck_obj *obj);
 /** At the end of the job. The messages are in the PEs' memory, which goes as a whole. */
 void obj_calls_free(struct obj_calls *k);
 

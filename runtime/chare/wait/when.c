@@ -197,7 +197,7 @@ bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	/* Earlier calls that may run after the change go first. */
 	if ((obj->extra & OBJ_EXTRA) && extra_of(pe, obj)->asked)
 		when_test(pe, obj);
-	if (is_true(obj, env))
+	if (!(obj->extra & OBJ_LEAVING) && is_true(obj, env))
 		return false;
 	const struct ck_kind *kind = ck_kind(pe, obj->coll->type);
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct_inside.h: ends of channels that depend on a piece of memory, for what wants to move. */
+#ifndef DIRECT_INSIDE_H
+#define DIRECT_INSIDE_H
+
+#include "direct_state.h"
+
+/** How many ends of channels of this PE depend on [at, at + bytes): the receive buffer, what the function gets, or
+ * a handle lies there. `name` gets the name of the first. */
+size_t direct_inside(struct pe *pe, const void *at, size_t bytes, char *name, size_t len);
+
+#endif
