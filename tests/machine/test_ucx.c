@@ -182,7 +182,9 @@ static void on_put(void *owner, int src_pe, const struct cmi_put_head *h, const 
 	p->put_bytes += bytes;
 }
 
-static const struct cmi_client CLIENT = {msg_alloc, msg_free, on_arrived, on_put};
+static const struct cmi_client CLIENT = {
+	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = on_arrived, .put_arrived = on_put,
+};
 
 static void op_done(struct cmi_op *op)
 {
