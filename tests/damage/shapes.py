@@ -33,6 +33,7 @@ NOT_DOWN = 'it did not come down the tree that it names'
 NOT_BELOW = 'its sender is not below this PE'
 OTHERS = 'it says that others have it, too'
 VALUES = 'its values do not lie within it'
+BROKEN = 'chard: PE 0 (node 0): broken protocol: PE 1 '
 OUTSIDE = 'a parameter does not lie within it'
 NO_SECTION = 'it names a section that nobody can have made'
 NO_REDUCTION = 'it belongs to no reduction here'
@@ -152,7 +153,11 @@ TABLE = [
     (zeros('ck.destroy', 64), NOBODY),
     (seed('ck.where-080', u64(COLL, 0)), NOBODY),
     (seed('ck.where-080', u64(COLL, 900)), 'its collection does not exist yet'),
-    (seed('ck.where-080', u32(52, 4)), NO_KIND),
+    (seed('ck.where-080', u32(52, 11)), NO_KIND),
+    (seed('ck.where-080', u32(52, 4)), BROKEN + 'speaks of element (16) of Spot, which is not'),
+    (seed('ck.where-080', u32(52, 6)), BROKEN + 'grants a lease that nobody wants'),
+    (seed('ck.where-080', u32(52, 7)), BROKEN + 'denies a lease that nobody wants'),
+    (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of element (16) of Spot, which is not'),
     (seed('ck.ready-plain-64', size=88), NOBODY),
     (zeros('ck.ready', 88, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
     (seed('ck.closing-002', u64(COLL, 0)), NOBODY),

@@ -18,6 +18,7 @@ Every run changes one byte of one message on arrival (tests/damage/flip.c). A ru
     data     by a signal in a handler of the program
     hang     not within the time limit
     waits    the same, where the byte was the program's
+    broken   not as it should, although no byte was changed: the program is not there, or fails by itself
 
 In checked mode (--check: CK_CHECK=1) only `right` and `told` will do. Without it a message that was damaged into
 another one that is well formed does what it says then: a program can wait for the one that it was, read a value
@@ -43,7 +44,7 @@ PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', '
 ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}, 'tcp': {'CK_SHARE': '0', 'UCX_TLS': 'tcp,self'}}
 LIMIT = 20
 SLOT_BEFORE = 19     # a slot's byte AT is the message's byte AT + 19: it lacks much of the head (flip_slot)
-OUTCOMES = ('right', 'told', 'wrong', 'data', 'waits', 'crash', 'hang')
+OUTCOMES = ('right', 'told', 'wrong', 'data', 'waits', 'crash', 'hang', 'broken')
 
 
 def wish(rng):
@@ -87,7 +88,7 @@ def outcome(code, out):
     lines = [line for line in out.splitlines() if re.match(r'(chard|ckrun|FAILED|[\w./]+:\d+:)', line)
              and not re.match(r'(chard:   #|ckrun: )', line)]
     if not re.search('^flip: ', out, re.M):
-        return 'unused' if code == 0 else 'wrong'
+        return 'unused' if code == 0 else 'broken'
     if code is None:
         return 'waits' if is_the_programs(out) else 'hang'
     if re.search(r'^==\d+==ERROR: |runtime error: ', out, re.M):
@@ -162,7 +163,7 @@ def main():
         modes = [False, True]
     bad = 0
     for options.check in modes:
-        options.bad = ('wrong', 'data', 'waits', 'crash', 'hang') if options.check else ('crash', 'hang')
+        options.bad = ('wrong', 'data', 'waits', 'crash', 'hang', 'broken') if options.check else ('crash', 'hang', 'broken')
         bad += sum([sweep(options, transport) for transport in options.transport or ENVIRONMENT])
     if options.table:
         table(options.rows)

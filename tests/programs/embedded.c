@@ -303,7 +303,7 @@ static char *all_variables(void)
 
 	for (char **v = environ; *v; v++)
 		/* The runtime's for UCX, which is read where one is opened. */
-		if (strncmp(*v, "UCX_POSIX_", 10))
+		if (strncmp(*v, "UCX_POSIX_", 10) && strncmp(*v, "UCX_TCP_RX_SEG_SIZE=", 20))
 			fprintf(f, "%s\n", *v);
 	fclose(f);
 	return all;
