@@ -40,6 +40,7 @@ struct pe {
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
+	size_t in_pieces;          /* of the put that comes */
 	size_t n_done;
 	size_t n_small_here, n_small_there; /* of the storm: copied to us, or left with the sender */
 };
@@ -167,23 +168,43 @@ static void on_arrived(void *owner, struct cmi_msg *m)
 	}
 }
 
+static void check_put(const struct cmi_put_head *h, size_t at, const void *body, size_t bytes)
+{
+	const unsigned char *b = body;
+
+	CHECK(h->channel == 5 && h->generation == 6 && h->word == 7);
+	for (size_t i = 0; i < bytes; i++)
+		CHECK(b[i] == (unsigned char)(h->iteration + at + i));
+}
+
+/* Pieces come in order, and nothing between them. */
+static void on_put_piece(void *owner, int src_pe, const struct cmi_put_head *h, size_t at, const void *piece,
+			 size_t bytes)
+{
+	struct pe *p = owner;
+
+	CHECK(src_pe == p->peer && h->iteration == p->n_puts + 1 && at == p->in_pieces);
+	check_put(h, at, piece, bytes);
+	p->in_pieces += bytes;
+}
+
 static void on_put(void *owner, int src_pe, const struct cmi_put_head *h, const void *body,
 		   size_t bytes)
 {
 	struct pe *p = owner;
-	const unsigned char *b = body;
 
-	CHECK(src_pe == p->peer && h->channel == 5 && h->generation == 6 && h->word == 7);
-	CHECK(h->iteration == ++p->n_puts);
+	CHECK(src_pe == p->peer && h->iteration == ++p->n_puts);
 	/* Sent between two storm messages of the same number: order is checked by it. */
 	CHECK(p->seen[src_pe] == h->iteration);
-	for (size_t i = 0; i < bytes; i++)
-		CHECK(b[i] == (unsigned char)(h->iteration + i));
+	CHECK(p->in_pieces == (body ? 0 : bytes));
+	check_put(h, 0, body, body ? bytes : 0);
 	p->put_bytes += bytes;
+	p->in_pieces = 0;
 }
 
 static const struct cmi_client CLIENT = {
 	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = on_arrived, .put_arrived = on_put,
+	.put_piece = on_put_piece,
 };
 
 static void op_done(struct cmi_op *op)
