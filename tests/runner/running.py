@@ -124,8 +124,9 @@ def for_sanitizer(sanitizer):
     if sanitizer == 'thread':
         # UCX, hwloc and libc are not instrumented: TSan cannot see how they synchronise. UCX's hook
         # in munmap and madvise runs when a thread has ended for TSan, and crashes there.
-        # At its end a process waits for races of other threads, by default for a second, which was half of the time.
-        return {'TSAN_OPTIONS': 'exitcode=86:ignore_noninstrumented_modules=1:atexit_sleep_ms=100',
+        # At its end a process waits for races of other threads, by default for a second, which was half of the time. The
+        # runtime has joined its threads by then.
+        return {'TSAN_OPTIONS': 'exitcode=86:ignore_noninstrumented_modules=1:atexit_sleep_ms=10',
                 'UCX_MEM_MMAP_HOOK_MODE': 'none'}
     return {}
 
