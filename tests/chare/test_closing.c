@@ -77,8 +77,11 @@ static void hold_over(const struct pe *pe, const struct cmi_msg *m)
 {
 	if (!atomic_load(&job.begun))
 		return;
-	job.n_waves += pe->id == 2 && is_closing(pe, m, WHERE_WAVE);
-	job.n_sums += pe->id == 0 && m->src_pe == 2 && is_closing(pe, m, WHERE_SUM);
+	/* Only the PE whose number it is touches it. */
+	if (pe->id == 2 && is_closing(pe, m, WHERE_WAVE))
+		job.n_waves++;
+	if (pe->id == 0 && m->src_pe == 2 && is_closing(pe, m, WHERE_SUM))
+		job.n_sums++;
 	if (pe->id == 0 && m->src_pe == 1 && is_closing(pe, m, WHERE_SUM))
 		atomic_fetch_add(&job.n_answered, 1);
 }
