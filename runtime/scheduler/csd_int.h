@@ -114,6 +114,9 @@ void msgq_random_print(void);
 struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
+/* Take those out of a list, or look for one, that the test accepts. */
+void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to);
+bool msg_fifo_has(const struct msg_fifo *f, csd_msg_test test, const void *arg);
 bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg);
 void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);

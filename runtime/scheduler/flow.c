@@ -42,7 +42,7 @@ static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, 
 {
 	struct csd_peer *p = cmi_alloc_zero(1, sizeof *p, "a peer");
 
-	p->waiting.tail = &p->waiting.head;
+	msg_fifo_init(&p->waiting);
 	p->budget = pe->node->flow_bytes;
 	p->at_once = pe->node->check || pe->counts ? 0 : p->budget;
 	return pe->peers[other] = p;

@@ -23,8 +23,8 @@ void node_queue_init(struct node *node)
 	struct csd_node_queue *q = &node->queue;
 
 	msgq_init(&q->queue);
-	q->ready.tail = &q->ready.head;
-	q->again.tail = &q->again.head;
+	msg_fifo_init(&q->ready);
+	msg_fifo_init(&q->again);
 	if (node->random.order)
 		msgq_set_random(&q->queue, msgq_random_create(node, NODE_SALT + node->job->node, -1));
 }
@@ -238,7 +238,7 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 
 	*g = (struct csd_gate){ .serial = serial, .closed = !serial };
 	g->opens.handler = CSD_GATE_OPENS;
-	g->waiting.tail = &g->waiting.head;
+	msg_fifo_init(&g->waiting);
 	g->next = atomic_load_explicit(&q->gates, memory_order_relaxed);
 	/* Read when all PEs have stopped; release so that it can be followed then. */
 	while (!atomic_compare_exchange_weak_explicit(&q->gates, &g->next, g, memory_order_release,

@@ -14,8 +14,8 @@
 void msgq_init(struct msgq *q)
 {
 	memset(q, 0, sizeof *q);
-	q->plain.tail = &q->plain.head;
-	q->expedited.tail = &q->expedited.head;
+	msg_fifo_init(&q->plain);
+	msg_fifo_init(&q->expedited);
 }
 
 /* Equal priorities keep the order of arrival. */
@@ -139,17 +139,25 @@ struct cmi_msg *msgq_pop_mixed(struct msgq *q)
 
 /* ---- by what they are ------------------------------------------------------------------------- */
 
-static void fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to)
+void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to)
 {
-	struct msg_fifo all = *f;
+	struct msg_fifo all;
 
-	if (!all.head)
-		return;
-	*f = (struct msg_fifo){ NULL, &f->head };
-	for (struct cmi_msg *m = all.head, *next; m; m = next) {
-		next = m->next;
+	msg_fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+
 		msg_fifo_push(test(m, arg) ? to : f, m);
 	}
+}
+
+bool msg_fifo_has(const struct msg_fifo *f, csd_msg_test test, const void *arg)
+{
+	const struct cmi_msg *m = f->head;
+
+	while (m && !test(m, arg))
+		m = m->next;
+	return m;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -177,10 +185,10 @@ void csd_queue_take(struct pe *pe, csd_msg_test test, const void *arg, struct ms
 {
 	struct msgq *q = &pe->queue;
 
-	*to = (struct msg_fifo){ NULL, &to->head };
+	msg_fifo_init(to);
 	if (CSD_LIKELY(!q->mixed))
 		return;
-	fifo_take(&q->expedited, test, arg, to);
+	msg_fifo_take(&q->expedited, test, arg, to);
 	heap_take(q, test, arg, to);
 	if (q->random)
 		msgq_random_take(q->random, test, arg, to);
@@ -195,9 +203,8 @@ bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg)
 
 	if (CSD_LIKELY(!q->mixed))
 		return false;
-	for (const struct cmi_msg *m = q->expedited.head; m; m = m->next)
-		if (test(m, arg))
-			return true;
+	if (msg_fifo_has(&q->expedited, test, arg))
+		return true;
 	for (size_t i = 0; i < q->n_heap; i++)
 		if (test(q->heap[i].m, arg))
 			return true;

@@ -18,6 +18,12 @@ struct msg_fifo {
 	struct cmi_msg *head, **tail;      /* empty: tail == &head */
 };
 
+static inline void msg_fifo_init(struct msg_fifo *f)
+{
+	f->head = NULL;
+	f->tail = &f->head;
+}
+
 static inline void msg_fifo_push(struct msg_fifo *f, struct cmi_msg *m)
 {
 	m->next = NULL;
@@ -42,6 +48,32 @@ static inline struct cmi_msg *msg_fifo_pop(struct msg_fifo *f)
 	if (!f->head)
 		f->tail = &f->head;
 	return m;
+}
+
+/** Everything in `from` goes behind what is in `to`. */
+static inline void msg_fifo_append(struct msg_fifo *to, struct msg_fifo *from)
+{
+	if (!from->head)
+		return;
+	*to->tail = from->head;
+	to->tail = from->tail;
+	msg_fifo_init(from);
+}
+
+/** The same to a list that is not set. */
+static inline void msg_fifo_move(struct msg_fifo *to, struct msg_fifo *from)
+{
+	msg_fifo_init(to);
+	msg_fifo_append(to, from);
+}
+
+static inline size_t msg_fifo_count(const struct msg_fifo *f)
+{
+	size_t n = 0;
+
+	for (const struct cmi_msg *m = f->head; m; m = m->next)
+		n++;
+	return n;
 }
 
 struct msg_heap_item {

@@ -109,7 +109,7 @@ static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
 	}
 	struct stream *s = cmi_alloc_zero(1, sizeof *s, "the randomised queue");
 
-	s->fifo.tail = &s->fifo.head;
+	msg_fifo_init(&s->fifo);
 	s->src_pe = src_pe;
 	s->apart = apart;
 	be_late(r, s);
@@ -146,9 +146,8 @@ void msgq_random_push(struct msgq_random *r, struct cmi_msg *m)
 bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg)
 {
 	for (size_t i = 0; i < r->n; i++)
-		for (const struct cmi_msg *m = r->streams[i]->fifo.head; m; m = m->next)
-			if (test(m, arg))
-				return true;
+		if (msg_fifo_has(&r->streams[i]->fifo, test, arg))
+			return true;
 	return false;
 }
 
@@ -157,13 +156,8 @@ void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg,
 {
 	for (size_t i = r->n; i-- > 0;) {
 		struct stream *s = r->streams[i];
-		struct cmi_msg *m = s->fifo.head;
 
-		s->fifo = (struct msg_fifo){ NULL, &s->fifo.head };
-		for (struct cmi_msg *next; m; m = next) {
-			next = m->next;
-			msg_fifo_push(test(m, arg) ? to : &s->fifo, m);
-		}
+		msg_fifo_take(&s->fifo, test, arg, to);
 		if (s->fifo.head)
 			continue;
 		r->streams[i] = r->streams[--r->n];

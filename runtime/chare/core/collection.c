@@ -17,7 +17,7 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)
 	char *at = state;
 
 	c->id = id;
-	c->waiting.tail = &c->waiting.head;
+	msg_fifo_init(&c->waiting);
 	for (int i = 0; i < CK_PARTS; i++) {
 		if (!ck->parts[i] || !ck->parts[i]->coll_bytes)
 			continue;

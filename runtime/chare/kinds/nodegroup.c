@@ -74,7 +74,7 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 	struct nodegroup *g = cmi_alloc_zero(1, sizeof *g + ck_node_of(pe->node)->coll_bytes, "a nodegroup");
 
 	coll_init(pe, &g->coll, id, g + 1);
-	g->waiting.tail = &g->waiting.head;
+	msg_fifo_init(&g->waiting);
 	csd_gate_init(pe->node, &g->birth, false);
 	csd_gate_init(pe->node, &g->exclusive, true);
 	g->chain = atomic_load_explicit(bucket, memory_order_relaxed);

@@ -57,7 +57,7 @@ struct section *section_get(struct pe *pe, uint64_t id)
 	s->id = id;
 	s->parent = -1;
 	s->end = UINT64_MAX;
-	s->waiting.tail = &s->waiting.head;
+	msg_fifo_init(&s->waiting);
 	idmap_add(&sections_of(pe)->by_id, id, (uintptr_t)s);
 	return s;
 }

@@ -260,7 +260,7 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l)
 	send_pieces(pe, s, l);
 	struct msg_fifo early = s->waiting;
 
-	s->waiting = (struct msg_fifo){ NULL, &s->waiting.head };
+	msg_fifo_init(&s->waiting);
 	while (early.head) {
 		struct cmi_msg *m = msg_fifo_pop(&early);
 

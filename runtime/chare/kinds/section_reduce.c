@@ -373,11 +373,9 @@ static void describe_open(struct pe *pe, const struct section *s, const struct r
  * PE has one. */
 void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg)
 {
+	const size_t n = msg_fifo_count(&s->waiting);
 	char missing[5 * 130];
-	size_t n = 0;
 
-	for (const struct cmi_msg *m = s->waiting.head; m; m = m->next)
-		n++;
 	if (n)
 		say_line(line, arg, "%zu messages wait for section %u of PE %d, which is not known here", n,
 		    section_no(s->id), section_root(s->id));

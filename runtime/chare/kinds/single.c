@@ -157,7 +157,7 @@ static void too_early(struct pe *pe, struct ck_env *env)
 {
 	struct early *early = cmi_alloc_zero(1, sizeof *early, "a call of a chare");
 
-	early->calls.tail = &early->calls.head;
+	msg_fifo_init(&early->calls);
 	msg_fifo_push(&early->calls, &env->head);
 	idmap_add(&single_of(pe)->names, env->coll, (uintptr_t)early | 1);
 }
@@ -369,14 +369,10 @@ static void single_describe(struct pe *pe, csd_line_fn line, void *arg)
 	const struct idmap_slot *at;
 
 	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++) {
-		size_t n = 0;
-
 		if (!is_early(at))
 			continue;
-		for (const struct cmi_msg *m = early_in(at)->calls.head; m; m = m->next)
-			n++;
-		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)", n,
-		    (unsigned long long)ck_name_creator(at->key),
+		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)",
+		    msg_fifo_count(&early_in(at)->calls), (unsigned long long)ck_name_creator(at->key),
 		    (unsigned long long)ck_name_number(at->key));
 	}
 }

@@ -166,7 +166,7 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj)
 
 static void owner_pe_start(struct pe *pe)
 {
-	rest_of(pe)->freed.tail = &rest_of(pe)->freed.head;
+	msg_fifo_init(&rest_of(pe)->freed);
 }
 
 static void owner_pe_stop(struct pe *pe)

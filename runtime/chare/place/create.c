@@ -109,7 +109,7 @@ static void route_early(struct pe *pe, struct collection *c)
 	struct cmi_msg *m = c->waiting.head, *next;
 
 	c->waiting.head = NULL;
-	c->waiting.tail = &c->waiting.head;
+	msg_fifo_init(&c->waiting);
 	for (; m; m = next) {
 		struct ck_env *env = (struct ck_env *)m;
 		int home = pe->id;

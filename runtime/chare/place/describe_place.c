@@ -4,15 +4,6 @@
 
 #include "place_int.h"
 
-static size_t fifo_count(const struct msg_fifo *f)
-{
-	size_t n = 0;
-
-	for (const struct cmi_msg *m = f->head; m; m = m->next)
-		n++;
-	return n;
-}
-
 static void describe_missing(struct pe *pe, const struct collection *c, const struct away *a, csd_line_fn line,
 			     void *arg)
 {
@@ -23,7 +14,7 @@ static void describe_missing(struct pe *pe, const struct collection *c, const st
 
 	describe_waiting(pe, c, a->waiting.head, what, sizeof what);
 	say_line(line, arg, "%zu calls wait for %s, which was not inserted (%s); the first is %s from PE %d",
-	    fifo_count(&a->waiting), element_describe(c->type, a->index, who, sizeof who), why, what,
+	    msg_fifo_count(&a->waiting), element_describe(c->type, a->index, who, sizeof who), why, what,
 	    a->waiting.head->src_pe);
 }
 
@@ -42,7 +33,7 @@ static void describe_away(struct pe *pe, const struct collection *c, const struc
 		return;
 	element_describe(c->type, a->index, who, sizeof who);
 	snprintf(to, sizeof to, "to PE %d", a->to);
-	say_line(line, arg, "PE %d holds %zu calls for %s, which %s PE %d %s", pe->id, fifo_count(&a->waiting), who,
+	say_line(line, arg, "PE %d holds %zu calls for %s, which %s PE %d %s", pe->id, msg_fifo_count(&a->waiting), who,
 		 a->moving ? "moves from" : "lives on", a->pe, !a->moving ? "" : a->to == NOWHERE ? "to nowhere" : to);
 }
 
@@ -60,7 +51,7 @@ static void describe_stay(struct pe *pe, const struct collection *c, const struc
 		say_line(line, arg, "%s %s when its threads have ended", who, what);
 	else if (s->leaving || s->asked)
 		say_line(line, arg, "%s, on PE %d, %s: %zu calls wait; it waits for%s%s", who, pe->id, what,
-			 fifo_count(&s->late), s->go ? "" : " its home",
+			 msg_fifo_count(&s->late), s->go ? "" : " its home",
 			 s->n_flushes ? " PEs that have sent it calls" : s->go ? " its turn" : "");
 }
 
@@ -82,7 +73,7 @@ static void describe_early(const struct collection *c, csd_line_fn line, void *a
 	char what[160];
 
 	if (c->waiting.head)
-		say_line(line, arg, "%zu messages wait for %s, %s; the first is from PE %d", fifo_count(&c->waiting),
+		say_line(line, arg, "%zu messages wait for %s, %s; the first is from PE %d", msg_fifo_count(&c->waiting),
 		    coll_describe(c, what, sizeof what), c->type ? "whose elements are not constructed here" :
 		    "of which no creation has come", c->waiting.head->src_pe);
 }

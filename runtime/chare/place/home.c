@@ -24,11 +24,6 @@ enum { OFFER_AT = 2 };
 
 /* ---- records ------------------------------------------------------------------------------- */
 
-void fifo_init(struct msg_fifo *f)
-{
-	*f = (struct msg_fifo){ NULL, &f->head };
-}
-
 void fifo_free(struct pe *pe, struct msg_fifo *f)
 {
 	while (f->head)
@@ -62,7 +57,7 @@ struct away *away_get(struct pe *pe, struct collection *c, CkIndex i)
 	a->coll = c;
 	a->index = i;
 	a->pe = NOWHERE;
-	fifo_init(&a->waiting);
+	msg_fifo_init(&a->waiting);
 	index_add(&dynamic_get(c)->away, a);
 	return a;
 }
@@ -78,14 +73,11 @@ static void tell_waiting(struct pe *pe, const struct away *a)
 {
 	const struct cmi_msg *first = a->waiting.head;
 	char name[128], index[96];
-	int n = 0;
 
 	describe_waiting(pe, a->coll, first, name, sizeof name);
 	index_describe(a->coll->type, a->index, index, sizeof index);
-	for (const struct cmi_msg *m = first; m; m = m->next)
-		n++;
-	fprintf(stderr, "chard: PE %d (node %d): at exit %d calls wait for element %s of %s, which "
-		"was not inserted; the first is %s from PE %d\n", pe->id, pe->node->job->node, n,
+	fprintf(stderr, "chard: PE %d (node %d): at exit %zu calls wait for element %s of %s, which "
+		"was not inserted; the first is %s from PE %d\n", pe->id, pe->node->job->node, msg_fifo_count(&a->waiting),
 		index, a->coll->type->name, name, first->src_pe);
 }
 
@@ -115,7 +107,7 @@ void resume(struct pe *pe, struct msg_fifo *f)
 {
 	struct cmi_msg *m = f->head, *next;
 
-	fifo_init(f);
+	msg_fifo_init(f);
 	for (; m; m = next) {
 		next = m->next;
 		handle_again(pe, m);

@@ -46,7 +46,7 @@ static struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 	s->index = obj->index;
 	s->obj = obj;
 	s->seat = pe->id;
-	fifo_init(&s->late);
+	msg_fifo_init(&s->late);
 	index_add(&dynamic_get(s->coll)->stays, s);
 	return s;
 }
@@ -141,7 +141,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 
 	s->leaving = s->go = false;
 	obj_even(s->obj, OBJ_LEAVING);
-	fifo_move(&late, &s->late);
+	msg_fifo_move(&late, &s->late);
 	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
 		stay_free(s);
 	obj_calls_test(pe, obj);
@@ -258,7 +258,7 @@ static void insertions_wait(struct pe *pe, const struct collection *c, struct tr
 {
 	struct msg_fifo all;
 
-	fifo_move(&all, &t->late);
+	msg_fifo_move(&all, &t->late);
 	while (all.head) {
 		struct cmi_msg *m = msg_fifo_pop(&all);
 		const bool insertion = m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
@@ -311,7 +311,7 @@ static void finish(struct pe *pe, struct stay *s)
 	t->holders = s->holders;
 	t->n_holders = s->n_holders;
 	s->holders = NULL;
-	fifo_move(&t->late, &s->late);
+	msg_fifo_move(&t->late, &s->late);
 	if (home_of(pe, s) != pe->id)
 		travel_take_queued(pe, t);
 	if (t->obj)
@@ -475,9 +475,9 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	struct msg_fifo calls;
 
 	t->obj = NULL;
-	fifo_move(&calls, &t->late);
+	msg_fifo_move(&calls, &t->late);
 	if (a) {
-		fifo_append(&calls, &a->waiting);
+		msg_fifo_append(&calls, &a->waiting);
 		away_end(pe, a);
 	}
 	obj_calls_arrive(pe, obj, &t->kept);
@@ -493,7 +493,7 @@ static void gone(struct pe *pe, struct collection *c, struct travel *t)
 	struct away *a = away_find(c, t->index);
 	struct msg_fifo late;
 
-	fifo_move(&late, &t->late);
+	msg_fifo_move(&late, &t->late);
 	if (a)
 		index_remove(&place_of(c)->dyn->away, t->index);
 	travel_free(t);

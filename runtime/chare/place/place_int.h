@@ -142,22 +142,7 @@ bool element_is_there(const struct ck_obj *obj);
 
 /* home.c */
 struct dynamic *dynamic_get(struct collection *c);
-void fifo_init(struct msg_fifo *f);
 void fifo_free(struct pe *pe, struct msg_fifo *f);
-static inline void fifo_append(struct msg_fifo *to, struct msg_fifo *from)
-{
-	if (!from->head)
-		return;
-	*to->tail = from->head;
-	to->tail = from->tail;
-	fifo_init(from);
-}
-/** To a list that is not set. */
-static inline void fifo_move(struct msg_fifo *to, struct msg_fifo *from)
-{
-	fifo_init(to);
-	fifo_append(to, from);
-}
 /** Handle a message as when it came. */
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */

@@ -59,7 +59,7 @@ static struct route *route_add(struct collection *c, CkIndex i, enum route_state
 	r->coll = c;
 	r->index = i;
 	r->state = (uint8_t)state;
-	fifo_init(&r->held);
+	msg_fifo_init(&r->held);
 	if (!c->routes)
 		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
 	if (c->sparse)
@@ -109,13 +109,10 @@ void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line
 
 	for (size_t i = 0; c->routes && (at = idmap_each(c->routes, &i)); i++) {
 		const struct route *r = (const struct route *)at->value;
-		size_t n = 0;
 
-		for (const struct cmi_msg *m = r->held.head; m; m = m->next)
-			n++;
 		if (r->state == WAIT)
 			say_line(line, arg, "PE %d holds %zu calls for %s until it hears whether it may send them straight",
-				 pe->id, n, element_describe(c->type, r->index, who, sizeof who));
+				 pe->id, msg_fifo_count(&r->held), element_describe(c->type, r->index, who, sizeof who));
 	}
 }
 
@@ -197,7 +194,7 @@ static void denied(struct pe *pe, struct route *r)
 	const int home = index_home(pe, r->coll, r->index);
 	struct msg_fifo held;
 
-	fifo_move(&held, &r->held);
+	msg_fifo_move(&held, &r->held);
 	route_remove(r);
 	send_held(pe, &held, home);
 }

@@ -28,7 +28,7 @@ struct travel *travel_new(const struct collection *c, CkIndex i)
 
 	t->coll = c->id;
 	t->index = i;
-	fifo_init(&t->late);
+	msg_fifo_init(&t->late);
 	obj_calls_init(&t->kept);
 	return t;
 }
@@ -72,7 +72,7 @@ void travel_take_queued(struct pe *pe, struct travel *t)
 	struct msg_fifo queued;
 
 	csd_queue_take(pe, is_wanted, &w, &queued);
-	fifo_append(&t->late, &queued);
+	msg_fifo_append(&t->late, &queued);
 }
 
 bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
@@ -190,7 +190,7 @@ static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_
 	struct msg_fifo all;
 	size_t bytes = 0;
 
-	fifo_move(&all, f);
+	msg_fifo_move(&all, f);
 	while (all.head) {
 		struct cmi_msg *m = call_leaves(pe, dst_pe, msg_fifo_pop(&all));
 

@@ -34,7 +34,7 @@ static struct ck_extra *extra_new(struct pe *pe)
 		extras_grow(w);
 	x = cmi_alloc_zero(1, sizeof *x, "the calls that wait on an element");
 	x->no = w->n++;
-	x->waiting.tail = &x->waiting.head;
+	msg_fifo_init(&x->waiting);
 	return w->extras[x->no] = x;
 }
 

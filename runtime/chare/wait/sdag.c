@@ -27,7 +27,7 @@ struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 	s->tail = &s->waiting;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)
-		s->kept[i].tail = &s->kept[i].head;
+		msg_fifo_init(&s->kept[i]);
 	return x->sdag = s;
 }
 
@@ -250,10 +250,8 @@ void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg)
 	for (CkGenRun *run = x->sdag->waiting; run; run = run->behind)
 		describe_run(run, line, arg);
 	for (int e = 0; e < x->sdag->n_entries; e++) {
-		size_t n = 0;
+		const size_t n = msg_fifo_count(&x->sdag->kept[e]);
 
-		for (const struct cmi_msg *m = x->sdag->kept[e].head; m; m = m->next)
-			n++;
 		if (n)
 			say_line(line, arg, "%zu calls of %s are kept at %s, and no when takes them now", n,
 			    describe_entry(type, e, what, sizeof what), obj_describe(x->obj, who, sizeof who));
@@ -446,8 +444,7 @@ static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sd
 	char name[128];
 
 	for (int i = s->n_entries - 1; i >= 0; i--) {
-		for (const struct cmi_msg *m = s->kept[i].head; m; m = m->next)
-			n++;
+		n += msg_fifo_count(&s->kept[i]);
 		first = s->kept[i].head ? s->kept[i].head : first;
 	}
 	if (!first)

@@ -88,7 +88,7 @@ void when_take(struct ck_extra *x, struct msg_fifo *to)
 		return;
 	count_waiting(x->obj->coll, -1);
 	*to = x->waiting;
-	x->waiting = (struct msg_fifo){ NULL, &x->waiting.head };
+	msg_fifo_init(&x->waiting);
 }
 
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from)
@@ -101,11 +101,9 @@ static void report_waiting(struct pe *pe, const struct ck_obj *obj, const struct
 {
 	const struct ck_env *first = (const struct ck_env *)waiting->head;
 	const int32_t *i = obj->index.v;
+	const size_t n = msg_fifo_count(waiting);
 	char name[128];
-	size_t n = 0;
 
-	for (const struct cmi_msg *m = waiting->head; m; m = m->next)
-		n++;
 	describe_entry(obj->coll->type, first->entry, name, sizeof name);
 	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for their "
 		"condition, the first is %s\n", pe->id, n, i[0], i[1], i[2], name);
