@@ -38,11 +38,10 @@ static bool names_channel(const struct piece *m, uint32_t number, uint32_t gener
 	return false;
 }
 
-static void found(const struct piece *m, int32_t receiver, uint32_t number, size_t *n_p, char *name, size_t len)
+static void found(int32_t receiver, uint32_t number, size_t *n_p, char *name, size_t len)
 {
 	if (!(*n_p)++)
 		snprintf(name, len, "channel %u of PE %d", number, receiver);
-	(void)m;
 }
 
 static void receivers(const struct piece *m, size_t *n_p, char *name, size_t len)
@@ -55,7 +54,7 @@ static void receivers(const struct piece *m, size_t *n_p, char *name, size_t len
 
 		if (hot->state != CHANNEL_FREE &&
 		    (lies_in(m, c->buf) || lies_in(m, c->data) || names_channel(m, i, hot->generation)))
-			found(m, m->pe->id, i, n_p, name, len);
+			found(m->pe->id, i, n_p, name, len);
 	}
 }
 
@@ -67,7 +66,7 @@ static void senders(const struct piece *m, size_t *n_p, char *name, size_t len)
 	for (size_t i = 0; (h = handle_at(m, i)); i++)
 		if (h->magic == DIRECT_MAGIC && h->sender_pe == m->pe->id && direct_has_sender(m->pe, h) &&
 		    d->senders[h->sender].generation == h->sender_generation)
-			found(m, h->receiver, h->channel, n_p, name, len);
+			found(h->receiver, h->channel, n_p, name, len);
 }
 
 size_t direct_inside(struct pe *pe, const void *at, size_t bytes, char *name, size_t len)

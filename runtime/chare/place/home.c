@@ -46,11 +46,10 @@ struct away *away_find(const struct collection *c, CkIndex i)
 	return dyn ? index_find(&dyn->away, i) : NULL;
 }
 
-struct away *away_get(struct pe *pe, struct collection *c, CkIndex i)
+struct away *away_get(struct collection *c, CkIndex i)
 {
 	struct away *a = away_find(c, i);
 
-	(void)pe;
 	if (a)
 		return a;
 	a = cmi_alloc_zero(1, sizeof *a, "an element");
@@ -231,7 +230,7 @@ void describe_waiting(struct pe *pe, const struct collection *c, const struct cm
 /* A call, a destruction or an insertion found no element at its home. */
 static void wait_for(struct pe *pe, struct collection *c, CkIndex i, struct cmi_msg *m)
 {
-	struct away *a = away_get(pe, c, i);
+	struct away *a = away_get(c, i);
 
 	if (!a->waiting.head)
 		a->since = closing_wave(c);

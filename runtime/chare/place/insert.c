@@ -209,7 +209,7 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 	env->coll = c->id;
 	env->index = i;
 	env->head.handler = ck_handler(pe, PART_PLACE, H_MAKE);
-	a = away_get(pe, c, i);
+	a = away_get(c, i);
 	a->pe = a->to = to;
 	a->moving = true;
 	a->asked = false;
@@ -261,9 +261,8 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
 	struct away *a = away_find(c, i);
 
-	if (coll_local(c, i) || (s && !stay_ends(pe, s)))
+	if (element_exists(pe, c, i))
 		inserted_twice(pe, c, i, m->src_pe);
-
 	if (a && a->pe >= 0 && !a->moving && !a->asked) {
 		/* The element may have been destroyed without home knowing yet. */
 		a->asked = true;

@@ -210,7 +210,7 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 
 	if (home_of(pe, s) != pe->id)
 		return;
-	a = away_get(pe, s->coll, s->index);
+	a = away_get(s->coll, s->index);
 	a->pe = a->to = now;
 	a->moving = true;
 	a->asked = false;
@@ -397,7 +397,8 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 		  w->head.src_pe, index, c->type->name);
 }
 
-bool stay_ends(const struct pe *pe, const struct stay *s)
+/* Whether a call that destroys it is among those that wait, or it is destroyed already. */
+static bool ends(const struct pe *pe, const struct stay *s)
 {
 	const struct cmi_msg *m = s->late.head;
 
@@ -406,11 +407,16 @@ bool stay_ends(const struct pe *pe, const struct stay *s)
 	return m || !s->obj;
 }
 
+bool element_exists(const struct pe *pe, const struct collection *c, CkIndex i)
+{
+	const struct stay *s = stay_find(c, i);
+
+	return coll_local(c, i) || (s && !ends(pe, s));
+}
+
 static void exists(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
-	const struct stay *s = stay_find(c, w->index);
-
-	if (coll_local(c, w->index) || (s && !stay_ends(pe, s)))
+	if (element_exists(pe, c, w->index))
 		tell_where(pe, w->head.src_pe, (struct where_msg){ .coll = c->id, .index = w->index,
 			   .kind = WHERE_EXISTS, .count = { w->count[0] } });
 }

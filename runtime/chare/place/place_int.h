@@ -148,7 +148,7 @@ void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
 void resume(struct pe *pe, struct msg_fifo *f);
 struct away *away_find(const struct collection *c, CkIndex i);
-struct away *away_get(struct pe *pe, struct collection *c, CkIndex i);
+struct away *away_get(struct collection *c, CkIndex i);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
 /** The same of a record that is in no table any more. */
@@ -169,8 +169,8 @@ struct stay *stay_find(const struct collection *c, CkIndex i);
 /** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
  * calls come, then tell them. */
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
-/** Whether it has been destroyed, or a call that waits does it. */
-bool stay_ends(const struct pe *pe, const struct stay *s);
+/** Whether the element lives here, or is about to leave: not if it is destroyed, or a call that waits does it. */
+bool element_exists(const struct pe *pe, const struct collection *c, CkIndex i);
 /** What came for an element that is about to leave. Takes the message. */
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 /** A PE asks for a lease of an element that lives here. */

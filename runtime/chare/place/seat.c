@@ -273,10 +273,12 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct ck_part *part = env->entry < CK_PARTS ? ck_node_of(pe->node)->parts[env->entry] : NULL;
+	const char *why;
 
 	if (!part || !part->filed)
 		return "it is of no kind";
-	return shape_coll(pe, m) || !part->filed_misfit ? shape_coll(pe, m) : part->filed_misfit(pe, env);
+	why = shape_coll(pe, m);
+	return why || !part->filed_misfit ? why : part->filed_misfit(pe, env);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */

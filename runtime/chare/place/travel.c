@@ -149,7 +149,7 @@ struct packed {
 	int32_t seat;
 	uint32_t n_contributed, n_holders, n_kept, n_late;
 	uint16_t lives;           /* an element comes along */
-	uint16_t waited;          /* here, for its collection's creation */
+	uint16_t reserved;
 	uint64_t bytes;           /* of the element */
 	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
 };
@@ -287,10 +287,30 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	csd_send(pe, dst_pe, m);
 }
 
-static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *to)
+static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+
+/* A call of this element, as it could have come by itself. */
+static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
+{
+	const struct collection *c = coll_get(pe, p->coll);
+	const struct ck_env *env = (const struct ck_env *)m;
+
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
+	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT))
+		return "it carries what is no call";
+	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
+		return "it carries a call that nobody can have sent";
+	csd_check(pe, m);
+	if (env->coll != p->coll)
+		return "it carries a call of another collection";
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
+}
+
+static const char *call_unpack(struct pe *pe, const struct packed *p, const char *at, struct msg_fifo *to)
 {
 	struct packed_call c;
 	struct cmi_msg *m;
+	const char *why;
 
 	memcpy(&c, at, sizeof c);
 	m = csd_msg_alloc(pe, c.size);
@@ -299,14 +319,17 @@ static const char *call_unpack(struct pe *pe, const char *at, struct msg_fifo *t
 	m->src_pe = c.src_pe;
 	m->word = c.word;
 	memcpy(m + 1, at + sizeof c, c.size - sizeof *m);
+	why = call_misfit(pe, p, m);
+	if (why)
+		csd_misfit(pe, &p->head, why);
 	msg_fifo_push(to, m);
 	return at + CkGen_align(c.size);
 }
 
-static const char *calls_unpack(struct pe *pe, const char *at, uint32_t n, struct msg_fifo *to)
+static const char *calls_unpack(struct pe *pe, const struct packed *p, const char *at, uint32_t n, struct msg_fifo *to)
 {
 	while (n--)
-		at = call_unpack(pe, at, to);
+		at = call_unpack(pe, p, at, to);
 	return at;
 }
 
@@ -337,7 +360,7 @@ static struct travel *unpack(struct pe *pe, struct collection *c, const struct p
 {
 	struct travel *t = travel_new(c, p->index);
 	const char *at = (const char *)p + CkGen_align(sizeof *p);
-	struct msg_fifo kept = { NULL, &kept.head };
+	struct msg_fifo kept;
 
 	t->seat = p->seat;
 	t->n_contributed = p->n_contributed;
@@ -354,25 +377,37 @@ static struct travel *unpack(struct pe *pe, struct collection *c, const struct p
 		at += CkGen_align(p->bytes);
 	}
 	at = image_unpack(&t->kept, at, p->image_bytes);
-	at = calls_unpack(pe, at, p->n_kept, &kept);
-	calls_unpack(pe, at, p->n_late, &t->late);
+	msg_fifo_init(&kept);
+	at = calls_unpack(pe, p, at, p->n_kept, &kept);
+	calls_unpack(pe, p, at, p->n_late, &t->late);
 	kept_unpack(pe, c, &kept, &t->kept);
 	return t;
 }
 
+/* What can be said once the collection's creation has come. */
+static void check_arrival(struct pe *pe, const struct collection *c, const struct packed *p)
+{
+	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, p->index) == UINT64_MAX))
+		csd_misfit(pe, &p->head, "it is about no element");
+	if (!p->lives)
+		return;
+	if (!element_has_pup(c->type))
+		csd_misfit(pe, &p->head, "its element cannot be packed");
+	if (coll_local(c, p->index) || stay_find(c, p->index))
+		csd_misfit(pe, &p->head, "its element is here already");
+}
+
 void packed_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	struct packed *p = (struct packed *)m;
+	const struct packed *p = (const struct packed *)m;
 	struct collection *c = coll_get(pe, p->coll);
 	struct travel *t;
 
 	if (!c->constructed) {
-		p->waited = true;
 		call_wait(pe, c, m);
 		return;
 	}
-	if (p->waited && packed_misfit(pe, m))
-		csd_misfit(pe, m, packed_misfit(pe, m));
+	check_arrival(pe, c, p);
 	t = unpack(pe, c, p);
 	csd_msg_free(pe, m);
 	travel_end(pe, c, t);
@@ -380,64 +415,24 @@ void packed_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- what may come from other processes ------------------------------------------------------------- */
 
-static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
-
 static bool lies_within(const char *at, const char *end, uint64_t bytes)
 {
 	return bytes <= (size_t)(end - at) && CkGen_align(bytes) <= (size_t)(end - at);
 }
 
-/* A call of this element, as it could have come by itself. */
-static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
-{
-	const struct collection *c = coll_get(pe, p->coll);
-	const struct ck_env *env = (const struct ck_env *)m;
-
-	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
-	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT))
-		return "it carries what is no call";
-	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
-		return "it carries a call that nobody can have sent";
-	csd_check(pe, m);
-	if (env->coll != p->coll)
-		return "it carries a call of another collection";
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
-}
-
-static const char *calls_misfit(struct pe *pe, const struct packed *p, const char *at, const char *end)
+static const char *calls_misfit(const struct packed *p, const char *at, const char *end)
 {
 	for (uint64_t i = 0; i < (uint64_t)p->n_kept + p->n_late; i++) {
-		struct msg_fifo one = { NULL, &one.head };
 		struct packed_call c;
-		const char *why;
 
 		if ((size_t)(end - at) < sizeof c)
 			return "its calls do not lie within it";
 		memcpy(&c, at, sizeof c);
-		if (c.size < sizeof(struct ck_env) || c.size > (size_t)(end - at) || CkGen_align(c.size) > (size_t)(end - at))
+		if (c.size < sizeof(struct ck_env) || !lies_within(at, end, c.size))
 			return "its calls do not lie within it";
-		at = call_unpack(pe, at, &one);
-		why = call_misfit(pe, p, one.head);
-		csd_msg_free(pe, one.head);
-		if (why)
-			return why;
+		at += CkGen_align(c.size);
 	}
 	return at == end ? NULL : "there is more in it than its calls";
-}
-
-/* Before the collection's creation has come nothing else is known; then it is looked at again. */
-static const char *arrival_misfit(struct pe *pe, const struct packed *p)
-{
-	const struct collection *c = coll_get(pe, p->coll);
-
-	if (!c->constructed)
-		return NULL;
-	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, p->index) == UINT64_MAX))
-		return "it is about no element";
-	if (!p->lives)
-		return NULL;
-	return !element_has_pup(c->type) ? "its element cannot be packed" :
-	       coll_local(c, p->index) || stay_find(c, p->index) ? "its element is here already" : NULL;
 }
 
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -465,7 +460,7 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 	at += CkGen_align(p->bytes);
 	if (!lies_within(at, end, p->image_bytes))
 		return "its bodies do not lie within it";
-	return arrival_misfit(pe, p) ? arrival_misfit(pe, p) : calls_misfit(pe, p, at + CkGen_align(p->image_bytes), end);
+	return calls_misfit(p, at + CkGen_align(p->image_bytes), end);
 }
 
 void travel_send(struct pe *pe, int dst_pe, struct travel *t)

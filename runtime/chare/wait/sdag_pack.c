@@ -310,12 +310,11 @@ static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
 		put_call(w, slots_of(run)[k].env);
 }
 
-static size_t write_all(const struct ck_obj *obj, const struct sdag *s, char *to)
+static size_t write_all(const struct sdag *s, char *to)
 {
 	struct writer w = { to, 0 };
 	struct image image = { 0, 0 };
 
-	(void)obj;
 	for (const CkGenRun *run = s->runs; run; run = run->next)
 		image.n_runs++;
 	for (int e = 0; e < s->n_entries; e++)
@@ -345,7 +344,7 @@ size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 		run_prepare(pe, run);
 	for (int e = 0; e < s->n_entries; e++)
 		kept_prepare(pe, obj, &s->kept[e]);
-	return write_all(obj, s, NULL);
+	return write_all(s, NULL);
 }
 
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
@@ -353,7 +352,7 @@ void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
 	const struct sdag *s = sdag_in(pe, obj);
 
 	if (s)
-		write_all(obj, s, to);
+		write_all(s, to);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
