@@ -27,9 +27,9 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 
 	if (ck && ck->now.obj && ck->body && ck->now.obj->coll->entries[ck->now.entry].flags & CKGEN_AWAITED)
 		describe_body(ck, buf, len);
-	else if (ck_of(pe) && ck_of(pe)->now.obj)
-		describe_entry(ck_of(pe)->now.obj->coll->type, (int)ck_of(pe)->now.entry, buf, len);
-	else if (ck_of(pe) && ck_of(pe)->starting)
+	else if (ck && ck->now.obj)
+		describe_entry(ck->now.obj->coll->type, (int)ck->now.entry, buf, len);
+	else if (ck && ck->starting)
 		snprintf(buf, len, "an initproc function");
 	else
 		buf[0] = 0;

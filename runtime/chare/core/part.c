@@ -96,7 +96,7 @@ static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
 
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
-	if ((p->seek && ck->seek) || (p->behind && ck->behind))
+	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;

@@ -83,21 +83,10 @@ void runs_trim(struct wait_pe *w)
 /* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait for conditions. */
 void run_swap(struct pe *pe, CkGenRun *run)
 {
-	struct ck_pe *ck = ck_of(pe);
-	struct kept_running theirs;
-
-	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running)) {
+	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running))
 		pe->node->up.swap_running(pe, run->running);
-		return;
-	}
-	memcpy(&theirs, run->running, sizeof theirs);
-	const struct kept_running ours = { ck->now, ck->shared, ck->body, ck->unpacked };
-
-	memcpy(run->running, &ours, sizeof ours);
-	ck->now = theirs.now;
-	ck->shared = theirs.shared;
-	ck->body = theirs.body;
-	ck->unpacked = theirs.unpacked;
+	else
+		kept_swap(pe, run->running);
 }
 
 static void set_running(CkGenRun *run, struct ck_env *env)
@@ -358,15 +347,12 @@ void CkGen_joined(CkGenRun *run)
 
 static void drop_call(struct pe *pe, const CkGenRun *run, struct ck_env *env, bool told)
 {
-	const struct ck_obj *obj = run->obj;
-
 	if (!env || (run->shared && env == run->own))
 		return;
-	const CkGenEntry *e = &obj->coll->entries[env->entry];
-
-	if (told && (e->flags & CKGEN_NOCOPY))
-		ncpy_done(pe, e, env);
-	csd_msg_free(pe, &env->head);
+	if (told)
+		call_drop(pe, run->obj, env);
+	else
+		csd_msg_free(pe, &env->head);
 }
 
 /* What a thread runs is not in its run. */

@@ -49,12 +49,18 @@ struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj)
 	return x;
 }
 
-void extra_free(struct pe *pe, struct ck_extra *x)
+/* The element has no record any more. */
+static void unlink_element(struct ck_extra *x)
 {
 	if (x->obj)
 		x->obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
 	x->end = x->leave = NULL;
+}
+
+void extra_free(struct pe *pe, struct ck_extra *x)
+{
+	unlink_element(x);
 	x->next = wait_of(pe)->spare;
 	wait_of(pe)->spare = x;
 }
@@ -65,22 +71,40 @@ void extra_trim(struct pe *pe, struct ck_extra *x)
 		extra_free(pe, x);
 }
 
+/* The record of an element with threads; else NULL. */
+static struct ck_extra *with_threads(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
+
+	return x && x->n_threads ? x : NULL;
+}
+
+/* A message that is on its way to test the element's calls finds an empty record. */
+static void let_go(struct pe *pe, struct ck_extra *x)
+{
+	unlink_element(x);
+	if (!x->asked)
+		extra_free(pe, x);
+}
+
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj))
 {
-	if (!(obj->extra & OBJ_EXTRA) || !extra_of(pe, obj)->n_threads)
-		return false;
-	extra_of(pe, obj)->end = end;
-	return true;
+	struct ck_extra *x = with_threads(pe, obj);
+
+	if (x)
+		x->end = end;
+	return x;
 }
 
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj))
 {
-	if (!(obj->extra & OBJ_EXTRA) || !extra_of(pe, obj)->n_threads)
-		return false;
-	extra_of(pe, obj)->leave = leave;
-	return true;
+	struct ck_extra *x = with_threads(pe, obj);
+
+	if (x)
+		x->leave = leave;
+	return x;
 }
 
 void obj_calls_init(struct obj_calls *k)
@@ -110,11 +134,7 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	x->sdag = NULL;
 	if (k->sdag)
 		runs_leave(pe, k->sdag);
-	obj->extra &= ~OBJ_EXTRA;
-	x->obj = NULL;
-	x->end = x->leave = NULL;
-	if (!x->asked)
-		extra_free(pe, x);
+	let_go(pe, x);
 }
 
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
@@ -159,11 +179,7 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 
 	when_drop(pe, x);
 	sdag_drop(pe, x);
-	obj->extra &= ~OBJ_EXTRA;
-	x->obj = NULL;
-	x->end = x->leave = NULL;
-	if (!x->asked)
-		extra_free(pe, x);
+	let_go(pe, x);
 }
 
 static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)

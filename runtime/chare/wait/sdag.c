@@ -454,16 +454,6 @@ static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sd
 		"the first is %s\n", pe->id, n, obj->index.v[0], obj->index.v[1], obj->index.v[2], name);
 }
 
-/* Drop a call that no `when` will take. Its caller gets its memory back. */
-static void drop_call(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
-{
-	const CkGenEntry *e = &obj->coll->entries[env->entry];
-
-	if (e->flags & CKGEN_NOCOPY)
-		ncpy_done(pe, e, env);
-	csd_msg_free(pe, &env->head);
-}
-
 /* The element is being destroyed. */
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x)
 {
@@ -471,7 +461,7 @@ void sdag_drop_calls(struct pe *pe, struct ck_extra *x)
 
 	for (int i = 0; s && i < s->n_entries; i++)
 		while (s->kept[i].head)
-			drop_call(pe, x->obj, (struct ck_env *)msg_fifo_pop(&s->kept[i]));
+			call_drop(pe, x->obj, (struct ck_env *)msg_fifo_pop(&s->kept[i]));
 }
 
 /* No thread of the element is left. */

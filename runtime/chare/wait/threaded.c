@@ -10,25 +10,14 @@
 
 #include <string.h>
 
-/* Called between two stacks, and between two runs of bodies. The thread that stops may have changed its element, so calls that wait for
- * a condition are tested again. */
+/* Called between two stacks, and between two runs of bodies. The thread that stops may have changed its element, so
+ * calls that wait for a condition are tested again. */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
-	struct kept_running theirs, ours;
+	struct ck_obj *stops = kept_swap(pe, state);
 
-	memset(&ours, 0, sizeof ours);
-	ours.now = ck_of(pe)->now;
-	ours.shared = ck_of(pe)->shared;
-	ours.body = ck_of(pe)->body;
-	ours.unpacked = ck_of(pe)->unpacked;
-	memcpy(&theirs, state, sizeof theirs);
-	memcpy(state, &ours, sizeof ours);
-	ck_of(pe)->now = theirs.now;
-	ck_of(pe)->shared = theirs.shared;
-	ck_of(pe)->body = theirs.body;
-	ck_of(pe)->unpacked = theirs.unpacked;
-	if (ours.now.obj && (ours.now.obj->extra & OBJ_EXTRA))
-		when_test_soon(pe, ours.now.obj);
+	if (stops && (stops->extra & OBJ_EXTRA))
+		when_test_soon(pe, stops);
 }
 
 /* ---- a thread's life ----------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 
 #include "wait.h"
 
+#include <string.h>
+
 enum { H_WHEN };                  /* handler of PART_WAIT */
 
 enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is kept; larger ones are not */
@@ -55,6 +57,22 @@ struct kept_running {
 _Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t), "a thread has room for it");
 _Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
 
+/** Exchange what runs on the PE and what is in `state`. Returns the object that ran, or NULL. */
+static inline struct ck_obj *kept_swap(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct ck_pe *ck = ck_of(pe);
+	const struct kept_running ours = { ck->now, ck->shared, ck->body, ck->unpacked };
+	struct kept_running theirs;
+
+	memcpy(&theirs, state, sizeof theirs);
+	memcpy(state, &ours, sizeof ours);
+	ck->now = theirs.now;
+	ck->shared = theirs.shared;
+	ck->body = theirs.body;
+	ck->unpacked = theirs.unpacked;
+	return ours.now.obj;
+}
+
 /* ---- extra.c ------------------------------------------------------------------------------------- */
 
 static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj *obj)
@@ -76,6 +94,8 @@ void when_take(struct ck_extra *x, struct msg_fifo *to);
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
+/** Drop a call that will never run. Its caller gets its memory back. */
+void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* ---- idle.c --------------------------------------------------------------------------------------- */

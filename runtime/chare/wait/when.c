@@ -64,8 +64,7 @@ static struct ck_env *take_true(struct ck_extra *x)
 	return env;
 }
 
-/* Drop a call that will never run. Its caller gets its memory back. */
-static void drop_call(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
 
@@ -79,7 +78,7 @@ void when_drop(struct pe *pe, struct ck_extra *x)
 	if (x->waiting.head)
 		count_waiting(x->obj->coll, -1);
 	while (x->waiting.head)
-		drop_call(pe, x->obj, (struct ck_env *)msg_fifo_pop(&x->waiting));
+		call_drop(pe, x->obj, (struct ck_env *)msg_fifo_pop(&x->waiting));
 }
 
 void when_take(struct ck_extra *x, struct msg_fifo *to)
