@@ -243,14 +243,21 @@ static void a_handle_must_name_a_channel(void **state)
 	expect((struct rule_case){.says = "the handle is empty", .start = bind_nothing});
 }
 
-/* As if a put had come by message and been damaged on its way. */
-static void take_short_put(struct stage *s)
+/* The head of the first put to a new channel. */
+static struct cmi_put_head first_put(struct stage *s)
 {
 	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
 	const struct direct_handle *in = direct_open(&h);
-	const struct cmi_put_head head = {
+
+	return (struct cmi_put_head){
 		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
 	};
+}
+
+/* As if a put had come by message and been damaged on its way. */
+static void take_short_put(struct stage *s)
+{
+	const struct cmi_put_head head = first_put(s);
 
 	direct_put_arrived(csd_self(), 0, &head, s->src, BYTES / 2);
 }
@@ -264,11 +271,7 @@ static void a_put_has_the_size_of_its_channel(void **state)
 /* It would reach behind the buffer. */
 static void take_long_piece(struct stage *s)
 {
-	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
-	const struct direct_handle *in = direct_open(&h);
-	const struct cmi_put_head head = {
-		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
-	};
+	const struct cmi_put_head head = first_put(s);
 
 	direct_put_piece(csd_self(), 0, &head, 0, s->src, BYTES / 2);
 	direct_put_piece(csd_self(), 0, &head, BYTES / 2, s->src, BYTES / 2 + 1);
@@ -283,11 +286,7 @@ static void a_piece_of_a_put_lies_within_its_channel(void **state)
 /* Its buffer has been changed since it was given to the sender. */
 static void take_first_piece(struct stage *s)
 {
-	CkDirectHandle h = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
-	const struct direct_handle *in = direct_open(&h);
-	const struct cmi_put_head head = {
-		.channel = in->channel, .generation = in->generation, .iteration = 1, .word = 1,
-	};
+	const struct cmi_put_head head = first_put(s);
 
 	s->buf[0] ^= 1;
 	direct_put_piece(csd_self(), 0, &head, 0, s->src, BYTES / 2);
