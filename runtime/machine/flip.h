@@ -13,12 +13,15 @@
 struct ring_slot;
 
 #ifdef CHARD_TEST_FLIP
-/** A message, the header of a put, or a put's data. */
+/** A message, or messages and puts that came together. */
 void flip_arrived(void *image, size_t bytes);
+/** The header of a put that came alone. */
+void flip_put(void *header, size_t bytes);
 /** A slot of a ring: its tag except for the lap, and what it says. */
 void flip_slot(uint64_t *tag_p, const struct ring_slot *slot);
 #else
 static inline void flip_arrived(void *image, size_t bytes) { (void)image; (void)bytes; }
+static inline void flip_put(void *header, size_t bytes) { (void)header; (void)bytes; }
 static inline void flip_slot(uint64_t *tag_p, const struct ring_slot *slot) { (void)tag_p; (void)slot; }
 #endif
 

@@ -441,7 +441,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 
 	if (header_len == sizeof wire)
 		memcpy(&wire, header, sizeof wire);
-	flip_arrived(&wire, sizeof wire);
+	flip_put(&wire, sizeof wire);
 	ucx_check_source(w, wire.src_pe);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);
