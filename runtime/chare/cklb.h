@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cklb.h: load balancing strategies. A program that only calls CkAtSync needs nothing of this header; it is for
+ * those who write a strategy of their own. ck.h includes it.
+ *
+ * A strategy is a pure function: it reads what was measured, and says where each element goes. It sends nothing,
+ * keeps nothing between calls but what `arg` points to, and runs on one PE. So it is tested alone, on statistics
+ * that were recorded (CK_LB_DUMP) or made up.
+ */
+#ifndef CKLB_H
+#define CKLB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What was measured of one element since the step before. */
+typedef struct CkLBElement {
+	int32_t index[6];         /* the element's index; what lies beyond its dimensions is 0 */
+	int32_t pe;               /* where it lives */
+	uint32_t pinned;          /* not 0: it cannot move, or CkPin says that it shall not */
+	float seconds;            /* its handlers ran, or CkSetLoad says so */
+	float position[3];        /* CkSetPosition; else its index, 0 where there is none */
+	uint64_t bytes;           /* packed, as far as known; 0: not known */
+} CkLBElement;
+
+/** Calls that one element sent to another. Edges with the same ends come once. */
+typedef struct CkLBEdge {
+	uint32_t from, to;        /* numbers in CkLBStats.element */
+	uint32_t messages;
+	uint64_t bytes;
+} CkLBEdge;
+
+/** What a strategy reads: one array, on all PEs. The runtime owns all of it. */
+typedef struct CkLBStats {
+	int n_pes;
+	int n_nodes;
+	const int32_t *node_of;   /* [n_pes] the process of a PE; those of one host follow each other */
+	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other chares, and other
+				   * programs on its core */
+	const float *speed;       /* [n_pes] relative to the fastest, which has 1 */
+	size_t n;
+	const CkLBElement *element; /* [n] in index order */
+	size_t n_edges;           /* 0 unless the strategy wants CK_LB_EDGES */
+	const CkLBEdge *edge;     /* [n_edges] by `from`, then `to` */
+	double tolerance;         /* a PE may have so much more than the mean (CK_LB_TOLERANCE), for example 0.05 */
+	uint64_t step;            /* of this array, from 0 */
+} CkLBStats;
+
+/** A strategy. to[i] is element[i].pe when it is called; it writes the PE that element i goes to. Those that are
+ * pinned stay whatever it writes. If `to` never falls with i, a dense array is cut anew, and calls find its
+ * elements as fast as in an array that never moved. Returns 0, or another number if it cannot say anything; then
+ * nothing moves, and the runtime says so once. */
+typedef int (*CkLBStrategyFn)(const CkLBStats *s, int32_t *to, void *arg);
+
+/** What a strategy wants to have measured. */
+enum {
+	CK_LB_EDGES = 1           /* edges; every call of an element costs more while they are recorded */
+};
+
+/** Make a strategy known under a name, which CK_LB can choose then. In an initnode routine, on every process
+ * alike. The name must not be taken; it and `arg` stay the caller's and must outlive the job. Charm++: a load
+ * balancer's module. */
+void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
