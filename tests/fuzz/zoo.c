@@ -366,6 +366,7 @@ static void make(Team *self, int turn)
 
 void Team_on_drive(Team *self, int turn)
 {
+	turn = (int)((unsigned)turn % TURNS); /* a damaged message may bring any number */
 	for (int i = 0; i < CELLS; i++) {
 		call_values(Cell_at(cells, i), turn + 1);
 		call_names(Cell_at(cells, i), turn);
