@@ -33,6 +33,10 @@ bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 /** The same for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
+/** A call has begun here and waits without a thread for something of this PE: the element does not move until the call
+ * goes on. It may be destroyed meanwhile; then obj_release is called, too. */
+void obj_hold(struct pe *pe, struct ck_obj *obj);
+void obj_release(struct pe *pe, struct ck_obj *obj);
 /** Drop the calls that wait at the element. Called when no call finds the element any more. */
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
 /** Drop these calls and the element's record. Called just before the element is freed. */
