@@ -21,6 +21,9 @@ void future_name(CkFuture f, char *buf, size_t len);
 /** Whether the callback is a future, and which. */
 bool future_of_callback(const CkCallback *cb, CkFuture *f_p);
 
+/** Whether [at, at + bytes) has the name of an open future of this PE that the element made; which one. */
+bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p);
+
 extern const struct ck_part wait_part, sync_part, future_part;
 
 /* ---- elements that end -------------------------------------------------------------------------- */

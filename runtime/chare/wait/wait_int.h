@@ -158,7 +158,9 @@ void runs_trim(struct wait_pe *w);
 /* ---- future.c, holders.c --------------------------------------------------------------------------- */
 
 /** Whether `obj` of this PE, which has the name of a future, could be the one to send its value. */
-bool future_may_come_from(struct pe *pe, CkFuture f, const struct ck_obj *obj);
+bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
+/** Whether it is an open future of this PE that a handler of `obj` made. */
+bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
 /** For the watchdog: the elements that have names of futures. */
 void holders_describe(struct pe *pe, csd_line_fn line, void *arg);
 
