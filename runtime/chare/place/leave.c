@@ -79,6 +79,13 @@ int place_seat(const struct pe *pe, const struct ck_obj *guest)
 	return s ? s->seat : pe->id;
 }
 
+int place_leaves_to(const struct ck_obj *obj)
+{
+	const struct stay *s = stay_find(obj->coll, obj->index);
+
+	return s ? s->to : -1;
+}
+
 static struct where_msg about(const struct stay *s, enum where_kind kind)
 {
 	return (struct where_msg){ .coll = s->coll->id, .index = s->index, .kind = kind };
