@@ -26,6 +26,9 @@ PRIO, LIFO, EXPEDITED, SYSTEM, WIDE, HERE, NODE = 0x01, 0x02, 0x04, 0x08, 0x20, 
 COLL, PLACE, ROOT, ENTRY, FLAGS, LAST, REFS = 32, 40, 48, 52, 54, 55, 56
 COUNT, OP = 44, 48             # of a part of a reduction
 NEVER = 0x70000000
+# Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
+SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 336
+CELLS_COLL, TEAM_COLL = 2, 6   # numbers of the zoo's collections
 
 FLAGS_WRONG = 'its flags are not those of such messages'
 NOBODY = 'it names a collection that nobody can have made'
@@ -162,6 +165,48 @@ TABLE = [
     (seed('ck.where-080', u32(52, 6)), BROKEN + 'grants a lease that nobody wants'),
     (seed('ck.where-080', u32(52, 7)), BROKEN + 'denies a lease that nobody wants'),
     (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of element (16) of Spot, which is not'),
+    # ---- elements that move: of 131 the element is elsewhere, of 138 it is here
+    (seed('ck.move.packed-131'), None),
+    (seed('ck.move.packed-131', u64(COLL, 0)), NOBODY),
+    (seed('ck.move.packed-131', u64(COLL, 900)),
+     'chard: PE 0 (node 0): PE 0 has got a message for collection 900 of this PE, which has made'),
+    (seed('ck.move.packed-131', u32(40, 99)), 'it is about no element'),
+    (seed('ck.move.packed-131', u64(COLL, CELLS_COLL)), 'its element cannot be packed'),
+    (seed('ck.move.packed-131', u64(COLL, TEAM_COLL)), 'it is about no element'),
+    (seed('ck.move.packed-131', u32(SEAT, NEVER)), 'it names a PE that does not exist'),
+    (seed('ck.move.packed-131', u32(HOLDERS, 1 << 30)), 'its parts do not lie within it'),
+    (seed('ck.move.packed-131', u32(HOLDERS, 1), u32(96, NEVER)), 'it names a PE that does not exist'),
+    (seed('ck.move.packed-131', u32(HOLDERS, (1 << 32) - 1)), 'its parts do not lie within it'),
+    (seed('ck.move.packed-131', u16(LIVES, 0)), 'it has something of an element that it does not carry'),
+    (seed('ck.move.packed-131', u64(BYTES, 1 << 40)), 'its element does not lie within it'),
+    (seed('ck.move.packed-131', u64(BYTES, (1 << 64) - 1)), 'its element does not lie within it'),
+    (seed('ck.move.packed-131', u64(IMAGE, 1 << 40)), 'its bodies do not lie within it'),
+    (seed('ck.move.packed-131', u64(IMAGE, (1 << 64) - 1)), 'its bodies do not lie within it'),
+    (seed('ck.move.packed-131', u32(KEPT, NEVER)), 'its calls do not lie within it'),
+    (seed('ck.move.packed-131', u32(KEPT, 1)), 'there is more in it than its calls'),
+    (seed('ck.move.packed-131', u64(CALL, 63)), 'its calls do not lie within it'),
+    (seed('ck.move.packed-131', u64(CALL, (1 << 64) - 8)), 'its calls do not lie within it'),
+    (seed('ck.move.packed-131', size=500), 'its calls do not lie within it'),
+    (seed('ck.move.packed-131', u16(CALL + 8, 1)), 'it carries what is no call'),
+    (seed('ck.move.packed-131', u32(CALL + 12, NEVER)), 'it carries a call that nobody can have sent'),
+    (seed('ck.move.packed-131', u8(CALL + 10, WIDE)), 'it carries a call that nobody can have sent'),
+    (seed('ck.move.packed-131', u64(CALL + 32, CELLS_COLL)), 'it carries a call of another collection'),
+    (seed('ck.move.packed-131', u16(CALL + 32 + 20, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.move.packed-131', u32(CALL + 64, 1 << 30)), OUTSIDE),
+    (seed('ck.move.packed-131', u64(BYTES, 8)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
+    (seed('ck.move.packed-131', u32(96, NEVER)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
+    (seed('ck.move.packed-131', u64(112, NEVER)), 'chard: PE 0 (node 0): the image of an element of Nomad that has come is damaged'),
+    (seed('ck.move.packed-138'), 'its element is here already'),
+    (zeros('ck.move.packed', 96), NOBODY),
+    (seed('ck.seat-132'), 'what it contributes was filed before'),
+    (seed('ck.seat-132', u32(60, 6)), None),
+    (seed('ck.seat-132', u64(COLL, 0)), NOBODY),
+    (seed('ck.seat-132', u64(COLL, 900)), 'it comes from an element that is not away from this PE'),
+    (seed('ck.seat-132', u16(52, 999)), NO_KIND),
+    (seed('ck.seat-132', u16(52, 8)), NO_KIND),         # a part that files nothing
+    (seed('ck.seat-132', u32(40, 1)), 'it comes from an element that is not away from this PE'),
+    (seed('ck.seat-132', u32(40, 99)), 'it comes from an element that is not away from this PE'),
+    (seed('ck.switch-117', u32(60, NEVER)), 'it names a PE that does not exist'),
     (seed('ck.ready-plain-64', size=88), NOBODY),
     (zeros('ck.ready', 88, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
     (seed('ck.closing-002', u64(COLL, 0)), NOBODY),

@@ -445,7 +445,7 @@ static const struct ck_handler handlers[] = {
 	[H_LEAVE] = { "ck.leave", leave_arrived, .apart = false },
 	[H_MOVE] = { "ck.move", travel_arrived, .apart = false },
 	[H_MOVE_PACKED] = { "ck.move.packed", packed_arrived,
-			    .shape = { .least = sizeof(struct cmi_msg), .misfit = packed_misfit } },
+			    .shape = { .least = PACKED_BYTES, .misfit = packed_misfit } },
 	[H_WHERE] = { "ck.where", where_arrived,
 		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = where_misfit } },
 	[H_READY] = { "ck.ready", ready_arrived,

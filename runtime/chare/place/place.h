@@ -33,6 +33,8 @@ void coll_become_dynamic(struct pe *pe, struct collection *c);
 /** Free an object that nobody can find any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
 
+/** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so here. */
+int place_leaves_to(const struct ck_obj *obj);
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct pe *pe, const struct ck_obj *guest);
 

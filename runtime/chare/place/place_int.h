@@ -215,6 +215,7 @@ void travel_take_queued(struct pe *pe, struct travel *t);
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
 void packed_arrived(struct pe *pe, struct cmi_msg *m);
+enum { PACKED_BYTES = 96 };       /* of such a message, at least */
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
 /** leave.c: it has come. Takes it. */
 void travel_end(struct pe *pe, struct collection *c, struct travel *t);

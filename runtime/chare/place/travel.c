@@ -153,6 +153,7 @@ struct packed {
 	uint64_t bytes;           /* of the element */
 	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
 };
+_Static_assert(sizeof(struct packed) == PACKED_BYTES && PACKED_BYTES % 16 == 0, "what follows is aligned");
 
 struct packed_call {
 	uint64_t size;            /* of the message, its head included */
@@ -443,7 +444,7 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (shape_id(pe, p->coll))
 		return shape_id(pe, p->coll);
-	if (m->size < CkGen_align(sizeof *p) || holders_bytes(p->n_holders) > (size_t)(end - at))
+	if (holders_bytes(p->n_holders) > (size_t)(end - at))
 		return "its parts do not lie within it";
 	if (p->seat != NOWHERE && !is_pe(pe, p->seat))
 		return "it names a PE that does not exist";
