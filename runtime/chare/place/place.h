@@ -78,9 +78,10 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 /** What a part of a collection that is at rest allows; of one PE, or of several. All zero: of none. */
 struct place_rest {
 	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed to */
-	bool any;                 /* there are elements: lo and hi say something */
+	uint32_t scans;           /* scans that each element has come to */
+	bool any;                 /* there are elements: the numbers say something */
 	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over elements runs */
-	bool sections;            /* elements are members of sections: seats of an array with extents cannot move */
+	bool dynamic;             /* elements came or went */
 	bool away;                /* elements live on other PEs than their seats */
 };
 
