@@ -77,6 +77,8 @@ static struct ck_extra *extra_if(struct pe *pe, const struct ck_obj *obj)
 	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
 }
 
+bool obj_has_threads(struct pe *pe, struct ck_obj *obj) { return with_threads(pe, obj); }
+
 /* A message that is on its way to test the element's calls finds an empty record. */
 static void let_go(struct pe *pe, struct ck_extra *x)
 {
