@@ -256,6 +256,20 @@ static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct 
 		}
 }
 
+bool holds_ends(struct pe *pe, struct ck_obj *obj)
+{
+	struct csd_piece *pieces;
+	char first[64];
+	size_t n;
+
+	if (!pe->node->up.inside || !pe->node->up.inside(pe, NULL, 0, NULL, 0))
+		return false;
+	n = element_pieces(pe, obj, &pieces);
+	n = pe->node->up.inside(pe, pieces, n, first, sizeof first);
+	free(pieces);
+	return n > 0;
+}
+
 /* Its struct was looked at when it asked to leave. What that points to, is known to its pup function. */
 static void check_memory(struct pe *pe, struct ck_obj *obj)
 {

@@ -190,6 +190,8 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
 void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 void leave_arrived(struct pe *pe, struct cmi_msg *m);
+/** Whether ends of channels lie in the element's memory. */
+bool holds_ends(struct pe *pe, struct ck_obj *obj);
 void stays_fini(struct pe *pe, struct collection *c);
 
 /* route.c */

@@ -77,7 +77,9 @@ static struct ck_extra *extra_if(struct pe *pe, const struct ck_obj *obj)
 	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
 }
 
-bool obj_has_threads(struct pe *pe, struct ck_obj *obj) { return with_threads(pe, obj); }
+static bool stays(const struct ck_extra *x) { return x && (x->n_threads || x->n_held); }
+
+bool obj_stays(struct pe *pe, struct ck_obj *obj) { return stays(extra_if(pe, obj)); }
 
 /* A message that is on its way to test the element's calls finds an empty record. */
 static void let_go(struct pe *pe, struct ck_extra *x)
@@ -103,7 +105,7 @@ bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 {
 	struct ck_extra *x = extra_if(pe, obj);
 
-	if (!x || !(x->n_threads + x->n_held))
+	if (!stays(x))
 		return false;
 	x->leave = leave;
 	return true;
@@ -113,7 +115,7 @@ void extra_may_leave(struct pe *pe, struct ck_extra *x)
 {
 	void (*leave)(struct pe *, struct ck_obj *) = x->leave;
 
-	if (!leave || x->n_threads || x->n_held)
+	if (!leave || stays(x))
 		return;
 	x->leave = NULL;
 	leave(pe, x->obj);

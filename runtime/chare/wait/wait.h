@@ -33,8 +33,8 @@ extern const struct ck_part wait_part, sync_part, future_part;
  * Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
-/** Whether handlers of the element run on stacks of their own. */
-bool obj_has_threads(struct pe *pe, struct ck_obj *obj);
+/** Whether the element cannot leave now: handlers of it run on stacks of their own, or it is held (obj_hold). */
+bool obj_stays(struct pe *pe, struct ck_obj *obj);
 /** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
