@@ -25,7 +25,11 @@ struct balance_node {
 	struct measured_type **types; /* [n_types], as ck_node.chares */
 	int n_types;
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
 };
+
+/** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
+enum { COUNT_SYNCS, COUNT_STEPS, COUNT_MOVED, COUNT_TIME };
 
 static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
 /** Whether elements are measured and move. A job of one PE has nothing to balance. */
@@ -150,6 +154,7 @@ struct sync_coll {
 	struct wave_pause pause;
 	/* A step. */
 	struct step *step;        /* ours; NULL: none is under way */
+	uint64_t began;           /* PE 0: ticks, when the step began; 0: none is under way */
 	uint32_t n_steps;
 };
 
@@ -162,8 +167,14 @@ void sync_send(struct pe *pe, int dst_pe, struct sync_msg *m);
 void sync_forward(struct pe *pe, const struct sync_msg *m);
 /** On this PE: the sync is over. */
 void sync_resume(struct pe *pe, struct collection *c, bool anew);
+/** CK_STATS. */
+void sync_count(struct pe *pe, int what, uint64_t n);
 /** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
 double sync_background(struct pe *pe, struct collection *c, double *own_p);
+
+/* ---- describe_sync.c ------------------------------------------------------------------------------------- */
+
+void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /* ---- step.c -------------------------------------------------------------------------------------------------- */
 
@@ -175,6 +186,7 @@ void step_element_came(struct pe *pe, struct ck_obj *obj);
 /** An element that the step moves stays after all, or is destroyed. */
 void step_element_stays(struct pe *pe, struct ck_obj *obj);
 void step_free(struct sync_coll *s);
+void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg);
 /** What does not fit of a message of the step. */
 const char *step_misfit(const struct pe *pe, const struct sync_msg *m);
 

@@ -389,6 +389,7 @@ static void move(struct pe *pe, struct collection *c, const struct move_record *
 	}
 	e->moves = true;
 	e->to = r->to;
+	sync_count(pe, COUNT_MOVED, 1);
 	CkMigrateMe(self_of(obj), r->to);
 }
 
@@ -404,6 +405,14 @@ static void moves_came(struct pe *pe, struct collection *c, const struct sync_ms
 			move(pe, c, &r[i]);
 	}
 	maybe_done(pe, c);
+}
+
+void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg)
+{
+	const struct sync_coll *s = sync_of(c);
+
+	say_line(line, arg, "sync %u of %s moves elements: %lld are still to come to this PE%s", s->round, what,
+		 (long long)s->step->expected, s->step->known ? "" : ", or the list of moves is");
 }
 
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)

@@ -22,6 +22,7 @@
  */
 #include "balance_int.h"
 #include "../core/shape.h"
+#include "../../machine/cmi_ticks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,40 @@ static void open_wave(struct sync_coll *s, uint32_t wave)
 	s->in = (struct sync_sums){ 0 };
 }
 
+/* ---- CK_STATS -------------------------------------------------------------------------------------------- */
+
+void sync_count(struct pe *pe, int what, uint64_t n)
+{
+	if (pe->counts)
+		pe->counts->numbers[balance_of(pe->node)->counts + what] += n;
+}
+
+static void name_counts(struct node *node)
+{
+	static const char group[] = "load balancing";
+
+	if (!csd_counting(node))
+		return;
+	balance_of(node)->counts = csd_count_number(node, group, "syncs", COUNT_TIMES);
+	csd_count_number(node, group, "steps", COUNT_TIMES);
+	csd_count_number(node, group, "elements moved", COUNT_TIMES);
+	csd_count_number(node, group, "steps took", COUNT_TICKS);
+}
+
+static void step_begins(struct pe *pe, struct sync_coll *s)
+{
+	s->began = cmi_ticks(balance_of(pe->node)->counter);
+	sync_count(pe, COUNT_STEPS, 1);
+}
+
+static void sync_ends(struct pe *pe, struct sync_coll *s)
+{
+	sync_count(pe, COUNT_SYNCS, 1);
+	if (s->began)
+		sync_count(pe, COUNT_TIME, cmi_ticks(balance_of(pe->node)->counter) - s->began);
+	s->began = 0;
+}
+
 /* ---- PE 0 ------------------------------------------------------------------------------------------------ */
 
 static void ask_now(void *arg)
@@ -183,10 +218,12 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 	const struct balance_node *b = balance_of(pe->node);
 	const bool looks = choose_looks(b, sync_of(c)->round);
 
-	if (looks && choose_step(b, all, pe->node->job->n_pes))
+	if (looks && choose_step(b, all, pe->node->job->n_pes)) {
+		step_begins(pe, sync_of(c));
 		tell_all(pe, c, SYNC_STEP, 0);
-	else
+	} else {
 		tell_all(pe, c, SYNC_RESUME, looks);
+	}
 }
 
 static void decide(struct pe *pe, struct collection *c, const struct sync_sums *all)
@@ -321,6 +358,8 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew)
 		if (takes_part(s, elem_of(obj)))
 			become_due(s, elem_of(obj));
 	s->round++;
+	if (pe->id == 0)
+		sync_ends(pe, s);
 	s->have_before = s->idle = s->poked = false;
 	step_free(s);
 	open_wave(s, 0);
@@ -578,6 +617,7 @@ int balance_program(struct node *node)
 		return 0;
 	choose_strategy(node);
 	measure_program(node);
+	name_counts(node);
 	return 0;
 }
 
@@ -631,6 +671,7 @@ const struct ck_part balance_part = {
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.watch = { .created = created, .arrived = arrived, .leaving = leaving, .stayed = stayed, .destroyed = destroyed,
 		   .constructed = constructed, .fini = balance_coll_fini },
+	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,
 	.node_stop = measure_node_stop,
