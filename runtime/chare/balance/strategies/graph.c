@@ -84,6 +84,22 @@ static void set_parts(struct lb_graph *g)
 		g->share[k] /= sum;
 }
 
+/* An element that is larger than any part counts as a whole part: it fills one. With its true size METIS more often
+ * leaves parts without elements. */
+static void set_work(struct lb_graph *g)
+{
+	const struct lb_loads *l = g->loads;
+	double most = 0;
+
+	for (int32_t k = 0; k < g->n_parts; k++)
+		most = g->share[k] > most ? g->share[k] : most;
+	for (int32_t i = 0; i < g->n; i++) {
+		double part = l->work[i] > 0 ? l->work[i] / l->total : 0;
+
+		g->work[i] = part > 0 ? 1 + (int32_t)((part < most ? part : most) * SUM_MOST) : 0;
+	}
+}
+
 struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to)
 {
 	size_t n_half = 0, pes = (size_t)s->n_pes;
@@ -104,10 +120,8 @@ struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to)
 	g->loads = lb_loads_create(s, to);
 	set_edges(g, h, n_half);
 	free(h);
-	for (size_t i = 0; i < s->n; i++)
-		if (g->loads->work[i] > 0)
-			g->work[i] = 1 + (int32_t)(g->loads->work[i] / g->loads->total * SUM_MOST);
 	set_parts(g);
+	set_work(g);
 	return g;
 }
 
