@@ -42,7 +42,7 @@ LAYERS = {
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'stats', 'trace'],
+                      'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {

@@ -53,6 +53,7 @@ struct ck_node {
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	size_t coll_bytes;        /* for one collection, all parts together */
+	size_t elem_bytes;        /* for one element that can sync; one part has them */
 };
 
 /** What runs on a PE. Code that lets one handler run inside another saves this and restores it. */

@@ -197,6 +197,7 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 {
 	struct away *a;
 
+	place_of(c)->n_makes++;
 	if (to == CK_PE_ANY || to == pe->id) {
 		a = away_find(c, i);
 		make_here(pe, c, i, env);
