@@ -53,7 +53,7 @@ CONTEXT_SYMS := jump_fcontext make_fcontext
 # The client of PMIx launchers needs these headers, not the library; without them it is left out.
 PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
-RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
+RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch] runtime/*/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
@@ -192,6 +192,8 @@ $(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
+# Libraries that are missing there.
+$(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 # What the system refuses there.
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 $(BENCH_BINS): $(B)/bench/bench.o
@@ -256,7 +258,7 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-PUBLIC   := ck.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h cklb.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.

@@ -36,6 +36,14 @@ void destroy_later(struct pe *pe, struct ck_obj *obj);
 
 /** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so here. */
 int place_leaves_to(const struct ck_obj *obj);
+
+/** Insertions that this PE has sent and that it has carried out, and elements that it has let other PEs, or itself,
+ * make. If on all PEs together as many were sent as carried out, and as many made as were let, none is under way. */
+struct place_inserts {
+	uint64_t sent, done, makes;
+};
+struct place_inserts place_inserts_of(const struct collection *c);
+
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct pe *pe, const struct ck_obj *guest);
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choose.c: the variables CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_LB_DUMP and CK_SYNC_MS; and whether a step pays.
+ */
+#include "balance_int.h"
+#include "../../machine/cmi_env.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PERIOD = 1000 * 1000 * 1000, SYNC_MS = 100, SYNC_MS_MOST = 1000 * 1000 };
+static const double TOLERANCE = 0.05, TOLERANCE_MOST = 100;
+
+static double read_tolerance(void)
+{
+	const char *text = cmi_env_text("CK_LB_TOLERANCE");
+	char *end;
+	double x;
+
+	if (!text)
+		return TOLERANCE;
+	errno = 0;
+	x = strtod(text, &end);
+	if (errno || *end || end == text || !(x >= 0 && x <= TOLERANCE_MOST))
+		cmi_env_refuse("CK_LB_TOLERANCE", text, "a number from 0 to 100: 0.05 lets a PE have 5 % more than the mean");
+	return x;
+}
+
+bool choose_read(struct balance_node *b)
+{
+	const char *name = cmi_env_text("CK_LB");
+
+	b->period = (uint64_t)cmi_env_number("CK_LB_PERIOD", 1, 1, MOST_PERIOD);
+	b->tolerance = read_tolerance();
+	b->dump = cmi_env_text("CK_LB_DUMP");
+	b->sync_ms = cmi_env_number("CK_SYNC_MS", SYNC_MS, 0, SYNC_MS_MOST);
+	b->name = name && strcmp(name, "off") != 0 ? name : NULL;
+	b->automatic = b->name && strcmp(b->name, "auto") == 0;
+	return b->name != NULL;
+}
+
+_Noreturn static void refuse_name(const struct lb_table *t, const char *name)
+{
+	char names[512], allowed[640];
+
+	lb_strategy_names(t, names, sizeof names);
+	snprintf(allowed, sizeof allowed, "off, auto, or one of %s", names);
+	cmi_env_refuse("CK_LB", name, allowed);
+}
+
+_Noreturn static void refuse_missing(const char *name, const char *why)
+{
+	char allowed[640];
+
+	snprintf(allowed, sizeof allowed, "another strategy: %s needs %s", name, why);
+	cmi_env_refuse("CK_LB", name, allowed);
+}
+
+void choose_strategy(struct node *node)
+{
+	struct balance_node *b = balance_of(node);
+	const struct lb_table *t = &ck_node_of(node)->strategies;
+	const char *why;
+
+	b->strategy = lb_strategy_find(t, b->automatic ? "greedy" : b->name);
+	if (!b->strategy)
+		refuse_name(t, b->name);
+	why = b->strategy->missing ? b->strategy->missing() : NULL;
+	if (why)
+		refuse_missing(b->name, why);
+	b->always = strcmp(b->name, "rotate") == 0 || strcmp(b->name, "random") == 0;
+}
+
+bool choose_looks(const struct balance_node *b, uint32_t round)
+{
+	return (round + UINT64_C(1)) % b->period == 0;
+}
+
+/* ---- CK_LB=auto ---------------------------------------------------------------------------------------- */
+
+enum { PATIENCE_MOST = 64 };
+
+/* The last step has halved the imbalance, or it has not helped. */
+static void judge(struct choice *ch, double imbalance)
+{
+	if (!ch->before)
+		return;
+	ch->patience = imbalance <= ch->before / 2 ? 1 : ch->patience * 2;
+	if (ch->patience > PATIENCE_MOST)
+		ch->patience = PATIENCE_MOST;
+	ch->before = 0;
+}
+
+/* A step pays when the job has lost as much as one costs: then it costs at most twice what the best choice of moments would,
+ * whatever comes. The first one is a trial. */
+static bool pays(struct choice *ch, double max, double mean, double tolerance)
+{
+	const double imbalance = mean > 0 ? max / mean - 1 : 0;
+
+	judge(ch, imbalance);
+	ch->lost += max - mean;
+	if (imbalance <= tolerance || ch->lost < ch->cost * (ch->patience > 0 ? ch->patience : 1))
+		return false;
+	ch->before = imbalance;
+	ch->lost = 0;
+	return true;
+}
+
+void choose_took(struct choice *ch, double seconds)
+{
+	ch->cost = seconds;
+}
+
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes)
+{
+	if (b->automatic)
+		return pays(ch, s->max, s->sum / n_pes, b->tolerance);
+	return b->always || s->max * n_pes > s->sum * (1 + b->tolerance);
+}
+
+/* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. */
+static const char *const candidates[] = { "cuts", "refine", "greedy" };
+enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
+static const double AS_GOOD = 1.02;
+
+/* The first that comes close to the best. */
+static int cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		    const struct lb_strategy **st_p)
+{
+	double max[N_CANDIDATES], best = HUGE_VAL;
+	struct lb_quality q;
+	int i = 0;
+
+	for (int k = extents ? 0 : 1; k < N_CANDIDATES; k++) {
+		max[k] = HUGE_VAL;
+		if (lb_strategy_run(lb_strategy_find(t, candidates[k]), s, to, which_p))
+			continue;
+		lb_quality(s, to, &q);
+		max[k] = q.max;
+		best = q.max < best ? q.max : best;
+	}
+	for (i = extents ? 0 : 1; i < N_CANDIDATES - 1 && max[i] > best * AS_GOOD; i++)
+		;
+	*st_p = lb_strategy_find(t, candidates[i]);
+	return lb_strategy_run(*st_p, s, to, which_p);
+}
+
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		  const struct lb_strategy **st_p)
+{
+	const struct balance_node *b = balance_of(node);
+
+	if (b->automatic)
+		return cheapest(&ck_node_of(node)->strategies, s, extents, to, which_p, st_p);
+	*st_p = b->strategy;
+	return lb_strategy_run(b->strategy, s, to, which_p);
+}
