@@ -53,7 +53,9 @@ static bool receiver_lies_in(const struct search *s, const struct direct_channel
 	return lies_in(s, direct_rest(hot)->buf) || lies_in(s, direct_rest(hot)->data);
 }
 
-static bool is_open(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND; }
+/* Whether there is such an end, which cannot move. */
+static bool receiver_stays(const struct direct_channel_hot *hot) { return hot->state != CHANNEL_FREE; }
+static bool sender_stays(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND; }
 
 static void all_ends(struct search *s, bool any)
 {
@@ -62,13 +64,13 @@ static void all_ends(struct search *s, bool any)
 	for (uint32_t i = 0; i < d->n_channels; i++) {
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 
-		if (hot->state != CHANNEL_FREE && (any || receiver_lies_in(s, hot)))
+		if (receiver_stays(hot) && (any || receiver_lies_in(s, hot)))
 			found(s, s->pe->id, i);
 	}
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		const struct direct_sender *end = direct_sender_at(d, i);
 
-		if (is_open(end) && (any || lies_in(s, end->src)))
+		if (sender_stays(end) && (any || lies_in(s, end->src)))
 			found(s, end->receiver, end->channel);
 	}
 }
@@ -78,10 +80,11 @@ static void all_ends(struct search *s, bool any)
 static void sender_of(struct search *s, const struct direct_handle *h)
 {
 	const struct direct_pe *d = direct_of(s->pe);
+	const struct direct_sender *end = h->sender_pe == s->pe->id && direct_has_sender(s->pe, h) ?
+					  direct_sender_at(d, h->sender) : NULL;
 
-	if (h->sender_pe == s->pe->id && direct_has_sender(s->pe, h) &&
-	    d->senders[h->sender].generation == h->sender_generation &&
-	    !lies_in(s, direct_sender_at(d, h->sender)->src))
+	if (end && d->senders[h->sender].generation == h->sender_generation && sender_stays(end) &&
+	    !lies_in(s, end->src))
 		found(s, h->receiver, h->channel);
 }
 
@@ -90,7 +93,7 @@ static void receiver_of(struct search *s, const struct direct_handle *h)
 	const struct direct_channel_hot *hot =
 		h->receiver == s->pe->id ? direct_channel_find(s->pe, h->channel, h->generation) : NULL;
 
-	if (hot && hot->state != CHANNEL_FREE && !receiver_lies_in(s, hot))
+	if (hot && receiver_stays(hot) && !receiver_lies_in(s, hot))
 		found(s, h->receiver, h->channel);
 }
 

@@ -194,7 +194,7 @@ TABLE = [
     (seed('ck.move.packed-131', u16(CALL + 32 + 20, 999)), 'it calls an entry that does not exist'),
     (seed('ck.move.packed-131', u32(CALL + 64, 1 << 30)), OUTSIDE),
     (seed('ck.move.packed-131', u64(BYTES, 8)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
-    (seed('ck.move.packed-131', u32(96, NEVER)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
+    (seed('ck.move.packed-131', u32(96, 1 << 20)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
     (seed('ck.move.packed-131', u64(112, NEVER)), 'chard: PE 0 (node 0): the image of an element of Nomad that has come is damaged'),
     (seed('ck.move.packed-138'), 'its element is here already'),
     (zeros('ck.move.packed', 96), NOBODY),
