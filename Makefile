@@ -53,7 +53,7 @@ CONTEXT_SYMS := jump_fcontext make_fcontext
 # The client of PMIx launchers needs these headers, not the library; without them it is left out.
 PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
-RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch])
+RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch] runtime/*/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
@@ -256,7 +256,7 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-PUBLIC   := ck.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h cklb.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.

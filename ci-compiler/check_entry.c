@@ -280,6 +280,12 @@ static void check_target(struct checker *c, struct ci_entry *e)
 
 /* ---- the whole entry ------------------------------------------------------------------------ */
 
+/* The runtime calls it after CkAtSync. */
+static bool is_resume(const struct ci_chare *chare, const struct ci_entry *e)
+{
+	return chare->kind == CI_ARRAY && !e->ctor && strcmp(e->name, "resumeFromSync") == 0;
+}
+
 static void check_special(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
 {
 	const struct ci_param *q = e->params;
@@ -300,6 +306,10 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 	else if (e->ctor && q != NULL && q->kind == CI_PARAM_REDUCTION)
 		ci_error(c->ci, q->tok->at, "write an entry method for the reduction's result",
 			 "a constructor cannot be the target of a reduction");
+	else if (is_resume(chare, e) && (q != NULL || (e->attrs & CI_OWN_CALL) != 0))
+		ci_error(c->ci, e->tok->at, "write 'entry void resumeFromSync();'",
+			 "'resumeFromSync' is what the runtime calls after CkAtSync: it has no parameters, and no "
+			 "attribute that needs a caller");
 	else
 		return;
 	e->bad = true;

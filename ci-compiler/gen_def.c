@@ -551,11 +551,13 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
 	};
 	const bool bodies = gen_bodies(o, c);
-	int n = 0;
+	int n = 0, resume = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e)) {
 		entry_row(o, c, e);
+		if (c->kind == CI_ARRAY && !e->ctor && strcmp(e->name, "resumeFromSync") == 0)
+			resume = n;
 		n++;
 	}
 	ci_put(o, "};\nstatic const CkGenChare ck_chare_%s = {\n\t\"%s\", %s, %d, %s,\n", c->name,
@@ -564,9 +566,9 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s\n};\n\n", c->name, n, c->index.text != NULL ?
+	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %d\n};\n\n", c->name, n, c->index.text != NULL ?
 	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0", gen_chare_pup(o->ci, c),
-	       gen_chare_arrived(o->ci, c));
+	       gen_chare_arrived(o->ci, c), resume);
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)

@@ -41,12 +41,12 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/chare': ['core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'stats', 'trace'],
+    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
+                      'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
-    'runtime/chare': ['ck.h', 'ckembed.h', 'ckgen.h'],
+    'runtime/chare': ['ck.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its

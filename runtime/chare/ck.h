@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cklb.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -447,6 +449,34 @@ void CkDestroy(void *self);
  *          the .ci file has no `pup X;`.
  * Source   Charm++ migrateMe. */
 void CkMigrateMe(void *self, int pe);
+
+/* ---- load balancing ---------------------------------------------------------------------- */
+
+/** This element has come to a point at which elements of its array may be moved, so that all PEs have as much to do.
+ * CK_LB chooses who says where to; CK_LB unset or off: nothing moves, and nobody waits for anybody.
+ *
+ * Called   on the element's PE, mostly by all elements of the array, after an iteration for example. The k-th call of
+ *          each element belongs to the k-th sync of the array; elements that are inserted between two syncs take part
+ *          from the next one on.
+ * Done     the runtime calls the array's `entry void resumeFromSync();` for this element: with CK_LB when all elements
+ *          have called CkAtSync and have moved, else soon. A `when resumeFromSync()` takes the call, too. Until then
+ *          the element gets calls as always. Syncing is no barrier: without CK_LB elements go on one by one.
+ * Misuse   calling it again before resumeFromSync has come aborts with CK_LB.
+ * Errors   aborts for what is no element of an array, and if the .ci file has no resumeFromSync.
+ * Source   Charm++ AtSync, ResumeFromSync. There usesAtSync must be set; here calling is enough. */
+void CkAtSync(void *self);
+
+/** What the element will take until the next sync, in seconds, instead of what its handlers took since the last one.
+ * It holds for one sync. Without CK_LB nothing happens. Source: Charm++ setObjTime. */
+void CkSetLoad(void *self, double seconds);
+
+/** Whether strategies leave this element where it is; at first they do not. CkMigrateMe moves it all the same.
+ * Source: Charm++ setMigratable, the other way round. */
+void CkPin(void *self, bool on);
+
+/** Where the element lies in space, n coordinates (1 to 3), for strategies that keep neighbours together. It holds
+ * until the next call; at first the index is the position. Without CK_LB nothing happens. */
+void CkSetPosition(void *self, const double *xyz, int n);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
 

@@ -139,6 +139,7 @@ typedef struct CkGenChare {
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
 	CkPupFn pup;               /* `pup X;`: calls X_pup; NULL: an element cannot leave its process */
 	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
+	int resume;                /* the entry resumeFromSync of an array; 0: there is none */
 } CkGenChare;
 
 /** A readonly variable. */

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "balance/balance.h"
 #include "core/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
@@ -31,6 +32,7 @@
 	/* settle */ X(quiesce) X(completion) X(fence)          \
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
 	/* buffers */ X(getput) X(live) X(post)                 \
+	/* balance */ X(balance)                                \
 	/* stats */ X(stats)                                    \
 	/* trace */ X(trace)                                    \
 	/* top */ X(readonly)
@@ -49,6 +51,8 @@ static int ck_node_start(struct node *node)
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
 	if (!err)
 		err = register_program(node);
+	if (!err)
+		err = balance_program(node);
 	if (!err)
 		err = stats_program(node);
 	return err ? err : trace_program(node);

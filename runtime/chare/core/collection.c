@@ -58,6 +58,12 @@ void coll_set_type(struct collection *c, const CkGenChare *type)
 	c->n_entries = (uint32_t)type->n_entries;
 }
 
+void coll_set_more(struct pe *pe, struct collection *c)
+{
+	if (c->type->kind == CKGEN_ARRAY && c->type->resume && pe->node->job->n_pes > 1)
+		c->more_bytes = ck_node_of(pe->node)->elem_bytes;
+}
+
 struct collection *coll_of_type(struct pe *pe, const CkGenChare *type)
 {
 	struct collection *c = coll_new(pe, 0);
@@ -239,6 +245,7 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 	if (c->type)
 		return;
 	coll_set_type(c, type);
+	coll_set_more(pe, c);
 	c->dims = dims;
 	for (int d = 0; d < 3 && type->nd <= 3; d++)
 		c->box[d] = dims.n[d];
@@ -257,7 +264,8 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 
 struct ck_obj *obj_new(struct collection *c, CkIndex index)
 {
-	struct ck_obj *obj = cmi_alloc_zero(1, sizeof *obj + c->type->bytes, c->type->name);
+	const size_t more = c->more_bytes ? CkGen_align(c->type->bytes) - c->type->bytes + c->more_bytes : 0;
+	struct ck_obj *obj = cmi_alloc_zero(1, sizeof *obj + c->type->bytes + more, c->type->name);
 
 	obj->coll = c;
 	obj->index = index;

@@ -92,10 +92,16 @@ struct collection {
 	struct guests *guests;    /* ours; NULL: none so far */
 	struct idmap *routes;     /* ours: ways to elements that are away from home (place/route.c); NULL: as far
 				   * as this PE knows no call of it takes another way than to the home, now */
+	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
 
 static inline void *coll_state(const struct collection *c, int part) { return c->state[part]; }
+/** What a part keeps of an element (ck_part.elem_bytes), if c->more_bytes. */
+static inline void *obj_more(struct ck_obj *obj)
+{
+	return (char *)self_of(obj) + CkGen_align(obj->coll->type->bytes);
+}
 
 /* ---- by id; coll_get is in state.h ----------------------------------------------------------- */
 
@@ -107,6 +113,8 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
 /** Make the collection that all singleton chares of a type point to. The caller frees it. */
 struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
 void coll_set_type(struct collection *c, const CkGenChare *type);
+/** Then: say how much the parts keep of each element. */
+void coll_set_more(struct pe *pe, struct collection *c);
 /** Memory of an element of the collection's type, zeroed, not constructed. The collection frees it. */
 struct ck_obj *obj_new(struct collection *c, CkIndex index);
 /** Keep a message that came too early. Takes the message. */

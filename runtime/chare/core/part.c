@@ -119,6 +119,9 @@ static int part_start(struct node *node, const struct ck_part *p)
 		return 0;
 	ck->parts[number] = p;
 	ck->coll_bytes += CkGen_align(p->coll_bytes);
+	if (p->elem_bytes && ck->elem_bytes)
+		claimed_twice(p, "role", 0);
+	ck->elem_bytes += CkGen_align(p->elem_bytes);
 	add_handlers(node, p);
 	add_callbacks(ck, p);
 	add_attributes(ck, p);

@@ -106,6 +106,8 @@ struct ck_watch {
 	/** An element has come from another PE. / An element is about to go to another PE. */
 	void (*arrived)(struct pe *pe, struct ck_obj *obj);
 	void (*leaving)(struct pe *pe, struct ck_obj *obj);
+	/** An element that was about to leave stays for now. */
+	void (*stayed)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
 	/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
@@ -137,6 +139,8 @@ struct ck_part {
 	const char *name;
 	int number;
 	size_t node_bytes, pe_bytes, coll_bytes;
+	size_t elem_bytes;        /* of each element of an array that has resumeFromSync, in a job of several PEs; moves
+				   * with the element as bytes (obj_more). Only one part has some */
 
 	const struct ck_handler *handlers;
 	int n_handlers;

@@ -9,6 +9,7 @@
 #include "env.h"
 #include "part.h"
 #include "collection.h"
+#include "../balance/strategies/strategies.h"
 
 /* The chare layer's index in `layer` of struct node and struct pe. */
 enum { CK_SLOT = 2 };
@@ -35,6 +36,7 @@ struct ck_node {
 	int n_chares;
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
+	struct lb_table strategies; /* CkLBRegister's */
 
 	/* From the parts' tables. By number; NULL where there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];
@@ -51,6 +53,7 @@ struct ck_node {
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	size_t coll_bytes;        /* for one collection, all parts together */
+	size_t elem_bytes;        /* for one element that can sync; one part has them */
 };
 
 /** What runs on a PE. Code that lets one handler run inside another saves this and restores it. */

@@ -27,7 +27,7 @@ static void run(struct pe *pe, struct CkPupEr *p, struct ck_obj *obj)
 	ck_go_on(pe, outer);
 }
 
-size_t element_size(struct pe *pe, struct ck_obj *obj)
+static size_t size_of_struct(struct pe *pe, struct ck_obj *obj)
 {
 	struct CkPupEr p = { .mode = SIZING, .obj = obj };
 
@@ -35,18 +35,33 @@ size_t element_size(struct pe *pe, struct ck_obj *obj)
 	return p.bytes;
 }
 
+/* What parts keep of the element comes first. */
+size_t element_size(struct pe *pe, struct ck_obj *obj)
+{
+	return obj->coll->more_bytes + size_of_struct(pe, obj);
+}
+
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n)
 {
-	struct CkPupEr p = { .mode = PACKING, .obj = obj, .to = to, .limit = n };
+	const size_t more = obj->coll->more_bytes;
+	struct CkPupEr p = { .mode = PACKING, .obj = obj, .to = (char *)to + more, .limit = n - more };
 
+	if (more)
+		memcpy(to, obj_more(obj), more);
 	run(pe, &p, obj);
 	pup_check_packed(&p);
 }
 
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 {
-	struct CkPupEr p = { .mode = UNPACKING, .obj = obj, .from = from, .limit = n };
+	const size_t more = obj->coll->more_bytes;
+	struct CkPupEr p = { .mode = UNPACKING, .obj = obj, .from = (const char *)from + more, .limit = n - more };
 
+	if (n < more)
+		csd_abort(pe, "an element of %s came with %zu bytes; %zu belong to the runtime", obj->coll->type->name,
+			  n, more);
+	if (more)
+		memcpy(obj_more(obj), from, more);
 	run(pe, &p, obj);
 	pup_check_unpacked(&p);
 }
@@ -139,10 +154,10 @@ static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const un
 
 void element_check(struct pe *pe, struct ck_obj *obj)
 {
-	const size_t n = element_size(pe, obj);
+	const size_t n = size_of_struct(pe, obj);
 	unsigned char *a = packed(pe, obj, n, self_of(obj));
 	struct ck_obj *copy = unpacked(pe, obj, a, n);
-	const size_t again = element_size(pe, copy);
+	const size_t again = size_of_struct(pe, copy);
 	const struct CkPupEr p = { .obj = obj };
 
 	if (again != n)

@@ -48,6 +48,14 @@ void closing_count(struct pe *pe, struct collection *c, enum closing_what what)
 	closing_of(pe, c)->mine[what]++;
 }
 
+struct place_inserts place_inserts_of(const struct collection *c)
+{
+	const struct closing *x = place_of(c)->closing;
+
+	return (struct place_inserts){ x ? x->mine[INSERTS_SENT] : 0, x ? x->mine[INSERTS_DONE] : 0,
+				       place_of(c)->n_makes };
+}
+
 void closing_open(struct pe *pe, struct collection *c)
 {
 	closing_of(pe, c)->open = true;

@@ -25,6 +25,7 @@ static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *ty
 		return;
 	}
 	coll_set_type(c, type);
+	coll_set_more(pe, c);
 	c->dims = shape->dims;
 	c->map = map;
 	c->sparse = true;

@@ -208,6 +208,7 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 {
 	struct away *a;
 
+	place_of(c)->n_makes++;
 	if (to == CK_PE_ANY || to == pe->id) {
 		a = away_find(c, i);
 		make_here(pe, c, i, env);
@@ -423,8 +424,8 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (shape_id(pe, w->coll))
 		return shape_id(pe, w->coll);
 	c = coll_get(pe, w->coll);
-	/* A PE may call elements before its own exist. */
-	if (w->kind < WHERE_OFFER ? !c->constructed : !c->type)
+	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open speak already. */
+	if (w->kind < WHERE_OFFER ? !c->constructed && !c->closed : !c->type)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))
 		return "it is about no element";

@@ -134,11 +134,21 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 
 /* ---- it stays after all --------------------------------------------------------------------------- */
 
+static void tell_stayed(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.stayed)
+			ck->parts[i]->watch.stayed(pe, obj);
+}
+
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
 	struct ck_obj *obj = s->obj;
 	struct msg_fifo late;
 
+	tell_stayed(pe, obj);
 	s->leaving = s->go = false;
 	obj_even(s->obj, OBJ_LEAVING);
 	msg_fifo_move(&late, &s->late);
@@ -201,7 +211,10 @@ static void threads_over(struct pe *pe, struct ck_obj *obj)
 /* Whether threads of the element run. Then it asks again when they have ended. */
 static bool wait_for_threads(struct pe *pe, struct stay *s)
 {
-	return s->pending = s->obj && obj_leave_later(pe, s->obj, threads_over);
+	s->pending = s->obj && obj_leave_later(pe, s->obj, threads_over);
+	if (s->pending)
+		tell_stayed(pe, s->obj);
+	return s->pending;
 }
 
 static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)

@@ -48,6 +48,7 @@ struct place_coll {
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
 	struct idmap stubs;       /* seat.c: struct stub by index */
+	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
 };
 

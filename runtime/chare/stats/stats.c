@@ -15,6 +15,7 @@
 /** The table of a type. */
 struct counted_type {
 	const CkGenChare *type;
+	const CkGenEntry *under;  /* what is called: the type's own, or those of balance/ */
 	int row;                  /* of its first entry */
 	int created;              /* the number; `destroyed` is the next one */
 	CkGenEntry entries[];
@@ -48,7 +49,7 @@ static void call_counted(void *self, void *payload)
 	struct count_run run;
 
 	csd_count_begin(pe, &run, t->row + (int)entry);
-	t->type->entries[entry].call(self, payload);
+	t->under[entry].call(self, payload);
 	csd_count_end(pe, &run);
 }
 
@@ -60,7 +61,7 @@ static void call_reduced_counted(void *self, void *payload)
 	struct count_run run;
 
 	csd_count_begin(pe, &run, t->row + (int)entry);
-	t->type->entries[entry].reduced(self, payload);
+	t->under[entry].reduced(self, payload);
 	csd_count_end(pe, &run);
 }
 
@@ -72,7 +73,7 @@ static void call_answer_counted(void *self, void *payload, void *reply)
 	struct count_run run;
 
 	csd_count_begin(pe, &run, t->row + (int)entry);
-	t->type->entries[entry].answer(self, payload, reply);
+	t->under[entry].answer(self, payload, reply);
 	csd_count_end(pe, &run);
 }
 
@@ -122,7 +123,8 @@ static struct counted_type *count_type(struct node *node, struct stats_node *all
 	struct counted_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "statistics");
 
 	t->type = type;
-	memcpy(t->entries, type->entries, bytes);
+	t->under = balance_entries(node, type);
+	memcpy(t->entries, t->under, bytes);
 	for (int i = 0; i < type->n_entries; i++) {
 		int row = csd_count_row(node, "entry", keep_name(all, type->name, "::", type->entries[i].name));
 
@@ -156,7 +158,7 @@ const CkGenEntry *stats_entries(const struct node *node, const CkGenChare *type)
 {
 	const struct stats_node *all = ck_node_state(node, PART_STATS);
 
-	return all->n_types ? all->types[chare_number(ck_node_of(node), type)]->entries : type->entries;
+	return all->n_types ? all->types[chare_number(ck_node_of(node), type)]->entries : balance_entries(node, type);
 }
 
 /* ---- elements -------------------------------------------------------------------------------------- */

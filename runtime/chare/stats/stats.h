@@ -6,12 +6,12 @@
  *          each type were created and destroyed; CkProgressLine.
  * Called   by layer.c, and by trace/, whose own tables lie over these. It watches (part.h) on the PE where an element
  *          is created or destroyed. Where nothing is counted the part is off and costs nothing.
- * Calls    core/.
+ * Calls    balance/, core/.
  */
 #ifndef CK_STATS_H
 #define CK_STATS_H
 
-#include "../core/core.h"
+#include "../balance/balance.h"
 
 enum { PART_STATS = 24 };
 extern const struct ck_part stats_part;

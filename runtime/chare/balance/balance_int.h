@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* balance_int.h: what the files of this room share. */
+#ifndef CK_BALANCE_INT_H
+#define CK_BALANCE_INT_H
+
+#include "balance.h"
+#include "strategies/strategies.h"
+
+/* ---- on a node -------------------------------------------------------------------------------------- */
+
+/** The table of a type (measure.c). */
+struct measured_type;
+
+/** Constant once the loops run. */
+struct balance_node {
+	const char *name;         /* CK_LB; NULL: off */
+	bool automatic;           /* CK_LB=auto */
+	uint64_t period;          /* CK_LB_PERIOD */
+	double tolerance;         /* CK_LB_TOLERANCE */
+	const char *dump;         /* CK_LB_DUMP; NULL: none */
+	int64_t sync_ms;          /* CK_SYNC_MS */
+	const struct lb_strategy *strategy;
+	bool always;              /* the strategy moves elements in every step, however they are balanced */
+	bool counter;             /* cmi_ticks */
+	struct measured_type **types; /* [n_types], as ck_node.chares */
+	int n_types;
+	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
+	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
+};
+
+/** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
+enum { COUNT_SYNCS, COUNT_STEPS, COUNT_MOVED, COUNT_TIME };
+
+static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
+/** Whether elements are measured and move. A job of one PE has nothing to balance. */
+static inline bool balance_is_on(const struct pe *pe)
+{
+	return ck_node_of(pe->node)->parts[PART_BALANCE] && pe->node->job->n_pes > 1;
+}
+
+/* ---- of an element ----------------------------------------------------------------------------------- */
+
+/** Behind the program's struct of each element that can sync, while the part is on. It moves with the element, also to
+ * another process, as bytes. */
+struct lb_elem {
+	uint64_t ticks;           /* its handlers ran since the last sync that looked */
+	float seconds;            /* CkSetLoad: instead, if has_load */
+	float position[3];        /* CkSetPosition, if has_position */
+	uint32_t round;           /* the sync that it waits for; see sync.c */
+	uint32_t stamp;           /* struct sync_coll's when it called CkAtSync */
+	int32_t to;               /* while a step moves it: where to */
+	uint8_t waits;            /* it has called CkAtSync, and resumeFromSync has not come */
+	uint8_t counted;          /* while it moves: it belongs to `round` for certain */
+	uint8_t due;              /* resumeFromSync is about to come */
+	uint8_t moves;            /* a step moves it */
+	uint8_t pinned, has_load, has_position;
+	uint8_t reserved;
+};
+
+/** Whether elements of this collection have a record. */
+static inline bool coll_syncs(const struct collection *c) { return c->more_bytes; }
+static inline struct lb_elem *elem_of(struct ck_obj *obj) { return obj_more(obj); }
+
+/* ---- measure.c ----------------------------------------------------------------------------------------- */
+
+/** Where the time of a PE goes. */
+struct meter {
+	bool counter, idle_now;
+	uint64_t since;           /* ticks: the last change */
+	uint64_t *to;             /* what runs and takes time: an element's ticks, `other` or `idle`; NULL: the runtime,
+				   * whose time goes to the handler that follows */
+	uint64_t *aside;          /* while idle: what called the loop that is idle */
+	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
+	uint64_t from_ticks, from_ns; /* when the PE began */
+};
+
+/** Give the time until now to what runs. */
+void meter_look(struct pe *pe);
+/** What has passed since the last handler is nobody's. */
+void meter_skip(struct pe *pe);
+double meter_seconds_per_tick(const struct pe *pe);
+/** How long the element's handlers ran, or what CkSetLoad said. */
+float elem_seconds(const struct lb_elem *e, double seconds_per_tick);
+void measure_node_start(struct node *node);
+void measure_pe_start(struct pe *pe);
+void measure_program(struct node *node);
+void measure_node_stop(struct node *node);
+/** From now on calls of the collection's elements are measured. */
+void measure_coll(struct pe *pe, struct collection *c);
+
+/* ---- choose.c -------------------------------------------------------------------------------------------- */
+
+/** Read the variables. False: the part is off. */
+bool choose_read(struct balance_node *b);
+/** Find the strategy; ends the process if there is none of that name. */
+void choose_strategy(struct node *node);
+
+/** What all PEs together know when an array's elements have come. */
+struct sync_sums {
+	uint64_t sent, done;      /* insertions and moves: under way are so many less so many */
+	uint64_t n;               /* elements */
+	uint64_t dynamic;         /* PEs where elements came or went */
+	double max, sum;          /* seconds of PEs: of the one with most, and of all */
+};
+/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
+bool choose_looks(const struct balance_node *b, uint32_t round);
+bool choose_step(const struct balance_node *b, const struct sync_sums *s, int n_pes);
+
+/* ---- sync.c ------------------------------------------------------------------------------------------------ */
+
+enum { H_SYNC };                  /* handler of PART_BALANCE */
+
+enum sync_kind {
+	SYNC_CHECK,               /* to the own PE: look again whether all have come */
+	SYNC_ANSWER,              /* to the parent: all elements below have come */
+	SYNC_ASK,                 /* from the parent: have they still? */
+	SYNC_POKE,                /* to PE 0: there are elements now */
+	SYNC_RESUME,              /* from the parent: the sync is over */
+	SYNC_CLOSE,               /* from the parent: hold back what this PE sends to the array */
+	SYNC_STEP,                /* from the parent: say what elements took */
+	SYNC_STATS,               /* to the parent: that */
+	SYNC_MOVES,               /* from the parent: where they go */
+	SYNC_CANCEL,              /* to a PE: an element does not come */
+	SYNC_DONE,                /* to the parent: all have come that were to come */
+	SYNC_KINDS
+};
+
+/** How elements move in a step. */
+enum step_way {
+	UNDER_WAY,                /* as with CkMigrateMe, while the job goes on */
+	AT_REST,                  /* all together; nothing of the array is under way */
+	NO_REST,                  /* under way, because the job has not come to rest in time */
+};
+
+struct sync_msg {
+	struct cmi_msg head;
+	uint64_t coll;
+	uint32_t kind, round;
+	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: not 0: measuring begins anew;
+				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
+	uint32_t n;               /* records behind it */
+	struct sync_sums sums;    /* SYNC_ANSWER */
+};
+
+/** Of an array that can sync, on a PE. */
+struct sync_coll {
+	uint32_t round;           /* syncs that are over */
+	uint32_t wave;            /* of this sync's questions, from 0 */
+	uint32_t stamp;           /* questions that this PE has answered */
+	bool open;                /* the question has not been answered */
+	bool asked;               /* a SYNC_CHECK is on its way to this PE */
+	bool poked;               /* PE 0 knows that there are elements / PE 0: somebody said so */
+	uint64_t n_live;          /* elements of this PE */
+	uint64_t n_waiting;       /* those that wait */
+	uint64_t n_due;           /* those to which resumeFromSync is about to come */
+	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
+	uint64_t busy_at;         /* meter.busy when measuring began */
+	int n_in;                 /* children that have answered */
+	struct sync_sums in;      /* their sums */
+	/* PE 0. */
+	bool have_before, idle;   /* idle: there are no elements; nobody is asked */
+	uint64_t done_before;
+	struct wave_pause pause;
+	/* A step. */
+	struct step *step;        /* ours; NULL: none is under way */
+	/* PE 0, of a step. */
+	uint64_t began;           /* ticks; 0: none is under way */
+	bool closing;             /* it waits until the job is at rest, */
+	uint64_t until_ns;        /* and not longer than until then */
+	bool timer;               /* a timer will look */
+	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
+	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so many steps do
+				   * not try */
+	uint32_t n_steps;
+};
+
+static inline struct sync_coll *sync_of(const struct collection *c) { return coll_state(c, PART_BALANCE); }
+
+/** A message about the collection with room for `bytes` more. Its owner is the caller until sync_send. */
+struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind, size_t bytes);
+void sync_send(struct pe *pe, int dst_pe, struct sync_msg *m);
+/** Send copies to this PE's children in PE 0's tree. */
+void sync_forward(struct pe *pe, const struct sync_msg *m);
+/** PE 0: to all PEs, itself included. */
+void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave);
+/** On this PE: the sync is over. */
+void sync_resume(struct pe *pe, struct collection *c, bool anew);
+/** CK_STATS. */
+void sync_count(struct pe *pe, int what, uint64_t n);
+/** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
+double sync_background(struct pe *pe, struct collection *c, double *own_p);
+
+/* ---- describe_sync.c ------------------------------------------------------------------------------------- */
+
+void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
+
+/* ---- step.c -------------------------------------------------------------------------------------------------- */
+
+/** PE 0: a step pays. */
+void step_start(struct pe *pe, struct collection *c);
+/** PE 0: nothing is under way any more. */
+void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+/** On each PE: say what elements took, / a message of the step has come. The caller frees the message. */
+void step_begin(struct pe *pe, struct collection *c, enum step_way way);
+void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);
+/** An element that the step moves has come to this PE. */
+void step_element_came(struct pe *pe, struct ck_obj *obj);
+/** An element that the step moves stays after all, or is destroyed. */
+void step_element_stays(struct pe *pe, struct ck_obj *obj);
+void step_free(struct sync_coll *s);
+void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg);
+/** What does not fit of a message of the step. */
+const char *step_misfit(const struct pe *pe, const struct sync_msg *m);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure.c: how long the handlers of elements run, and what else keeps a PE busy. Entries are called through a second
+ * table of their type, as under CK_STATS. It has functions that look at the clock when a handler ends. What has passed
+ * since the handler before goes to the element: its handler, and what it took to receive the call. So there is one look at
+ * the clock for each handler, unless it runs within another one or the PE was idle before.
+ *
+ * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps what runs
+ * (node->up.swap_running) looks at the clock, too.
+ *
+ * Time is what the clock on the wall says. Where another program has the core for a while, the elements of
+ * this PE seem to have more to do, and a strategy gives it fewer of them.
+ */
+#include "balance_int.h"
+#include "../../machine/cmi_alloc.h"
+#include "../../machine/cmi_ticks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct measured_type {
+	int n_entries;
+	CkGenEntry entries[];
+};
+
+static struct meter *meter_of(const struct pe *pe) { return ck_state(pe, PART_BALANCE); }
+
+/* ---- the clock ------------------------------------------------------------------------------------- */
+
+/* Counters of two cores may differ by a little, and a thread may move. */
+static inline void look(struct meter *m)
+{
+	const uint64_t now = cmi_ticks(m->counter), passed = now > m->since ? now - m->since : 0;
+
+	m->since += passed;
+	*m->to += passed;
+	if (m->to != &m->idle)
+		m->busy += passed;
+}
+
+void meter_look(struct pe *pe)
+{
+	struct meter *m = meter_of(pe);
+
+	if (m->to)
+		look(m);
+}
+
+void meter_skip(struct pe *pe)
+{
+	struct meter *m = meter_of(pe);
+
+	m->since = cmi_ticks(m->counter);
+}
+
+double meter_seconds_per_tick(const struct pe *pe)
+{
+	const struct meter *m = meter_of(pe);
+	const uint64_t ticks = cmi_ticks(m->counter) - m->from_ticks;
+
+	return m->counter ? (double)(csd_now_ns() - m->from_ns) * 1e-9 / (double)(ticks ? ticks : 1) : 1e-9;
+}
+
+float elem_seconds(const struct lb_elem *e, double seconds_per_tick)
+{
+	return e->has_load ? e->seconds : (float)((double)e->ticks * seconds_per_tick);
+}
+
+/* What takes the time while no handler runs. */
+static inline uint64_t *nobody(struct meter *m)
+{
+	return m->idle_now ? &m->idle : NULL;
+}
+
+static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
+{
+	return coll_syncs(obj->coll) ? &elem_of(obj)->ticks : &m->other;
+}
+
+/* ---- handlers ----------------------------------------------------------------------------------------- */
+
+static inline uint64_t *begin(struct meter *m, void *self)
+{
+	uint64_t *outer = m->to;
+
+	if (CSD_UNLIKELY(outer != NULL))
+		look(m);
+	m->to = clock_of(m, obj_of(self));
+	return outer;
+}
+
+/* A thread may have been idle in between. */
+static inline void end(struct meter *m, uint64_t *outer)
+{
+	look(m);
+	m->to = outer && outer != &m->idle ? outer : nobody(m);
+}
+
+/* What the type's own table has. */
+static inline const CkGenEntry *under(const struct pe *pe)
+{
+	const struct ck_running *now = &ck_of(pe)->now;
+
+	return &now->obj->coll->type->entries[now->entry];
+}
+
+static void call_measured(void *self, void *payload)
+{
+	struct pe *pe = ck_self();
+	uint64_t *outer = begin(meter_of(pe), self);
+
+	under(pe)->call(self, payload);
+	end(meter_of(pe), outer);
+}
+
+static void call_reduced_measured(void *self, void *payload)
+{
+	struct pe *pe = ck_self();
+	uint64_t *outer = begin(meter_of(pe), self);
+
+	under(pe)->reduced(self, payload);
+	end(meter_of(pe), outer);
+}
+
+static void call_answer_measured(void *self, void *payload, void *reply)
+{
+	struct pe *pe = ck_self();
+	uint64_t *outer = begin(meter_of(pe), self);
+
+	under(pe)->answer(self, payload, reply);
+	end(meter_of(pe), outer);
+}
+
+/* In place of the layer's: a thread or a body gets the PE, or leaves it. */
+static void swap_measured(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
+{
+	struct meter *m = meter_of(pe);
+	struct ck_obj *obj;
+
+	if (m->to)
+		look(m);
+	balance_of(pe->node)->swap_running(pe, state);
+	obj = ck_of(pe)->now.obj;
+	m->to = obj ? clock_of(m, obj) : nobody(m);
+}
+
+static void begin_idle(void *arg)
+{
+	struct meter *m = meter_of(arg);
+
+	if (m->to)
+		look(m);
+	else
+		meter_skip(arg);
+	m->aside = m->to;
+	m->idle_now = true;
+	m->to = &m->idle;
+}
+
+static void begin_busy(void *arg)
+{
+	struct meter *m = meter_of(arg);
+
+	if (!m->idle_now)
+		return;
+	look(m);
+	m->idle_now = false;
+	m->to = m->aside;
+}
+
+/* ---- the tables --------------------------------------------------------------------------------------------- */
+
+/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
+static void measure_entry(CkGenEntry *e)
+{
+	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY))
+		return;
+	if (e->call)
+		e->call = call_measured;
+	if (e->reduced)
+		e->reduced = call_reduced_measured;
+	if (e->answer)
+		e->answer = call_answer_measured;
+}
+
+static struct measured_type *measure_type(const CkGenChare *type)
+{
+	const size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
+	struct measured_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "load balancing");
+
+	t->n_entries = type->n_entries;
+	memcpy(t->entries, type->entries, bytes);
+	for (int i = 0; i < type->n_entries; i++)
+		measure_entry(&t->entries[i]);
+	return t;
+}
+
+void measure_program(struct node *node)
+{
+	const struct ck_node *ck = ck_node_of(node);
+	struct balance_node *b = balance_of(node);
+
+	b->types = cmi_alloc_zero((size_t)ck->n_chares + 1, sizeof(*b->types), "load balancing");
+	for (; b->n_types < ck->n_chares; b->n_types++)
+		b->types[b->n_types] = measure_type(ck->chares[b->n_types]);
+}
+
+const CkGenEntry *balance_entries(const struct node *node, const CkGenChare *type)
+{
+	const struct balance_node *b = balance_of(node);
+
+	return b->n_types ? b->types[chare_number(ck_node_of(node), type)]->entries : type->entries;
+}
+
+void measure_coll(struct pe *pe, struct collection *c)
+{
+	if (c->entries == c->type->entries)
+		c->entries = balance_entries(pe->node, c->type);
+}
+
+void measure_node_start(struct node *node)
+{
+	struct balance_node *b = balance_of(node);
+
+	b->counter = cmi_counter_is_sound();
+	b->swap_running = node->up.swap_running;
+	node->up.swap_running = swap_measured;
+}
+
+void measure_pe_start(struct pe *pe)
+{
+	struct meter *m = meter_of(pe);
+
+	m->counter = balance_of(pe->node)->counter;
+	m->from_ns = csd_now_ns();
+	m->from_ticks = m->since = cmi_ticks(m->counter);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, begin_busy, pe);
+}
+
+void measure_node_stop(struct node *node)
+{
+	struct balance_node *b = balance_of(node);
+
+	for (int i = 0; i < b->n_types; i++)
+		free(b->types[i]);
+	free(b->types);
+}

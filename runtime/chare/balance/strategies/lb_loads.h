@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lb_loads.h: what strategies compute with: loads of PEs, and the PEs in the order of their loads.
+ *
+ * A handler that took t seconds on a PE of speed v is t * v of work, and takes t * v / w on a PE of speed w. Bad
+ * numbers (NaN, below 0) count as 0, bad speeds as 1.
+ */
+#ifndef CK_LB_LOADS_H
+#define CK_LB_LOADS_H
+
+#include "../../cklb.h"
+
+#include <stdbool.h>
+
+/** Loads of a distribution. All arrays lie in one block with the struct. */
+struct lb_loads {
+	int n_pes;
+	size_t n;
+	double *speed;            /* [n_pes] above 0 */
+	double *fixed;            /* [n_pes] seconds that no strategy can move: background, pinned elements */
+	double *load;             /* [n_pes] seconds: fixed, and the elements that are there now */
+	double *work;             /* [n] of an element; of a pinned one 0 */
+	double total;             /* of all work */
+	double level;             /* seconds of every PE that gets work, if work could be cut at will */
+	double limit;             /* a PE with so much is not overloaded: level and tolerance */
+};
+
+/** Of the distribution `to`, whose pinned elements are where they are. Free it with free(). */
+struct lb_loads *lb_loads_create(const CkLBStats *s, const int32_t *to);
+
+/** The element goes from PE `from` to PE `to`; a PE of -1 is left out. */
+static inline void lb_loads_move(struct lb_loads *l, size_t i, int from, int to)
+{
+	if (from >= 0)
+		l->load[from] -= l->work[i] / l->speed[from];
+	if (to >= 0)
+		l->load[to] += l->work[i] / l->speed[to];
+}
+
+double lb_loads_max(const struct lb_loads *l);
+
+/** Take a distribution back if its longest PE takes longer than at present and longer than `enough` seconds. */
+void lb_undo_if_worse(const CkLBStats *s, int32_t *to, double enough);
+
+/** Numbers of elements that may move, most work first, equal ones by number. *n_p: how many. Free it with free(). */
+uint32_t *lb_by_work(const CkLBStats *s, const struct lb_loads *l, size_t *n_p);
+
+/** PEs by a key, the least on top; equal keys by number, so that answers do not depend on chance. */
+struct lb_heap {
+	int n;
+	const double *key;        /* [n] the caller's; it calls lb_heap_changed when it has changed one */
+	double sign;              /* -1: the greatest on top */
+	int *item, *at;           /* item[at[pe]] == pe; the heap's own */
+};
+
+void lb_heap_init(struct lb_heap *h, int n, const double *key, double sign);
+void lb_heap_fini(struct lb_heap *h);
+void lb_heap_changed(struct lb_heap *h, int item);
+/** Take one out for good. */
+void lb_heap_remove(struct lb_heap *h, int item);
+static inline int lb_heap_top(const struct lb_heap *h) { return h->item[0]; }
+
+#endif

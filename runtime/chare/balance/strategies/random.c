@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random.c: each element goes anywhere. The number of the step is the seed, so that a fault comes again. */
+#include "strategies.h"
+#include "../../../machine/cmi_random.h"
+
+int lb_random(const CkLBStats *s, int32_t *to, void *arg)
+{
+	uint64_t state = cmi_random_seed(s->step);
+
+	(void)arg;
+	for (size_t i = 0; i < s->n; i++)
+		to[i] = (int32_t)cmi_random_below(&state, (uint64_t)s->n_pes);
+	return 0;
+}

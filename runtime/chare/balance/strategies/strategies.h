@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * strategies.h: the room balance/strategies/: where elements should live, as pure functions of what was measured.
+ *
+ * Owns     the built-in strategies, one file each; the table of those that the program registers; what a distribution
+ *          is worth (struct lb_quality); statistics as text (lb_dump.h).
+ * Called   by balance/, on one PE, for one array at a time; by tests and bench/strategies, without any PE. Functions
+ *          here use no PE, send nothing and keep nothing. Only metis and scotch touch something outside: they load
+ *          a library when they are asked for.
+ * Calls    nobody in this layer: it sees only cklb.h.
+ */
+#ifndef CK_STRATEGIES_H
+#define CK_STRATEGIES_H
+
+#include "../../cklb.h"
+
+#include <stdbool.h>
+
+struct lb_strategy {
+	const char *name;
+	CkLBStrategyFn fn;
+	unsigned wants;           /* CK_LB_EDGES */
+	void *arg;                /* of fn */
+	/** Why the strategy cannot work here, as the end of the sentence "CK_LB=name needs ..."; NULL: it can. Ask
+	 * before the first step. The first call may load a library. The member is NULL where nothing can be missing. */
+	const char *(*missing)(void);
+};
+
+enum { LB_OWN_MOST = 32 };
+
+/** What CkLBRegister has made known on this node. Zeroed: nothing. Filled before the loops run, then constant. */
+struct lb_table {
+	struct lb_strategy own[LB_OWN_MOST];
+	int n;
+};
+
+/** 0; -EEXIST: the name is taken, by a built-in strategy perhaps; -ENOSPC; -EINVAL: no name, no function, a bit of
+ * `wants` that is none, or one of the words auto and off, which CK_LB has for itself. */
+int lb_table_add(struct lb_table *t, const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
+	__attribute__((warn_unused_result));
+
+/** The strategy of that name; `t` may be NULL. NULL: there is none. */
+const struct lb_strategy *lb_strategy_find(const struct lb_table *t, const char *name);
+
+/** The i-th strategy, built-in ones first, in the order of their names; NULL behind the last. */
+const struct lb_strategy *lb_strategy_at(const struct lb_table *t, int i);
+
+/** All names, "cuts, diffusion, ...", for a line about a bad one. Cut short if there is no room. */
+void lb_strategy_names(const struct lb_table *t, char *buf, size_t len);
+
+/** Ask a strategy. `to` [s->n] is the answer, without moves of pinned elements. Returns 0; what the strategy returned
+ * if that was not 0; LB_NO_PE if it named a PE that does not exist, *which_p is then the element that goes there. In
+ * both cases `to` says that nothing moves. */
+enum { LB_NO_PE = -100000 };
+int lb_strategy_run(const struct lb_strategy *st, const CkLBStats *s, int32_t *to, size_t *which_p)
+	__attribute__((warn_unused_result));
+
+/** What a distribution is worth. Times are seconds of a PE, background and its speed counted in. */
+struct lb_quality {
+	double max;               /* of the PE that takes longest */
+	double fair;              /* of all PEs, if work could be cut at will: no distribution takes less */
+	double largest;           /* of the largest element that may move, on the fastest PE */
+	size_t n_moved;           /* elements that change their PE, */
+	size_t n_moved_far;       /* those that change their process, too, */
+	uint64_t bytes_moved;     /* and these elements' bytes */
+	uint64_t messages_cut, bytes_cut;   /* edges between PEs */
+	uint64_t bytes_cut_far;   /* edges between processes */
+};
+
+/** Of the distribution `to`; NULL: the present one. */
+void lb_quality(const CkLBStats *s, const int32_t *to, struct lb_quality *q);
+
+/* The built-in strategies, as CkLBStrategyFn; `arg` is not read. */
+
+/** Each element goes to the next PE, to find faults in pup functions. */
+int lb_rotate(const CkLBStats *s, int32_t *to, void *arg);
+/** Each element goes anywhere; equal steps give equal places. For the same purpose. */
+int lb_random(const CkLBStats *s, int32_t *to, void *arg);
+/** The largest element first, each to the PE that has least. Balances best and moves nearly all. */
+int lb_greedy(const CkLBStats *s, int32_t *to, void *arg);
+
+#endif
