@@ -241,23 +241,23 @@ static void leave_tables(struct pe *pe, struct ck_obj *obj)
 static void leave(struct pe *pe, struct bulk *b, struct going *g, struct ck_obj *obj, int to)
 {
 	struct collection *c = obj->coll;
-	struct stay *s = stay_find(c, obj->index);
 	struct travel *t = travel_new(c, obj->index);
+	struct stay *s;
 
 	check_leaves(pe, obj, to);
+	s = stay_get(pe, obj);
+	s->to = to; /* for those who are told */
 	tell_leaving(pe, obj);
-	t->seat = b->seats ? to : s ? s->seat : pe->id;
+	t->seat = b->seats ? to : s->seat;
 	t->obj = obj;
-	if (s)
-		take_holders(pe, t, s, g, to);
+	take_holders(pe, t, s, g, to);
 	if (!b->seats)
 		leave_tables(pe, obj);
 	if (!pe_is_here(pe, to))
 		obj_calls_pack(pe, obj, &t->kept);
 	obj_calls_leave(pe, obj, &t->kept);
 	obj->extra = 0;
-	if (s)
-		stay_free(s);
+	stay_free(s);
 	batch_add(pe, c, to, &g->out[to], t);
 }
 
