@@ -192,6 +192,8 @@ $(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
+# Libraries that are missing there.
+$(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 # What the system refuses there.
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 $(BENCH_BINS): $(B)/bench/bench.o

@@ -3,7 +3,9 @@
  * across: plain calls between two processes of a host, for counting instructions (bench/across.sh).
  *
  *	ACROSS_PIPE=FIFO ckrun -n 2 across
+ *	ACROSS_PIPE=FIFO ckrun -n 3 across lease
  *
+ * With `lease` the called element has moved to PE 1 from PE 2, its home, and PE 0 has a lease of it.
  * PE 0 sends a burst of calls while PE 1 stands in a handler, and then says so in the pipe. So no PE looks for messages
  * in vain while its instructions are counted: all are there. They fit into the pair's ring. The first round makes
  * the ring. Calls of functions that are not inlined mark what is counted.
@@ -17,7 +19,7 @@
 #include "across.decl.h"
 
 /* The sender counts BURST - TO - 1 calls, the receiver FROM - TO: two passes of QUEUE_BATCH. */
-enum { ROUNDS = 3, BURST = 40, FROM = 35, TO = 3 };
+enum { WARM = 20, ROUNDS = 3, BURST = 40, FROM = 35, TO = 3 };
 
 struct Main {
 	int unused;
@@ -46,9 +48,12 @@ static void touch_pipe(int flags)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)self;
-	(void)m;
-	ends = End_ckNew(CkDims1(2));
-	End_begin(End_at(ends, 0), 0);
+	receiver = m->argc > 1 ? 2 : 1;
+	ends = End_ckNew(CkDims1(receiver + 1));
+	if (receiver == 2)
+		End_settle(End_at(ends, 2));
+	else
+		End_begin(End_at(ends, 0), 0);
 }
 
 void End_on_new(End *self) { self->round = 0; }
@@ -57,16 +62,38 @@ void End_on_new(End *self) { self->round = 0; }
 void End_on_begin(End *self, int round)
 {
 	self->round = round;
-	End_stand(End_at(ends, 1));
+	End_stand(End_at(ends, receiver));
 	touch_pipe(O_RDONLY);
 	if (round == ROUNDS - 1)
 		counting_begins();
 	for (int left = BURST; left--;) {
 		if (round == ROUNDS - 1 && left == TO)
 			sending_ends();
-		End_count(End_at(ends, 1), left);
+		End_count(End_at(ends, receiver), left);
 	}
 	touch_pipe(O_WRONLY);
+}
+
+void End_on_settle(End *self)
+{
+	CkMigrateMe(self, 1);
+	End_back(End_at(ends, 0), WARM);
+}
+
+void End_on_there(End *self, int left)
+{
+	(void)self;
+	End_back(End_at(ends, 0), left);
+}
+
+/* Some calls there and back: PE 0 gets the lease, and PEs that stand in handlers have all their connections. */
+void End_on_back(End *self, int left)
+{
+	(void)self;
+	if (left)
+		End_there(End_at(ends, receiver), left - 1);
+	else
+		End_begin(End_at(ends, 0), 0);
 }
 
 void End_on_stand(End *self)

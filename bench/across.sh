@@ -1,31 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# across.sh BUILD: the instructions of one plain call between two processes of a host, as valgrind counts them in
+# across.sh BUILD [lease]: the instructions of one plain call between two processes of a host, as valgrind counts them in
 # bench/across. Prints `name 0 value instructions`:
 #	across-send-instructions     from the stub to the machine layer
 #	across-receive-instructions  from the machine layer to the end of the handler
+# With `lease` the called element has moved there from a third process, its home, and the caller has a lease of it:
+#	across-lease-send-instructions, across-lease-receive-instructions
 set -u
-build=${1:?usage: across.sh BUILD}
+build=${1:?usage: across.sh BUILD [lease]}
+case ${2-} in
+'') pes=2 name=across ;;
+lease) pes=3 name=across-lease ;;
+*) echo "across.sh: unknown word $2; it is lease, or nothing" >&2; exit 2 ;;
+esac
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
 mkfifo "$dir/pipe" || exit 1
-ACROSS_PIPE="$dir/pipe" "$build/bin/ckrun" -n 2 valgrind --tool=callgrind --callgrind-out-file="$dir/count.%p" \
+ACROSS_PIPE="$dir/pipe" "$build/bin/ckrun" -n $pes valgrind --tool=callgrind --callgrind-out-file="$dir/count.%p" \
 	--zero-before='counting_begins*' --dump-before='sending_ends*' --dump-before='receiving_ends*' \
-	"$build/bench/across" >"$dir/out" 2>&1 || { tail -5 "$dir/out" >&2; exit 1; }
+	"$build/bench/across" ${2+"$2"} >"$dir/out" 2>&1 || { tail -5 "$dir/out" >&2; exit 1; }
 # How many calls each side counts: see bench/across.c. Only what the scheduler and the chare layer do is counted, because
 # valgrind lets the nodes of a host map no memory of each other, and the calls go through UCX.
 for count in "$dir"/count.*; do
 	case $(sed -n 's/^desc: Trigger:.*before=//p' "$count") in
 	sending_ends) side=send calls=36
-		names='CkGen_openClass|open_away|CkGen_close|csd_send_away|route_to_pe|flow_send' ;;
+		names='CkGen_openClass|open_away|CkGen_close|csd_send_away|route_to_pe|flow_send'
+		[ $pes = 2 ] || names="$names|route_way|coll_home_away|coll_block_home" ;;
 	receiving_ends) side=receive calls=32
-		names='client_arrived|msgq_push|run_queue|dispatch_marked|dispatch_remote|element_arrived|element_came|run_and_free|flow_consumed' ;;
+		names='client_arrived|msgq_push|run_queue|dispatch_marked|dispatch_remote|element_arrived|element_came|run_and_free|flow_consumed'
+		# Such a call takes the longer way through delivery, which has many functions.
+		[ $pes = 2 ] || names="$names|[a-z]*_?(call|entry|find|slow|one|at|pack|slot|coll|to|ended)|execute|csd_check" ;;
 	*) continue ;;
 	esac
-	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side '
+	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side -v name=$name '
 		$0 ~ names && /runtime/ { sum += $1 }
-		END { printf "across-%s-instructions 0 %.1f instructions\n", s, sum / n }'
+		END { printf "%s-%s-instructions 0 %.1f instructions\n", name, s, sum / n }'
 done | sort

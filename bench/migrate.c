@@ -12,7 +12,15 @@
  *	migrate-home    1      us  the same with a priority: such calls go by way of home
  *	migrate-move    BYTES  us  from a call that moves the element to the next call there, between PE 1 and PE 2; the
  *	                           element has so many bytes
+ *	migrate-many    N      us  a move of one of N elements of 1 kB that all leave PE 1 for PE 2 at once, with a call that
+ *	                           says so and an answer to PE 0
+ *	migrate-first   K      us  the K-th call from PE 0 to an element that moved before PE 0 ever called it
+ * and between nodes
+ *	migrate-memory-away   N bytes  of home, seat and place together, for each of N elements that are away, beside the
+ *	                               element
+ *	migrate-memory-lease  N bytes  of a PE, for each of N elements of which it has a lease
  */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +29,11 @@
 
 /* Two elements on each of the three PEs. */
 enum { ON_LEASE = 2, BY_HOME = 3, NEVER = 4, N_BLOCKS = 6, PES = 3 };
-enum { CALLS = 20000, WARM = 1000, MANY_MOVES = 300 };
+enum { CALLS = 20000, WARM = 1000, MANY_MOVES = 300, FIRST_CALLS = 4, MOTES = 1000, MOTES_SMOKE = 20 };
 
 struct Block { int n; char *bytes; };
+struct Mote { char bytes[1000]; };
+struct Scale { char unused; };
 
 struct series {
 	const char *name;
@@ -45,12 +55,16 @@ static const struct series SERIES[] = {
 };
 enum { N_SERIES = sizeof SERIES / sizeof *SERIES };
 
-enum stage { PREPARE, WARMING, MEASURED };
+enum stage { PREPARE, WARMING, MEASURED, FIRST };
+enum weight { HOME_BEFORE, PLACE_BEFORE, HOME_AFTER, PLACE_AFTER, WEIGHTS };
 
 struct Main {
 	int series, rep, reps, calls, left;
 	enum stage stage;
 	double t0, us[BENCH_REPEATS_MAX];
+	/* Of many at once. */
+	int n_motes, n_landed, n_weighed, mote, call;
+	double weight[WEIGHTS], own, first_us[FIRST_CALLS];
 };
 
 /* ---- an element ----------------------------------------------------------------------------------- */
@@ -128,6 +142,98 @@ static void measure(Main *self)
 	}
 }
 
+/* ---- many at once ---------------------------------------------------------------------------------- */
+
+static const char *ends(void) { return CkNumNodes() > 1 ? "nodes" : "threads"; }
+
+/* Of this process. */
+static double of_malloc(void) { return (double)mallinfo2().uordblks; }
+
+/* The motes in the middle of the array, whose home is PE 1. */
+static CProxyElement_Mote mote(const Main *self, int i) { return Mote_at(motes, self->n_motes + i); }
+
+void Scale_on_new(Scale *self) { (void)self; }
+void Scale_on_weigh(Scale *self) { (void)self; Main_weighed(mainProxy, of_malloc()); }
+
+void Mote_on_new(Mote *self) { (void)self; }
+void Mote_on_ping(Mote *self) { (void)self; Main_answer(mainProxy); }
+void Mote_on_land(Mote *self) { (void)self; Main_landed(mainProxy); }
+
+void Mote_on_fly(Mote *self, int pe)
+{
+	CkMigrateMe(self, pe);
+	Mote_land(Mote_thisElement(self));
+}
+
+/* Home is the seat, too. */
+static void weigh(Main *self)
+{
+	Scale_weigh(Scale_at(scales, self->n_weighed % 2 ? 2 : 1));
+}
+
+static void fly(Main *self)
+{
+	self->t0 = bench_now_us();
+	for (int i = 0; i < self->n_motes; i++)
+		Mote_fly(mote(self, i), 2);
+}
+
+static void call_first(Main *self)
+{
+	self->stage = FIRST;
+	self->t0 = bench_now_us();
+	Mote_ping(mote(self, self->mote));
+}
+
+static void print_memory(const Main *self)
+{
+	const double *w = self->weight;
+
+	if (CkNumNodes() == 1)
+		return;
+	CkPrintf("migrate-memory-away %d %.1f bytes\n", self->n_motes,
+		 (w[HOME_AFTER] - w[HOME_BEFORE] + w[PLACE_AFTER] - w[PLACE_BEFORE]) / self->n_motes);
+	CkPrintf("migrate-memory-lease %d %.1f bytes\n", self->n_motes, (of_malloc() - self->own) / self->n_motes);
+}
+
+static void first_called(Main *self)
+{
+	self->first_us[self->call] += bench_now_us() - self->t0;
+	if (++self->call == FIRST_CALLS) {
+		self->call = 0;
+		self->mote++;
+	}
+	if (self->mote < self->n_motes) {
+		call_first(self);
+		return;
+	}
+	for (int k = 0; k < FIRST_CALLS; k++)
+		CkPrintf("migrate-first-%s %d %.3f us\n", ends(), k + 1, self->first_us[k] / self->n_motes);
+	print_memory(self);
+	CkExit(0);
+}
+
+void Main_on_weighed(Main *self, double bytes)
+{
+	self->weight[self->n_weighed++] = bytes;
+	if (self->n_weighed == HOME_AFTER) {
+		fly(self);
+	} else if (self->n_weighed < WEIGHTS) {
+		weigh(self);
+	} else {
+		self->own = of_malloc();
+		call_first(self);
+	}
+}
+
+void Main_on_landed(Main *self)
+{
+	if (++self->n_landed < self->n_motes)
+		return;
+	CkPrintf("migrate-many-%s %d %.3f us\n", ends(), self->n_motes, (bench_now_us() - self->t0) / self->n_motes);
+	weigh(self);
+}
+
 static void measured(Main *self)
 {
 	const struct series *s = now(self);
@@ -138,13 +244,13 @@ static void measured(Main *self)
 		measure(self);
 		return;
 	}
-	CkPrintf("migrate-%s-%s %d %.3f us\n", s->name, CkNumNodes() > 1 ? "nodes" : "threads", s->parameter,
+	CkPrintf("migrate-%s-%s %d %.3f us\n", s->name, ends(), s->parameter,
 		 bench_median(self->us, self->reps));
 	self->rep = 0;
 	if (++self->series < N_SERIES)
 		prepare(self);
 	else
-		CkExit(0);
+		weigh(self);
 }
 
 void Main_on_answer(Main *self)
@@ -157,6 +263,8 @@ void Main_on_answer(Main *self)
 		ping(self);
 	} else if (self->stage == WARMING) {
 		measure(self);
+	} else if (self->stage == FIRST) {
+		first_called(self);
 	} else {
 		measured(self);
 	}
@@ -168,10 +276,12 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 	bench_options_init(&opt);
 	self->calls = CALLS;
+	self->n_motes = MOTES;
 	for (int i = 1; i < m->argc; i++) {
 		if (strcmp(m->argv[i], "--smoke") == 0) {
 			opt.repeats = 1;
 			self->calls = 200;
+			self->n_motes = MOTES_SMOKE;
 		} else if (!bench_option(&opt, m->argc, m->argv, &i)) {
 			CkError("migrate: unknown option %s\n", m->argv[i]);
 			CkExit(2);
@@ -186,6 +296,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	self->reps = opt.repeats;
 	mainProxy = Main_thisProxy(self);
 	blocks = Block_ckNew(CkDims(N_BLOCKS));
+	motes = Mote_ckNew(CkDims(PES * self->n_motes));
+	scales = Scale_ckNew();
 	prepare(self);
 }
 

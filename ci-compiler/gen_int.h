@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_int.h: what gen_def.c, gen_pack.c and gen_sdag.c offer each other.
+ * gen_int.h: what gen_def.c, gen_pack.c and gen_sdag.c offer each other. What the files of gen_sdag.c share is in sdag_int.h.
  */
 #ifndef CI_GEN_INT_H
 #define CI_GEN_INT_H

@@ -79,6 +79,7 @@ static void print_names(FILE *f, const struct job *j, const struct page_names *n
 		[SPAN_HANDLER] = "-", [SPAN_ENTRY] = "-", [SPAN_PUT] = "put", [SPAN_IDLE] = "idle", [SPAN_USER] = "-",
 		[SPAN_SEND] = "send", [SPAN_PUT_SENT] = "send", [SPAN_TAKEN] = "taken", [SPAN_CREATE] = "created",
 		[SPAN_CONTRIBUTE] = "contributes", [SPAN_MARK] = "-", [SPAN_COUNTER] = "-", [SPAN_ARRIVE] = "arrived",
+		[SPAN_LEAVE] = "leaves", [SPAN_COME] = "came",
 	};
 
 	fputs("\"names\":[[\"-\",\"\"]", f);

@@ -111,6 +111,8 @@ static void list_numbered(struct job *j, size_t *first)
 		for (uint32_t k = 0; p->head && k < p->n; k++) {
 			const struct trace_record *r = record_at(p, k);
 
+			j->n_left += r->kind == TRACE_LEAVE;
+			j->n_came += r->kind == TRACE_COME;
 			if (r->kind != TRACE_SEND)
 				continue;
 			j->n_sent++;

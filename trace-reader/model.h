@@ -66,6 +66,7 @@ struct job {
 	size_t n_messages, cap_messages;
 	int64_t start_ns, end_ns;    /* of the first and last record */
 	uint64_t n_sent, n_handled;  /* records of messages */
+	uint64_t n_left, n_came;     /* elements that moved */
 	uint64_t n_joined, n_backward; /* joined; not joined because the arrow would run backward */
 };
 
@@ -105,6 +106,7 @@ void trace_free(struct job *j);
 enum span_kind {
 	SPAN_HANDLER, SPAN_ENTRY, SPAN_PUT, SPAN_IDLE, SPAN_USER,       /* have an end */
 	SPAN_SEND, SPAN_PUT_SENT, SPAN_TAKEN, SPAN_CREATE, SPAN_CONTRIBUTE, SPAN_MARK, SPAN_COUNTER, SPAN_ARRIVE,
+	SPAN_LEAVE, SPAN_COME,
 	SPAN_KINDS
 };
 

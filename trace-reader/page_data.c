@@ -220,7 +220,8 @@ static const struct message *message_of(const struct stream *s, const struct spa
 
 static bool has_element(const struct span *s)
 {
-	return s->kind == SPAN_ENTRY || s->kind == SPAN_CREATE || s->kind == SPAN_CONTRIBUTE;
+	return s->kind == SPAN_ENTRY || s->kind == SPAN_CREATE || s->kind == SPAN_CONTRIBUTE || s->kind == SPAN_LEAVE ||
+	       s->kind == SPAN_COME;
 }
 
 static struct item item_of(const struct stream *s, const struct span *span, enum item_kind kind, int depth)

@@ -183,7 +183,7 @@ static const char *const categories[SPAN_KINDS] = {
 	[SPAN_HANDLER] = "runtime", [SPAN_ENTRY] = "entry", [SPAN_PUT] = "put", [SPAN_IDLE] = "idle",
 	[SPAN_USER] = "user", [SPAN_SEND] = "send", [SPAN_PUT_SENT] = "put", [SPAN_TAKEN] = "runtime",
 	[SPAN_CREATE] = "creation", [SPAN_CONTRIBUTE] = "reduction", [SPAN_MARK] = "user",
-	[SPAN_COUNTER] = "user", [SPAN_ARRIVE] = "arrival",
+	[SPAN_COUNTER] = "user", [SPAN_ARRIVE] = "arrival", [SPAN_LEAVE] = "move", [SPAN_COME] = "move",
 };
 
 static void write_names(struct writer *w)
@@ -257,9 +257,11 @@ static void add_arguments(struct writer *w, const struct span *s, const struct t
 	char index[48];
 
 	switch (s->kind) {
-	case SPAN_ENTRY: case SPAN_CREATE: case SPAN_CONTRIBUTE:
+	case SPAN_ENTRY: case SPAN_CREATE: case SPAN_CONTRIBUTE: case SPAN_LEAVE: case SPAN_COME:
 		snprintf(index, sizeof index, "%d, %d, %d", r->index[0], r->index[1], r->index[2]);
 		argument(w, ARGUMENT_INDEX, 0, index);
+		if (s->kind == SPAN_LEAVE && r->pe >= 0)
+			argument(w, ARGUMENT_TO, r->pe, NULL);
 		break;
 	case SPAN_SEND: case SPAN_PUT_SENT:
 		argument(w, ARGUMENT_TO, r->pe, NULL);

@@ -51,6 +51,8 @@ static void print_head(const struct job *j, FILE *f)
 		"keeps more)");
 	fprintf(f, "messages  %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " joined\n", j->n_sent, j->n_handled,
 		j->n_joined);
+	if (j->n_left + j->n_came)
+		fprintf(f, "moves     %" PRIu64 " elements left their PEs, %" PRIu64 " came\n", j->n_left, j->n_came);
 	if (j->n_backward)
 		fprintf(f, "          %" PRIu64 " are not joined: the clocks of their hosts do not fit\n", j->n_backward);
 }

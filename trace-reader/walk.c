@@ -176,6 +176,8 @@ static void take(struct walk *k, const struct trace_record *r, uint32_t i, int64
 	case TRACE_TAKEN: s.kind = SPAN_TAKEN; moment(k, s, now); break;
 	case TRACE_CREATE: s.kind = SPAN_CREATE; moment(k, s, now); break;
 	case TRACE_CONTRIBUTE: s.kind = SPAN_CONTRIBUTE; moment(k, s, now); break;
+	case TRACE_LEAVE: s.kind = SPAN_LEAVE; moment(k, s, now); break;
+	case TRACE_COME: s.kind = SPAN_COME; moment(k, s, now); break;
 	case TRACE_USER_MARK: s.kind = SPAN_MARK; moment(k, s, now); break;
 	case TRACE_USER_COUNTER: s.kind = SPAN_COUNTER; moment(k, s, now); break;
 	default: break;
@@ -223,6 +225,8 @@ const char *span_name(const struct pe_trace *p, const struct span *s)
 	case SPAN_TAKEN: return "call taken";
 	case SPAN_CREATE: return "created";
 	case SPAN_CONTRIBUTE: return "contributes";
+	case SPAN_LEAVE: return "leaves";
+	case SPAN_COME: return "has come";
 	default: return "arrived";
 	}
 }

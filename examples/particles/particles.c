@@ -3,11 +3,12 @@
  * particles: particles fly through a box that is cut into cells; the cells are chares that move from PE to PE.
  *
  *	ckrun -n 2 ./particles --columns 8 --rows 6 --particles 5000 --steps 200 --move 5
+ *	CK_LB=cuts ckrun -n 2 ./particles --spread 30 --particles 50000 --steps 200 --move 0 --lb 10
  *
- * Shows   elements that move (CkMigrateMe): `pup Cell { ... }` in the .ci file lists what goes along, and the rest of
+ * Shows   elements that move by themselves (CkMigrateMe) or to balance PEs (CkAtSync): `pup Cell { ... }` in the .ci file lists what goes along, and the rest of
  *         the program does not know where a cell is. An array [2D], arrays of structs as parameters.
- * Checks  every particle of the last step, bit for bit, against a serial run; so with --move or without, on any number
- *         of PEs, the hash is the same.
+ * Checks  every particle of the last step, bit for bit, against a serial run; so with --move, with --lb or without, on
+ *         any number of PEs, the hash is the same.
  *
  * In each step a cell moves its particles and sends those that have left it to its eight neighbours, to each a call,
  * even without particles. When the eight calls of its own neighbours have come, the step is over. As in wave2d a
@@ -39,6 +40,7 @@ struct Cell {
 	struct particle *early;  /* and for the next */
 	int arrived, arrived_early; /* calls of neighbours */
 	int n_moves;
+	bool syncing;            /* CkAtSync was called, and resumeFromSync has not come yet */
 };
 
 static void *get(void *old, size_t n, size_t size)
@@ -57,7 +59,7 @@ static struct particle first(long id)
 
 	for (int i = 0; i < 4; i++)
 		r[i] = (double)(random_at((uint64_t)seed, 4 * (uint64_t)id + (uint64_t)i) >> 11) * unit;
-	return (struct particle){ r[0] * (double)columns, r[1] * (double)rows, 0.6 * r[2] - 0.3, 0.6 * r[3] - 0.3, id };
+	return (struct particle){ r[0] * (double)columns * (double)spread / 100, r[1] * (double)rows, 0.6 * r[2] - 0.3, 0.6 * r[3] - 0.3, id };
 }
 
 static bool is_in(const struct particle *p, CkIndex2D cell)
@@ -149,21 +151,39 @@ static void wander(Cell *c)
 	CkMigrateMe(c, (int)random_below((uint64_t)seed + 1, draw, CkNumPes()));
 }
 
+static void next_step(Cell *c)
+{
+	if (c->step < steps) {
+		begin_step(c);
+	} else {
+		const long sums[] = { c->n, c->n_moves };
+
+		CkContribute(c, sums, 2, CkReduction_sum_long, Main_cb_ran(mainProxy));
+	}
+}
+
 /* Go as far as the calls that have come allow. */
 static void advance(Cell *c)
 {
-	while (c->step < steps && c->arrived == NEIGHBOURS) {
+	while (c->step < steps && c->arrived == NEIGHBOURS && !c->syncing) {
 		end_step(c);
-		if (c->step < steps) {
-			begin_step(c);
+		if (lb && c->step % lb == 0) {
+			c->syncing = true;
+			CkAtSync(c);
 		} else {
-			const long sums[] = { c->n, c->n_moves };
-
-			CkContribute(c, sums, 2, CkReduction_sum_long, Main_cb_ran(mainProxy));
+			next_step(c);
 		}
 		if (move && c->step % move == 0)
 			wander(c);
 	}
+}
+
+/* Calls that came meanwhile have been counted. */
+void Cell_on_resumeFromSync(Cell *c)
+{
+	c->syncing = false;
+	next_step(c);
+	advance(c);
 }
 
 void Cell_on_new(Cell *c)
@@ -232,6 +252,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		{"particles", &particles, 600, 1, 10000000, "particles in all cells"},
 		{"steps", &steps, 50, 1, 1000000, "steps in time"},
 		{"move", &move, 3, 0, 1000000, "steps after which every cell moves to another PE; 0: never"},
+		{"lb", &lb, 0, 0, 1000000, "steps after which CK_LB may move cells; 0: never"},
+		{"spread", &spread, 100, 1, 100, "percent of the columns in which particles begin"},
 		{"seed", &seed, 1, 0, 1000000000, "of particles and moves"},
 	};
 

@@ -139,7 +139,7 @@ void Block_on_new(Block *b)
 		init_links(b);
 }
 
-/* ---- moving, with --move --------------------------------------------------------------- */
+/* ---- moving, with --move and --lb ------------------------------------------------------ */
 
 /* What a slot's side is read from: a wall, or the message that has come. */
 static void set_ghosts(Block *b)
@@ -169,6 +169,7 @@ void Block_pup(pup_er p, Block *b)
 	pup_int(p, &b->iters);
 	pup_bool(p, &b->go);
 	pup_bool(p, &b->sent);
+	pup_bool(p, &b->syncing);
 	pup_int(p, &b->n_neighbours);
 	pup_bytes(p, &b->box, sizeof b->box);
 	pup_bool(p, &second);
@@ -354,7 +355,8 @@ static void update(Block *b, int slot)
 
 	if (b->mode == MODE_DIRECT)
 		fetch_handles(b, slot);
-	jacobi(b->next, b->u, b->box, b->slot[slot].ghost);
+	for (int k = b->x0 < opt.domain.nx / 2 ? opt.uneven : 0; k >= 0; k--)
+		jacobi(b->next, b->u, b->box, b->slot[slot].ghost);
 	b->u = b->next;
 	b->next = old;
 	b->slot[slot].arrived = 0;
@@ -378,7 +380,7 @@ static bool send_sides(Block *b, int slot)
 /* Go as far as what has arrived allows. To be called after everything that may allow more. */
 static void advance(Block *b)
 {
-	while (b->iter < b->iters) {
+	while (b->iter < b->iters && !b->syncing) {
 		int slot = b->iter % N_SLOTS;
 
 		if (!b->sent && !send_sides(b, slot))
@@ -390,15 +392,26 @@ static void advance(Block *b)
 		b->iter++;
 		if (opt.move && b->iter % opt.move == 0)
 			wander(b);
+		if (opt.lb && b->iter % opt.lb == 0) {
+			b->syncing = true;
+			CkAtSync(b);
+		}
 		if (opt.barrier && b->iter < b->iters) {
 			b->go = false;
 			CkContributeBarrier(b, Block_cb_go_all(Block_thisProxy(b)));
 		}
 	}
-	if (b->go && b->unsent == 0) {
+	if (b->go && b->unsent == 0 && !b->syncing) {
 		b->go = false;
 		CkContributeBarrier(b, Main_cb_ran(mainProxy));
 	}
+}
+
+/* All blocks have come this far, and those that had to move have moved. Sides that came meanwhile are in their slots. */
+void Block_on_resumeFromSync(Block *b)
+{
+	b->syncing = false;
+	advance(b);
 }
 
 void Block_on_go(Block *b)

@@ -46,6 +46,7 @@ struct Block {
 	int iter, iters;        /* iter == iters between two runs */
 	bool go;                /* this iteration may begin */
 	bool sent;              /* its sides are on their way */
+	bool syncing;           /* --lb: CkAtSync was called, and resumeFromSync has not come yet */
 	bool at_once;           /* every put is locally complete when it returns */
 	int unsent;             /* puts that are not yet locally complete */
 	int n_neighbours;

@@ -27,6 +27,8 @@ static const char usage[] =
 	"  --sync S               none, or barrier after every iteration (none)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
 	"  --move N               every N iterations each block moves to another PE; needs --mode msg (0: never)\n"
+	"  --lb N                 every N iterations CK_LB may move blocks; needs --mode msg (0: never)\n"
+	"  --uneven N             half of the blocks compute each iteration N times more (0)\n"
 	"  --verify, --no-verify  compare with a serial solution (up to 64x64x64 cells)\n"
 	"  --quiet                only the results\n";
 
@@ -51,7 +53,8 @@ static const struct option long_options[] = {
 	{"sync", required_argument, NULL, 's'},   {"recv", required_argument, NULL, 'R'},
 	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
 	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
-	{"move", required_argument, NULL, 'M'},
+	{"move", required_argument, NULL, 'M'},   {"lb", required_argument, NULL, 'l'},
+	{"uneven", required_argument, NULL, 'u'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -82,6 +85,8 @@ static int parse_one(struct options *o, int c, int *verify_p)
 		o->malloc_recv = w == 1;
 		return rc;
 	case 'M': return values_number(program, "move", optarg, 0, MAX_COUNT, &o->move);
+	case 'l': return values_number(program, "lb", optarg, 0, MAX_COUNT, &o->lb);
+	case 'u': return values_number(program, "uneven", optarg, 0, MAX_COUNT, &o->uneven);
 	case 'v': *verify_p = 1; return -1;
 	case 'V': *verify_p = 0; return -1;
 	case 'q': o->quiet = true; return -1;
@@ -129,8 +134,9 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
-	if (o->move && o->modes[MODE_DIRECT])
-		return values_complain(program, "--move needs --mode msg: channels stay on the PE that made them");
+	if ((o->move || o->lb) && o->modes[MODE_DIRECT])
+		return values_complain(program, "--%s needs --mode msg: channels stay on the PE that made them",
+				       o->move ? "move" : "lb");
 	o->verify = verify >= 0 ? verify : box_cells(o->domain) <= VERIFY_CELLS;
 	return check_sizes(o);
 }

@@ -18,6 +18,8 @@ struct options {
 	bool barrier;           /* --sync barrier: one iteration in flight in the whole job */
 	bool malloc_recv;       /* --recv malloc: receive buffers that only this process maps */
 	int move;               /* every so many iterations each block moves; 0: never */
+	int lb;                 /* every so many iterations the blocks may be balanced (CK_LB); 0: never */
+	int uneven;             /* blocks of the first half along x compute each iteration so many times more */
 	bool verify;
 	bool quiet;
 };

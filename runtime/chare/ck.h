@@ -390,7 +390,7 @@ void CkPupCheck(void *self);
 /* ---- messages ------------------------------------------------------------------------ */
 
 /** What the main chare's constructor gets: the command line without the runtime's own arguments. The
- * runtime owns it; it is valid until the job ends. */
+ * runtime owns it; it is valid until the job ends. CkFreeMsg may be called with it, as in Charm++, and does nothing. */
 typedef struct CkArgMsg {
 	int argc;
 	char **argv;

@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /** What was measured of one element since the step before. */
 typedef struct CkLBElement {
@@ -66,6 +67,7 @@ enum {
  * balancer's module. */
 void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -72,10 +72,25 @@ static void run_initprocs(const struct ck_node *ck)
 			ck->modules[m]->initprocs[i]();
 }
 
+/* The command line as a message that programs may keep, and free as they do in Charm++: it has a holder who never lets
+ * go, and its memory goes with the PE's. */
+static CkArgMsg *args_make(struct pe *pe)
+{
+	enum { HOLDERS = 1 << 30 };
+	struct ck_env *env = env_new(pe, 0, sizeof(CkArgMsg));
+	CkArgMsg *args = payload_of(env);
+
+	env->head.mark = OWNER_PROGRAM;
+	/* Relaxed: nobody else knows the message yet. */
+	atomic_store_explicit(&env->refs, HOLDERS, memory_order_relaxed);
+	*args = (CkArgMsg){ pe->node->cfg->argc, pe->node->cfg->argv };
+	return args;
+}
+
 static void run_main_chares(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
-	CkArgMsg args = { pe->node->cfg->argc, pe->node->cfg->argv };
+	CkArgMsg *args = args_make(pe);
 
 	for (int i = 0; i < ck->n_chares; i++) {
 		if (ck->chares[i]->kind != CKGEN_MAINCHARE)
@@ -83,7 +98,7 @@ static void run_main_chares(struct pe *pe)
 		struct collection *c = coll_get(pe, coll_new_id(pe));
 
 		coll_type(pe, c, ck->chares[i], CkDims1(1), NULL);
-		coll_construct(pe, c, &args);
+		coll_construct(pe, c, args);
 	}
 }
 

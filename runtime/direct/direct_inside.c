@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_inside.c: which ends of channels depend on a piece of memory: an end stays on its PE, so what holds it
- * cannot move to another one.
+ * direct_inside.c: which ends of channels depend on some memory: an end stays on its PE, so what holds it cannot
+ * move to another one. Buffers, and what functions get, are looked up for each end. A handle says nothing of where it
+ * is, so the memory is searched for handles.
  */
 #include "direct_inside.h"
 
@@ -10,72 +11,112 @@
 #include "channel.h"
 #include "sender.h"
 
-struct piece {
+/* Handles are looked for in pieces of up to so many bytes: they lie in structs, or in arrays of some. Larger pieces are
+ * data, and to search them would cost what moving them within the process saves. */
+enum { SEARCHED_BYTES = 1 << 16 };
+
+struct search {
 	struct pe *pe;
-	uintptr_t at;
-	size_t bytes;
+	const struct csd_piece *pieces;
+	size_t n_pieces;
+	size_t n;                 /* ends found */
+	char *name;               /* of the first */
+	size_t len;
 };
 
-/* One subtraction tells both bounds: below `at` it wraps. */
-static bool lies_in(const struct piece *m, const void *p) { return (uintptr_t)p - m->at < m->bytes; }
-
-/* The i-th possible place of a handle; NULL: there is no room for one. */
-static const struct direct_handle *handle_at(const struct piece *m, size_t i)
+static void found(struct search *s, int32_t receiver, uint32_t number)
 {
-	const size_t at = i * sizeof(uint64_t);
-
-	return at + sizeof(struct direct_handle) <= m->bytes ? (const struct direct_handle *)(m->at + at) : NULL;
+	if (!s->n++)
+		snprintf(s->name, s->len, "channel %u of PE %d", number, receiver);
 }
 
-static bool names_channel(const struct piece *m, uint32_t number, uint32_t generation)
+/* The last piece that begins at or before p may have it. */
+static bool lies_in(const struct search *s, const void *p)
 {
-	const struct direct_handle *h;
+	size_t from = 0, to = s->n_pieces;
 
-	for (size_t i = 0; (h = handle_at(m, i)); i++)
-		if (h->magic == DIRECT_MAGIC && h->receiver == m->pe->id && h->channel == number &&
-		    h->generation == generation && !direct_is_bound(h))
-			return true;
-	return false;
+	while (from < to) {
+		const size_t mid = from + (to - from) / 2;
+
+		if ((uintptr_t)s->pieces[mid].at <= (uintptr_t)p)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from && (uintptr_t)p - (uintptr_t)s->pieces[from - 1].at < s->pieces[from - 1].bytes;
 }
 
-static void found(int32_t receiver, uint32_t number, size_t *n_p, char *name, size_t len)
+/* ---- buffers, and what functions get ------------------------------------------------------------------ */
+
+static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {
-	if (!(*n_p)++)
-		snprintf(name, len, "channel %u of PE %d", number, receiver);
+	return lies_in(s, direct_rest(hot)->buf) || lies_in(s, direct_rest(hot)->data);
 }
 
-static void receivers(const struct piece *m, size_t *n_p, char *name, size_t len)
+static bool is_open(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND; }
+
+static void all_ends(struct search *s, bool any)
 {
-	const struct direct_pe *d = direct_of(m->pe);
+	const struct direct_pe *d = direct_of(s->pe);
 
 	for (uint32_t i = 0; i < d->n_channels; i++) {
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
-		const struct direct_channel *c = direct_rest(hot);
 
-		if (hot->state != CHANNEL_FREE &&
-		    (lies_in(m, c->buf) || lies_in(m, c->data) || names_channel(m, i, hot->generation)))
-			found(m->pe->id, i, n_p, name, len);
+		if (hot->state != CHANNEL_FREE && (any || receiver_lies_in(s, hot)))
+			found(s, s->pe->id, i);
+	}
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
+		const struct direct_sender *end = direct_sender_at(d, i);
+
+		if (is_open(end) && (any || lies_in(s, end->src)))
+			found(s, end->receiver, end->channel);
 	}
 }
 
-static void senders(const struct piece *m, size_t *n_p, char *name, size_t len)
-{
-	const struct direct_pe *d = direct_of(m->pe);
-	const struct direct_handle *h;
+/* ---- handles: only of ends that have not been found yet ------------------------------------------------ */
 
-	for (size_t i = 0; (h = handle_at(m, i)); i++)
-		if (h->magic == DIRECT_MAGIC && h->sender_pe == m->pe->id && direct_has_sender(m->pe, h) &&
-		    d->senders[h->sender].generation == h->sender_generation)
-			found(h->receiver, h->channel, n_p, name, len);
+static void sender_of(struct search *s, const struct direct_handle *h)
+{
+	const struct direct_pe *d = direct_of(s->pe);
+
+	if (h->sender_pe == s->pe->id && direct_has_sender(s->pe, h) &&
+	    d->senders[h->sender].generation == h->sender_generation &&
+	    !lies_in(s, direct_sender_at(d, h->sender)->src))
+		found(s, h->receiver, h->channel);
 }
 
-size_t direct_inside(struct pe *pe, const void *at, size_t bytes, char *name, size_t len)
+static void receiver_of(struct search *s, const struct direct_handle *h)
 {
-	/* A user's struct is aligned, and so is what it holds. */
-	const struct piece m = { pe, (uintptr_t)at, bytes };
-	size_t n = 0;
+	const struct direct_channel_hot *hot =
+		h->receiver == s->pe->id ? direct_channel_find(s->pe, h->channel, h->generation) : NULL;
 
-	receivers(&m, &n, name, len);
-	senders(&m, &n, name, len);
-	return n;
+	if (hot && hot->state != CHANNEL_FREE && !receiver_lies_in(s, hot))
+		found(s, h->receiver, h->channel);
+}
+
+/* A struct of the program is aligned, and so is what it holds. */
+static void handles_in(struct search *s, const struct csd_piece *piece)
+{
+	for (size_t at = 0; at + sizeof(struct direct_handle) <= piece->bytes; at += sizeof(uint64_t)) {
+		const struct direct_handle *h = (const void *)((const char *)piece->at + at);
+
+		if (h->magic != DIRECT_MAGIC)
+			continue;
+		if (direct_is_bound(h))
+			sender_of(s, h);
+		else
+			receiver_of(s, h);
+	}
+}
+
+size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len)
+{
+	char unnamed[64];
+	struct search s = { pe, pieces, n, 0, n ? name : unnamed, n ? len : sizeof unnamed };
+
+	all_ends(&s, !n);
+	for (size_t i = 0; i < n; i++)
+		if (pieces[i].bytes <= SEARCHED_BYTES && (uintptr_t)pieces[i].at % sizeof(uint64_t) == 0)
+			handles_in(&s, &pieces[i]);
+	return s.n;
 }

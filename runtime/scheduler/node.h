@@ -35,6 +35,12 @@ static inline bool csd_line_is_hidden(const char *text)
 	return text[0] >= '\1' && text[0] <= '\5';
 }
 
+/** A piece of memory. */
+struct csd_piece {
+	const void *at;
+	size_t bytes;
+};
+
 /** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
  * each; two that do end the job when it starts. */
 struct csd_upcalls {
@@ -66,9 +72,9 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
-	/** How many things of the layer's, that stay on this PE, depend on the memory [at, at + bytes); `name` gets
-	 * the first one's name. */
-	size_t (*inside)(struct pe *pe, const void *at, size_t bytes, char *name, size_t len);
+	/** How many things of the layer's, that stay on this PE, depend on these pieces of memory; `name` gets the
+	 * first one's name. No pieces: how many there are at all, and no name. */
+	size_t (*inside)(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
 	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
 	bool (*word_in_use)(const struct cmi_msg *m);
 };

@@ -46,6 +46,8 @@ enum trace_kind {
 	TRACE_USER_COUNTER,   /* CkTraceCounter [what: name; value: a double] */
 	TRACE_ON,             /* CkTraceOn: from here on there are records again */
 	TRACE_OFF,            /* CkTraceOff */
+	TRACE_LEAVE,          /* an element leaves for another PE [entry: the type's first; pe: to, -1: not known; index] */
+	TRACE_COME,           /* ... and has come there [entry; index] */
 	TRACE_KINDS
 };
 

@@ -21,9 +21,11 @@ struct Spot { int n_in; };
 struct Team { CProxy_One one; CkCompletion end; };
 struct Hall { int n; };
 struct One { int n; };
+struct Nomad { int n, *v; };
 
 struct zoo_names zoo_names;
 static bool zoo_over;
+static uint64_t nomads_id;
 static volatile long long sum; /* so that everything is read */
 
 static void read_bytes(const void *p, size_t bytes)
@@ -204,6 +206,23 @@ void One_on_new(One *self, int n, const int *v) { self->n = 0; READ(v, n); }
 void One_on_call(One *self, int n, const int *v) { self->n++; READ(v, n); }
 void One_on_end(One *self) { CkDestroy(self); }
 
+static void nomad_read(const int *v, int n) { READ(v, n); }
+
+void Nomad_pup(pup_er p, Nomad *self)
+{
+	pup_int(p, &self->n);
+	self->v = pup_alloc(p, self->v, (size_t)self->n * sizeof *self->v);
+	pup_ints(p, self->v, (size_t)self->n);
+}
+
+void Nomad_on_new(Nomad *self)
+{
+	self->n = 3;
+	self->v = calloc((size_t)self->n, sizeof *self->v);
+}
+
+void Nomad_on_later(Nomad *self, int n, const int *v) { self->v[0]++; READ(v, n); }
+
 /* ---- the calls -------------------------------------------------------------------------- */
 
 static const int ints[] = { 3, 1, 4, 1, 5, 9 };
@@ -332,6 +351,35 @@ void Team_on_stay(Team *self, int what)
 	}
 }
 
+/* To the next PE, and there once more. What it contributes goes to its seat. */
+void Nomad_on_go(Nomad *self, CProxy_Nomad all, int left, int n, const int *v)
+{
+	int one = 1;
+
+	READ(v, n);
+	CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
+	CkScan(self, &one, 1, CkReduction_sum_int, CK_SCAN_INCLUSIVE, CkCallbackIgnore());
+	if (left <= 0 || !zoo_is_told(nomads_id, all.ck.id))
+		return;
+	CkMigrateMe(self, (CkMyPe() + 1) % CkNumPes());
+	Nomad_go(Nomad_at(all, Nomad_thisIndex(self)), all, left - 1, 2, ints);
+}
+
+static void wander(void)
+{
+	CProxy_Nomad all = Nomad_ckNew(CkDims1(NODES));
+
+	nomads_id = all.ck.id;
+	for (int i = 0; i < NODES; i++) {
+		CProxyElement_Nomad it = Nomad_at(all, i);
+
+		Nomad_walk(it, 3, ints);
+		Nomad_later(it, 4, ints);
+		Nomad_later(it, 5, ints);
+		Nomad_go(it, all, NODES - 1, 3, ints);
+	}
+}
+
 static void make(Team *self, int turn)
 {
 	const int me = CkMyPe();
@@ -366,6 +414,7 @@ static void make(Team *self, int turn)
 
 void Team_on_drive(Team *self, int turn)
 {
+	turn = (int)((unsigned)turn % TURNS); /* a damaged message may bring any number */
 	for (int i = 0; i < CELLS; i++) {
 		call_values(Cell_at(cells, i), turn + 1);
 		call_names(Cell_at(cells, i), turn);
@@ -408,6 +457,7 @@ void Main_on_over(Main *self)
 	} else if (self->n_over == TURNS) {
 		for (int i = 0; i < 4; i++)
 			Team_stay(Team_at(team, 0), i);
+		wander();
 		self->n_over++;
 		CkStartQD(Main_cb_over(mainProxy));
 	} else {

@@ -98,6 +98,8 @@ check_mutants() { # model
 		report=$(search "$tmp/$model.$(dir_of_mutant "$model" "$m")" "$m")
 		if grep -q 'errors: [1-9]' <<<"$report"; then
 			caught=$((caught + 1))
+		elif was_cut_off "$report"; then
+			fail "$model: the search in mutant $m was cut off"
 		else
 			fail "$model: nothing is found in mutant $m:$(sed -n "s/^ \* mutant $m://p" "$model.pml")"
 		fi

@@ -215,6 +215,8 @@ def judge_by_model(verdict):
             verdict.broken = text.splitlines()[0]
         elif not re.search(rf'^ok model {test.model}\b', text, re.M):
             verdict.broken = f'the model itself fails: {text[-300:]}'
+        elif f'the search in mutant {test.number} was cut off' in text:
+            verdict.broken = 'the search in the model was cut off: is the machine too busy?'
         elif said not in text:
             verdict.by, verdict.how = test.title, 'the model has an error then'
         verdict.seconds += time.monotonic() - start

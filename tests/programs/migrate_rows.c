@@ -7,6 +7,7 @@
  *	THREADS   an element leaves when its last thread has ended; until then it gets its calls
  *	ASK       [sync] calls and futures between elements of which the called ones move
  *	ADD       [aggregate]
+ *	TAKE      calls that wait for their buffers: the element leaves when they have been handled
  *	LIVES     elements of a sparse array are destroyed and inserted again, after a move, and while they are
  *	          asked to move
  *	TELL      callbacks
@@ -21,8 +22,8 @@
 
 #include "migrate_rows.decl.h"
 
-enum { N = 6, N_LIVES = 9, CALLS = 24, TURNS = 8 };
-enum row { WHEN, THREADS, ASK, ADD, LIVES, TELL, FENCE, ROWS };
+enum { N = 6, N_LIVES = 9, CALLS = 24, TURNS = 8, TAKES = 3, TAKEN = 100 };
+enum row { WHEN, THREADS, ASK, ADD, TAKE, LIVES, TELL, FENCE, ROWS };
 
 struct Main { int row, n_in, n_fenced; long n; };
 struct Mover {
@@ -30,10 +31,11 @@ struct Mover {
 	uint64_t random;          /* from here on plain data */
 	int turn, noted, n_thought, n_threads;
 	int to, on;               /* where its threads, and its last handler of WHEN, asked to go; -1: they did not */
+	int n_posts, n_taken;     /* calls that wait for their buffers; those that have them */
 	long n_told, n_steps, n_answers;
 };
 struct Life { int *next; uint64_t random; int life, n; };
-struct Hand { uint64_t random; int next[N > N_LIVES ? N : N_LIVES]; };
+struct Hand { uint64_t random; int next[N > N_LIVES ? N : N_LIVES], *in, *out; };
 
 static int below(uint64_t *random, int n)
 {
@@ -155,6 +157,42 @@ void Mover_on_add(Mover *self, int from, int no)
 		move(self, &self->random);
 }
 
+/* The buffer is this PE's. It comes later, and the element wants to be elsewhere by then. */
+void Mover_on_take_post(Mover *self, int from, int no, int n, int **v, CkNcpyBufferPost *post)
+{
+	const int tag = (from * N + Mover_thisIndex(self)) * TAKES + no;
+
+	(void)v;
+	CHECK_EQ(post[0].bytes, (size_t)n * sizeof **v);
+	CkMatchBuffer(post, 0, tag);
+	self->n_posts++;
+	self->on = CkMyPe();
+	self->to = move(self, &self->random);
+	Hand_post(Hand_at(hands, CkMyPe()), tag);
+}
+
+/* The last of them releases it, behind this handler. */
+void Mover_on_take(Mover *self, int from, int no, int n, int *v)
+{
+	const Hand *hand = Hand_ckLocalBranch(hands);
+
+	CHECK_EQ(CkMyPe(), self->on);
+	CHECK(v == hand->in + ((from * N + Mover_thisIndex(self)) * TAKES + no) * n);
+	for (int i = 0; i < n; i++)
+		CHECK_EQ(v[i], from + no + i);
+	self->n_taken++;
+	if (!--self->n_posts)
+		Mover_moved(me(self));
+}
+
+void Mover_on_moved(Mover *self)
+{
+	if (self->n_posts || self->to < 0)
+		return;
+	CHECK_EQ(CkMyPe(), self->to);
+	self->to = self->on = -1;
+}
+
 void Mover_on_told(Mover *self, int n)
 {
 	self->n_told += n;
@@ -183,6 +221,7 @@ void Mover_on_verify(Mover *self)
 	CHECK_EQ(self->noted, CALLS);
 	CHECK_EQ(self->n_threads, 0);
 	CHECK_EQ(self->n_thought, 2);
+	CHECK_EQ(self->n_taken, TAKES * CkNumPes());
 	Main_verified(mainProxy, sum(self->next) + self->n_told + self->n_steps + self->n_answers);
 	free(self->next);
 	self->next = NULL;
@@ -246,7 +285,12 @@ void Life_on_verify(Life *self)
 
 /* ---- every PE ---------------------------------------------------------------------------------------- */
 
-void Hand_on_new(Hand *self) { self->random = check_mix(seed + 1000 + (uint64_t)CkMyPe()); }
+void Hand_on_new(Hand *self)
+{
+	self->random = check_mix(seed + 1000 + (uint64_t)CkMyPe());
+	self->in = calloc((size_t)CkNumPes() * N * TAKES * TAKEN, sizeof *self->in);
+	self->out = calloc(TAKES * TAKEN, sizeof *self->out);
+}
 
 /* Each PE sends its share, the last one first. */
 void Hand_on_inTurns(Hand *self)
@@ -273,6 +317,23 @@ void Hand_on_adds(Hand *self, int turn)
 	}
 	if (turn > 1)
 		Hand_adds(Hand_thisElement(self), turn - 1);
+}
+
+void Hand_on_takes(Hand *self)
+{
+	for (int no = 0; no < TAKES; no++) {
+		int *v = self->out + no * TAKEN;
+
+		for (int k = 0; k < TAKEN; k++)
+			v[k] = CkMyPe() + no + k;
+		for (int i = 0; i < N; i++)
+			Mover_take(Mover_at(movers, i), CkMyPe(), no, TAKEN, CkSendBuffer(v));
+	}
+}
+
+void Hand_on_post(Hand *self, int tag)
+{
+	CkPostBuffer(self->in + tag * TAKEN, TAKEN * sizeof *self->in, tag);
 }
 
 void Hand_on_makeLives(Hand *self)
@@ -313,10 +374,13 @@ void Hand_on_fence(Hand *self, int turn)
 {
 	for (int k = 0; k < CALLS; k++)
 		Mover_step(Mover_at(movers, below(&self->random, N)), CkMyPe());
-	if (turn > 1)
+	if (turn > 1) {
 		Hand_fence(Hand_thisElement(self), turn - 1);
-	else
-		CkFence(self, Main_cb_fenced(mainProxy));
+		return;
+	}
+	free(self->in);
+	free(self->out);
+	CkFence(self, Main_cb_fenced(mainProxy));
 }
 
 /* ---- main ---------------------------------------------------------------------------------------------- */
@@ -338,6 +402,9 @@ static void start(Main *self)
 		break;
 	case ADD:
 		Hand_adds_all(hands, TURNS);
+		break;
+	case TAKE:
+		Hand_takes_all(hands);
 		break;
 	case LIVES:
 		for (int p = 0; p < CkNumPes(); p++)

@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 KINDS = ('NONE SEND ARRIVE HANDLE HANDLE_END TAKEN BEGIN END IDLE BUSY PUT PUT_BEGIN PUT_END RESUME SUSPEND '
-         'CREATE CONTRIBUTE USER_BEGIN USER_END USER_MARK USER_COUNTER ON OFF').split()
+         'CREATE CONTRIBUTE USER_BEGIN USER_END USER_MARK USER_COUNTER ON OFF LEAVE COME').split()
 HEAD = struct.Struct('<8sII QQ iiiiii')
 # Behind the head's constant part, on a line of its own: count, bytes of names, ticks, ns, ended.
 TAIL = struct.Struct('<QQQQQ')

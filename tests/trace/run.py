@@ -130,6 +130,22 @@ def test_whole(tmp, shape):
     print(f'ok the logs for Projections keep to its grammar at {shape[0]}x{shape[1]}')
 
 
+def test_moves(tmp, shape):
+    """Elements that move, to PEs that have none of their own, too; with a body that waits."""
+    folder = f'{tmp}/moves{shape[0]}x{shape[1]}'
+    traces = job(folder, shape, f'{BUILD}/tests/programs/migrate_steps', '7')
+    perfetto, _ = convert(folder)
+    left, came = total(traces, 'LEAVE'), total(traces, 'COME')
+    check(0 < came <= left <= came + 8, 'whatever left has come, but for the end of the job', left, came)
+    names = collections.Counter(e[3] for e in perfetto.events)
+    check((names['leaves'], names['has come']) == (left, came), 'moves in Perfetto', names)
+    check(sum(e[3] == 'Cell::run' and e[2] == perfetto.BEGIN for e in perfetto.events) > left, 'bodies go on')
+    summary = run([CKTRACE, folder]).stdout
+    check(f'moves     {left} elements left their PEs, {came} came\n' in summary, 'moves in the summary', summary)
+    run([CKTRACE, '--html', f'{folder}.html', folder])
+    print(f'ok elements that move at {shape[0]}x{shape[1]} leave one PE and come to another')
+
+
 def test_puts(tmp):
     """Puts are joined with the functions that they call."""
     folder = f'{tmp}/puts'
@@ -378,6 +394,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='chard-trace-') as tmp:
         test_whole(tmp, (2, 2))
         test_whole(tmp, (1, 3))
+        test_moves(tmp, (2, 2))
+        test_moves(tmp, (1, 12))
         test_puts(tmp)
         test_wrapped(tmp)
         test_killed(tmp)

@@ -154,7 +154,7 @@ function fillLegend() {
 		item.append(swatch(name), kindOf(name) === 'handler' ? ' runtime' : ` ${nameOf(name)}`);
 		return item;
 	});
-	const signs = ['▾ arrived', '▸ call taken', '◆ contributes', '● created', '▮ mark'].map(sign => cell('span', sign));
+	const signs = ['▾ arrived', '▸ call taken', '◆ contributes', '● created', '◢ leaves', '◣ has come', '▮ mark'].map(sign => cell('span', sign));
 	document.getElementById('others').replaceChildren(...explained, ...signs);
 }
 

@@ -173,6 +173,14 @@ function drawMoment(g, kind, x, y) {
 		g.lineTo(x + s + 1, y);
 		g.lineTo(x, y + s + 1);
 		g.lineTo(x - s - 1, y);
+	} else if (kind === 'leaves') {
+		g.moveTo(x - s, y + s);
+		g.lineTo(x + s, y + s);
+		g.lineTo(x + s, y - s);
+	} else if (kind === 'came') {
+		g.moveTo(x - s, y - s);
+		g.lineTo(x - s, y + s);
+		g.lineTo(x + s, y + s);
 	} else if (kind === 'taken') {
 		g.moveTo(x - s, y - s);
 		g.lineTo(x + s, y);

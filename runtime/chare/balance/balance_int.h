@@ -29,7 +29,7 @@ struct balance_node {
 };
 
 /** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
-enum { COUNT_SYNCS, COUNT_STEPS, COUNT_MOVED, COUNT_TIME };
+enum { COUNT_SYNCS, COUNT_STEPS, COUNT_AT_REST, COUNT_MOVED, COUNT_TIME };
 
 static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
 /** Whether elements are measured and move. A job of one PE has nothing to balance. */
@@ -102,9 +102,22 @@ struct sync_sums {
 	uint64_t dynamic;         /* PEs where elements came or went */
 	double max, sum;          /* seconds of PEs: of the one with most, and of all */
 };
+/** CK_LB=auto, of an array on PE 0. */
+struct choice {
+	double lost;              /* seconds that the PE with most took longer than the mean, since the last step */
+	double cost;              /* seconds that the last step took; 0: there was none */
+	double before;            /* max / mean - 1 before the last step; 0: the sync after it has been looked at */
+	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
+};
 /** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
 bool choose_looks(const struct balance_node *b, uint32_t round);
-bool choose_step(const struct balance_node *b, const struct sync_sums *s, int n_pes);
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes);
+/** The step has taken so many seconds. */
+void choose_took(struct choice *ch, double seconds);
+/** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without extents. Returns
+ * what lb_strategy_run does; *st_p is who has answered. */
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		  const struct lb_strategy **st_p);
 
 /* ---- sync.c ------------------------------------------------------------------------------------------------ */
 
@@ -169,6 +182,8 @@ struct sync_coll {
 	uint64_t until_ns;        /* and not longer than until then */
 	bool timer;               /* a timer will look */
 	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
+	struct choice choice;
+	bool told;                /* that the strategy has no answer */
 	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so many steps do
 				   * not try */
 	uint32_t n_steps;

@@ -149,6 +149,7 @@ void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	}
 	s->closing = false;
 	s->restless = 0;
+	sync_count(pe, COUNT_AT_REST, 1);
 	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
 }
 
@@ -369,20 +370,22 @@ static void keep_within_process(struct pe *pe, const struct collection *c, struc
 			q->to[i] = q->element[i].pe;
 }
 
-static void ask_strategy(struct pe *pe, const struct collection *c, struct question *q)
+static void ask_strategy(struct pe *pe, struct collection *c, struct question *q)
 {
-	const struct lb_strategy *st = balance_of(pe->node)->strategy;
+	const struct lb_strategy *st;
 	size_t which = 0;
 	char name[128];
-	int err = lb_strategy_run(st, &q->s, q->to, &which);
+	int err = choose_answer(pe->node, &q->s, !c->sparse, q->to, &which, &st);
 
 	if (err == LB_NO_PE)
 		csd_abort(pe, "CK_LB=%s moves %s to a PE that does not exist; the job has PEs 0-%d", st->name,
 			  element_describe(c->type, index_pack(c->type->nd, q->element[which].index), name, sizeof name),
 			  q->s.n_pes - 1);
-	if (err)
-		fprintf(stderr, "chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n", st->name,
-			err, c->type->name, (unsigned long long)q->s.step);
+	if (!err || sync_of(c)->told)
+		return;
+	sync_of(c)->told = true;
+	fprintf(stderr, "chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n", st->name, err,
+		c->type->name, (unsigned long long)q->s.step);
 }
 
 /* An array with extents whose elements keep their order: the map can be a table of cuts. */

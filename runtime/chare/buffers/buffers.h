@@ -5,12 +5,12 @@
  * Owns     get and put between two CkNcpyBuffers (getput.c), which buffers there are, in checked mode
  *          (live.c), the buffers that calls with nocopypost arrays wait for (post.c).
  * Called   by programs and by printed code, on any PE.
- * Calls    call/, params/, core/, and the scheduler's threads (cth.h).
+ * Calls    wait/, call/, params/, core/, and the scheduler's threads (cth.h).
  */
 #ifndef CK_BUFFERS_H
 #define CK_BUFFERS_H
 
-#include "../call/call.h"
+#include "../wait/wait.h"
 
 enum { PART_GETPUT = 20, PART_LIVE = 21, PART_POST = 22 };
 extern const struct ck_part getput_part, live_part, post_part;

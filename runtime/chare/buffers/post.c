@@ -298,6 +298,13 @@ static void copy_posts(const struct waiting_call *c, CkNcpyBufferPost *post)
 		post[i] = c->posts[i];
 }
 
+/* The call has told the program that it is here, so it runs here: its element does not move meanwhile. Threads see to
+ * that by themselves. */
+static bool holds(const struct waiting_call *c)
+{
+	return c->obj && !c->thread && c->obj->coll->type->kind == CKGEN_ARRAY;
+}
+
 static void check_may_wait(struct pe *pe, const struct ck_env *env)
 {
 	const CkGenEntry *e = &ck_of(pe)->now.obj->coll->entries[env->entry];
@@ -326,6 +333,8 @@ static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *en
 	if (missing && !c->thread) {
 		check_may_wait(pe, env);
 		keep(pe, c);
+		if (holds(c))
+			obj_hold(pe, c->obj);
 		return false;
 	}
 	while (missing && !c->ready)
@@ -361,10 +370,12 @@ bool CkGen_post(const CkGenPost *what, void *payload, CkNcpyBufferPost *post)
 
 /* ---- they go on ------------------------------------------------------------------------------------- */
 
-/* Run a kept call again. Its descriptors get the places of the data. */
-static void run_again(struct pe *pe, const struct waiting_call *c)
+/* Run a kept call again. Its descriptors get the places of the data. The handler may destroy the element, which is
+ * freed later; then the call is none of those that are dropped. */
+static void run_again(struct pe *pe, struct waiting_call *c)
 {
 	struct ck_env *env = c->env;
+	struct ck_obj *obj = c->obj;
 
 	copy_all(pe, c->what, env, c->posts);
 	for (int i = 0; i < c->what->n; i++) {
@@ -373,9 +384,12 @@ static void run_again(struct pe *pe, const struct waiting_call *c)
 		d->ptr = c->posts[i].ptr;
 		d->at = d->ref = 0;
 	}
-	execute(pe, c->obj, env, false);
-	if (c->obj->extra & OBJ_EXTRA)
-		ck_node_of(pe->node)->behind(pe, c->obj);
+	if (holds(c))
+		obj_release(pe, obj);
+	call_free(c);
+	execute(pe, obj, env, false);
+	if (obj->extra & OBJ_EXTRA)
+		ck_node_of(pe->node)->behind(pe, obj);
 }
 
 static void ready_arrived(struct pe *pe, struct cmi_msg *m)
@@ -390,7 +404,8 @@ static void ready_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	if (c->obj)
 		run_again(pe, c);
-	call_free(c);
+	else
+		call_free(c);
 }
 
 static void drop(struct pe *pe, const struct waiting_call *c)
@@ -427,6 +442,8 @@ static void post_destroyed(struct pe *pe, struct ck_obj *obj)
 		const bool ready = forget_places(pe, c);
 
 		drop(pe, c);
+		if (holds(c))
+			obj_release(pe, obj);
 		c->obj = NULL;
 		if (!ready)
 			call_free(c);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "describe.h"
 #include "message.h"
 #include "register.h"
 
@@ -27,13 +28,32 @@ CkCallback CkCallbackIgnore(void) { return callback_make(CB_IGNORE); }
 
 CkCallback CkCallbackExit(void) { return callback_make(CB_EXIT); }
 
+static bool lies_in(struct ck_obj *obj, const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)self_of(obj) < obj->coll->type->bytes;
+}
+
+/* In checked mode: the element in whose struct the context lies, which may move before the callback fires. */
+static void note_element(const struct pe *pe, CkCallback *cb)
+{
+	struct ck_obj *obj = ck_of(pe)->now.obj;
+
+	if (!obj || obj->coll->type->kind != CKGEN_ARRAY || !lies_in(obj, cb->ctx))
+		return;
+	cb->id = obj->coll->id;
+	cb->index = obj->index;
+}
+
 CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx)
 {
+	struct pe *pe = ck_self();
 	CkCallback cb = callback_make(CB_FUNCTION);
 
-	cb.pe = ck_self()->id;
+	cb.pe = pe->id;
 	cb.fn = fn;
 	cb.ctx = ctx;
+	if (pe->node->check)
+		note_element(pe, &cb);
 	return cb;
 }
 
@@ -245,11 +265,28 @@ static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *en
 	csd_send(pe, cb->pe, &env->head);
 }
 
+/* The element that note_element noted must be here, where it was. */
+static void check_element(struct pe *pe, const CkCallback *cb)
+{
+	const struct collection *c = coll_get(pe, cb->id);
+	const CkElement e = { .id = cb->id, .index = cb->index };
+	struct ck_obj *obj = c->type ? ck_kind(pe, c->type)->local(pe, c->type, &e) : NULL;
+	char name[128];
+
+	if (!obj || !lies_in(obj, cb->ctx))
+		csd_abort(pe, "a callback brings its result to a C function whose context (%p) lay in %s, which %s: fire it "
+			  "before the element moves, or use a callback to an entry method", cb->ctx,
+			  c->type ? element_describe(c->type, cb->index, name, sizeof name) : "an element",
+			  obj ? "has moved meanwhile" : "is not on this PE any more");
+}
+
 static void call_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	const CkCallback *cb = callback_at(env);
 
+	if (cb->id)
+		check_element(pe, cb);
 	cb->fn(cb->ctx, payload_of(env));
 	env_unref(pe, env);
 }
@@ -260,8 +297,8 @@ static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 	const char *why = shape_result(env, sizeof(CkCallback));
 	const CkCallback *cb = why ? NULL : callback_at((struct ck_env *)(uintptr_t)env);
 
-	return why ? why : cb->kind == CB_FUNCTION && cb->pe == pe->id && cb->fn ? NULL :
-	       "its function is not one of this PE";
+	return why ? why : cb->kind != CB_FUNCTION || cb->pe != pe->id || !cb->fn ? "its function is not one of this PE" :
+	       cb->id ? shape_id(pe, cb->id) : NULL;
 }
 
 static const struct ck_handler handlers[] = {

@@ -105,6 +105,8 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 
 	if (!e->call && !e->answer)
 		return "it calls an entry that no message can call";
+	if (env->flags & CK_CALL_REDUCED && entry == 0)
+		return "it constructs an object from a reduction's result";
 	if (env->flags & CK_CALL_REDUCED)
 		return env->flags & (CK_ENV_PACKED | CK_CALL_LENT | CK_CALL_POSTED) ?
 		       "it is a result, and a call with parameters" : shape_values(env);

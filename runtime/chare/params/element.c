@@ -82,6 +82,58 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 		free(obj);
 }
 
+/* ---- where its memory is ---------------------------------------------------------------------------- */
+
+void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
+{
+	if (!at || !bytes)
+		return;
+	if (all->n == all->room) {
+		all->room = all->room ? 2 * all->room : 16;
+		all->piece = cmi_realloc(all->piece, all->room, sizeof *all->piece, "the memory of an element");
+	}
+	all->piece[all->n++] = (struct csd_piece){ at, bytes };
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const uintptr_t x = (uintptr_t)((const struct csd_piece *)a)->at, y = (uintptr_t)((const struct csd_piece *)b)->at;
+
+	return (x > y) - (x < y);
+}
+
+/* Fields of the struct lie in the struct, and parts of an array in the array. */
+static size_t merge(struct csd_piece *piece, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		struct csd_piece *last = &piece[kept];
+		const uintptr_t end = (uintptr_t)last->at + last->bytes, at = (uintptr_t)piece[i].at;
+
+		if (at >= end)
+			piece[++kept] = piece[i];
+		else if (at + piece[i].bytes > end)
+			last->bytes = at + piece[i].bytes - (uintptr_t)last->at;
+	}
+	return kept + 1;
+}
+
+size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **pieces_p)
+{
+	struct pup_pieces all = { NULL, 0, 0 };
+	struct CkPupEr p = { .mode = SIZING, .obj = obj, .pieces = &all };
+
+	pup_piece(&all, self_of(obj), obj->coll->type->bytes);
+	if (element_has_pup(obj->coll->type))
+		run(pe, &p, obj);
+	*pieces_p = all.piece;
+	if (!all.n)
+		return 0;
+	qsort(all.piece, all.n, sizeof *all.piece, by_place);
+	return merge(all.piece, all.n);
+}
+
 /* ---- checked mode ---------------------------------------------------------------------------------- */
 
 /* Small numbers may be mapped, too, but are no heap. A page that has never been used is not taken for one that is

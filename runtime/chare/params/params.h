@@ -81,6 +81,9 @@ void pup_forget_until(struct pe *pe, struct pup_block *until);
 static inline bool element_has_pup(const CkGenChare *type) { return type->pup != NULL; }
 /** The bytes of the user's struct, packed by X_pup. */
 size_t element_size(struct pe *pe, struct ck_obj *obj);
+/** The memory of an element, in order, without overlaps: its struct, and what X_pup packs or allocates elsewhere. Returns
+ * the number of pieces; *pieces_p is of malloc, and the caller's. */
+size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **pieces_p);
 /** Pack it to the n bytes at `to`; n is what element_size said. */
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
 /** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote. The caller calls

@@ -98,6 +98,8 @@ void pup_bytes(pup_er p, void *v, size_t n)
 	switch (p->mode) {
 	case SIZING:
 		p->bytes += n;
+		if (p->pieces)
+			pup_piece(p->pieces, v, n);
 		break;
 	case PACKING:
 		pack(p, v, n);
@@ -217,6 +219,8 @@ void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 {
 	if (p->mode == UNPACKING)
 		return memory_new(p, bytes, memory);
+	if (p->pieces)
+		pup_piece(p->pieces, old, bytes);
 	if (p->mode == DELETING || p->compared)
 		pup_let_go(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
 	return old;

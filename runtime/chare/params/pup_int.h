@@ -32,7 +32,15 @@ struct CkPupEr {
 	size_t self_bytes;
 	struct pup_gone *gone;    /* deleting, and compared: [n_gone], of malloc */
 	size_t n_gone, room;
+	struct pup_pieces *pieces; /* sizing: where the memory is; NULL: nobody asks */
 };
+
+/** Pieces of memory, in any order. */
+struct pup_pieces {
+	struct csd_piece *piece;  /* [n], of malloc */
+	size_t n, room;
+};
+void pup_piece(struct pup_pieces *all, const void *at, size_t bytes);
 
 /** What memory is filled with in checked mode: what unpacking has to set, and what an element has left. */
 enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };

@@ -122,11 +122,10 @@ bool place_plan_moves_seats(const struct collection *c, const struct place_plan 
 const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 {
 	const struct stay *s = stay_find(obj->coll, obj->index);
-	char first[64];
 
-	if (obj->coll->walks || obj_has_threads(pe, obj) || (s && s->pending))
+	if (obj->coll->walks || obj_stays(pe, obj) || (s && s->pending))
 		return "a handler is not over";
-	if (pe->node->up.inside && pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first))
+	if (holds_ends(pe, obj))
 		return "it holds ends of channels";
 	return NULL;
 }

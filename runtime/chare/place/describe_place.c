@@ -48,7 +48,7 @@ static void describe_stay(struct pe *pe, const struct collection *c, const struc
 	else
 		snprintf(what, sizeof what, "moves to PE %d", s->to);
 	if (s->pending)
-		say_line(line, arg, "%s %s when its threads have ended", who, what);
+		say_line(line, arg, "%s %s when its threads, and its calls that wait for buffers, have ended", who, what);
 	else if (s->leaving || s->asked)
 		say_line(line, arg, "%s, on PE %d, %s: %zu calls wait; it waits for%s%s", who, pe->id, what,
 			 msg_fifo_count(&s->late), s->go ? "" : " its home",

@@ -229,16 +229,24 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 	csd_send(pe, to, &env->head);
 }
 
+/* Whether the collection is not there yet. What it is can be looked at only when it is. */
+static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
+{
+	if (c->constructed && c->type->kind != CKGEN_ARRAY)
+		csd_misfit(pe, m, "it is about an element of what is no array");
+	return !c->constructed;
+}
+
 /* A destruction, or a SWITCH. */
 static void about_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (c->constructed)
-		seek(pe, c, env);
-	else
+	if (is_early(pe, c, m))
 		call_wait(pe, c, m);
+	else
+		seek(pe, c, env);
 }
 
 /* In an array with extents the map alone decides where an element lives. */
@@ -260,7 +268,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 	CkIndex i = env->index;
 
-	if (!c->constructed) {
+	if (is_early(pe, c, m)) {
 		call_wait(pe, c, m);
 		return;
 	}
@@ -304,7 +312,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (!c->constructed) {
+	if (is_early(pe, c, m)) {
 		call_wait(pe, c, m);
 		return;
 	}
@@ -457,7 +465,7 @@ static const struct ck_handler handlers[] = {
 	[H_LEAVE] = { "ck.leave", leave_arrived, .apart = false },
 	[H_MOVE] = { "ck.move", travel_arrived, .apart = false },
 	[H_MOVE_PACKED] = { "ck.move.packed", packed_arrived,
-			    .shape = { .least = sizeof(struct cmi_msg), .misfit = packed_misfit } },
+			    .shape = { .least = sizeof(struct packed), .misfit = packed_misfit } },
 	[H_WHERE] = { "ck.where", where_arrived,
 		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = where_misfit } },
 	[H_READY] = { "ck.ready", ready_arrived,

@@ -25,6 +25,7 @@
 #include "../../machine/cmi_alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
@@ -76,6 +77,13 @@ int place_seat(const struct pe *pe, const struct ck_obj *guest)
 	const struct stay *s = stay_find(guest->coll, guest->index);
 
 	return s ? s->seat : pe->id;
+}
+
+int place_leaves_to(const struct ck_obj *obj)
+{
+	const struct stay *s = stay_find(obj->coll, obj->index);
+
+	return s ? s->to : -1;
 }
 
 static struct where_msg about(const struct stay *s, enum where_kind kind)
@@ -231,23 +239,73 @@ static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 }
 
 /* The ends of a channel stay on their PEs. */
-static void check_channels(struct pe *pe, struct ck_obj *obj, const char *who)
+static void check_channels(struct pe *pe, const struct csd_piece *pieces, size_t n_pieces, const char *who)
 {
 	char first[64];
-	size_t n = pe->node->up.inside ?
-		   pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first) : 0;
+	size_t n = n_pieces && pe->node->up.inside ?
+		   pe->node->up.inside(pe, pieces, n_pieces, first, sizeof first) : 0;
 
 	if (n)
 		csd_abort(pe, "%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
 			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
 }
 
+static struct csd_piece struct_of(struct ck_obj *obj)
+{
+	return (struct csd_piece){ self_of(obj), obj->coll->type->bytes };
+}
+
+/* In checked mode. What waits for the value, and what could ask for it, is on this PE. */
+static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct csd_piece *pieces, size_t n, const char *who)
+{
+	char what[64];
+	CkFuture f;
+
+	for (size_t i = 0; i < n; i++)
+		if (future_of_element(pe, obj, pieces[i].at, pieces[i].bytes, &f)) {
+			future_name(f, what, sizeof what);
+			csd_abort(pe, "%s cannot move: it has made %.*s, which stays on this PE; wait for its value and "
+				  "release it before (CkReleaseFuture)", who, (int)strcspn(what, "\4"), what);
+		}
+}
+
+bool holds_ends(struct pe *pe, struct ck_obj *obj)
+{
+	struct csd_piece *pieces;
+	char first[64];
+	size_t n;
+
+	if (!pe->node->up.inside || !pe->node->up.inside(pe, NULL, 0, NULL, 0))
+		return false;
+	n = element_pieces(pe, obj, &pieces);
+	n = pe->node->up.inside(pe, pieces, n, first, sizeof first);
+	free(pieces);
+	return n > 0;
+}
+
+/* Its struct was looked at when it asked to leave. What that points to, is known to its pup function. */
+static void check_memory(struct pe *pe, struct ck_obj *obj)
+{
+	const bool has_ends = pe->node->up.inside && pe->node->up.inside(pe, NULL, 0, NULL, 0);
+	struct csd_piece *pieces;
+	char name[128];
+	size_t n;
+
+	if (!has_ends && !pe->node->check)
+		return;
+	n = element_pieces(pe, obj, &pieces);
+	obj_describe(obj, name, sizeof name);
+	check_channels(pe, pieces, n, name);
+	if (pe->node->check)
+		check_futures(pe, obj, pieces, n, name);
+	free(pieces);
+}
+
 void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
-	char name[128];
 
-	check_channels(pe, obj, obj_describe(obj, name, sizeof name));
+	check_memory(pe, obj);
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
 	for (int i = 0; i < CK_PARTS; i++)
@@ -555,7 +613,7 @@ static void check_move(struct pe *pe, struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
-	check_channels(pe, obj, name);
+	check_channels(pe, (const struct csd_piece[1]){ struct_of(obj) }, 1, name);
 	if (!pe_is_here(pe, to) && !element_has_pup(type))
 		csd_abort(pe, "CkMigrateMe of %s to PE %d: %s cannot leave its process: declare 'pup %s;' in the "
 			  ".ci file", name, to, type->name, type->name);

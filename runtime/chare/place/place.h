@@ -34,6 +34,9 @@ void coll_become_dynamic(struct pe *pe, struct collection *c);
 /** Free an object that nobody can find any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
 
+/** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so here. */
+int place_leaves_to(const struct ck_obj *obj);
+
 /** Insertions that this PE has sent and that it has carried out, and elements that it has let other PEs, or itself,
  * make. If on all PEs together as many were sent as carried out, and as many made as were let, none is under way. */
 struct place_inserts {

@@ -191,6 +191,8 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
 void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 void leave_arrived(struct pe *pe, struct cmi_msg *m);
+/** Whether ends of channels lie in the element's memory. */
+bool holds_ends(struct pe *pe, struct ck_obj *obj);
 void stays_fini(struct pe *pe, struct collection *c);
 
 /* route.c */
@@ -246,6 +248,7 @@ struct packed {
 	uint64_t bytes;           /* of the element */
 	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
 };
+_Static_assert(sizeof(struct packed) % 16 == 0, "what follows is aligned");
 struct packed travel_measure(struct pe *pe, int dst_pe, struct travel *t);
 void travel_write(struct pe *pe, struct travel *t, const struct packed *p, void *to);
 struct travel *travel_read(struct pe *pe, struct collection *c, const struct packed *p);

@@ -448,7 +448,7 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (shape_id(pe, p->coll))
 		return shape_id(pe, p->coll);
-	if (m->size < CkGen_align(sizeof *p) || holders_bytes(p->n_holders) > (size_t)(end - at))
+	if (holders_bytes(p->n_holders) > (size_t)(end - at))
 		return "its parts do not lie within it";
 	if (p->seat != NOWHERE && !is_pe(pe, p->seat))
 		return "it names a PE that does not exist";

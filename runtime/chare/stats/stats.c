@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.c: counts entry methods by calling them through a second table of each type's entries. It is the type's own
- * table, but with functions that count and then call what the type's own table has. A collection gets it with its
- * first element (the watch `created`), so whoever calls an entry, from wherever, finds it.
+ * table, but with functions that count and then call what the type's own table has. A collection gets it before its
+ * elements are constructed or come (the watches `constructed` and `created`), so whoever calls an entry, from wherever,
+ * finds it.
  */
 #include "stats.h"
 #include "../../machine/cmi_alloc.h"
@@ -17,7 +18,7 @@ struct counted_type {
 	const CkGenChare *type;
 	const CkGenEntry *under;  /* what is called: the type's own, or those of balance/ */
 	int row;                  /* of its first entry */
-	int created;              /* the number; `destroyed` is the next one */
+	int created;              /* the number; then `destroyed`, and of an array `left` and `arrived` */
 	CkGenEntry entries[];
 };
 
@@ -149,6 +150,11 @@ int stats_program(struct node *node)
 
 		t->created = csd_count_number(node, group, "created", COUNT_TIMES);
 		csd_count_number(node, group, "destroyed", COUNT_TIMES);
+		if (type->kind == CKGEN_ARRAY) {
+			group = keep_name(all, "moves of ", "", type->name);
+			csd_count_number(node, group, "left", COUNT_TIMES);
+			csd_count_number(node, group, "arrived", COUNT_TIMES);
+		}
 		all->types[all->n_types] = t;
 	}
 	return 0;
@@ -163,26 +169,41 @@ const CkGenEntry *stats_entries(const struct node *node, const CkGenChare *type)
 
 /* ---- elements -------------------------------------------------------------------------------------- */
 
-static void count_created(struct pe *pe, struct ck_obj *obj)
+/* For elements that will be made here, and for those that come from other PEs. */
+static const struct counted_type *coll_counted(struct pe *pe, struct collection *c)
 {
 	const struct stats_node *all = ck_node_state(pe->node, PART_STATS);
-	struct collection *c = obj->coll;
 	struct stats_coll *s = coll_state(c, PART_STATS);
 
 	if (!s->type) {
 		s->type = all->types[chare_number(ck_node_of(pe->node), c->type)];
 		c->entries = s->type->entries;
 	}
-	pe->counts->numbers[s->type->created]++;
+	return s->type;
+}
+
+static void count_constructed(struct pe *pe, struct collection *c) { coll_counted(pe, c); }
+
+static void count_created(struct pe *pe, struct ck_obj *obj)
+{
+	pe->counts->numbers[coll_counted(pe, obj->coll)->created]++;
+}
+
+static void count(struct pe *pe, const struct ck_obj *obj, int which)
+{
+	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
+
+	pe->counts->numbers[s->type->created + which]++;
 }
 
 static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 {
-	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
-
 	if (!obj_is_stub(obj))
-		pe->counts->numbers[s->type->created + 1]++;
+		count(pe, obj, 1);
 }
+
+static void count_leaving(struct pe *pe, struct ck_obj *obj) { count(pe, obj, 2); }
+static void count_arrived(struct pe *pe, struct ck_obj *obj) { count(pe, obj, 3); }
 
 /* ---- ckrun --progress -------------------------------------------------------------------------------- */
 
@@ -224,7 +245,14 @@ const struct ck_part stats_part = {
 	.number = PART_STATS,
 	.node_bytes = sizeof(struct stats_node),
 	.coll_bytes = sizeof(struct stats_coll),
-	.watch = { .created = count_created, .destroyed = count_destroyed, .body = body_counted },
+	.watch = {
+		.created = count_created,
+		.destroyed = count_destroyed,
+		.leaving = count_leaving,
+		.arrived = count_arrived,
+		.constructed = count_constructed,
+		.body = body_counted,
+	},
 	.node_start = stats_node_start,
 	.node_stop = stats_node_stop,
 };

@@ -2,9 +2,11 @@
 /*
  * chare_trace.c: records entry methods by calling them through a second table of each type's entries. It is the
  * type's own table, but with functions that record and then call what the type's own table has. A collection gets
- * it with its first element (the watch `created`), so whoever calls an entry, from wherever, finds it.
+ * it before its elements are constructed or come (the watches `constructed` and `created`), so whoever calls an entry,
+ * from wherever, finds it.
  */
 #include "chare_trace.h"
+#include "../place/place.h"
 #include "../stats/stats.h"
 #include "../../machine/cmi_alloc.h"
 
@@ -199,24 +201,41 @@ bool trace_word_in_use(const struct cmi_msg *m)
 
 /* ---- elements, contributions --------------------------------------------------------------------- */
 
-static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_obj *obj, uint32_t seq)
+static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_obj *obj, uint32_t seq, int to)
 {
-	struct trace_record *r = csd_trace_next(pe->trace, kind, entry_number(traced_of(obj->coll), 0), -1);
+	struct trace_record *r = csd_trace_next(pe->trace, kind, entry_number(traced_of(obj->coll), 0), to);
 
 	r->seq = seq;
 	set_index(r, obj);
 	trace_done(pe->trace->file, r);
 }
 
-static void trace_created(struct pe *pe, struct ck_obj *obj)
+/* For elements that will be made here, and for those that come from other PEs. */
+static void trace_constructed(struct pe *pe, struct collection *c)
 {
 	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
-	struct collection *c = obj->coll;
 
 	if (c->entries == c->type->entries || c->entries == stats_entries(pe->node, c->type))
 		c->entries = all->types[chare_number(ck_node_of(pe->node), c->type)]->entries;
+}
+
+static void trace_created(struct pe *pe, struct ck_obj *obj)
+{
+	trace_constructed(pe, obj->coll);
 	if (is_on(pe))
-		record_element(pe, TRACE_CREATE, obj, 0);
+		record_element(pe, TRACE_CREATE, obj, 0, -1);
+}
+
+static void trace_leaving(struct pe *pe, struct ck_obj *obj)
+{
+	if (is_on(pe))
+		record_element(pe, TRACE_LEAVE, obj, 0, place_leaves_to(obj));
+}
+
+static void trace_came(struct pe *pe, struct ck_obj *obj)
+{
+	if (is_on(pe))
+		record_element(pe, TRACE_COME, obj, 0, -1);
 }
 
 /* In place of ck_kind.contribute, which most kinds do not have. */
@@ -227,7 +246,7 @@ static struct collection *contribute_traced(struct pe *pe, struct ck_obj *obj, c
 	const struct ck_kind *kind = all->kinds[obj->coll->type->kind];
 
 	if (is_on(pe))
-		record_element(pe, TRACE_CONTRIBUTE, obj, obj->n_contributed);
+		record_element(pe, TRACE_CONTRIBUTE, obj, obj->n_contributed, -1);
 	return kind->contribute ? kind->contribute(pe, obj, data, count, op, cb) : obj->coll;
 }
 
@@ -339,7 +358,13 @@ const struct ck_part trace_part = {
 	.name = "trace",
 	.number = PART_TRACE,
 	.node_bytes = sizeof(struct trace_node),
-	.watch = { .created = trace_created, .body = body_traced },
+	.watch = {
+		.created = trace_created,
+		.leaving = trace_leaving,
+		.arrived = trace_came,
+		.constructed = trace_constructed,
+		.body = body_traced,
+	},
 	.node_start = trace_node_start,
 	.pe_start = trace_pe_start,
 	.node_stop = trace_node_stop,

@@ -56,6 +56,7 @@ static void unlink_element(struct ck_extra *x)
 		x->obj->extra &= ~OBJ_EXTRA;
 	x->obj = NULL;
 	x->end = x->leave = NULL;
+	x->n_held = 0;
 }
 
 void extra_free(struct pe *pe, struct ck_extra *x)
@@ -67,19 +68,18 @@ void extra_free(struct pe *pe, struct ck_extra *x)
 
 void extra_trim(struct pe *pe, struct ck_extra *x)
 {
-	if (!x->n_threads && !x->waiting.head && !x->sdag && !x->asked && !x->end && !x->leave)
+	if (!x->n_threads && !x->n_held && !x->waiting.head && !x->sdag && !x->asked && !x->end && !x->leave)
 		extra_free(pe, x);
 }
 
-/* The record of an element with threads; else NULL. */
-static struct ck_extra *with_threads(struct pe *pe, struct ck_obj *obj)
+static struct ck_extra *extra_if(struct pe *pe, const struct ck_obj *obj)
 {
-	struct ck_extra *x = obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
-
-	return x && x->n_threads ? x : NULL;
+	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
 }
 
-bool obj_has_threads(struct pe *pe, struct ck_obj *obj) { return with_threads(pe, obj); }
+static bool stays(const struct ck_extra *x) { return x && (x->n_threads || x->n_held); }
+
+bool obj_stays(struct pe *pe, struct ck_obj *obj) { return stays(extra_if(pe, obj)); }
 
 /* A message that is on its way to test the element's calls finds an empty record. */
 static void let_go(struct pe *pe, struct ck_extra *x)
@@ -92,21 +92,47 @@ static void let_go(struct pe *pe, struct ck_extra *x)
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj))
 {
-	struct ck_extra *x = with_threads(pe, obj);
+	struct ck_extra *x = extra_if(pe, obj);
 
-	if (x)
-		x->end = end;
-	return x;
+	if (!x || !x->n_threads)
+		return false;
+	x->end = end;
+	return true;
 }
 
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj))
 {
-	struct ck_extra *x = with_threads(pe, obj);
+	struct ck_extra *x = extra_if(pe, obj);
 
-	if (x)
-		x->leave = leave;
-	return x;
+	if (!stays(x))
+		return false;
+	x->leave = leave;
+	return true;
+}
+
+void extra_may_leave(struct pe *pe, struct ck_extra *x)
+{
+	void (*leave)(struct pe *, struct ck_obj *) = x->leave;
+
+	if (!leave || stays(x))
+		return;
+	x->leave = NULL;
+	leave(pe, x->obj);
+}
+
+void obj_hold(struct pe *pe, struct ck_obj *obj)
+{
+	extra_make(pe, obj)->n_held++;
+}
+
+void obj_release(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = extra_of(pe, obj);
+
+	x->n_held--;
+	extra_may_leave(pe, x);
+	extra_trim(pe, x);
 }
 
 void obj_calls_init(struct obj_calls *k)

@@ -387,17 +387,26 @@ bool future_of_callback(const CkCallback *cb, CkFuture *f_p)
 	return cb->kind == CB_FUTURE || cb->kind == CB_THREAD;
 }
 
-bool future_may_come_from(struct pe *pe, CkFuture f, const struct ck_obj *obj)
+/* The open future of this PE with this name, or NULL. */
+static const struct future *open_future(const struct pe *pe, CkFuture f)
 {
 	const struct slots *t = futures_of(pe);
-	const struct future *s;
+	const struct future *s = f.pe == pe->id && (uint32_t)f.id < t->n ? slot_at(t, (uint32_t)f.id) : NULL;
 
-	if (f.pe != pe->id)
-		return true;
-	s = (uint32_t)f.id < t->n ? slot_at(t, (uint32_t)f.id) : NULL;
-	return s && s->open && s->use == (uint32_t)(f.id >> 32) &&
-	       !(s->maker == obj->coll->type && s->maker_coll == obj->coll->id &&
-		 !memcmp(&s->maker_index, &obj->index, sizeof obj->index));
+	return s && s->open && s->use == (uint32_t)(f.id >> 32) ? s : NULL;
+}
+
+bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj)
+{
+	const struct future *s = open_future(pe, f);
+
+	return s && s->maker == obj->coll->type && s->maker_coll == obj->coll->id &&
+	       !memcmp(&s->maker_index, &obj->index, sizeof obj->index);
+}
+
+bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *obj)
+{
+	return f.pe != pe->id || (open_future(pe, f) && !future_is_made_by(pe, f, obj));
 }
 
 /* ", which Cell(3) made in Cell::run" */

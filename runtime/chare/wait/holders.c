@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holders.c: for the watchdog: who has the name of a future, and could send its value. Nobody tells the runtime where
+ * holders.c: for the watchdog, and for elements that move: who has the name of a future, and could send its value. Nobody tells the runtime where
  * a program keeps names, so this looks for the bytes of a CkFuture, or of a callback made from one: in the fields of
  * elements, in the calls that threads handle, and in calls that wait for their condition. Names elsewhere are not
  * found: on stacks, in memory that fields point to, in global variables. Bytes that look like a name are printed only
@@ -72,17 +72,32 @@ static CkFuture future_in_callback(const void *at)
 	return (CkFuture){ cb.id, cb.pe, cb.want };
 }
 
-static void search_bytes(struct search *s, const void *from, size_t bytes)
+static CkFuture future_at(const struct pe *pe, const void *at)
 {
 	CkFuture f;
 
-	for (size_t i = 0; i + NAME_BYTES <= bytes && s->n < HOLDERS_MOST; i += sizeof f.id) {
-		memcpy(&f, (const char *)from + i, sizeof f);
-		if (!is_name(s->pe, f))
-			f = future_in_callback((const char *)from + i);
+	memcpy(&f, at, sizeof f);
+	return is_name(pe, f) ? f : future_in_callback(at);
+}
+
+static void search_bytes(struct search *s, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i + NAME_BYTES <= bytes && s->n < HOLDERS_MOST; i += sizeof(uint64_t)) {
+		const CkFuture f = future_at(s->pe, (const char *)from + i);
+
 		if (is_name(s->pe, f))
 			say_holder(s, f);
 	}
+}
+
+bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p)
+{
+	for (size_t i = 0; i + NAME_BYTES <= bytes; i += sizeof(uint64_t)) {
+		*f_p = future_at(pe, (const char *)at + i);
+		if (is_name(pe, *f_p) && future_is_made_by(pe, *f_p, obj))
+			return true;
+	}
+	return false;
 }
 
 static void open_place(struct search *s, const struct ck_obj *obj, const char *where)

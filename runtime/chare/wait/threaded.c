@@ -45,12 +45,7 @@ void thread_ended(struct pe *pe, struct ck_obj *obj)
 		x->end(pe, obj);
 		return;
 	}
-	if (!x->n_threads && x->leave) {
-		void (*leave)(struct pe *, struct ck_obj *) = x->leave;
-
-		x->leave = NULL;
-		leave(pe, obj);
-	}
+	extra_may_leave(pe, x);
 	when_test_soon(pe, obj);
 	extra_trim(pe, x);
 }

@@ -21,6 +21,9 @@ void future_name(CkFuture f, char *buf, size_t len);
 /** Whether the callback is a future, and which. */
 bool future_of_callback(const CkCallback *cb, CkFuture *f_p);
 
+/** Whether [at, at + bytes) has the name of an open future of this PE that the element made; which one. */
+bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p);
+
 extern const struct ck_part wait_part, sync_part, future_part;
 
 /* ---- elements that end -------------------------------------------------------------------------- */
@@ -30,11 +33,15 @@ extern const struct ck_part wait_part, sync_part, future_part;
  * Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
-/** Whether handlers of the element run on stacks of their own. */
-bool obj_has_threads(struct pe *pe, struct ck_obj *obj);
+/** Whether the element cannot leave now: handlers of it run on stacks of their own, or it is held (obj_hold). */
+bool obj_stays(struct pe *pe, struct ck_obj *obj);
 /** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
+/** A call has begun here and waits without a thread for something of this PE: the element does not move until the call
+ * goes on. It may be destroyed meanwhile; then obj_release is called, too. */
+void obj_hold(struct pe *pe, struct ck_obj *obj);
+void obj_release(struct pe *pe, struct ck_obj *obj);
 /** Drop the calls that wait at the element. Called when no call finds the element any more. */
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
 /** Drop these calls and the element's record. Called just before the element is freed. */

@@ -19,6 +19,7 @@ struct ck_extra {
 	struct ck_obj *obj;       /* NULL: the element was destroyed meanwhile, or the record is free */
 	uint32_t no;              /* its number */
 	uint32_t n_threads;       /* handlers of this element on stacks of their own */
+	uint32_t n_held;          /* calls that keep it where it is (obj_hold) */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
 	bool asked;               /* a message is on its way to this PE that tests `waiting` again */
@@ -81,6 +82,8 @@ static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj
 }
 /** The element's record, a new one if it has none. */
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);
+/** If the element wanted to move, and the last that kept it here is over: it may. */
+void extra_may_leave(struct pe *pe, struct ck_extra *x);
 /** Make the record a spare one; extra_trim does so only if the record has nothing left in it. */
 void extra_free(struct pe *pe, struct ck_extra *x);
 void extra_trim(struct pe *pe, struct ck_extra *x);
@@ -155,7 +158,9 @@ void runs_trim(struct wait_pe *w);
 /* ---- future.c, holders.c --------------------------------------------------------------------------- */
 
 /** Whether `obj` of this PE, which has the name of a future, could be the one to send its value. */
-bool future_may_come_from(struct pe *pe, CkFuture f, const struct ck_obj *obj);
+bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
+/** Whether it is an open future of this PE that a handler of `obj` made. */
+bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
 /** For the watchdog: the elements that have names of futures. */
 void holders_describe(struct pe *pe, csd_line_fn line, void *arg);
 

@@ -72,11 +72,27 @@ void lb_quality(const CkLBStats *s, const int32_t *to, struct lb_quality *q);
 
 /* The built-in strategies, as CkLBStrategyFn; `arg` is not read. */
 
-/** Each element goes to the next PE, to find faults in pup functions. */
-int lb_rotate(const CkLBStats *s, int32_t *to, void *arg);
-/** Each element goes anywhere; equal steps give equal places. For the same purpose. */
-int lb_random(const CkLBStats *s, int32_t *to, void *arg);
+/** The best cuts of the index order into one run per PE, as near to the present ones as the tolerance allows. */
+int lb_cuts(const CkLBStats *s, int32_t *to, void *arg);
+/** PEs balance in pairs that know only each other's loads. */
+int lb_diffusion(const CkLBStats *s, int32_t *to, void *arg);
 /** The largest element first, each to the PE that has least. Balances best and moves nearly all. */
 int lb_greedy(const CkLBStats *s, int32_t *to, void *arg);
+/** Between processes as few moves as possible, then freely within each. */
+int lb_hier(const CkLBStats *s, int32_t *to, void *arg);
+/** METIS: little between PEs. -ENOENT: the library is missing; -EIO: it refuses; -E2BIG: 2^30 edges. */
+int lb_metis(const CkLBStats *s, int32_t *to, void *arg);
+const char *lb_metis_missing(void);
+/** Each element goes anywhere; equal steps give equal places. To find faults in pup functions. */
+int lb_random(const CkLBStats *s, int32_t *to, void *arg);
+/** As few moves as possible until no PE has more than the tolerance allows. */
+int lb_refine(const CkLBStats *s, int32_t *to, void *arg);
+/** Each element goes to the next PE. For the same purpose as random. */
+int lb_rotate(const CkLBStats *s, int32_t *to, void *arg);
+/** SCOTCH: as metis, and pinned elements attract others. */
+int lb_scotch(const CkLBStats *s, int32_t *to, void *arg);
+const char *lb_scotch_missing(void);
+/** As cuts, along a curve through the elements' positions. */
+int lb_sfc(const CkLBStats *s, int32_t *to, void *arg);
 
 #endif

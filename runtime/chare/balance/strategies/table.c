@@ -8,9 +8,16 @@
 
 /* By name. */
 static const struct lb_strategy built_in[] = {
+	{ .name = "cuts", .fn = lb_cuts },
+	{ .name = "diffusion", .fn = lb_diffusion },
 	{ .name = "greedy", .fn = lb_greedy },
+	{ .name = "hier", .fn = lb_hier },
+	{ .name = "metis", .fn = lb_metis, .wants = CK_LB_EDGES, .missing = lb_metis_missing },
 	{ .name = "random", .fn = lb_random },
+	{ .name = "refine", .fn = lb_refine },
 	{ .name = "rotate", .fn = lb_rotate },
+	{ .name = "scotch", .fn = lb_scotch, .wants = CK_LB_EDGES, .missing = lb_scotch_missing },
+	{ .name = "sfc", .fn = lb_sfc },
 };
 
 enum { N_BUILT_IN = sizeof built_in / sizeof *built_in };

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lb_graph.h: what partitioners of graphs take: elements and who calls whom, in whole numbers, both ways; and the way
+ * back from their parts to PEs. METIS and SCOTCH of Debian count in 32 bits.
+ */
+#ifndef CK_LB_GRAPH_H
+#define CK_LB_GRAPH_H
+
+#include "lb_loads.h"
+
+struct lb_graph {
+	int32_t n;                /* elements */
+	int32_t n_adj;            /* first[n] */
+	int32_t *first;           /* [n + 1] */
+	int32_t *other;           /* [n_adj] neighbours of element i: other[first[i]] .. other[first[i + 1] - 1] */
+	int32_t *edge;            /* [n_adj] weights from 1 on: bytes, and what each message costs besides */
+	int32_t *work;            /* [n] weights; 0: pinned, or idle */
+	/* PEs that get any work, and how much. Part k is to be as large as the share of a PE. */
+	int32_t n_parts;
+	int32_t *pe;              /* [n_parts] */
+	double *share;            /* [n_parts] together 1 */
+	struct lb_loads *loads;
+};
+
+/** NULL: more than 2^31 ends of edges. */
+struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to);
+void lb_graph_free(struct lb_graph *g);
+
+/** to[i] from part[i]. Part k goes to g->pe[k]; with `rename` parts change places among PEs with equal shares, so that
+ * most work stays where it is. What comes out worse than at present, and beyond the tolerance, is taken back. */
+void lb_graph_place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename, int32_t *to);
+
+#endif
