@@ -282,6 +282,15 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* batch.c */
 
+/** In front of the elements of a batch. */
+struct batch_msg {
+	struct cmi_msg head;
+	uint64_t coll;
+	uint32_t n;
+	uint32_t last;
+};
+_Static_assert(sizeof(struct batch_msg) % 16 == 0, "images are aligned");
+
 /** What goes to one PE. All zero: nothing. */
 struct batch {
 	struct travel **list;     /* ours, and they are */
