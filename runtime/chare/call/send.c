@@ -115,6 +115,8 @@ static int other_way(struct pe *pe, struct collection *c, int home, struct ck_en
 		call_hold(pe, c, env, send_released);
 		return -1;
 	}
+	if (CSD_UNLIKELY(c->counted))
+		ck_node_of(pe->node)->called(pe, c, env);
 	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
 }
 
