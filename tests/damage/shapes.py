@@ -28,6 +28,7 @@ COUNT, OP = 44, 48             # of a part of a reduction
 NEVER = 0x70000000
 # Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
 SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 336
+IN_BATCH = 48                  # the image in ck.moves.packed-1
 CELLS_COLL, TEAM_COLL = 2, 6   # numbers of the zoo's collections
 
 FLAGS_WRONG = 'its flags are not those of such messages'
@@ -198,6 +199,22 @@ TABLE = [
     (seed('ck.move.packed-131', u64(112, NEVER)), 'chard: PE 0 (node 0): the image of an element of Nomad that has come is damaged'),
     (seed('ck.move.packed-138'), 'its element is here already'),
     (zeros('ck.move.packed', 96), NOBODY),
+    # ---- the same element in a batch, of which its image is the first
+    (seed('ck.moves.packed-1'), None),
+    (seed('ck.moves.packed-1', u64(COLL, 0)), NOBODY),
+    (seed('ck.moves.packed-1', u64(COLL, 900)), 'its collection does not exist yet'),
+    (seed('ck.moves.packed-1', u64(COLL, CELLS_COLL)), 'it carries an element of another collection'),
+    (seed('ck.moves.packed-1', u32(40, 2)), 'its elements do not lie within it'),
+    (seed('ck.moves.packed-1', u32(40, 0)), 'there is more in it than its elements'),
+    (seed('ck.moves.packed-1', u32(44, 2)), 'there is more in it than its elements'),
+    (seed('ck.moves.packed-1', u64(IN_BATCH + 8, 1 << 40)), 'its elements do not lie within it'),
+    (seed('ck.moves.packed-1', u64(IN_BATCH + 8, (1 << 64) - 16)), 'its elements do not lie within it'),
+    (seed('ck.moves.packed-1', u64(IN_BATCH + 8, 8)), 'its elements do not lie within it'),
+    (seed('ck.moves.packed-1', u64(IN_BATCH + 8, 0)), 'its elements do not lie within it'),
+    (seed('ck.moves.packed-1', u32(IN_BATCH + HOLDERS, 1 << 30)), 'its parts do not lie within it'),
+    (seed('ck.moves.packed-1', u64(IN_BATCH + BYTES, 1 << 40)), 'its element does not lie within it'),
+    (seed('ck.moves.packed-1', u32(IN_BATCH + SEAT, NEVER)), 'it names a PE that does not exist'),
+    (zeros('ck.moves.packed', 48), NOBODY),
     (seed('ck.seat-132'), 'what it contributes was filed before'),
     (seed('ck.seat-132', u32(60, 6)), None),
     (seed('ck.seat-132', u64(COLL, 0)), NOBODY),

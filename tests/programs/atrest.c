@@ -24,6 +24,7 @@ static const struct { enum type type; enum kind kind; int n[3]; } layouts[] = {
 	{ LINE, BLOCK, { 23, 1, 1 } }, { LINE, MAP, { 19, 1, 1 } }, { LINE, SPARSE, { 21, 1, 1 } },
 	{ LINE, HOLES, { 17, 1, 1 } }, { PLANE, BLOCK, { 4, 5, 1 } }, { PLANE, MAP, { 3, 6, 1 } },
 	{ CUBE, BLOCK, { 3, 2, 4 } }, { CUBE, MAP, { 2, 2, 3 } }, { LINE, BLOCK, { 2, 1, 1 } },
+	{ LINE, HOLES, { 3, 1, 1 } }, /* PEs that have elements for the first time */
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 

@@ -94,8 +94,28 @@ static int looks(const CkLBStats *s, int32_t *to, void *arg)
 	return -7;
 }
 
+/* Each cell has called its two neighbours once since the last sync, wherever they were; then all move. */
+static int edges(const CkLBStats *s, int32_t *to, void *arg)
+{
+	if (s->n == N) {
+		CHECK_EQ(s->n_edges, 2 * N);
+		for (size_t i = 0; i < s->n_edges; i++) {
+			const CkLBEdge *e = &s->edge[i];
+			const uint32_t apart = (e->to + N - e->from) % N;
+
+			CHECK_EQ(e->messages, 1);
+			CHECK(apart == 1 || apart == N - 1);
+			CHECK(e->bytes > 0 && (i == 0 || e[-1].from < e->from || (e[-1].from == e->from && e[-1].to < e->to)));
+		}
+	}
+	if (s->n == NX * NY)
+		CHECK_EQ(s->n_edges, 4 * NX * NY);
+	return slide(s, to, arg);
+}
+
 void register_strategies(void)
 {
+	CkLBRegister("edges", edges, CK_LB_EDGES, &strategies_arg);
 	CkLBRegister("slide", slide, 0, &strategies_arg);
 	CkLBRegister("looks", looks, 0, NULL);
 }

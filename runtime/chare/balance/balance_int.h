@@ -152,7 +152,19 @@ struct sync_msg {
 	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: not 0: measuring begins anew;
 				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
 	uint32_t n;               /* records behind it */
-	struct sync_sums sums;    /* SYNC_ANSWER */
+	struct sync_sums sums;    /* SYNC_ANSWER; SYNC_STATS: n: edges */
+};
+
+/** Calls of one element to another, as they travel, and on the PE of the first. */
+struct edge_record {
+	CkIndex from, to;
+	uint32_t messages, reserved;
+	uint64_t bytes;
+};
+struct edges {
+	struct idmap at;          /* from a hash of the ends to the number in the list, from 1 */
+	struct edge_record *list; /* ours */
+	size_t n, cap;
 };
 
 /** Of an array that can sync, on a PE. */
@@ -167,6 +179,7 @@ struct sync_coll {
 	uint64_t n_waiting;       /* those that wait */
 	uint64_t n_due;           /* those to which resumeFromSync is about to come */
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
+	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began */
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
@@ -204,6 +217,15 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew);
 void sync_count(struct pe *pe, int what, uint64_t n);
 /** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
 double sync_background(struct pe *pe, struct collection *c, double *own_p);
+
+/* ---- edges.c ----------------------------------------------------------------------------------------------- */
+
+/** From now on calls of the collection are recorded. */
+void edges_want(struct collection *c);
+void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env);
+void edges_forget(struct edges *e);
+/** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
+CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
 
 /* ---- describe_sync.c ------------------------------------------------------------------------------------- */
 

@@ -346,6 +346,7 @@ static void measure_anew(struct pe *pe, struct collection *c)
 	struct ck_obj *obj;
 
 	meter_look(pe);
+	edges_forget(&sync_of(c)->edges);
 	sync_of(c)->busy_at = m->busy;
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
 		elem_of(obj)->ticks = 0;
@@ -441,6 +442,8 @@ static void constructed(struct pe *pe, struct collection *c)
 	measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
+	if (balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
+		edges_want(c);
 	open_wave(sync_of(c), 0);
 	check_soon(pe, c);
 }
@@ -645,6 +648,7 @@ static void balance_coll_fini(struct pe *pe, struct collection *c)
 {
 	(void)pe;
 	step_free(sync_of(c));
+	edges_forget(&sync_of(c)->edges);
 }
 
 static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
@@ -688,6 +692,7 @@ const struct ck_part balance_part = {
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.watch = { .created = created, .arrived = arrived, .leaving = leaving, .stayed = stayed, .destroyed = destroyed,
 		   .constructed = constructed, .fini = balance_coll_fini },
+	.called = edges_called,
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

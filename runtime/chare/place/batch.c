@@ -17,14 +17,6 @@
 
 enum { BATCH_BYTES = 1 << 20, BATCH_MOST = 4096 };
 
-struct batch_msg {
-	struct cmi_msg head;
-	uint64_t coll;
-	uint32_t n;
-	uint32_t last;
-};
-_Static_assert(sizeof(struct batch_msg) % 16 == 0, "images are aligned");
-
 struct batch_here {
 	struct batch_msg m;
 	struct travel *list[];    /* its receiver's; until then the node's (travel_take_off) */
@@ -164,8 +156,6 @@ const char *batch_misfit(struct pe *pe, const struct cmi_msg *head)
 	const struct batch_msg *m = (const struct batch_msg *)head;
 	const char *at = (const char *)(m + 1), *end = (const char *)m + head->size, *why;
 
-	if (head->size < sizeof *m)
-		return "its parts do not lie within it";
 	if (shape_id(pe, m->coll))
 		return shape_id(pe, m->coll);
 	if (!coll_get(pe, m->coll)->type)
@@ -173,7 +163,8 @@ const char *batch_misfit(struct pe *pe, const struct cmi_msg *head)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct packed *p = (const struct packed *)(const void *)at;
 
-		if ((size_t)(end - at) < CkGen_align(sizeof *p) || p->head.size > (size_t)(end - at) || p->head.size % 16)
+		if ((size_t)(end - at) < CkGen_align(sizeof *p) || p->head.size < CkGen_align(sizeof *p) ||
+		    p->head.size > (size_t)(end - at) || p->head.size % 16)
 			return "its elements do not lie within it";
 		if (p->coll != m->coll)
 			return "it carries an element of another collection";

@@ -481,7 +481,7 @@ static const struct ck_handler handlers[] = {
 		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
 	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
 	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
-			     .shape = { .least = sizeof(struct cmi_msg), .misfit = batch_misfit } },
+			     .shape = { .least = sizeof(struct batch_msg), .misfit = batch_misfit } },
 	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {

@@ -635,19 +635,13 @@ static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *r
 		rest->fixed |= all->n_scanned[i] != rest->scans;
 }
 
-/* All elements have come to as many scans. */
+/* All elements have come to as many scans, so they count from 0 again. */
 static void scans_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
 {
-	struct scans *all = *scans_at(c);
-
 	(void)pe;
-	free(all);
+	(void)rest;
+	free(*scans_at(c));
 	*scans_at(c) = NULL;
-	if (!rest->scans || c->dynamic)
-		return;
-	all = scans_of(c);
-	for (uint64_t i = 0; i < c->n_local; i++)
-		all->n_scanned[i] = rest->scans;
 }
 
 /* obj: the element, or its stub. */
