@@ -116,6 +116,7 @@ enum sync_kind {
 	SYNC_ASK,                 /* from the parent: have they still? */
 	SYNC_POKE,                /* to PE 0: there are elements now */
 	SYNC_RESUME,              /* from the parent: the sync is over */
+	SYNC_CLOSE,               /* from the parent: hold back what this PE sends to the array */
 	SYNC_STEP,                /* from the parent: say what elements took */
 	SYNC_STATS,               /* to the parent: that */
 	SYNC_MOVES,               /* from the parent: where they go */
@@ -124,11 +125,19 @@ enum sync_kind {
 	SYNC_KINDS
 };
 
+/** How elements move in a step. */
+enum step_way {
+	UNDER_WAY,                /* as with CkMigrateMe, while the job goes on */
+	AT_REST,                  /* all together; nothing of the array is under way */
+	NO_REST,                  /* under way, because the job has not come to rest in time */
+};
+
 struct sync_msg {
 	struct cmi_msg head;
 	uint64_t coll;
 	uint32_t kind, round;
-	uint32_t wave;            /* SYNC_RESUME: not 0: measuring begins anew; SYNC_STATS: PEs that speak */
+	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: not 0: measuring begins anew;
+				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
 	uint32_t n;               /* records behind it */
 	struct sync_sums sums;    /* SYNC_ANSWER */
 };
@@ -154,7 +163,14 @@ struct sync_coll {
 	struct wave_pause pause;
 	/* A step. */
 	struct step *step;        /* ours; NULL: none is under way */
-	uint64_t began;           /* PE 0: ticks, when the step began; 0: none is under way */
+	/* PE 0, of a step. */
+	uint64_t began;           /* ticks; 0: none is under way */
+	bool closing;             /* it waits until the job is at rest, */
+	uint64_t until_ns;        /* and not longer than until then */
+	bool timer;               /* a timer will look */
+	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
+	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so many steps do
+				   * not try */
 	uint32_t n_steps;
 };
 
@@ -165,6 +181,8 @@ struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sy
 void sync_send(struct pe *pe, int dst_pe, struct sync_msg *m);
 /** Send copies to this PE's children in PE 0's tree. */
 void sync_forward(struct pe *pe, const struct sync_msg *m);
+/** PE 0: to all PEs, itself included. */
+void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave);
 /** On this PE: the sync is over. */
 void sync_resume(struct pe *pe, struct collection *c, bool anew);
 /** CK_STATS. */
@@ -178,8 +196,13 @@ void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /* ---- step.c -------------------------------------------------------------------------------------------------- */
 
-/** On each PE: the step begins, / a message of it has come. The caller frees the message. */
-void step_begin(struct pe *pe, struct collection *c);
+/** PE 0: a step pays. */
+void step_start(struct pe *pe, struct collection *c);
+/** PE 0: nothing is under way any more. */
+void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+/** On each PE: say what elements took, / a message of the step has come. The caller frees the message. */
+void step_begin(struct pe *pe, struct collection *c, enum step_way way);
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);
 /** An element that the step moves has come to this PE. */
 void step_element_came(struct pe *pe, struct ck_obj *obj);

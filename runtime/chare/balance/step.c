@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step.c: a balancing step, between the last CkAtSync of an array and its first resumeFromSync. What elements took goes up
- * PE 0's tree, PE 0 asks the strategy, the list of moves goes down to all PEs, and elements move as with
- * CkMigrateMe. Each PE knows from the list how many come to it. An element that cannot leave after all, or is destroyed
- * meanwhile, is taken off the list by a word to the PE that waits for it.
+ * step.c: a balancing step, between the last CkAtSync of an array and its first resumeFromSync.
  *
- *	all PEs --STATS--> PE 0 --MOVES--> all PEs               the elements move
+ *	PE 0 --CLOSE--> all PEs          they hold back what they send to the array; PE 0 waits until nothing is under way
+ *	PE 0 --STEP---> all PEs
+ *	all PEs --STATS--> PE 0          what elements took, up PE 0's tree; PE 0 asks the strategy
+ *	PE 0 --MOVES--> all PEs          the elements move
  *	all PEs --DONE---> PE 0 --RESUME-> all PEs
+ *
+ * At rest all elements move together (place_bulk). If the strategy keeps the order of an array with extents, its map becomes
+ * a table of cuts, and its elements are found as if they had never moved.
+ *
+ * The other elements of the program may have much to do, so that the job does not come to rest within CK_SYNC_MS.
+ * Then CLOSE is taken back, and elements move one by one as with CkMigrateMe. Each PE knows from the list how many come to it.
+ * An element that cannot leave after all, or is destroyed meanwhile, is taken off the list by a word to the PE that
+ * waits for it (SYNC_CANCEL). After a step without rest some steps do not try.
  */
 #include "balance_int.h"
 #include "strategies/lb_dump.h"
+#include "../core/index.h"
+#include "../settle/settle.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <errno.h>
@@ -31,12 +41,12 @@ struct elem_record {
 	uint32_t pinned, has_position;
 };
 
-struct move_record {
-	CkIndex index;
-	int32_t from, to;
-};
+/* In front of the records of SYNC_STATS and SYNC_MOVES. */
+enum { REST_BYTES = (sizeof(struct place_rest) + 15) / 16 * 16 };
 
 struct step {
+	enum step_way way;
+	struct place_rest rest;   /* at rest: of this PE and all below it */
 	struct pe_record *pes;    /* ours */
 	struct elem_record *elems;/* ours */
 	size_t n_pes, n, cap_pes, cap;
@@ -67,22 +77,96 @@ static void step_room(struct step *p, size_t pes, size_t elems)
 	}
 }
 
-/* ---- what this PE has measured ---------------------------------------------------------------------- */
+/* ---- PE 0: until the job is at rest ---------------------------------------------------------------- */
 
-static bool has_channels(struct pe *pe, struct ck_obj *obj)
+enum { SKIP_MOST = 6 };           /* at most 2^6 - 1 steps do not try */
+
+static void look_again(void *arg);
+
+static void set_timer(struct collection *c, double ms)
 {
-	char first[64];
-
-	return pe->node->up.inside &&
-	       pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first);
+	sync_of(c)->timer = true;
+	CcdCallFnAfter(look_again, c, ms);
 }
+
+static void no_rest(struct pe *pe, struct collection *c)
+{
+	struct sync_coll *s = sync_of(c);
+
+	s->closing = false;
+	s->n_stale++;
+	s->restless += s->restless < SKIP_MOST;
+	s->skip = (1u << s->restless) - 1;
+	sync_tell_all(pe, c, SYNC_STEP, NO_REST);
+}
+
+static void look_again(void *arg)
+{
+	struct collection *c = arg;
+	struct sync_coll *s = sync_of(c);
+	const uint64_t now = csd_now_ns();
+
+	s->timer = false;
+	if (!s->closing)
+		return;
+	if (now < s->until_ns)
+		set_timer(c, (double)(s->until_ns - now) * 1e-6);
+	else
+		no_rest(csd_self(), c);
+}
+
+void step_start(struct pe *pe, struct collection *c)
+{
+	struct sync_coll *s = sync_of(c);
+	const int64_t ms = balance_of(pe->node)->sync_ms;
+	CkCallback cb = callback_make(CB_AT_REST);
+
+	if (!ms || s->skip) {
+		s->skip -= s->skip != 0;
+		sync_tell_all(pe, c, SYNC_STEP, UNDER_WAY);
+		return;
+	}
+	s->closing = true;
+	s->until_ns = csd_now_ns() + (uint64_t)ms * 1000000u;
+	if (!s->timer)
+		set_timer(c, (double)ms);
+	sync_tell_all(pe, c, SYNC_CLOSE, 0);
+	cb.id = c->id;
+	qd_start(pe, &cb);
+}
+
+/* Nothing is under way, so all PEs have closed the array. Requests of steps that have gone on without rest are answered
+ * first or together with this step's. */
+void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, cb->id);
+	struct sync_coll *s = sync_of(c);
+
+	csd_msg_free(pe, &env->head);
+	if (s->n_stale) {
+		s->n_stale--;
+		return;
+	}
+	s->closing = false;
+	s->restless = 0;
+	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
+}
+
+void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	char what[160];
+
+	snprintf(buf, len, "load balancing of %s", coll_describe(coll_get(pe, cb->id), what, sizeof what));
+}
+
+/* ---- what this PE has measured ---------------------------------------------------------------------- */
 
 static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, double tick)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
 		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, tick), .has_position = e->has_position,
-		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || has_channels(pe, obj),
+		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj),
 	};
 
 	memcpy(r.position, e->position, sizeof r.position);
@@ -101,25 +185,45 @@ static void add_own(struct pe *pe, struct collection *c, struct step *p)
 		p->elems[p->n++] = record_of(pe, obj, tick);
 }
 
+/* Returns what is behind it. */
+static char *rest_put(struct sync_msg *m, const struct place_rest *rest)
+{
+	char *at = (char *)(m + 1);
+
+	memset(at, 0, REST_BYTES);
+	memcpy(at, rest, sizeof *rest);
+	return at + REST_BYTES;
+}
+
+static const char *rest_get(const struct sync_msg *m, struct place_rest *rest)
+{
+	memcpy(rest, m + 1, sizeof *rest);
+	return (const char *)(m + 1) + REST_BYTES;
+}
+
 static void send_statistics(struct pe *pe, struct collection *c, const struct step *p)
 {
 	const size_t pes = p->n_pes * sizeof *p->pes, elems = p->n * sizeof *p->elems;
-	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, pes + elems);
+	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, REST_BYTES + pes + elems);
+	char *at = rest_put(m, &p->rest);
 
 	m->wave = (uint32_t)p->n_pes;
 	m->n = (uint32_t)p->n;
-	memcpy(m + 1, p->pes, pes);
-	memcpy((char *)(m + 1) + pes, p->elems, elems);
+	memcpy(at, p->pes, pes);
+	memcpy(at + pes, p->elems, elems);
 	sync_send(pe, csd_tree_parent(pe, 0), m);
 }
 
 static void take_statistics(struct step *p, const struct sync_msg *m)
 {
 	const size_t pes = m->wave * sizeof *p->pes;
+	struct place_rest rest;
+	const char *at = rest_get(m, &rest);
 
+	place_rest_join(&p->rest, &rest);
 	step_room(p, m->wave, m->n);
-	memcpy(p->pes + p->n_pes, m + 1, pes);
-	memcpy(p->elems + p->n, (const char *)(m + 1) + pes, m->n * sizeof *p->elems);
+	memcpy(p->pes + p->n_pes, at, pes);
+	memcpy(p->elems + p->n, at + pes, m->n * sizeof *p->elems);
 	p->n_pes += m->wave;
 	p->n += m->n;
 	p->n_in++;
@@ -281,21 +385,59 @@ static void ask_strategy(struct pe *pe, const struct collection *c, struct quest
 			err, c->type->name, (unsigned long long)q->s.step);
 }
 
+/* An array with extents whose elements keep their order: the map can be a table of cuts. */
+static bool is_cut(const struct collection *c, const struct step *p, const struct question *q)
+{
+	size_t i = 1;
+
+	while (i < q->s.n && q->to[i - 1] <= q->to[i])
+		i++;
+	return p->way == AT_REST && !c->sparse && i >= q->s.n;
+}
+
+static void write_cuts(const struct collection *c, const struct step *p, const struct question *q, uint64_t *cuts)
+{
+	int32_t pe = 0;
+
+	cuts[0] = 0;
+	for (size_t i = 0; i < q->s.n; i++)
+		while (pe < q->to[i])
+			cuts[++pe] = index_place(c, p->elems[q->order[i]].index);
+	while (pe < q->s.n_pes)
+		cuts[++pe] = c->total;
+}
+
+static void write_moves(const struct step *p, const struct question *q, struct place_move *moves)
+{
+	for (size_t i = 0; i < q->s.n; i++)
+		if (q->to[i] != q->element[i].pe)
+			*moves++ = (struct place_move){ p->elems[q->order[i]].index, q->element[i].pe, q->to[i] };
+}
+
+/* Cuts also where nothing moves, if elements live elsewhere than the map says. */
 static void send_moves(struct pe *pe, struct collection *c, const struct step *p, const struct question *q)
 {
-	struct move_record *moves;
+	const bool cut = is_cut(c, p, q);
+	const size_t n_cuts = (size_t)q->s.n_pes + 1;
 	struct sync_msg *m;
 	uint32_t n = 0;
+	char *at;
 
 	for (size_t i = 0; i < q->s.n; i++)
 		n += q->to[i] != q->element[i].pe;
-	m = sync_msg_new(pe, c, n ? SYNC_MOVES : SYNC_RESUME, n * sizeof *moves);
-	m->wave = !n; /* measuring begins anew */
-	m->n = n;
-	moves = (struct move_record *)(m + 1);
-	for (size_t i = 0; i < q->s.n; i++)
-		if (q->to[i] != q->element[i].pe)
-			*moves++ = (struct move_record){ p->elems[q->order[i]].index, q->element[i].pe, q->to[i] };
+	sync_count(pe, COUNT_MOVED, n);
+	if (!n && !(cut && p->rest.away)) {
+		sync_tell_all(pe, c, SYNC_RESUME, 1);
+		return;
+	}
+	m = sync_msg_new(pe, c, SYNC_MOVES, REST_BYTES + (cut ? n_cuts * sizeof(uint64_t) : n * sizeof(struct place_move)));
+	m->wave = cut;
+	m->n = cut ? (uint32_t)n_cuts : n;
+	at = rest_put(m, &p->rest);
+	if (cut)
+		write_cuts(c, p, q, (uint64_t *)(void *)at);
+	else
+		write_moves(p, q, (struct place_move *)(void *)at);
 	sync_send(pe, 0, m);
 }
 
@@ -324,11 +466,16 @@ static void maybe_all_told(struct pe *pe, struct collection *c)
 		decide_moves(pe, c, p);
 }
 
-void step_begin(struct pe *pe, struct collection *c)
+void step_begin(struct pe *pe, struct collection *c, enum step_way way)
 {
 	struct sync_coll *s = sync_of(c);
 
+	if (way == NO_REST)
+		place_open(pe, c);
 	s->step = cmi_alloc_zero(1, sizeof(*s->step), "load balancing");
+	s->step->way = way;
+	if (way == AT_REST)
+		s->step->rest = place_rest_of(pe, c);
 	add_own(pe, c, s->step);
 	maybe_all_told(pe, c);
 }
@@ -378,33 +525,54 @@ void step_element_stays(struct pe *pe, struct ck_obj *obj)
 	cancel(pe, obj->coll, e->to);
 }
 
-static void move(struct pe *pe, struct collection *c, const struct move_record *r)
+static void move(struct pe *pe, struct collection *c, const struct place_move *r)
 {
 	struct ck_obj *obj = coll_local(c, r->index);
 	struct lb_elem *e = obj ? elem_of(obj) : NULL;
 
-	if (!obj || !e->waits || e->pinned || has_channels(pe, obj)) {
+	if (!obj || !e->waits || e->pinned || place_pinned(pe, obj)) {
 		cancel(pe, c, r->to);
 		return;
 	}
 	e->moves = true;
 	e->to = r->to;
-	sync_count(pe, COUNT_MOVED, 1);
 	CkMigrateMe(self_of(obj), r->to);
 }
 
-static void moves_came(struct pe *pe, struct collection *c, const struct sync_msg *m)
+/* Under way. */
+static void move_singly(struct pe *pe, struct collection *c, const struct place_move *r, uint32_t n)
 {
-	const struct move_record *r = (const struct move_record *)(m + 1);
 	struct step *p = sync_of(c)->step;
 
 	p->known = true;
-	for (uint32_t i = 0; i < m->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		p->expected += r[i].to == pe->id;
 		if (r[i].from == pe->id)
 			move(pe, c, &r[i]);
 	}
 	maybe_done(pe, c);
+}
+
+static void all_moved(struct pe *pe, struct collection *c, void *arg)
+{
+	(void)arg;
+	sync_of(c)->step->known = true;
+	maybe_done(pe, c);
+}
+
+static void moves_came(struct pe *pe, struct collection *c, const struct sync_msg *m)
+{
+	struct place_plan plan = { 0 };
+	const void *at = rest_get(m, &plan.rest);
+
+	if (sync_of(c)->step->way != AT_REST) {
+		move_singly(pe, c, at, m->n);
+		return;
+	}
+	plan.cuts = m->wave ? at : NULL;
+	plan.moves = m->wave ? NULL : at;
+	plan.n_moves = m->wave ? 0 : m->n;
+	place_bulk(pe, c, &plan, all_moved, NULL);
 }
 
 void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg)
@@ -444,13 +612,13 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 
 static bool is_pe(const struct pe *pe, int32_t n) { return n >= 0 && n < pe->node->job->n_pes; }
 
-static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m)
+static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
 {
-	const struct pe_record *pes = (const struct pe_record *)(m + 1);
+	const struct pe_record *pes = at;
 	const struct elem_record *elems = (const struct elem_record *)(pes + m->wave);
 
 	if (m->wave > (uint32_t)pe->node->job->n_pes ||
-	    m->head.size != sizeof *m + m->wave * sizeof *pes + m->n * sizeof *elems)
+	    m->head.size != sizeof *m + REST_BYTES + m->wave * sizeof *pes + m->n * sizeof *elems)
 		return "its records do not lie within it";
 	for (uint32_t i = 0; i < m->wave; i++)
 		if (!is_pe(pe, pes[i].pe))
@@ -461,16 +629,25 @@ static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m)
 	return NULL;
 }
 
-const char *step_misfit(const struct pe *pe, const struct sync_msg *m)
+static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
 {
-	const struct move_record *r = (const struct move_record *)(m + 1);
+	const struct place_move *r = at;
+	const size_t each = m->wave ? sizeof(uint64_t) : sizeof *r;
 
-	if (m->kind == SYNC_STATS)
-		return stats_misfit(pe, m);
-	if (m->head.size != sizeof *m + m->n * sizeof *r)
+	if (m->head.size != sizeof *m + REST_BYTES + m->n * each ||
+	    (m->wave && m->n != (uint32_t)pe->node->job->n_pes + 1))
 		return "its records do not lie within it";
-	for (uint32_t i = 0; i < m->n; i++)
+	for (uint32_t i = 0; i < m->n && !m->wave; i++)
 		if (!is_pe(pe, r[i].from) || !is_pe(pe, r[i].to))
 			return "it names a PE that does not exist";
-	return NULL;
+	return NULL; /* place_bulk looks at cuts */
+}
+
+const char *step_misfit(const struct pe *pe, const struct sync_msg *m)
+{
+	const char *at = (const char *)(m + 1) + REST_BYTES;
+
+	if (m->head.size < sizeof *m + REST_BYTES)
+		return "its records do not lie within it";
+	return m->kind == SYNC_STATS ? stats_misfit(pe, m, at) : moves_misfit(pe, m, at);
 }

@@ -59,7 +59,7 @@ void sync_forward(struct pe *pe, const struct sync_msg *m)
 }
 
 /* To the children, and to this PE, which handles it like any other. */
-static void tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave)
+void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave)
 {
 	struct sync_msg *m = sync_msg_new(pe, c, kind, 0);
 
@@ -174,7 +174,7 @@ static void ask_now(void *arg)
 	struct pe *pe = csd_self();
 
 	csd_chatter_timer(pe, -1);
-	tell_all(pe, c, SYNC_ASK, sync_of(c)->wave + 1);
+	sync_tell_all(pe, c, SYNC_ASK, sync_of(c)->wave + 1);
 }
 
 /* What is under way may take its time: an insertion waits until the element before it has been destroyed. */
@@ -184,7 +184,7 @@ static void ask_again(struct pe *pe, struct collection *c)
 
 	if (s->wave < 2) {
 		wave_soon(&s->pause);
-		tell_all(pe, c, SYNC_ASK, s->wave + 1);
+		sync_tell_all(pe, c, SYNC_ASK, s->wave + 1);
 		return;
 	}
 	csd_chatter_timer(pe, 1);
@@ -220,9 +220,9 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 
 	if (looks && choose_step(b, all, pe->node->job->n_pes)) {
 		step_begins(pe, sync_of(c));
-		tell_all(pe, c, SYNC_STEP, 0);
+		step_start(pe, c);
 	} else {
-		tell_all(pe, c, SYNC_RESUME, looks);
+		sync_tell_all(pe, c, SYNC_RESUME, looks);
 	}
 }
 
@@ -352,6 +352,9 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew)
 	struct sync_coll *s = sync_of(c);
 	struct ck_obj *obj;
 
+	step_free(s);
+	if (place_is_closed(c))
+		place_open(pe, c);
 	if (anew)
 		measure_anew(pe, c);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
@@ -361,7 +364,6 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew)
 	if (pe->id == 0)
 		sync_ends(pe, s);
 	s->have_before = s->idle = s->poked = false;
-	step_free(s);
 	open_wave(s, 0);
 	meter_skip(pe);
 	deliver_due(pe, c);
@@ -396,9 +398,13 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		sync_forward(pe, m);
 		sync_resume(pe, c, m->wave);
 		break;
+	case SYNC_CLOSE:
+		sync_forward(pe, m);
+		place_close(pe, c);
+		break;
 	case SYNC_STEP:
 		sync_forward(pe, m);
-		step_begin(pe, c);
+		step_begin(pe, c, (enum step_way)m->wave);
 		break;
 	default:
 		step_arrived(pe, c, m);
@@ -412,7 +418,7 @@ static void sync_arrived(struct pe *pe, struct cmi_msg *head)
 	struct sync_msg *m = (struct sync_msg *)head;
 	struct collection *c = coll_get(pe, m->coll);
 
-	if (!c->constructed) {
+	if (!c->constructed && !sync_of(c)->step) { /* during a step at rest it is made anew */
 		call_wait(pe, c, head);
 		return;
 	}
@@ -639,7 +645,8 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 {
 	const struct sync_msg *m = (const struct sync_msg *)head;
 	const bool up = m->kind == SYNC_ANSWER || m->kind == SYNC_STATS || m->kind == SYNC_DONE;
-	const bool down = m->kind == SYNC_ASK || m->kind == SYNC_RESUME || m->kind == SYNC_STEP || m->kind == SYNC_MOVES;
+	const bool down = m->kind == SYNC_ASK || m->kind == SYNC_RESUME || m->kind == SYNC_CLOSE ||
+			  m->kind == SYNC_STEP || m->kind == SYNC_MOVES;
 	const char *why = shape_id(pe, m->coll);
 
 	if (why)
@@ -660,6 +667,8 @@ static const struct ck_handler handlers[] = {
 		     .shape = { .least = sizeof(struct sync_msg), .misfit = sync_misfit } },
 };
 
+static const struct ck_callback_kind callbacks[] = { { CB_AT_REST, step_at_rest, step_describe_rest } };
+
 const struct ck_part balance_part = {
 	.name = "balance",
 	.number = PART_BALANCE,
@@ -669,6 +678,8 @@ const struct ck_part balance_part = {
 	.elem_bytes = sizeof(struct lb_elem),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.watch = { .created = created, .arrived = arrived, .leaving = leaving, .stayed = stayed, .destroyed = destroyed,
 		   .constructed = constructed, .fini = balance_coll_fini },
 	.describe = syncs_describe,

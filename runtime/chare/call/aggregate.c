@@ -326,10 +326,10 @@ static void new_block(struct pe *pe, struct agg_to *to, uint32_t stride)
 	begin_batch(to, a->count);
 }
 
-/* The number of elements on a PE of a collection with the block map. */
+/* The number of places on a PE of a collection without a map. */
 static uint64_t n_on(const struct collection *c, int on_pe)
 {
-	return c->each + ((uint64_t)on_pe < c->rest);
+	return coll_run_first(c, on_pe + 1) - coll_run_first(c, on_pe);
 }
 
 /* Whether the run can leave out the place, which is then `first` on that PE. An item without bytes
@@ -395,13 +395,11 @@ static void open_run(struct pe *pe, struct agg_to *to, const struct collection *
 /* Note which places are on the same PE, so that calls of these continue the run without a search. */
 static void note_neighbours(struct agg_to *to, const struct collection *c, uint64_t place)
 {
-	uint64_t h = (uint64_t)to->pe;
-
 	to->open.first = place;
 	to->open.n = 1;
 	if (c->map || c->routes)
 		return;
-	to->open.first = h * c->each + (h < c->rest ? h : c->rest);
+	to->open.first = coll_run_first(c, to->pe);
 	to->open.n = n_on(c, to->pe);
 }
 
@@ -419,8 +417,9 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 	 * depend on the place. */
 	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
 		return NULL;
-	/* A call with a way of its own travels by itself; route.c has sent what was here for the element. */
-	if (CSD_UNLIKELY(c->routes != NULL) && idmap_find(c->routes, place))
+	/* A call with a way of its own, or that waits (closed.c), travels by itself. What was here for the element
+	 * has been sent. */
+	if (CSD_UNLIKELY(c->routes != NULL) && (c->closed || idmap_find(c->routes, place)))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 

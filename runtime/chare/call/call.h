@@ -3,7 +3,7 @@
  * call.h: the room call/: one call, from the stub to the handler.
  *
  * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c),
- *          calls that travel together (aggregate.c).
+ *          calls that travel together (aggregate.c), calls of a collection whose elements move at rest (closed.c).
  * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
  * Calls    params/, core/; and through the tables of the parts, what handles attributes, kinds of
  *          chares, and elements that are elsewhere. A plain call does not use these tables
@@ -97,6 +97,25 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
+
+/* ---- closed.c -------------------------------------------------------------------------------------- */
+
+/** Of a collection on a PE. */
+struct closed {
+	struct held_call *list;   /* ours: what is kept, in order */
+	size_t n, cap;
+};
+void closed_fini(struct pe *pe, struct collection *c);
+
+/** Send what was kept. Takes the message. */
+typedef void (*call_release_fn)(struct pe *pe, struct collection *c, struct ck_env *env);
+
+/** From now on this PE keeps what it sends to the collection; what it sent before has left. */
+void call_close(struct pe *pe, struct collection *c);
+/** Keep a message of a collection that is closed. Takes the message. */
+void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_release_fn send);
+/** The collection is open again: send all that was kept, in order. */
+void call_release(struct pe *pe, struct collection *c);
 
 /* ---- bcast.c -------------------------------------------------------------------------------------- */
 

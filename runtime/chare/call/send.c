@@ -105,22 +105,40 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 	return -1;
 }
 
-/* Another way than to its home. */
-static __attribute__((noinline)) void send_routed(struct pe *pe, struct collection *c, struct ck_env *env)
+static void send_released(struct pe *pe, struct collection *c, struct ck_env *env);
+
+/* The PE of a call that may have another way than to its home, or wait; -1: it waits, or goes later. Of elements whose
+ * home is this PE there are no routes. */
+static int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
-	int to = ck_node_of(pe->node)->way(pe, c, env);
+	if (CSD_UNLIKELY(c->closed)) {
+		call_hold(pe, c, env, send_released);
+		return -1;
+	}
+	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
+}
+
+static __attribute__((noinline)) void send_routed(struct pe *pe, struct collection *c, int home, struct ck_env *env)
+{
+	int to = other_way(pe, c, home, env);
 
 	if (to >= 0)
 		csd_send(pe, to, &env->head);
 }
 
-/* Send a call that is addressed. Of elements whose home is this PE there are no routes. */
+/* Send a call that is addressed. */
 static inline void send_home(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
-	if (CSD_LIKELY(home == pe->id || !c->routes))
+	if (CSD_LIKELY(!c->routes))
 		csd_send(pe, home, &env->head);
 	else
-		send_routed(pe, c, env);
+		send_routed(pe, c, home, env);
+}
+
+/* The home may be another one now. */
+static void send_released(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	send_home(pe, c, c->sparse ? index_home(pe, c, env->index) : coll_home(pe, c, env->place), env);
 }
 
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
@@ -144,14 +162,25 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 }
 
 /* The children's copies leave now; this PE's message goes through the queue like any call. */
-void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
+static void send_all_now(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	env->coll = id;
-	env->root = pe->id;
-	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
+	(void)c;
 	bcast_sent(pe, env->head.size);
 	bcast_forward(pe, env);
 	csd_send(pe, pe->id, &env->head);
+}
+
+void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, id);
+
+	env->coll = id;
+	env->root = pe->id;
+	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
+	if (CSD_UNLIKELY(c->closed))
+		call_hold(pe, c, env, send_all_now);
+	else
+		send_all_now(pe, c, env);
 }
 
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
@@ -281,7 +310,7 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 		home = address(pe, chare, &e, env);
 	}
 	if (CSD_UNLIKELY(c->routes != NULL) && home >= 0)
-		home = ck_node_of(pe->node)->way(pe, c, env);
+		home = other_way(pe, c, home, env);
 	if (home >= 0 && home != pe->id)
 		return (CkGenOpen){ payload_of(env), home + 1 };
 	if (home >= 0)

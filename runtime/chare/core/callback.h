@@ -20,6 +20,7 @@ enum callback_kind {
 	CB_CHARE, CB_NODE, CB_NODE_ALL,                                /* kinds/ */
 	CB_FENCE_WAIT,                                                 /* settle/: a fence's threads */
 	CB_FENCE,                 /* settle/: what CB_MARKED becomes */
+	CB_AT_REST,               /* balance/: nothing is under way, but for calls that are held back */
 	CB_MARKED = 0x80,         /* added to another kind: fires when the fence is over */
 };
 

@@ -102,9 +102,16 @@ int coll_block_home(const struct collection *c, uint64_t place)
 	return (int)(c->rest + divide(place - longer, c->each));
 }
 
-int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index)
+static int home_in_blocks(struct pe *pe, const struct collection *c, uint64_t place)
 {
-	int home = c->map(index, c->dims, pe->node->job->n_pes);
+	(void)pe;
+	return coll_block_home(c, place);
+}
+
+/* The PE that a map of the program's names. */
+static int map_pe(struct pe *pe, const struct collection *c, CkMapFn map, CkIndex index)
+{
+	int home = map(index, c->dims, pe->node->job->n_pes);
 
 	if (home < 0 || home >= pe->node->job->n_pes)
 		csd_abort(pe, "the map of array %s gave PE %d; the job has PEs 0-%d",
@@ -112,14 +119,37 @@ int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index)
 	return home;
 }
 
+int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index)
+{
+	return map_pe(pe, c, c->map, index);
+}
+
 static int user_home(struct pe *pe, const struct collection *c, uint64_t place)
 {
 	return coll_mapped_home(pe, c, index_at(c, place));
 }
 
-int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place)
+int coll_born_home(struct pe *pe, const struct collection *c, CkIndex index)
 {
-	return c->map ? user_home(pe, c, place) : coll_block_home(c, place);
+	if (!c->cuts)
+		return index_home(pe, c, index);
+	return c->born_map ? map_pe(pe, c, c->born_map, index) : coll_block_home(c, index_place(c, index));
+}
+
+uint64_t coll_run_first(const struct collection *c, int of_pe)
+{
+	const uint64_t p = (uint64_t)of_pe;
+
+	return c->cuts ? cuts_first(c->cuts, of_pe) : p * c->each + (p < c->rest ? p : c->rest);
+}
+
+int coll_n_runs(const struct pe *pe, const struct collection *c)
+{
+	const uint64_t n = (uint64_t)pe->node->job->n_pes;
+
+	if (c->map)
+		return 0;
+	return c->cuts ? cuts_n_runs(c->cuts) : (int)(c->total < n ? c->total : n);
 }
 
 void coll_who_has(struct pe *pe, struct collection *c, bool *has)
@@ -137,8 +167,7 @@ void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 		return;
 	}
 	for (uint64_t p = 0; p < n_pes; p++)
-		has[p] = c->type->kind == CKGEN_GROUP ||
-			 block_first(c->total, n_pes, p) < block_first(c->total, n_pes, p + 1);
+		has[p] = c->type->kind == CKGEN_GROUP || coll_run_first(c, (int)p) < coll_run_first(c, (int)p + 1);
 }
 
 uint64_t coll_slot(const struct collection *c, uint64_t place)
@@ -221,6 +250,7 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 	for (int d = 0; d < 3 && type->nd <= 3; d++)
 		c->box[d] = dims.n[d];
 	c->map = map;
+	c->home = map ? user_home : home_in_blocks;
 	if (type->kind == CKGEN_MAINCHARE) {
 		c->total = c->n_slots = c->n_local = 1;
 		return;
@@ -298,6 +328,7 @@ static void coll_free(struct collection *c)
 	free(c->elems);
 	if (c->guests)
 		guests_free(c->guests);
+	free(c->cuts);
 	idmap_free(&c->slots);
 	free(c);
 }

@@ -56,7 +56,7 @@ struct collection {
 	/* What a call needs. n_here: the number of this PE's elements that a call finds by place
 	 * alone. That is n_local once they exist, and 0 before that and with a user's map. n_line:
 	 * the number of elements whose index is their place: n_here in one dimension, else 0. */
-	uint64_t first;           /* block map: this PE's elements are first .. first + n_local - 1 */
+	uint64_t first;           /* without a map: this PE's elements are first .. first + n_local - 1 */
 	uint64_t n_here, n_line;
 	struct ck_obj **elems;    /* [n_slots], by ordinal; if elements come and go, some are NULL; those
 				   * that are away have a stub */
@@ -69,6 +69,7 @@ struct collection {
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element came or went here */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
+	bool closed;              /* what this PE sends to it waits (call/closed.c); then routes is not NULL */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
 				   * none leaves */
 	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
@@ -78,15 +79,19 @@ struct collection {
 	CkArrayDims dims;
 	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */
 	int32_t box[3];           /* dims, if an index of up to three numbers has a place; else 0 */
-	CkMapFn map;              /* NULL: block map */
+	CkMapFn map;              /* NULL: each PE has a run of neighbouring places, by blocks or cuts */
+	/** Of an array with extents: the home of a place that is not among this PE's. */
+	int (*home)(struct pe *pe, const struct collection *c, uint64_t place);
 	uint64_t total;           /* places of an array */
 	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
+	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else NULL */
+	CkMapFn born_map;         /* where there are cuts: that map; NULL: blocks */
 	uint64_t n_local;         /* elements that live here */
 	uint64_t n_slots;         /* of elems */
 	struct idmap slots;       /* user map: from the place to the slot + 1 */
 	struct guests *guests;    /* ours; NULL: none so far */
 	struct idmap *routes;     /* ours: ways to elements that are away from home (place/route.c); NULL: as far
-				   * as this PE knows no call of it takes another way than to the home */
+				   * as this PE knows no call of it takes another way than to the home, now */
 	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
@@ -133,7 +138,12 @@ uint64_t coll_volume(const CkArrayDims *dims);
 void coll_spread(struct pe *pe, struct collection *c, uint64_t total);
 int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index);
 int coll_block_home(const struct collection *c, uint64_t place);
-int coll_home_away(struct pe *pe, const struct collection *c, uint64_t place);
+/** The PE that was the element's home when the array began. It never changes. */
+int coll_born_home(struct pe *pe, const struct collection *c, CkIndex index);
+/** Without a map: the places of a PE are coll_run_first(c, pe) .. coll_run_first(c, pe + 1) - 1. */
+uint64_t coll_run_first(const struct collection *c, int of_pe);
+/** If each of PEs 0 .. n - 1 has a run of neighbouring places and the others have none: n. Else 0. */
+int coll_n_runs(const struct pe *pe, const struct collection *c);
 /** The slot in elems of the element at a place; UINT64_MAX: the place is not on this PE. */
 uint64_t coll_slot(const struct collection *c, uint64_t place);
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
@@ -144,6 +154,20 @@ struct ck_obj *coll_each(const struct collection *c, uint64_t *at);
 uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);
 /** Set has[p] for each PE p: whether it has elements of the collection. */
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
+
+/* ---- cuts.c ------------------------------------------------------------------------------------ */
+
+/** A division of the row-major order of an array into one run for each PE. */
+struct cuts;
+
+/** at: [n_pes + 1], rising from 0 to the array's number of places; copied. The caller frees what this returns. */
+struct cuts *cuts_new(const uint64_t *at, int n_pes);
+int cuts_home(const struct cuts *k, uint64_t place);
+/** From now on they are the collection's map. The collection takes them, and frees its old ones. This PE's elements
+ * are the caller's to set: elems, n_slots, n_local. */
+void coll_cut(struct pe *pe, struct collection *c, struct cuts *k);
+uint64_t cuts_first(const struct cuts *k, int of_pe);
+int cuts_n_runs(const struct cuts *k);
 
 /* On the path of every call, therefore inline. */
 

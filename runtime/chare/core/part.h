@@ -29,6 +29,7 @@
 struct ck_env;
 struct ck_obj;
 struct collection;
+struct place_rest;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
@@ -116,6 +117,12 @@ struct ck_watch {
 	void (*constructed)(struct pe *pe, struct collection *c);
 	/** From now on elements of the collection come and go: c->dynamic is set. */
 	void (*dynamic)(struct pe *pe, struct collection *c);
+	/** Nothing of the collection is under way (place/bulk.c): say what that means for moves. */
+	void (*rest)(struct pe *pe, struct collection *c, struct place_rest *rest);
+	/** Seats have moved at rest: this PE has other elements now, in other slots. `rest` is of all PEs. / All PEs
+	 * have done that. */
+	void (*reseated)(struct pe *pe, struct collection *c, const struct place_rest *rest);
+	void (*reopened)(struct pe *pe, struct collection *c);
 	/** The job ends: free what coll_state(c) points to. */
 	void (*fini)(struct pe *pe, struct collection *c);
 };

@@ -175,7 +175,7 @@ static inline int coll_home(struct pe *pe, const struct collection *c, uint64_t 
 	/* With a user's map, first and n_local say nothing about places. */
 	if (CSD_LIKELY(!c->map && place - c->first < c->n_local))
 		return pe->id;
-	return coll_home_away(pe, c, place);
+	return c->home(pe, c, place);
 }
 
 #endif

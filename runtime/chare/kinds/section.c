@@ -248,15 +248,28 @@ static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
 	env_unref(pe, env);
 }
 
+static void section_send_now(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const int root = section_root(env->section.number);
+
+	(void)c;
+	if (root == pe->id)
+		send_down(pe, living(pe, env, pe->id), env);
+	else
+		csd_send(pe, root, &env->head);
+}
+
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 {
+	struct collection *c = coll_get(pe, to->coll);
+
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;
 	env->section.number = to->id;
-	if (section_root(to->id) == pe->id)
-		send_down(pe, living(pe, env, pe->id), env);
+	if (CSD_UNLIKELY(c->closed))
+		call_hold(pe, c, env, section_send_now);
 	else
-		csd_send(pe, section_root(to->id), &env->head);
+		section_send_now(pe, c, env);
 }
 
 static void section_arrived(struct pe *pe, struct cmi_msg *m)

@@ -94,7 +94,7 @@ static int compare_listed(const void *a_, const void *b_)
 	return compare_index(&a->element.index, &b->element.index);
 }
 
-/* The element's home: all calls of the element go through this PE, for ever. */
+/* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they began with. */
 static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	const struct collection *c = coll_get(pe, e->id);
@@ -109,7 +109,7 @@ static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 	}
 	if (!c->sparse && index_place(c, i) == UINT64_MAX)
 		outside(pe, c, type, i);
-	return index_home(pe, c, i);
+	return coll_born_home(pe, c, i);
 }
 
 /* Sort the elements in the order of the tree, and drop duplicates. Returns how many are left;

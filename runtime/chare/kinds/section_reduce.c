@@ -259,11 +259,12 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 	section_ask(pe, s, obj->index);
 }
 
-/* The section's list has the homes of elements, but an inserted element may have its seat elsewhere.
- * Returns the element's home if that is another PE, else -1. */
+/* The section's list has the homes of elements (home_of in section_make.c), but an element that was inserted, or whose
+ * seat has moved, may have its seat elsewhere. Returns the element's home if that is another PE, else -1. */
 static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 {
-	int home = obj->coll->sparse ? index_home(pe, obj->coll, obj->index) : pe->id;
+	const struct collection *c = obj->coll;
+	int home = c->sparse || c->cuts ? coll_born_home(pe, c, obj->index) : pe->id;
 
 	return home == pe->id ? -1 : home;
 }

@@ -15,6 +15,7 @@
 #include "place_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -347,6 +348,19 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 	default:
 		break;
 	}
+}
+
+void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
+{
+	struct away *a = to == pe->id ? away_find(c, i) : away_get(c, i);
+
+	assert(a && !a->moving && !a->asked && !a->waiting.head);
+	if (to == pe->id) {
+		away_end(pe, a);
+		return;
+	}
+	a->pe = a->to = to;
+	a->n_senders = 0;
 }
 
 _Noreturn static void overdue(struct pe *pe, const struct away *a)

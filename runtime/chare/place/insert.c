@@ -56,6 +56,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 
 	free(place_of(c)->closing);
 	free(place_of(c)->ready);
+	bulk_fini(pe, c);
 	seats_fini(pe, c);
 	routes_fini(pe, c);
 	if (!dyn)
@@ -91,6 +92,16 @@ static void elems_resize(struct collection *c, uint64_t cap)
 	struct dynamic *dyn = place_of(c)->dyn;
 	c->elems = cmi_realloc(c->elems, cap, sizeof(*c->elems), "elements");
 	dyn->cap = cap;
+}
+
+void dynamic_slots(struct collection *c, uint64_t n)
+{
+	struct dynamic *dyn = place_of(c)->dyn;
+
+	c->n_slots = n;
+	dyn->n_holes = 0;
+	dyn->cap = n > 8 ? n : 8;
+	c->elems = cmi_alloc_zero(dyn->cap, sizeof(*c->elems), "elements");
 }
 
 /* This PE has created its elements of a sparse array. */
@@ -347,6 +358,14 @@ static void check_array(struct pe *pe, const CkGenChare *type, const char *what)
 		csd_abort(pe, "%s: %s is no array", what, type->name);
 }
 
+static void send_insertion(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const int to = route_of_insertion(pe, c, env);
+
+	if (to >= 0)
+		csd_send(pe, to, &env->head);
+}
+
 void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *payload)
 {
 	struct pe *pe = ck_self();
@@ -365,10 +384,10 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 	env->coll = e->id;
 	if (c->type) {
 		address_by_index(pe, c, e->index, env);
-		const int to_pe = route_of_insertion(pe, c, env);
-
-		if (to_pe >= 0)
-			csd_send(pe, to_pe, &env->head);
+		if (CSD_UNLIKELY(c->closed))
+			call_hold(pe, c, env, send_insertion);
+		else
+			send_insertion(pe, c, env);
 	} else {
 		address_later(pe, c, e->index, env);
 	}
@@ -405,8 +424,8 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (shape_id(pe, w->coll))
 		return shape_id(pe, w->coll);
 	c = coll_get(pe, w->coll);
-	/* A PE may call elements before its own exist. */
-	if (w->kind < WHERE_OFFER ? !c->constructed : !c->type)
+	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open speak already. */
+	if (w->kind < WHERE_OFFER ? !c->constructed && !c->closed : !c->type)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))
 		return "it is about no element";
@@ -452,6 +471,9 @@ static const struct ck_handler handlers[] = {
 		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
 		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
+	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
+	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
+			     .shape = { .least = sizeof(struct cmi_msg), .misfit = batch_misfit } },
 	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {

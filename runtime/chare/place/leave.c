@@ -35,7 +35,7 @@ struct stay *stay_find(const struct collection *c, CkIndex i)
 	return dyn && dyn->stays.n ? index_find(&dyn->stays, i) : NULL;
 }
 
-static struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
+struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 {
 	struct stay *s = stay_find(obj->coll, obj->index);
 
@@ -51,7 +51,7 @@ static struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 	return s;
 }
 
-static void stay_free(struct stay *s)
+void stay_free(struct stay *s)
 {
 	index_remove(&place_of(s->coll)->dyn->stays, s->index);
 	free(s->holders);
@@ -242,7 +242,7 @@ static void check_channels(struct pe *pe, struct ck_obj *obj, const char *who)
 			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
 }
 
-static void tell_leaving(struct pe *pe, struct ck_obj *obj)
+void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 	char name[128];
@@ -255,7 +255,7 @@ static void tell_leaving(struct pe *pe, struct ck_obj *obj)
 			ck->parts[i]->watch.leaving(pe, obj);
 }
 
-static void tell_arrived(struct pe *pe, struct ck_obj *obj)
+void tell_arrived(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 

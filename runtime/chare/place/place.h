@@ -6,7 +6,8 @@
  *          (insert.c), passing calls on at home (home.c), moving elements (leave.c, travel.c), the ways of calls
  *          to them (route.c), detecting that inserting is over (closing.c), detecting that all elements
  *          are constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of
- *          this PE (local.c), the seats of elements that are away (seat.c).
+ *          this PE (local.c), the seats of elements that are away (seat.c), moving many elements of an array that
+ *          is at rest (bulk.c).
  * Called   by the rooms above, on the element's PE or its home; by call/ through `seek` and `way` (part.h).
  * Calls    wait/, call/, params/, core/.
  */
@@ -68,5 +69,66 @@ void guest_remove(struct ck_obj *obj);
  * that part's `filed` (part.h) when it has filed all that the element contributed before. The part may use the
  * payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
+
+/* ---- bulk.c: many elements move at once, while nothing of their array is under way ------------------- */
+/*
+ * All PEs do the same, in this order; what comes between is the caller's:
+ *
+ *	place_close     each PE keeps what it sends to the collection from now on
+ *	                (wait until nothing is under way: quiescence)
+ *	place_rest_of   each PE says what its part allows; place_rest_join puts the words of all PEs together
+ *	place_bulk      all PEs, with the same plan
+ *	                (a barrier, when place_bulk is over on every PE)
+ *	place_open      what was kept is sent, and X_on_arrived is called
+ */
+
+/** What a part of a collection that is at rest allows; of one PE, or of several. All zero: of none. */
+struct place_rest {
+	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed to */
+	uint32_t scans;           /* scans that each element has come to */
+	bool any;                 /* there are elements: the numbers say something */
+	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over elements runs */
+	bool dynamic;             /* elements came or went */
+	bool away;                /* elements live on other PEs than their seats */
+};
+
+/** An element moves. */
+struct place_move {
+	CkIndex index;
+	int32_t from, to;         /* PEs; not the same */
+};
+
+/** Where elements go; equal on all PEs. Either cuts, or moves. */
+struct place_plan {
+	/** [n_pes + 1], rising from 0 to the number of places: the elements cuts[p] .. cuts[p + 1] - 1 of the row-major
+	 * order go to PE p. Only of arrays with extents. NULL: moves. */
+	const uint64_t *cuts;
+	const struct place_move *moves; /* each element at most once */
+	size_t n_moves;
+	struct place_rest rest;   /* of all PEs */
+};
+
+/** Keep calls, broadcasts, multicasts, insertions and destructions that this PE sends to the collection. What is under
+ * way, and what comes from PEs that are not closed, still arrives. Nothing happens if it is closed. */
+void place_close(struct pe *pe, struct collection *c);
+bool place_is_closed(const struct collection *c);
+/** This PE's word. Only at rest. */
+struct place_rest place_rest_of(struct pe *pe, struct collection *c);
+void place_rest_join(struct place_rest *all, const struct place_rest *one);
+/** Why the element cannot move now, "it has threads"; NULL: it can. */
+const char *place_pinned(struct pe *pe, struct ck_obj *obj);
+/** Move elements. The collection is closed on all PEs, and nothing of it is under way: no call, no reduction, no
+ * move. Elements that cannot move (place_pinned) stay where they are, else the job ends. The plan is the caller's, and
+ * may go when the call returns. `over` is called when this PE's elements have all come, maybe before the call returns.
+ *
+ * Seats move along in a sparse array, and with cuts, if plan->rest allows; then no element of the
+ * collection is away from its seat any more, and with cuts none is away from home: the cuts are the collection's map,
+ * and calls cost what they cost in an array that never moved. Otherwise elements live there as guests. */
+void place_bulk(struct pe *pe, struct collection *c, const struct place_plan *plan,
+		void (*over)(struct pe *pe, struct collection *c, void *arg), void *arg);
+/** Whether place_bulk with this plan moves seats. */
+bool place_plan_moves_seats(const struct collection *c, const struct place_plan *plan);
+/** After a place_bulk that is over on all PEs, or instead of one: send what was kept. */
+void place_open(struct pe *pe, struct collection *c);
 
 #endif

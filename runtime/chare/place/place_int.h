@@ -14,6 +14,8 @@
  *	destroy.c  the end of an object
  *	local.c    elements of this PE
  *	seat.c     elements that are away from their seat, and what they contribute
+ *	bulk.c     elements of an array at rest move together, with their seats where that can be
+ *	batch.c    what goes from one PE to another then
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H
@@ -27,7 +29,7 @@
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
 	H_ANNOUNCE, H_KNOWN, H_BORN,
-	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -47,6 +49,7 @@ struct place_coll {
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
 	struct idmap stubs;       /* seat.c: struct stub by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
+	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
 };
 
 static inline struct place_coll *place_of(const struct collection *c)
@@ -138,6 +141,8 @@ bool closing_is_open(const struct collection *c);
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
 void dynamic_constructed(struct collection *c);
+/** Empty slots for the n elements of a sparse array, which had none. */
+void dynamic_slots(struct collection *c, uint64_t n);
 /** Whether the element can still be found, as a guest or at its seat. */
 bool element_is_there(const struct ck_obj *obj);
 
@@ -164,9 +169,17 @@ void seek(struct pe *pe, struct collection *c, struct ck_env *env);
 void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from);
 void away_fini(struct pe *pe, struct collection *c);
+/** At home: the element has moved at rest. */
+void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 
 /* leave.c */
 struct stay *stay_find(const struct collection *c, CkIndex i);
+/** The element's record, which it gets if it has none. / End the record. */
+struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
+void stay_free(struct stay *s);
+/** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has come. */
+void tell_leaving(struct pe *pe, struct ck_obj *obj);
+void tell_arrived(struct pe *pe, struct ck_obj *obj);
 /** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
  * calls come, then tell them. */
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
@@ -187,6 +200,10 @@ int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
 int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
+/** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
+ * say; without leases: no element is away from home any more. */
+void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
+void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases);
 
 /* travel.c */
 
@@ -215,6 +232,26 @@ void travel_take_queued(struct pe *pe, struct travel *t);
 /** Send it to a PE. Takes it. */
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
+
+/** The head of its image, with the image's size; its calls are in the form that leaves a process then. / Write the image,
+ * and take the travel. / Make it anew. */
+struct packed {
+	struct cmi_msg head;
+	uint64_t coll;
+	CkIndex index;
+	int32_t seat;
+	uint32_t n_contributed, n_holders, n_kept, n_late;
+	uint16_t lives;           /* an element comes along */
+	uint16_t reserved;
+	uint64_t bytes;           /* of the element */
+	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
+};
+struct packed travel_measure(struct pe *pe, int dst_pe, struct travel *t);
+void travel_write(struct pe *pe, struct travel *t, const struct packed *p, void *to);
+struct travel *travel_read(struct pe *pe, struct collection *c, const struct packed *p);
+/** Within a process: so that the end of the job finds it. / It has come. */
+void travel_take_off(struct node *node, struct travel *t);
+void travel_land(struct node *node, struct travel *t);
 void packed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
 /** leave.c: it has come. Takes it. */
@@ -240,7 +277,35 @@ void ready_want(struct collection *c, const CkCallback *cb);
 void ready_constructed(struct pe *pe, struct collection *c);
 void ready_arrived(struct pe *pe, struct cmi_msg *m);
 
+/* batch.c */
+
+/** What goes to one PE. All zero: nothing. */
+struct batch {
+	struct travel **list;     /* ours, and they are */
+	struct packed *heads;     /* ours: to another process */
+	size_t n, cap, bytes;
+	bool expected;            /* the other PE waits for a last message */
+};
+/** Add to what goes to a PE, and send it when it is long. Takes the travel. */
+void batch_add(struct pe *pe, struct collection *c, int to, struct batch *b, struct travel *t);
+/** Send the rest. */
+void batch_last(struct pe *pe, struct collection *c, int to, struct batch *b);
+void batch_arrived(struct pe *pe, struct cmi_msg *m);
+void batch_packed_arrived(struct pe *pe, struct cmi_msg *m);
+const char *batch_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/* bulk.c */
+/** Whether the message has to wait because this PE has no plan yet. Then the call takes it. */
+bool bulk_waits(struct collection *c, struct cmi_msg *m);
+/** It has come. Takes it. / So has all that its PE had for this one. */
+void bulk_take(struct collection *c, struct travel *t);
+void bulk_took_last(struct pe *pe, struct collection *c);
+void bulk_fini(struct pe *pe, struct collection *c);
+
 /* seat.c */
+/** Whether elements are away from their seats here. / At rest, when seats move: no stub is left. */
+bool seats_away(const struct collection *c);
+void stubs_drop(struct pe *pe, struct collection *c);
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
 /** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */

@@ -25,6 +25,7 @@
 #include "place_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum route_state { WAIT, LEASE, CLEAN_HOME };
@@ -78,7 +79,7 @@ static void route_remove(struct route *r)
 	else
 		idmap_remove(c->routes, idmap_find(c->routes, index_place(c, r->index)));
 	free(r);
-	if (c->routes->n)
+	if (c->routes->n || c->closed)
 		return;
 	idmap_free(c->routes);
 	free(c->routes);
@@ -221,6 +222,43 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 	index_describe(c->type, w->index, index, sizeof index);
 	csd_abort(pe, "broken protocol: PE %d %s element %s of %s", w->head.src_pe, what, index, c->type->name);
 }
+
+/* ---- elements have moved, at rest ------------------------------------------------------------------------------ */
+
+static void moved(struct pe *pe, struct route *r, int to)
+{
+	assert(r->state == LEASE && !r->held.head);
+	if (to == index_home(pe, r->coll, r->index))
+		route_remove(r);
+	else
+		r->pe = to;
+}
+
+void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
+{
+	struct route *r = route_find(c, i);
+
+	if (r)
+		moved(pe, r, to);
+}
+
+void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases)
+{
+	size_t n = c->routes ? c->routes->n : 0, k = 0;
+	struct route **all = cmi_alloc(n * sizeof *all + 1, "the ways to elements");
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; k < n && (at = idmap_each(c->routes, &i)); i++)
+		all[k++] = (struct route *)at->value;
+	while (k--)
+		if (leases)
+			moved(pe, all[k], cuts_home(to, index_place(c, all[k]->index)));
+		else
+			route_remove(all[k]);
+	free(all);
+}
+
+/* ---- what other PEs say ---------------------------------------------------------------------------------------- */
 
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w)
 {

@@ -23,7 +23,7 @@
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_odd)
+	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_odd || c->closed)
 		return;
 	c->n_here = c->n_slots;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
@@ -279,6 +279,29 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "it is of no kind";
 	why = shape_coll(pe, m);
 	return why || !part->filed_misfit ? why : part->filed_misfit(pe, env);
+}
+
+/* ---- seats move, at rest ---------------------------------------------------------------------------- */
+
+bool seats_away(const struct collection *c)
+{
+	return place_of(c)->stubs.n || (c->guests && c->guests->n > c->guests->n_holes);
+}
+
+void stubs_drop(struct pe *pe, struct collection *c)
+{
+	struct idmap *stubs = &place_of(c)->stubs;
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(stubs, &i)); i++) {
+		struct stub *s = (struct stub *)at->value;
+
+		if (s->back || s->early || s->end)
+			csd_abort(pe, "broken protocol: seats of %s move before all contributions have come",
+				  c->type->name);
+		free(s);
+	}
+	idmap_free(stubs);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */

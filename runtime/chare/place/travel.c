@@ -86,8 +86,7 @@ bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
 
 static struct place_node *node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
 
-/* So that the end of the job finds it. */
-static void take_off(struct node *node, struct travel *t)
+void travel_take_off(struct node *node, struct travel *t)
 {
 	struct place_node *n = node_of(node);
 
@@ -100,7 +99,7 @@ static void take_off(struct node *node, struct travel *t)
 	pthread_mutex_unlock(&n->lock);
 }
 
-static void land(struct node *node, struct travel *t)
+void travel_land(struct node *node, struct travel *t)
 {
 	struct place_node *n = node_of(node);
 
@@ -136,23 +135,11 @@ static void send_here(struct pe *pe, int dst_pe, struct travel *t)
 
 	m->head.handler = ck_handler(pe, PART_PLACE, H_MOVE);
 	m->travel = t;
-	take_off(pe->node, t);
+	travel_take_off(pe->node, t);
 	csd_send(pe, dst_pe, &m->head);
 }
 
 /* ---- to another process -------------------------------------------------------------------------------- */
-
-struct packed {
-	struct cmi_msg head;
-	uint64_t coll;
-	CkIndex index;
-	int32_t seat;
-	uint32_t n_contributed, n_holders, n_kept, n_late;
-	uint16_t lives;           /* an element comes along */
-	uint16_t reserved;
-	uint64_t bytes;           /* of the element */
-	uint64_t image_bytes;     /* of its bodies of Structured Dagger */
-};
 
 struct packed_call {
 	uint64_t size;            /* of the message, its head included */
@@ -257,13 +244,11 @@ static char *image_leave(struct obj_calls *k, char *at)
 	return zero_to(at + n, at + CkGen_align(n));
 }
 
-static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+struct packed travel_measure(struct pe *pe, int dst_pe, struct travel *t)
 {
 	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
 			    .n_holders = t->n_holders, .lives = t->obj != NULL };
 	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders);
-	struct cmi_msg *m;
-	char *at;
 
 	if (t->obj) {
 		p.n_contributed = t->obj->n_contributed;
@@ -274,16 +259,31 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	size += CkGen_align(p.image_bytes);
 	size += calls_leave(pe, dst_pe, &t->kept.when, &p.n_kept);
 	size += calls_leave(pe, dst_pe, &t->late, &p.n_late);
-	m = csd_msg_alloc(pe, size);
-	p.head = *m;
-	p.head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
-	memcpy(m, &p, sizeof p);
-	at = zero_to((char *)m + sizeof p, (char *)m + CkGen_align(sizeof p));
-	at = element_leave(pe, t, p.bytes, holders_pack(t, at));
+	p.head.size = size;
+	return p;
+}
+
+void travel_write(struct pe *pe, struct travel *t, const struct packed *p, void *to)
+{
+	char *at = to;
+
+	memcpy(at, p, sizeof *p);
+	at = zero_to(at + sizeof *p, at + CkGen_align(sizeof *p));
+	at = element_leave(pe, t, p->bytes, holders_pack(t, at));
 	at = image_leave(&t->kept, at);
 	at = calls_pack(pe, &t->kept.when, at);
 	calls_pack(pe, &t->late, at);
 	travel_free(t);
+}
+
+static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
+{
+	struct packed p = travel_measure(pe, dst_pe, t);
+	struct cmi_msg *m = csd_msg_alloc(pe, p.head.size);
+
+	p.head = *m;
+	p.head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
+	travel_write(pe, t, &p, m);
 	csd_send(pe, dst_pe, m);
 }
 
@@ -397,6 +397,12 @@ static void check_arrival(struct pe *pe, const struct collection *c, const struc
 		csd_misfit(pe, &p->head, "its element is here already");
 }
 
+struct travel *travel_read(struct pe *pe, struct collection *c, const struct packed *p)
+{
+	check_arrival(pe, c, p);
+	return unpack(pe, c, p);
+}
+
 void packed_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct packed *p = (const struct packed *)m;
@@ -407,8 +413,7 @@ void packed_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
-	check_arrival(pe, c, p);
-	t = unpack(pe, c, p);
+	t = travel_read(pe, c, p);
 	csd_msg_free(pe, m);
 	travel_end(pe, c, t);
 }
@@ -483,7 +488,7 @@ void travel_arrived(struct pe *pe, struct cmi_msg *m)
 		coll_wait(c, m);
 		return;
 	}
-	land(pe->node, t);
+	travel_land(pe->node, t);
 	csd_msg_free(pe, m);
 	travel_end(pe, c, t);
 }

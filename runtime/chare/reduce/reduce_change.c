@@ -330,3 +330,36 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 	if (!c->n_local)
 		now_empty(pe, c);
 }
+
+/* ---- seats move, at rest ---------------------------------------------------------------------------------- */
+
+void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+{
+	(void)pe;
+	rest->fixed |= reductions_of(c)->open || reductions_of(c)->n_due;
+}
+
+/* All elements have contributed to as many reductions, so the next one is the same on all PEs, those included that
+ * had no elements and heard of none. Who has elements has changed. */
+void reductions_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+{
+	struct reduce_coll *all = reductions_of(c);
+
+	all->counted = all->folded = false;
+	all->odd_empty = all->said_empty = false;
+	if (all->child)
+		memset(all->child, CHILD_UNKNOWN, (size_t)csd_tree_n_children(pe, 0) + 1);
+	if (!rest->any)
+		return;
+	all->next_no = all->n_passed = all->n_done = rest->lo;
+	all->n_ahead = 0;
+}
+
+/* No PE forgets any more what it hears. */
+void reductions_reopened(struct pe *pe, struct collection *c)
+{
+	if (c->sparse && c->n_local)
+		now_full(pe, c);
+	else if (!c->sparse && c->dynamic && c->n_slots && !c->n_local)
+		now_empty(pe, c);
+}

@@ -4,7 +4,7 @@
  * contributed. A PE needs one thing from the others: the combination of what comes before its own
  * elements. There are two ways to get it.
  *
- * Blocks (default map, groups): each PE has a run of neighbouring elements, in the order of the
+ * Blocks (default map, groups, cuts): each PE has a run of neighbouring elements, in the order of the
  * PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r, and
  * puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms, CACM
  * 1986.) PEs without elements are the last ones, and take no part.
@@ -15,7 +15,7 @@
  *	round 1       0 --------> 2 -----------> 4     1 -------> 3
  *	knows         0    0-1   0-2    0-3    1-4     and so on
  *
- * Runs (any other map): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
+ * Runs (any other map, and cuts that leave out a PE before the last ones): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
  * PE 0 goes through the runs in index order and sends back what comes before each.
  *
  * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
@@ -317,12 +317,7 @@ static struct ck_env *take_part(struct scan *s, int stage)
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
-static int n_with_elements(struct pe *pe, const struct collection *c)
-{
-	uint64_t n = (uint64_t)pe->node->job->n_pes;
-
-	return (int)(c->total < n ? c->total : n);
-}
+static bool in_blocks(const struct pe *pe, const struct collection *c) { return coll_n_runs(pe, c); }
 
 /* Send on what is known, and return the PE that sends to this one in the round; below 0: none
  * does. */
@@ -331,7 +326,7 @@ static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int 
 	int to = pe->id + (1 << round);
 
 	s->stage = (uint8_t)round;
-	if (to < n_with_elements(pe, c)) {
+	if (to < coll_n_runs(pe, c)) {
 		struct ck_env *env = scan_part_new(pe, c, s, round, s->bytes);
 
 		scan_copy(s, payload_of(env), s->known);
@@ -356,7 +351,7 @@ static void scan_absorb(struct pe *pe, struct scan *s, struct ck_env *env)
 /* Go through the rounds for which parts have come. */
 static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
 {
-	int n = n_with_elements(pe, c);
+	int n = coll_n_runs(pe, c);
 	struct ck_env *env;
 
 	for (; 1 << round < n; round++) {
@@ -552,14 +547,14 @@ static void befores_came(struct pe *pe, struct collection *c, struct scan *s, st
 
 static void part_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
 {
-	bool up = env->part.stage == SCAN_UP && pe->id == 0 && c->map;
+	bool up = env->part.stage == SCAN_UP && pe->id == 0 && !in_blocks(pe, c);
 	bool down = env->part.stage == SCAN_DOWN && s->sent_up;
 
 	if (up)
 		sums_came(pe, c, s, env);
 	else if (down)
 		befores_came(pe, c, s, env);
-	else if (env->part.stage < 32 && c->n_local && !c->map)
+	else if (env->part.stage < 32 && c->n_local && in_blocks(pe, c))
 		block_part(pe, c, s, env);
 	else
 		csd_abort(pe, "message from PE %d belongs to no scan here", env->head.src_pe);
@@ -579,7 +574,7 @@ static void scans_dynamic(struct pe *pe, struct collection *c)
 {
 	if (*scans_at(c) && (*scans_at(c))->open)
 		elements_change(pe, c);
-	if (!c->map || !c->constructed || pe->id == 0)
+	if (in_blocks(pe, c) || !c->constructed || pe->id == 0)
 		return;
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_SCAN, H_SCAN), 0);
 
@@ -625,6 +620,36 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 		elements_change(pe, c);
 }
 
+/* ---- seats move, at rest --------------------------------------------------------------------------------- */
+
+static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+{
+	const struct scans *all = *scans_at(c);
+
+	(void)pe;
+	rest->fixed |= all && all->open;
+	if (c->dynamic || !c->n_local)
+		return;
+	rest->scans = all ? all->n_scanned[0] : 0;
+	for (uint64_t i = 0; all && i < c->n_local; i++)
+		rest->fixed |= all->n_scanned[i] != rest->scans;
+}
+
+/* All elements have come to as many scans. */
+static void scans_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+{
+	struct scans *all = *scans_at(c);
+
+	(void)pe;
+	free(all);
+	*scans_at(c) = NULL;
+	if (!rest->scans || c->dynamic)
+		return;
+	all = scans_of(c);
+	for (uint64_t i = 0; i < c->n_local; i++)
+		all->n_scanned[i] = rest->scans;
+}
+
 /* obj: the element, or its stub. */
 static void take_part_in(struct pe *pe, struct collection *c, const struct ck_obj *obj, const struct contributed *in,
 			 bool exclusive)
@@ -638,10 +663,10 @@ static void take_part_in(struct pe *pe, struct collection *c, const struct ck_ob
 	s->cbs[obj->ordinal] = in->cb;
 	if (++s->n_in < c->n_local)
 		return;
-	if (c->map)
-		send_up(pe, c, s);
-	else
+	if (in_blocks(pe, c))
 		start_block(pe, c, s);
+	else
+		send_up(pe, c, s);
 }
 
 void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)
@@ -696,10 +721,10 @@ static void describe_stage(const struct pe *pe, const struct collection *c, cons
 {
 	const struct scans *all = *scans_at(c);
 
-	if (pe->id == 0 && c->map)
+	if (pe->id == 0 && !in_blocks(pe, c))
 		snprintf(buf, len, "the sums of %d of %d PEs", all->n_givers < 0 ? 0 : all->n_givers - s->n_parts,
 			 all->n_givers);
-	else if (c->map)
+	else if (!in_blocks(pe, c))
 		snprintf(buf, len, "PE 0, which puts the sums of all PEs together");
 	else
 		snprintf(buf, len, "the sum of PE %d (round %d)", pe->id - (1 << s->stage), s->stage);
@@ -801,6 +826,11 @@ const struct ck_part scan_part = {
 	.describe = scans_describe,
 	.filed = scan_filed,
 	.filed_misfit = contribution_misfit,
-	.watch = { .dynamic = scans_dynamic, .fini = scan_coll_fini },
+	.watch = {
+		.dynamic = scans_dynamic,
+		.rest = scans_rest,
+		.reseated = scans_reseated,
+		.fini = scan_coll_fini,
+	},
 	.pe_stop = scan_pe_stop,
 };

@@ -74,9 +74,24 @@ static void qd_pause_over(void *arg)
 	qd_start_wave(arg);
 }
 
+/* A step of load balancing waits until nothing is under way but what it holds back (balance/). */
+static bool is_step(const struct qd_waiter *w) { return w->cb.kind == CB_AT_REST; }
+
+static bool any_step(const struct qd *qd)
+{
+	const struct qd_waiter *w = qd->waiters;
+
+	while (w && !is_step(w))
+		w = w->next;
+	return w;
+}
+
+/* The program's own requests wait until no step holds anything back: from now to its end there is always a message
+ * under way. */
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
+	const bool step = any_step(qd);
 	struct qd_waiter *w = qd->waiters;
 
 	qd->running = false;
@@ -84,10 +99,21 @@ static void quiescent(struct pe *pe)
 	while (w) {
 		struct qd_waiter *next = w->next;
 
-		callback_fire(pe, &w->cb, CK_NOTYPE, NULL, 0, 0);
-		free(w);
+		if (step && !is_step(w)) {
+			w->next = qd->waiters;
+			qd->waiters = w;
+		} else {
+			callback_fire(pe, &w->cb, CK_NOTYPE, NULL, 0, 0);
+			free(w);
+		}
 		w = next;
 	}
+	if (!qd->waiters)
+		return;
+	qd->running = true;
+	qd->have_before = false;
+	csd_chatter_timer(pe, 1);
+	wave_after(&qd->pause, qd_pause_over, pe);
 }
 
 /* PE 0 has the sums of a whole wave. Model: quiesce.pml, qd_wave_over */

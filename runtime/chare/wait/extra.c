@@ -79,6 +79,8 @@ static struct ck_extra *with_threads(struct pe *pe, struct ck_obj *obj)
 	return x && x->n_threads ? x : NULL;
 }
 
+bool obj_has_threads(struct pe *pe, struct ck_obj *obj) { return with_threads(pe, obj); }
+
 /* A message that is on its way to test the element's calls finds an empty record. */
 static void let_go(struct pe *pe, struct ck_extra *x)
 {

@@ -30,7 +30,9 @@ extern const struct ck_part wait_part, sync_part, future_part;
  * Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
-/** The same for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
+/** Whether handlers of the element run on stacks of their own. */
+bool obj_has_threads(struct pe *pe, struct ck_obj *obj);
+/** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
 /** Drop the calls that wait at the element. Called when no call finds the element any more. */

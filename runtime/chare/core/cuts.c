@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuts.c: an array whose map is a table of cuts through its row-major order: PE p has the places cuts[p] ..
+ * cuts[p + 1] - 1. Each PE's elements are a run, so a call of one of them finds it as in an array with blocks. The
+ * home of any other place is searched in the table. `guess` shortens the search: it has the PE of the first place of
+ * each bucket of 2^shift places. There are about four buckets for each PE, so mostly one comparison is left.
+ */
+#include "../../machine/cmi_alloc.h"
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS_PER_PE = 4 };
+
+struct cuts {
+	int n_pes, n_runs;
+	unsigned shift;
+	const int32_t *guess;     /* behind `at`: [places / 2^shift + 2] */
+	uint64_t at[];            /* [n_pes + 1] */
+};
+
+/* The last PE from lo to hi whose run begins at the place or before. Runs without places come before the one that
+ * begins where they do. */
+static int search(const uint64_t *at, int lo, int hi, uint64_t place)
+{
+	while (lo < hi) {
+		const int middle = lo + (hi - lo + 1) / 2;
+
+		if (at[middle] <= place)
+			lo = middle;
+		else
+			hi = middle - 1;
+	}
+	return lo;
+}
+
+/* How many of the first PEs have places, if the others have none; else 0. */
+static int count_runs(const uint64_t *at, int n_pes)
+{
+	int n = 0;
+
+	while (n < n_pes && at[n] < at[n + 1])
+		n++;
+	return at[n] == at[n_pes] ? n : 0;
+}
+
+struct cuts *cuts_new(const uint64_t *at, int n_pes)
+{
+	const size_t n = (size_t)n_pes;
+	const uint64_t total = at[n];
+	unsigned shift = 0;
+
+	while (total >> shift > BUCKETS_PER_PE * n)
+		shift++;
+
+	const size_t n_guess = (size_t)(total >> shift) + 2;
+	struct cuts *k = cmi_alloc(sizeof *k + (n + 1) * sizeof *at + n_guess * sizeof(int32_t), "the map of an array");
+	int32_t *guess = (int32_t *)(void *)(k->at + n + 1);
+
+	k->n_pes = n_pes;
+	k->n_runs = count_runs(at, n_pes);
+	k->shift = shift;
+	k->guess = guess;
+	memcpy(k->at, at, (n + 1) * sizeof *at);
+	for (size_t i = 0; i < n_guess; i++)
+		guess[i] = search(at, 0, n_pes - 1, (uint64_t)i << shift);
+	return k;
+}
+
+int cuts_home(const struct cuts *k, uint64_t place)
+{
+	const int32_t *guess = k->guess + (place >> k->shift);
+
+	return search(k->at, guess[0], guess[1], place);
+}
+
+uint64_t cuts_first(const struct cuts *k, int of_pe) { return k->at[of_pe]; }
+
+int cuts_n_runs(const struct cuts *k) { return k->n_runs; }
+
+static int home_by_cuts(struct pe *pe, const struct collection *c, uint64_t place)
+{
+	(void)pe;
+	return cuts_home(c->cuts, place);
+}
+
+void coll_cut(struct pe *pe, struct collection *c, struct cuts *k)
+{
+	if (!c->cuts)
+		c->born_map = c->map;
+	free(c->cuts);
+	c->cuts = k;
+	c->map = NULL;
+	idmap_free(&c->slots);
+	c->home = home_by_cuts;
+	c->first = k->at[pe->id];
+}

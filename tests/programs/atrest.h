@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* atrest.h: the types of atrest.ci. */
+#ifndef ATREST_H
+#define ATREST_H
+
+#include "../../runtime/chare/place/place.h"
+
+typedef struct place_rest Rest;
+typedef struct place_move Move;
+
+#endif
