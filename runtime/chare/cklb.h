@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /** What was measured of one element since the step before. */
 typedef struct CkLBElement {
 	int32_t index[6];         /* the element's index; what lies beyond its dimensions is 0 */
@@ -65,6 +67,8 @@ enum {
  * alike. The name must not be taken; it and `arg` stay the caller's and must outlive the job. Charm++: a load
  * balancer's module. */
 void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -524,7 +524,7 @@ static void own_strategies_are_found_by_name(void **state)
 {
 	struct made m = made_create(2, 1, 8, 0);
 	struct lb_table t = { .n = 0 };
-	char names[200], name[LB_OWN_MOST][4];
+	char names[200], name[LB_OWN_MOST][12];
 	size_t which = 0;
 	int answer = 1;
 
