@@ -215,8 +215,8 @@ $(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
 
-# A program that calls what is inside of the library.
-INSIDE   := $(B)/tests/programs/atrest
+# Programs that call what is inside of the library.
+INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
 $(EXAMPLE_BINS) $(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
 $(UNIT_BINS) $(BENCH_BINS) $(INSIDE): $(LIB_ALL)
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o

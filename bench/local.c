@@ -14,6 +14,8 @@
  *	local-2d      0     the same to an element of two dimensions
  *	local-hop     0     a plain call, when each call makes the next
  *	local-pass    0     ns of a pass of the scheduler loop: one timer, which sets itself again
+ *	local-cut     0     as local-call, in an array whose elements have moved, with cuts
+ *	local-cut-2d  0     as local-2d, in such an array
  *
  * Instructions: bench/instructions.sh has valgrind count them, and tells the series apart by the
  * functions here that are not inlined.
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../runtime/chare/place/place.h"
 #include "bench.h"
 #include "csd.h"
 #include "local.decl.h"
@@ -31,8 +34,8 @@
 enum { BURST = 1000, ROUNDS = 7, VALUES = 4 };
 
 /* What a burst consists of. */
-enum kind { PLAIN, OPTIONS, ARRAY, GRID, KINDS };
-static const char *const KIND[] = { "local-call", "local-opt", "local-array", "local-2d" };
+enum kind { PLAIN, OPTIONS, ARRAY, GRID, KINDS, CUT = KINDS, CUT_GRID, ALL_KINDS };
+static const char *const KIND[] = { "local-call", "local-opt", "local-array", "local-2d", "local-cut", "local-cut-2d" };
 
 struct Main {
 	int unused;
@@ -128,7 +131,8 @@ static void burst_grid(void)
 static void start_burst(Hopper *self)
 {
 	switch (self->kind) {
-	case PLAIN: burst_plain(self); break;
+	case PLAIN:
+	case CUT: burst_plain(self); break;
 	case OPTIONS: burst_options(self); break;
 	case ARRAY: burst_array(self); break;
 	default: burst_grid();
@@ -147,8 +151,39 @@ static __attribute__((noinline)) void start_bursts(Hopper *self) { start_series(
 static __attribute__((noinline)) void start_options(Hopper *self) { start_series(self); }
 static __attribute__((noinline)) void start_arrays(Hopper *self) { start_series(self); }
 static __attribute__((noinline)) void start_grids(Hopper *self) { start_series(self); }
+static __attribute__((noinline)) void start_cuts(Hopper *self) { start_series(self); }
+static __attribute__((noinline)) void start_cut_grids(Hopper *self) { start_series(self); }
 
-static void (*const START[])(Hopper *) = { start_bursts, start_options, start_arrays, start_grids };
+static void (*const START[])(Hopper *) = {
+	start_bursts, start_options, start_arrays, start_grids, start_cuts, start_cut_grids
+};
+
+static void all_there(struct pe *pe, struct collection *c, void *arg)
+{
+	(void)pe;
+	(void)c;
+	(void)arg;
+}
+
+/* On one PE, and outside handlers: nothing is under way. */
+static void cut(CkProxy array, uint64_t n)
+{
+	struct pe *pe = csd_self();
+	struct collection *c = coll_get(pe, array.id);
+	const uint64_t cuts[] = { 0, n };
+
+	place_close(pe, c);
+	place_bulk(pe, c, &(struct place_plan){ .cuts = cuts, .rest = place_rest_of(pe, c) }, all_there, NULL);
+	place_open(pe, c);
+}
+
+static void start_with_cuts(Hopper *self)
+{
+	cut(hoppers.ck, 1);
+	cut(grid.ck, 4);
+	self->kind = CUT;
+	START[CUT](self);
+}
 
 static __attribute__((noinline)) void start_hops(Hopper *self)
 {
@@ -177,7 +212,7 @@ static void pass(void *arg)
 	if (--self->passes)
 		CcdCallFnAfter(pass, self, 0);
 	else if (round_done(self, "local-pass", self->hops))
-		CkExit(0);
+		start_with_cuts(self);
 	else
 		start_passes(self);
 }
@@ -197,10 +232,12 @@ static void burst_done(Hopper *self)
 	}
 	if (round_done(self, KIND[self->kind], self->hops / BURST * BURST))
 		self->kind++;
-	if (self->kind < KINDS)
-		START[self->kind](self);
-	else
+	if (self->kind == ALL_KINDS)
+		CkExit(0);
+	else if (self->kind == KINDS && !self->round)
 		start_hops(self);
+	else
+		START[self->kind](self);
 }
 
 void Hopper_on_count(Hopper *self, int left)

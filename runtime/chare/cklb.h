@@ -16,7 +16,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
 #pragma GCC visibility push(default)
 
 /** What was measured of one element since the step before. */
@@ -69,7 +68,6 @@ enum {
 void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg);
 
 #pragma GCC visibility pop
-
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CKCI=${CKCI:-build/bin/ckci}
-HEADERS=$(find runtime -name ck.h -o -name ckdirect.h -o -name ckembed.h -o -name cth.h -o -name csd.h) # in any folder
+HEADERS=$(find runtime -name ck.h -o -name cklb.h -o -name ckdirect.h -o -name ckembed.h -o -name cth.h -o -name csd.h) # in any folder
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM
 word='[A-Za-z_][A-Za-z0-9_]*'

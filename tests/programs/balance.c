@@ -56,6 +56,70 @@ static bool always_moves(void)
 	return lb && strcmp(lb, "rotate") == 0 && CkNumPes() > 1;
 }
 
+/* ---- strategies of the program's own ------------------------------------------------------------------ */
+
+/* Elements keep their order, so an array with extents is cut anew: PEs get more and fewer elements in turn, and some
+ * none. */
+static int strategies_arg;
+
+static int slide(const CkLBStats *s, int32_t *to, void *arg)
+{
+	const size_t n = s->n, shift = (size_t)(s->step * 5 % (n + 1));
+
+	CHECK(arg == &strategies_arg);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (int32_t)((i + shift) * (size_t)s->n_pes / (2 * n + 1));
+	return 0;
+}
+
+/* Measures are what the program says: 1 ms and more for every third cell, and everything is in order. */
+static int looks(const CkLBStats *s, int32_t *to, void *arg)
+{
+	float before = -1;
+
+	(void)to;
+	(void)arg;
+	for (int p = 0; p < s->n_pes; p++)
+		CHECK(s->background[p] >= 0 && s->speed[p] == 1);
+	for (size_t i = 0; i < s->n; i++) {
+		const CkLBElement *e = &s->element[i];
+		const float at = (float)e->index[0] * 100 + (float)e->index[1];
+
+		CHECK(e->pe >= 0 && e->pe < s->n_pes && e->seconds >= 0 && at > before);
+		before = at;
+		if (s->n == N && e->index[0] % 3 == 0)
+			CHECK(e->seconds == (float)(0.001 * (1 + e->index[0] % 5)));
+		CHECK(s->n != N || (e->position[0] == (float)e->index[0] && e->position[1] == 1));
+	}
+	return -7;
+}
+
+/* Each cell has called its two neighbours once since the last sync, wherever they were; then all move. */
+static int edges(const CkLBStats *s, int32_t *to, void *arg)
+{
+	if (s->n == N) {
+		CHECK_EQ(s->n_edges, 2 * N);
+		for (size_t i = 0; i < s->n_edges; i++) {
+			const CkLBEdge *e = &s->edge[i];
+			const uint32_t apart = (e->to + N - e->from) % N;
+
+			CHECK_EQ(e->messages, 1);
+			CHECK(apart == 1 || apart == N - 1);
+			CHECK(e->bytes > 0 && (i == 0 || e[-1].from < e->from || (e[-1].from == e->from && e[-1].to < e->to)));
+		}
+	}
+	if (s->n == NX * NY)
+		CHECK_EQ(s->n_edges, 4 * NX * NY);
+	return slide(s, to, arg);
+}
+
+void register_strategies(void)
+{
+	CkLBRegister("edges", edges, CK_LB_EDGES, &strategies_arg);
+	CkLBRegister("slide", slide, 0, &strategies_arg);
+	CkLBRegister("looks", looks, 0, NULL);
+}
+
 /* ---- handlers --------------------------------------------------------------------------------------- */
 
 static long value_of(int cell, int step)

@@ -29,7 +29,7 @@ struct balance_node {
 };
 
 /** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
-enum { COUNT_SYNCS, COUNT_STEPS, COUNT_MOVED, COUNT_TIME };
+enum { COUNT_SYNCS, COUNT_STEPS, COUNT_AT_REST, COUNT_MOVED, COUNT_TIME };
 
 static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
 /** Whether elements are measured and move. A job of one PE has nothing to balance. */
@@ -102,9 +102,22 @@ struct sync_sums {
 	uint64_t dynamic;         /* PEs where elements came or went */
 	double max, sum;          /* seconds of PEs: of the one with most, and of all */
 };
+/** CK_LB=auto, of an array on PE 0. */
+struct choice {
+	double lost;              /* seconds that the PE with most took longer than the mean, since the last step */
+	double cost;              /* seconds that the last step took; 0: there was none */
+	double before;            /* max / mean - 1 before the last step; 0: the sync after it has been looked at */
+	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
+};
 /** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
 bool choose_looks(const struct balance_node *b, uint32_t round);
-bool choose_step(const struct balance_node *b, const struct sync_sums *s, int n_pes);
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes);
+/** The step has taken so many seconds. */
+void choose_took(struct choice *ch, double seconds);
+/** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without extents. Returns
+ * what lb_strategy_run does; *st_p is who has answered. */
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		  const struct lb_strategy **st_p);
 
 /* ---- sync.c ------------------------------------------------------------------------------------------------ */
 
@@ -139,7 +152,19 @@ struct sync_msg {
 	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: not 0: measuring begins anew;
 				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
 	uint32_t n;               /* records behind it */
-	struct sync_sums sums;    /* SYNC_ANSWER */
+	struct sync_sums sums;    /* SYNC_ANSWER; SYNC_STATS: n: edges */
+};
+
+/** Calls of one element to another, as they travel, and on the PE of the first. */
+struct edge_record {
+	CkIndex from, to;
+	uint32_t messages, reserved;
+	uint64_t bytes;
+};
+struct edges {
+	struct idmap at;          /* from a hash of the ends to the number in the list, from 1 */
+	struct edge_record *list; /* ours */
+	size_t n, cap;
 };
 
 /** Of an array that can sync, on a PE. */
@@ -154,6 +179,7 @@ struct sync_coll {
 	uint64_t n_waiting;       /* those that wait */
 	uint64_t n_due;           /* those to which resumeFromSync is about to come */
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
+	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began */
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
@@ -169,6 +195,8 @@ struct sync_coll {
 	uint64_t until_ns;        /* and not longer than until then */
 	bool timer;               /* a timer will look */
 	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
+	struct choice choice;
+	bool told;                /* that the strategy has no answer */
 	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so many steps do
 				   * not try */
 	uint32_t n_steps;
@@ -189,6 +217,15 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew);
 void sync_count(struct pe *pe, int what, uint64_t n);
 /** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
 double sync_background(struct pe *pe, struct collection *c, double *own_p);
+
+/* ---- edges.c ----------------------------------------------------------------------------------------------- */
+
+/** From now on calls of the collection are recorded. */
+void edges_want(struct collection *c);
+void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env);
+void edges_forget(struct edges *e);
+/** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
+CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
 
 /* ---- describe_sync.c ------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "../../machine/cmi_env.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,82 @@ bool choose_looks(const struct balance_node *b, uint32_t round)
 	return (round + UINT64_C(1)) % b->period == 0;
 }
 
-bool choose_step(const struct balance_node *b, const struct sync_sums *s, int n_pes)
+/* ---- CK_LB=auto ---------------------------------------------------------------------------------------- */
+
+enum { PATIENCE_MOST = 64 };
+
+/* The last step has halved the imbalance, or it has not helped. */
+static void judge(struct choice *ch, double imbalance)
 {
+	if (!ch->before)
+		return;
+	ch->patience = imbalance <= ch->before / 2 ? 1 : ch->patience * 2;
+	if (ch->patience > PATIENCE_MOST)
+		ch->patience = PATIENCE_MOST;
+	ch->before = 0;
+}
+
+/* A step pays when the job has lost as much as one costs: then it costs at most twice what the best choice of moments would,
+ * whatever comes. The first one is a trial. */
+static bool pays(struct choice *ch, double max, double mean, double tolerance)
+{
+	const double imbalance = mean > 0 ? max / mean - 1 : 0;
+
+	judge(ch, imbalance);
+	ch->lost += max - mean;
+	if (imbalance <= tolerance || ch->lost < ch->cost * (ch->patience > 0 ? ch->patience : 1))
+		return false;
+	ch->before = imbalance;
+	ch->lost = 0;
+	return true;
+}
+
+void choose_took(struct choice *ch, double seconds)
+{
+	ch->cost = seconds;
+}
+
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes)
+{
+	if (b->automatic)
+		return pays(ch, s->max, s->sum / n_pes, b->tolerance);
 	return b->always || s->max * n_pes > s->sum * (1 + b->tolerance);
+}
+
+/* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. */
+static const char *const candidates[] = { "cuts", "refine", "greedy" };
+enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
+static const double AS_GOOD = 1.02;
+
+/* The first that comes close to the best. */
+static int cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		    const struct lb_strategy **st_p)
+{
+	double max[N_CANDIDATES], best = HUGE_VAL;
+	struct lb_quality q;
+	int i = 0;
+
+	for (int k = extents ? 0 : 1; k < N_CANDIDATES; k++) {
+		max[k] = HUGE_VAL;
+		if (lb_strategy_run(lb_strategy_find(t, candidates[k]), s, to, which_p))
+			continue;
+		lb_quality(s, to, &q);
+		max[k] = q.max;
+		best = q.max < best ? q.max : best;
+	}
+	for (i = extents ? 0 : 1; i < N_CANDIDATES - 1 && max[i] > best * AS_GOOD; i++)
+		;
+	*st_p = lb_strategy_find(t, candidates[i]);
+	return lb_strategy_run(*st_p, s, to, which_p);
+}
+
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		  const struct lb_strategy **st_p)
+{
+	const struct balance_node *b = balance_of(node);
+
+	if (b->automatic)
+		return cheapest(&ck_node_of(node)->strategies, s, extents, to, which_p, st_p);
+	*st_p = b->strategy;
+	return lb_strategy_run(b->strategy, s, to, which_p);
 }

@@ -49,7 +49,8 @@ struct step {
 	struct place_rest rest;   /* at rest: of this PE and all below it */
 	struct pe_record *pes;    /* ours */
 	struct elem_record *elems;/* ours */
-	size_t n_pes, n, cap_pes, cap;
+	struct edge_record *edges;/* ours */
+	size_t n_pes, n, n_edges, cap_pes, cap, cap_edges;
 	int n_in, n_done;         /* children that have sent their statistics / whose PEs have all their elements */
 	int64_t expected;         /* elements that are still to come */
 	bool known;               /* the list of moves has come */
@@ -61,12 +62,17 @@ void step_free(struct sync_coll *s)
 		return;
 	free(s->step->pes);
 	free(s->step->elems);
+	free(s->step->edges);
 	free(s->step);
 	s->step = NULL;
 }
 
-static void step_room(struct step *p, size_t pes, size_t elems)
+static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 {
+	if (p->n_edges + edges > p->cap_edges) {
+		p->cap_edges = p->n_edges ? 2 * (p->n_edges + edges) : edges;
+		p->edges = cmi_realloc(p->edges, p->cap_edges, sizeof(*p->edges), "load balancing");
+	}
 	if (p->n_pes + pes > p->cap_pes) {
 		p->cap_pes = 2 * (p->n_pes + pes);
 		p->pes = cmi_realloc(p->pes, p->cap_pes, sizeof(*p->pes), "load balancing");
@@ -149,6 +155,7 @@ void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	}
 	s->closing = false;
 	s->restless = 0;
+	sync_count(pe, COUNT_AT_REST, 1);
 	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
 }
 
@@ -173,13 +180,22 @@ static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, double ti
 	return r;
 }
 
+static void add_edges(struct step *p, const struct edge_record *e, size_t n)
+{
+	if (n)
+		memcpy(p->edges + p->n_edges, e, n * sizeof *e);
+	p->n_edges += n;
+}
+
 static void add_own(struct pe *pe, struct collection *c, struct step *p)
 {
+	const struct edges *edges = &sync_of(c)->edges;
 	const double tick = meter_seconds_per_tick(pe);
 	struct ck_obj *obj;
 	double own;
 
-	step_room(p, 1, sync_of(c)->n_live);
+	step_room(p, 1, sync_of(c)->n_live, edges->n);
+	add_edges(p, edges->list, edges->n);
 	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &own) };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		p->elems[p->n++] = record_of(pe, obj, tick);
@@ -204,26 +220,33 @@ static const char *rest_get(const struct sync_msg *m, struct place_rest *rest)
 static void send_statistics(struct pe *pe, struct collection *c, const struct step *p)
 {
 	const size_t pes = p->n_pes * sizeof *p->pes, elems = p->n * sizeof *p->elems;
-	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, REST_BYTES + pes + elems);
+	const size_t edges = p->n_edges * sizeof *p->edges;
+	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, REST_BYTES + pes + elems + edges);
 	char *at = rest_put(m, &p->rest);
 
 	m->wave = (uint32_t)p->n_pes;
 	m->n = (uint32_t)p->n;
+	m->sums.n = p->n_edges;
 	memcpy(at, p->pes, pes);
-	memcpy(at + pes, p->elems, elems);
+	if (elems)
+		memcpy(at + pes, p->elems, elems);
+	if (edges)
+		memcpy(at + pes + elems, p->edges, edges);
 	sync_send(pe, csd_tree_parent(pe, 0), m);
 }
 
 static void take_statistics(struct step *p, const struct sync_msg *m)
 {
-	const size_t pes = m->wave * sizeof *p->pes;
+	const size_t pes = m->wave * sizeof *p->pes, elems = m->n * sizeof *p->elems;
 	struct place_rest rest;
 	const char *at = rest_get(m, &rest);
 
 	place_rest_join(&p->rest, &rest);
-	step_room(p, m->wave, m->n);
+	step_room(p, m->wave, m->n, m->sums.n);
 	memcpy(p->pes + p->n_pes, at, pes);
-	memcpy(p->elems + p->n, at + pes, m->n * sizeof *p->elems);
+	if (elems)
+		memcpy(p->elems + p->n, at + pes, elems);
+	add_edges(p, (const struct edge_record *)(const void *)(at + pes + elems), m->sums.n);
 	p->n_pes += m->wave;
 	p->n += m->n;
 	p->n_in++;
@@ -303,6 +326,7 @@ struct question {
 	CkLBStats s;
 	float *background, *speed;
 	CkLBElement *element;
+	CkLBEdge *edge;
 	uint32_t *order;          /* the record of element i */
 	int32_t *to;
 };
@@ -312,8 +336,20 @@ static void question_free(struct question *q)
 	free(q->background);
 	free(q->speed);
 	free(q->element);
+	free(q->edge);
 	free(q->order);
 	free(q->to);
+}
+
+static void question_edges(const struct step *p, struct question *q)
+{
+	CkIndex *index = cmi_alloc_zero(p->n + 1, sizeof *index, "load balancing");
+
+	for (size_t i = 0; i < p->n; i++)
+		index[i] = p->elems[q->order[i]].index;
+	q->edge = edges_number(p->edges, p->n_edges, index, p->n, &q->s.n_edges);
+	q->s.edge = q->edge;
+	free(index);
 }
 
 static void question_make(struct pe *pe, struct collection *c, const struct step *p, struct question *q)
@@ -339,6 +375,9 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 		.speed = q->speed, .n = p->n, .element = q->element,
 		.tolerance = balance_of(pe->node)->tolerance, .step = sync_of(c)->n_steps,
 	};
+	q->edge = NULL;
+	if (p->n_edges)
+		question_edges(p, q);
 }
 
 static void dump(struct pe *pe, const struct collection *c, const CkLBStats *s)
@@ -369,20 +408,22 @@ static void keep_within_process(struct pe *pe, const struct collection *c, struc
 			q->to[i] = q->element[i].pe;
 }
 
-static void ask_strategy(struct pe *pe, const struct collection *c, struct question *q)
+static void ask_strategy(struct pe *pe, struct collection *c, struct question *q)
 {
-	const struct lb_strategy *st = balance_of(pe->node)->strategy;
+	const struct lb_strategy *st;
 	size_t which = 0;
 	char name[128];
-	int err = lb_strategy_run(st, &q->s, q->to, &which);
+	int err = choose_answer(pe->node, &q->s, !c->sparse, q->to, &which, &st);
 
 	if (err == LB_NO_PE)
 		csd_abort(pe, "CK_LB=%s moves %s to a PE that does not exist; the job has PEs 0-%d", st->name,
 			  element_describe(c->type, index_pack(c->type->nd, q->element[which].index), name, sizeof name),
 			  q->s.n_pes - 1);
-	if (err)
-		fprintf(stderr, "chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n", st->name,
-			err, c->type->name, (unsigned long long)q->s.step);
+	if (!err || sync_of(c)->told)
+		return;
+	sync_of(c)->told = true;
+	fprintf(stderr, "chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n", st->name, err,
+		c->type->name, (unsigned long long)q->s.step);
 }
 
 /* An array with extents whose elements keep their order: the map can be a table of cuts. */
@@ -618,7 +659,9 @@ static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m, c
 	const struct elem_record *elems = (const struct elem_record *)(pes + m->wave);
 
 	if (m->wave > (uint32_t)pe->node->job->n_pes ||
-	    m->head.size != sizeof *m + REST_BYTES + m->wave * sizeof *pes + m->n * sizeof *elems)
+	    m->sums.n > m->head.size ||
+	    m->head.size != sizeof *m + REST_BYTES + m->wave * sizeof *pes + m->n * sizeof *elems +
+	    m->sums.n * sizeof(struct edge_record))
 		return "its records do not lie within it";
 	for (uint32_t i = 0; i < m->wave; i++)
 		if (!is_pe(pe, pes[i].pe))

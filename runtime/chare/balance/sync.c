@@ -148,6 +148,7 @@ static void name_counts(struct node *node)
 		return;
 	balance_of(node)->counts = csd_count_number(node, group, "syncs", COUNT_TIMES);
 	csd_count_number(node, group, "steps", COUNT_TIMES);
+	csd_count_number(node, group, "of these at rest", COUNT_TIMES);
 	csd_count_number(node, group, "elements moved", COUNT_TIMES);
 	csd_count_number(node, group, "steps took", COUNT_TICKS);
 }
@@ -160,9 +161,14 @@ static void step_begins(struct pe *pe, struct sync_coll *s)
 
 static void sync_ends(struct pe *pe, struct sync_coll *s)
 {
+	uint64_t ticks;
+
 	sync_count(pe, COUNT_SYNCS, 1);
-	if (s->began)
-		sync_count(pe, COUNT_TIME, cmi_ticks(balance_of(pe->node)->counter) - s->began);
+	if (!s->began)
+		return;
+	ticks = cmi_ticks(balance_of(pe->node)->counter) - s->began;
+	sync_count(pe, COUNT_TIME, ticks);
+	choose_took(&s->choice, (double)ticks * meter_seconds_per_tick(pe));
 	s->began = 0;
 }
 
@@ -218,7 +224,7 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 	const struct balance_node *b = balance_of(pe->node);
 	const bool looks = choose_looks(b, sync_of(c)->round);
 
-	if (looks && choose_step(b, all, pe->node->job->n_pes)) {
+	if (looks && choose_step(b, &sync_of(c)->choice, all, pe->node->job->n_pes)) {
 		step_begins(pe, sync_of(c));
 		step_start(pe, c);
 	} else {
@@ -340,6 +346,7 @@ static void measure_anew(struct pe *pe, struct collection *c)
 	struct ck_obj *obj;
 
 	meter_look(pe);
+	edges_forget(&sync_of(c)->edges);
 	sync_of(c)->busy_at = m->busy;
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
 		elem_of(obj)->ticks = 0;
@@ -435,6 +442,8 @@ static void constructed(struct pe *pe, struct collection *c)
 	measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
+	if (balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
+		edges_want(c);
 	open_wave(sync_of(c), 0);
 	check_soon(pe, c);
 }
@@ -639,6 +648,7 @@ static void balance_coll_fini(struct pe *pe, struct collection *c)
 {
 	(void)pe;
 	step_free(sync_of(c));
+	edges_forget(&sync_of(c)->edges);
 }
 
 static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
@@ -682,6 +692,7 @@ const struct ck_part balance_part = {
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.watch = { .created = created, .arrived = arrived, .leaving = leaving, .stayed = stayed, .destroyed = destroyed,
 		   .constructed = constructed, .fini = balance_coll_fini },
+	.called = edges_called,
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

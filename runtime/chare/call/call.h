@@ -105,6 +105,8 @@ struct closed {
 	struct held_call *list;   /* ours: what is kept, in order */
 	size_t n, cap;
 };
+/** For the watchdog: what is kept. */
+void call_describe_held(const struct collection *c, csd_line_fn line, void *arg);
 void closed_fini(struct pe *pe, struct collection *c);
 
 /** Send what was kept. Takes the message. */

@@ -46,7 +46,7 @@ void call_release(struct pe *pe, struct collection *c)
 
 	assert(c->closed);
 	c->closed = false;
-	if (c->routes && !c->routes->n) {
+	if (c->routes && !c->routes->n && !c->counted) {
 		idmap_free(c->routes);
 		free(c->routes);
 		c->routes = NULL;
@@ -55,6 +55,15 @@ void call_release(struct pe *pe, struct collection *c)
 	for (size_t i = 0; i < k.n; i++)
 		k.list[i].send(pe, c, k.list[i].env);
 	free(k.list);
+}
+
+void call_describe_held(const struct collection *c, csd_line_fn line, void *arg)
+{
+	char what[160];
+
+	if (closed_of(c)->n)
+		say_line(line, arg, "%zu messages for %s wait until its elements have moved", closed_of(c)->n,
+			 coll_describe(c, what, sizeof what));
 }
 
 void closed_fini(struct pe *pe, struct collection *c)

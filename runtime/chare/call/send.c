@@ -109,12 +109,14 @@ static void send_released(struct pe *pe, struct collection *c, struct ck_env *en
 
 /* The PE of a call that may have another way than to its home, or wait; -1: it waits, or goes later. Of elements whose
  * home is this PE there are no routes. */
-static int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
+static __attribute__((noinline)) int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
 	if (CSD_UNLIKELY(c->closed)) {
 		call_hold(pe, c, env, send_released);
 		return -1;
 	}
+	if (CSD_UNLIKELY(c->counted))
+		ck_node_of(pe->node)->called(pe, c, env);
 	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
 }
 
@@ -212,7 +214,10 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	}
 	env->coll = e->id;
 	env->place = place;
-	send_home(pe, c, coll_home(pe, c, place), env);
+	if (CSD_LIKELY(place - c->first < c->n_here))
+		csd_send(pe, pe->id, &env->head);
+	else
+		send_home(pe, c, coll_home(pe, c, place), env);
 }
 
 /* Whether a message object needs nothing of options_apply but the note that it was given away: neither
@@ -305,11 +310,12 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 	if (CSD_LIKELY((uint32_t)x < c->total)) {
 		env->coll = id;
 		env->place = (uint32_t)x;
-		home = coll_home(pe, c, (uint32_t)x);
+		/* As coll_home, but most of these elements are elsewhere. */
+		home = CSD_UNLIKELY(!c->map && (uint32_t)x - c->first < c->n_local) ? pe->id : c->home(pe, c, (uint32_t)x);
 	} else {
 		home = address(pe, chare, &e, env);
 	}
-	if (CSD_UNLIKELY(c->routes != NULL) && home >= 0)
+	if (home >= 0 && CSD_UNLIKELY(c->routes != NULL))
 		home = other_way(pe, c, home, env);
 	if (home >= 0 && home != pe->id)
 		return (CkGenOpen){ payload_of(env), home + 1 };

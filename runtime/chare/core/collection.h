@@ -92,6 +92,8 @@ struct collection {
 	struct guests *guests;    /* ours; NULL: none so far */
 	struct idmap *routes;     /* ours: ways to elements that are away from home (place/route.c); NULL: as far
 				   * as this PE knows no call of it takes another way than to the home, now */
+	bool counted;             /* calls that this PE sends are told to a part (ck_part.called): n_here and n_line are 0,
+				   * and routes is not NULL */
 	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };

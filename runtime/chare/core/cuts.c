@@ -21,16 +21,12 @@ struct cuts {
 };
 
 /* The last PE from lo to hi whose run begins at the place or before. Runs without places come before the one that
- * begins where they do. */
+ * begins where they do. The compiler makes no branch of the choice, which nobody could predict. */
 static int search(const uint64_t *at, int lo, int hi, uint64_t place)
 {
-	while (lo < hi) {
-		const int middle = lo + (hi - lo + 1) / 2;
-
-		if (at[middle] <= place)
-			lo = middle;
-		else
-			hi = middle - 1;
+	for (int n = hi - lo + 1, half; n > 1; n -= half) {
+		half = n / 2;
+		lo = at[lo + half] <= place ? lo + half : lo;
 	}
 	return lo;
 }

@@ -96,7 +96,8 @@ static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
 
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
-	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind))
+	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
+	    (p->called && ck->called))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
@@ -104,6 +105,8 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->way = p->way;
 	if (p->behind)
 		ck->behind = p->behind;
+	if (p->called)
+		ck->called = p->called;
 }
 
 static int part_start(struct node *node, const struct ck_part *p)

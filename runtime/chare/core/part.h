@@ -177,6 +177,9 @@ struct ck_part {
 	/** Of a collection with routes: the PE to which this PE sends a call, which is addressed; -1: it has
 	 * taken the message, and sends it later. Only one part has this function. */
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
+	/** Of a collection that is `counted`: this PE sends a call of one element, which is addressed. Only one part has
+	 * this function. */
+	void (*called)(struct pe *pe, struct collection *c, const struct ck_env *env);
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);

@@ -124,10 +124,8 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 	const struct stay *s = stay_find(obj->coll, obj->index);
 	char first[64];
 
-	if (obj->coll->walks)
-		return "a call of all elements is not over on its PE";
-	if (obj_has_threads(pe, obj) || (s && s->pending))
-		return "it has threads";
+	if (obj->coll->walks || obj_has_threads(pe, obj) || (s && s->pending))
+		return "a handler is not over";
 	if (pe->node->up.inside && pe->node->up.inside(pe, self_of(obj), obj->coll->type->bytes, first, sizeof first))
 		return "it holds ends of channels";
 	return NULL;
@@ -214,10 +212,12 @@ static void check_leaves(struct pe *pe, struct ck_obj *obj, int to)
 
 	if (!why && s && (s->leaving || s->asked))
 		why = "it is moving already";
-	if (!why && !pe_is_here(pe, to) && !element_has_pup(obj->coll->type))
-		why = "its type has no pup function";
+	obj_describe(obj, name, sizeof name);
 	if (why)
-		csd_abort(pe, "%s cannot move to PE %d now: %s", obj_describe(obj, name, sizeof name), to, why);
+		csd_abort(pe, "%s cannot move to PE %d now: %s", name, to, why);
+	if (!pe_is_here(pe, to) && !element_has_pup(obj->coll->type))
+		csd_abort(pe, "%s cannot move to PE %d: its type cannot leave its process; declare 'pup %s;' in the .ci file",
+			  name, to, obj->coll->type->name);
 }
 
 /* At home nobody gets a lease. */
@@ -241,23 +241,23 @@ static void leave_tables(struct pe *pe, struct ck_obj *obj)
 static void leave(struct pe *pe, struct bulk *b, struct going *g, struct ck_obj *obj, int to)
 {
 	struct collection *c = obj->coll;
-	struct stay *s = stay_find(c, obj->index);
 	struct travel *t = travel_new(c, obj->index);
+	struct stay *s;
 
 	check_leaves(pe, obj, to);
+	s = stay_get(pe, obj);
+	s->to = to; /* for those who are told */
 	tell_leaving(pe, obj);
-	t->seat = b->seats ? to : s ? s->seat : pe->id;
+	t->seat = b->seats ? to : s->seat;
 	t->obj = obj;
-	if (s)
-		take_holders(pe, t, s, g, to);
+	take_holders(pe, t, s, g, to);
 	if (!b->seats)
 		leave_tables(pe, obj);
 	if (!pe_is_here(pe, to))
 		obj_calls_pack(pe, obj, &t->kept);
 	obj_calls_leave(pe, obj, &t->kept);
 	obj->extra = 0;
-	if (s)
-		stay_free(s);
+	stay_free(s);
 	batch_add(pe, c, to, &g->out[to], t);
 }
 
@@ -385,9 +385,9 @@ static void records_of_moves(struct pe *pe, struct collection *c, const struct p
 }
 
 /* The elements that stay are in b->stay, and nothing else is left of the tables. */
-static void tables_empty(struct pe *pe, struct collection *c)
+static void tables_empty(struct collection *c)
 {
-	stubs_drop(pe, c);
+	stubs_drop(c);
 	free(c->elems);
 	c->elems = NULL;
 	c->n_slots = c->n_local = 0;
@@ -419,7 +419,7 @@ static void with_seats(struct pe *pe, struct collection *c, struct bulk *b, stru
 {
 	part(pe, c, b, g);
 	stays_seated(pe, c, g->cuts);
-	tables_empty(pe, c);
+	tables_empty(c);
 	if (!g->cuts)
 		return;
 	aways_cut(pe, c, g);
@@ -685,6 +685,20 @@ void place_open(struct pe *pe, struct collection *c)
 			obj_calls_test(pe, b->come[i]->obj);
 	bulk_free(b);
 	coll_resume(pe, c);
+}
+
+void bulk_describe(const struct collection *c, csd_line_fn line, void *arg)
+{
+	const struct bulk *b = place_of(c)->bulk;
+	char what[160];
+
+	if (!b || b->over)
+		return;
+	coll_describe(c, what, sizeof what);
+	if (b->begun)
+		say_line(line, arg, "elements of %s move: those from %zu PEs have not come", what, b->n_awaited);
+	else
+		say_line(line, arg, "elements of %s have come, but not the plan of where elements move", what);
 }
 
 /* The job ends meanwhile. */

@@ -86,7 +86,10 @@ void place_describe(struct pe *pe, csd_line_fn line, void *arg)
 		const struct collection *c = (const struct collection *)s->value;
 
 		describe_early(c, line, arg);
-		if (c->type)
+		if (c->type) {
+			bulk_describe(c, line, arg);
+			call_describe_held(c, line, arg);
 			describe_dynamic(pe, c, line, arg);
+		}
 	}
 }

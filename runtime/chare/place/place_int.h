@@ -301,11 +301,12 @@ bool bulk_waits(struct collection *c, struct cmi_msg *m);
 void bulk_take(struct collection *c, struct travel *t);
 void bulk_took_last(struct pe *pe, struct collection *c);
 void bulk_fini(struct pe *pe, struct collection *c);
+void bulk_describe(const struct collection *c, csd_line_fn line, void *arg);
 
 /* seat.c */
 /** Whether elements are away from their seats here. / At rest, when seats move: no stub is left. */
 bool seats_away(const struct collection *c);
-void stubs_drop(struct pe *pe, struct collection *c);
+void stubs_drop(struct collection *c);
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
 /** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */

@@ -79,7 +79,7 @@ static void route_remove(struct route *r)
 	else
 		idmap_remove(c->routes, idmap_find(c->routes, index_place(c, r->index)));
 	free(r);
-	if (c->routes->n || c->closed)
+	if (c->routes->n || c->closed || c->counted)
 		return;
 	idmap_free(c->routes);
 	free(c->routes);

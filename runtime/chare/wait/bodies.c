@@ -116,12 +116,15 @@ void run_arrived(struct pe *pe, CkGenRun *run)
 	run_swap(pe, run);
 }
 
-/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. */
+/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. What the scheduler has set aside
+ * for a run, behind the words that are ours, belongs to the watchers, too. */
 void runs_leave(struct pe *pe, struct sdag *s)
 {
-	for (CkGenRun *run = s->runs; run; run = run->next)
+	for (CkGenRun *run = s->runs; run; run = run->next) {
 		if (!run->up)
 			tell(pe, run, CK_BODY_DROPPED);
+		run->running[CSD_RUNNING_WORDS] = 0;
+	}
 }
 
 void runs_arrived(struct pe *pe, struct sdag *s)

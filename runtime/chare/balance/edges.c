@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edges.c: which elements of an array call which, for strategies that want to know (CK_LB_EDGES). While they are
+ * recorded, calls of the array leave by the way of calls to elements that have moved (call/send.c), which asks here; no
+ * other call is slower. Broadcasts, multicasts, calls in batches and what other chares send are not recorded.
+ *
+ * An edge is found by a hash of 64 bits of its ends. Two of a million edges have the same one once in 10^7 runs, and
+ * are one edge then.
+ */
+#include "balance_int.h"
+#include "../core/index.h"
+#include "../../machine/cmi_alloc.h"
+
+#include <stdlib.h>
+
+static uint64_t mix(uint64_t x, uint64_t more)
+{
+	x = (x ^ more) + UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static uint64_t hash_of(uint64_t from, CkIndex i)
+{
+	return mix(mix(from, (uint64_t)(uint32_t)i.v[0] << 32 | (uint32_t)i.v[1]), (uint32_t)i.v[2]);
+}
+
+void edges_want(struct collection *c)
+{
+	c->counted = true;
+	c->n_here = c->n_line = 0;
+	if (!c->routes)
+		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
+}
+
+static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
+{
+	const uint64_t key = hash_of(hash_of(0, from), to);
+	const uintptr_t at = (uintptr_t)idmap_get(&e->at, key);
+
+	if (at)
+		return &e->list[at - 1];
+	if (e->n == e->cap) {
+		e->cap = e->cap ? 2 * e->cap : 64;
+		e->list = cmi_realloc(e->list, e->cap, sizeof(*e->list), "load balancing");
+	}
+	e->list[e->n] = (struct edge_record){ .from = from, .to = to };
+	idmap_add(&e->at, key, e->n + 1);
+	return &e->list[e->n++];
+}
+
+void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env)
+{
+	const struct ck_obj *obj = ck_of(pe)->now.obj;
+	struct edge_record *e;
+
+	if (!obj || obj->coll != c || env->head.handler != ck_handler(pe, PART_CALL, H_ELEMENT))
+		return;
+	e = edge_of(&sync_of(c)->edges, obj->index, c->sparse ? env->index : index_at(c, env->place));
+	e->messages++;
+	e->bytes += env->head.size;
+}
+
+void edges_forget(struct edges *e)
+{
+	idmap_free(&e->at);
+	free(e->list);
+	*e = (struct edges){ .list = NULL };
+}
+
+/* ---- PE 0: for the strategy -------------------------------------------------------------------------- */
+
+static int compare_edges(const void *a_, const void *b_)
+{
+	const CkLBEdge *a = a_, *b = b_;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+/* An element that has moved has edges from two PEs. */
+static size_t join_equal(CkLBEdge *e, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (k && e[k - 1].from == e[i].from && e[k - 1].to == e[i].to) {
+			e[k - 1].messages += e[i].messages;
+			e[k - 1].bytes += e[i].bytes;
+		} else {
+			e[k++] = e[i];
+		}
+	return k;
+}
+
+CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p)
+{
+	CkLBEdge *all = cmi_alloc_zero(n + 1, sizeof *all, "load balancing");
+	struct idmap numbers = { 0 };
+	size_t k = 0;
+
+	for (size_t i = 0; i < n_elements; i++)
+		idmap_add(&numbers, hash_of(0, elements[i]), i + 1);
+	for (size_t i = 0; i < n; i++) {
+		const uintptr_t from = (uintptr_t)idmap_get(&numbers, hash_of(0, list[i].from));
+		const uintptr_t to = (uintptr_t)idmap_get(&numbers, hash_of(0, list[i].to));
+
+		if (from && to) /* else one of them has been destroyed */
+			all[k++] = (CkLBEdge){ (uint32_t)from - 1, (uint32_t)to - 1, list[i].messages, list[i].bytes };
+	}
+	idmap_free(&numbers);
+	qsort(all, k, sizeof *all, compare_edges);
+	*n_p = join_equal(all, k);
+	return all;
+}
