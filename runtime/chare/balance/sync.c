@@ -340,18 +340,24 @@ static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 	return false;
 }
 
-static void measure_anew(struct pe *pe, struct collection *c)
+static void measure_anew(struct pe *pe, struct sync_coll *s)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	struct ck_obj *obj;
 
 	meter_look(pe);
-	edges_forget(&sync_of(c)->edges);
-	sync_of(c)->busy_at = m->busy;
-	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
-		elem_of(obj)->ticks = 0;
-		elem_of(obj)->has_load = false;
+	edges_forget(&s->edges);
+	s->busy_at = m->busy;
+}
+
+/* Elements may be more than the caches hold, so each is looked at once. */
+static void sync_over(struct sync_coll *s, struct lb_elem *e, bool anew)
+{
+	if (anew) {
+		e->ticks = 0;
+		e->has_load = false;
 	}
+	if (takes_part(s, e))
+		become_due(s, e);
 }
 
 void sync_resume(struct pe *pe, struct collection *c, bool anew)
@@ -363,10 +369,9 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew)
 	if (place_is_closed(c))
 		place_open(pe, c);
 	if (anew)
-		measure_anew(pe, c);
+		measure_anew(pe, s);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		if (takes_part(s, elem_of(obj)))
-			become_due(s, elem_of(obj));
+		sync_over(s, elem_of(obj), anew);
 	s->round++;
 	if (pe->id == 0)
 		sync_ends(pe, s);
