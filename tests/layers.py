@@ -42,11 +42,11 @@ LAYERS = {
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/chare': ['core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'stats', 'trace'],
+                      'buffers', 'channel', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
-    'runtime/chare': ['ck.h', 'ckembed.h', 'ckgen.h'],
+    'runtime/chare': ['ck.h', 'ckchannel.h', 'ckembed.h', 'ckgen.h'],
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
@@ -65,13 +65,13 @@ INCLUDES = {
     'launcher': ['cmi_gauge.h', 'cmi_ticks.h'],
     'trace-reader': ['trace_format.h'],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
+    'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
+    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
-    'tests/programs*': ['ck.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
+    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
     'tests/launcher': ['boot.h', 'cmi_alloc.h'],
