@@ -41,8 +41,8 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/chare': ['core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'channel', 'stats', 'trace'],
+    'runtime/chare': ['core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'channel',
+                      'kinds', 'buffers', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {

@@ -52,7 +52,7 @@ static void receivers(const struct piece *m, size_t *n_p, char *name, size_t len
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 		const struct direct_channel *c = direct_rest(hot);
 
-		if (hot->state != CHANNEL_FREE &&
+		if (hot->state != CHANNEL_FREE && !hot->named &&
 		    (lies_in(m, c->buf) || lies_in(m, c->data) || names_channel(m, i, hot->generation)))
 			found(m->pe->id, i, n_p, name, len);
 	}

@@ -67,6 +67,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->op.done = put_done;
 	s->op.arg = s;
 	s->fn = NULL;
+	s->held = NULL;
 	s->dst = NULL;
 	s->line = NULL;
 	hot = direct_hot(s);
@@ -348,6 +349,24 @@ static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sen
 	return false;
 }
 
+/** The end is not joined: the put waits in a copy of the data. */
+static __attribute__((noinline, cold)) bool hold(struct pe *pe, const char *call, const struct direct_handle *h,
+						 struct direct_sender *s)
+{
+	const void *src = (const void *)(uintptr_t)h->src;
+
+	if (s->held)
+		direct_broken(pe, call, direct_id_of_sender(s), "wait until the receiver has had the last one",
+			      "a second put before the ends of its channel are joined");
+	s->held = cmi_alloc(h->bytes, "a put that waits");
+	if (h->strided)
+		gather_bytes(s->held, src, &h->strides, h->bytes);
+	else
+		memcpy(s->held, src, h->bytes);
+	direct_hot(s)->iteration--; /* it is made when they are joined */
+	return true;
+}
+
 /** Everything but the plain memory path. Returns true when locally complete already. */
 static bool put_by_path(struct pe *pe, const char *call, const struct direct_handle *h,
 		     struct direct_sender *s, uint64_t word)
@@ -361,8 +380,8 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	}
 	if (s->way == DIRECT_RMA)
 		return put_rma(s, word);
-	if (CSD_UNLIKELY(s->way == DIRECT_ASKING))
-		return ask(pe, s, word);
+	if (CSD_UNLIKELY(s->way >= DIRECT_ASKING))
+		return s->way == DIRECT_ASKING ? ask(pe, s, word) : hold(pe, call, h, s);
 	return put_message(s, word);
 }
 
@@ -385,6 +404,15 @@ static void count_put(struct pe *pe, const struct direct_sender *s)
 	csd_count_put(pe, s->receiver, s->bytes);
 }
 
+/** Of a put that has waited: when it is made. */
+static void tell_put(struct pe *pe, const struct direct_sender *s)
+{
+	if (pe->trace)
+		record_put(pe, s);
+	if (pe->counts)
+		count_put(pe, s);
+}
+
 /** Checked mode: the program has not written to the handle since it was bound. */
 static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
 			    const struct direct_handle *h, const struct direct_sender *s)
@@ -404,10 +432,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 
 	if (is_busy(s))
 		settle_put(pe, call, s);
-	if (pe->trace)
-		record_put(pe, s);
-	if (pe->counts)
-		count_put(pe, s);
+	if (s->way != DIRECT_HOLDING)
+		tell_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
@@ -450,7 +476,7 @@ void direct_go_arrived(const struct direct_control_msg *c)
 		return;
 	check_source(s);
 	if (s->path == DIRECT_RMA ? put_rma(s, s->head.word) : put_message(s, s->head.word))
-		put_done(&s->op);
+		s->op.done(&s->op);
 }
 
 static __attribute__((noinline)) void put_general(struct pe *pe, const char *call,
@@ -509,6 +535,109 @@ void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, s
 		push_done(direct_of(pe), s);
 }
 
+/* ---- ends with names --------------------------------------------------------------- */
+
+void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd_sending *sending)
+{
+	struct direct_sender *s = direct_sender_new(pe);
+
+	s->path = DIRECT_UNBOUND;
+	s->way = DIRECT_HOLDING;
+	s->mode = DIRECT_SEQ; /* no word of the data is looked at */
+	s->src = sending->buf;
+	s->bytes = s->body = sending->bytes;
+	s->receiver = -1;
+	s->channel = s->channel_generation = 0;
+	s->held = sending->held;
+	direct_hot(s)->not_plain |= DIRECT_STOPPED;
+	*h = (struct direct_handle){
+		.magic = DIRECT_MAGIC,
+		.receiver = -1,
+		.sender_pe = pe->id,
+		.sender = s->number,
+		.sender_generation = direct_hot(s)->generation,
+		.mode = DIRECT_SEQ,
+		.bytes = sending->bytes,
+		.src = (uintptr_t)sending->buf,
+		.strided = sending->shape != NULL,
+	};
+	if (sending->shape)
+		h->strides = gather_shape_of(sending->shape);
+	if (pe->node->check)
+		s->seal = direct_checksum((const unsigned char *)h, sizeof(*h));
+}
+
+uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_sender *s = checked_sender(pe, "a channel's sending end", h);
+
+	s->way = DIRECT_HOLDING;
+	direct_hot(s)->not_plain |= DIRECT_STOPPED;
+	return direct_hot(s)->iteration;
+}
+
+bool direct_sender_joined(struct pe *pe, const struct direct_handle *h)
+{
+	return checked_sender(pe, "a channel's sending end", h)->way != DIRECT_HOLDING;
+}
+
+/* A put that has waited may still be under way. */
+bool direct_sender_holds(struct pe *pe, const struct direct_handle *h)
+{
+	return checked_sender(pe, "a channel's sending end", h)->held;
+}
+
+bool direct_sender_busy(struct pe *pe, const struct direct_handle *h)
+{
+	return is_busy(checked_sender(pe, "a channel's sending end", h));
+}
+
+void *direct_sender_leave(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_sender *s = direct_sender_at_rest(pe, "a channel's sending end", h);
+	void *held = s->held;
+
+	s->held = NULL;
+	direct_sender_destroy(pe, h);
+	return held;
+}
+
+/** A put that had waited is locally complete. */
+static void held_done(struct cmi_op *op)
+{
+	struct direct_sender *s = op->arg;
+
+	free(s->held);
+	s->held = NULL;
+	s->src = s->own_src;
+	op->done = put_done;
+	put_done(op);
+}
+
+/* It was counted as under way when the program made it. */
+void direct_sender_release(struct pe *pe, const struct direct_handle *h, void *held)
+{
+	static const char call[] = "CkChannelPut";
+	struct direct_sender *s = checked_sender(pe, call, h);
+	struct direct_handle as = *h;
+	uint64_t word;
+
+	as.src = (uintptr_t)held;
+	as.strided = false;
+	s->own_src = s->src;
+	s->src = s->held = held;
+	tell_put(pe, s);
+	direct_hot(s)->iteration++;
+	word = s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration) :
+				       kept_last_word(pe, call, &as, s);
+	if (is_checked(s) && s->way == DIRECT_ASKING && !s->staging)
+		s->sum = direct_checksum(s->src, s->bytes);
+	direct_hot(s)->not_plain |= DIRECT_BUSY;
+	s->op.done = held_done;
+	if (put_by_path(pe, call, &as, s, word))
+		held_done(&s->op);
+}
+
 /* ---- the end ----------------------------------------------------------------------- */
 
 static void detach_receiver(struct pe *pe, struct direct_sender *s)
@@ -541,6 +670,10 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 		direct_bell_close(direct_hot(s)->bell);
 	free(s->staging);
 	s->staging = NULL;
+	if (s->held)
+		pe->n_processed++; /* nobody will make the put that waits */
+	free(s->held);
+	s->held = NULL;
 	direct_hot(s)->generation++;
 	direct_hot(s)->not_plain = DIRECT_CHECK;
 	s->seal = 0;
@@ -561,8 +694,10 @@ void direct_senders_stop(struct pe *pe)
 
 void direct_senders_free(struct direct_pe *d)
 {
-	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		free(direct_sender_at(d, i)->staging);
+		free(direct_sender_at(d, i)->held);
+	}
 	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
 		free(d->sender_blocks[i]);
 	free(d->sender_blocks);

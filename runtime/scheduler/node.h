@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "csd.h"
+#include "ends.h"
 #include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
@@ -69,6 +70,8 @@ struct csd_upcalls {
 	/** How many things of the layer's, that stay on this PE, depend on the memory [at, at + bytes); `name` gets
 	 * the first one's name. */
 	size_t (*inside)(struct pe *pe, const void *at, size_t bytes, char *name, size_t len);
+	/** The ends of channels; a table, not a function. */
+	const struct csd_ends *ends;
 	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
 	bool (*word_in_use)(const struct cmi_msg *m);
 };

@@ -36,6 +36,13 @@ void destroy_later(struct pe *pe, struct ck_obj *obj);
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct pe *pe, const struct ck_obj *guest);
 
+/** Send what one part says about an element to that part where the element lives: its `told` (part.h) gets it, in
+ * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.
+ * Takes the message; the part may use the payload. */
+void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env);
+/** A part whose `leave_later` said true has nothing against it any more. */
+void place_may_leave(struct pe *pe, struct ck_obj *obj);
+
 /* ---- seat.c: elements that live on another PE than the one that counts them ------------------------- */
 
 /** What takes an element's slot at its seat while the element is away. */
