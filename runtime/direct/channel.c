@@ -311,7 +311,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->iteration = 0;
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
-	hot->own = hot->rma = hot->landed = hot->named = false;
+	hot->own = hot->rma = hot->landed = hot->named = hot->retired = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -534,7 +534,7 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 
 		/* One subtraction tells both bounds: below p it wraps. */
-		if (hot->state != CHANNEL_FREE &&
+		if (hot->state != CHANNEL_FREE && !hot->retired &&
 		    (uintptr_t)direct_rest(hot)->buf - (uintptr_t)p < bytes)
 			direct_broken(pe, "CkDirect_free", direct_id_of_channel(pe, hot),
 				      "call CkDirect_destroyHandle first",
@@ -567,13 +567,21 @@ static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 		d->n_open--;
 }
 
+/** Take the channel out of everything that is counted. Once it is retired, it is in nothing any more. */
+static void uncount(struct pe *pe, struct direct_channel_hot *hot)
+{
+	if (hot->retired)
+		return;
+	leave(direct_of(pe), hot);
+	direct_of(pe)->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
+	direct_count_armed(pe);
+}
+
 static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
 
-	leave(d, hot);
-	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
-	direct_count_armed(pe);
+	uncount(pe, hot);
 	/* A put that comes all the same shall ring, so that direct_unexpected gets to know of it. */
 	if (!hot->tell)
 		set_tell(hot, true);
@@ -599,4 +607,17 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 void direct_channel_take(struct pe *pe, const struct direct_handle *h)
 {
 	end_channel(pe, direct_receiver(pe, "a channel's receiving end", h));
+}
+
+/* A sender that is joined now finds nothing to change: own and rma are set. */
+void direct_channel_retire(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_channel_hot *hot = direct_receiver(pe, "a channel's receiving end", h);
+
+	if (direct_unseen_put(hot))
+		pe->n_processed++;
+	uncount(pe, hot);
+	hot->own = hot->rma = hot->retired = true;
+	hot->state = CHANNEL_CONSUMED;
+	set_tell(hot, true);
 }

@@ -31,10 +31,10 @@ static void take(struct pe *pe, void *end)
 	direct_channel_take(pe, end);
 }
 
-static void destroy(struct pe *pe, void *end)
+static void retire(struct pe *pe, void *end)
 {
 	direct_bells_take(pe, UINT32_MAX);
-	direct_channel_destroy(pe, end);
+	direct_channel_retire(pe, end);
 }
 
 static void send(struct pe *pe, void *end, const struct csd_sending *s) { direct_sender_open(pe, end, s); }
@@ -54,7 +54,7 @@ const struct csd_ends direct_ends = {
 	.receive = receive,
 	.received = received,
 	.take = take,
-	.destroy = destroy,
+	.retire = retire,
 	.send = send,
 	.join = join,
 	.stop = stop,

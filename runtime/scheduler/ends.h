@@ -46,8 +46,9 @@ struct csd_ends {
 	uint64_t (*received)(struct pe *pe, const void *end, struct csd_receiving *now);
 	/** End it, while nobody can put. A put that has landed still counts as under way. */
 	void (*take)(struct pe *pe, void *end);
-	/** Destroy it; quiescence no longer waits for a put that has landed. */
-	void (*destroy)(struct pe *pe, void *end);
+	/** It takes no more puts, and no function is called; quiescence no longer waits for a put that has landed. Its
+	 * number is not given to another one before `take`, so a sender may still be joined. */
+	void (*retire)(struct pe *pe, void *end);
 
 	/** Make a sending end that is not joined: one put may wait in it. */
 	void (*send)(struct pe *pe, void *end, const struct csd_sending *s);

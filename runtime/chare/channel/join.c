@@ -117,7 +117,7 @@ void end_join(struct pe *pe, CkChannel *c)
 {
 	uint64_t puts;
 
-	if (!c->serial || c->answered || c->of->leaving || !c->live)
+	if (!c->serial || c->answered || c->of->leaving || c->destroyed)
 		return;
 	puts = end_puts(pe, c, &c->in);
 	if (puts != c->puts) {
@@ -130,6 +130,17 @@ void end_join(struct pe *pe, CkChannel *c)
 	tell(pe, c, WORD_JOIN);
 }
 
+/* The sender is not joined. */
+static void stopped(struct pe *pe, CkChannel *c)
+{
+	struct ends *o = c->of;
+
+	c->answered = c->asked = false;
+	if (!end_over(pe, c))
+		end_join(pe, c);
+	ends_fewer(pe, o);
+}
+
 static void heard(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id) {
@@ -140,16 +151,13 @@ static void heard(struct pe *pe, CkChannel *c, const struct word *w)
 		return; /* it was overtaken */
 	c->serial = w->serial;
 	c->puts = w->puts;
-	c->answered = c->asked = false;
-	end_join(pe, c);
-	ends_may_leave(pe, c->of);
+	stopped(pe, c);
 }
 
 static void sender_gone(struct pe *pe, CkChannel *c)
 {
 	c->serial = 0;
-	c->answered = c->asked = false;
-	ends_may_leave(pe, c->of);
+	stopped(pe, c);
 }
 
 /* ---- words that arrive ---------------------------------------------------------------------------------------- */
@@ -197,12 +205,24 @@ static void act(struct pe *pe, CkChannel *c, const struct word *w)
 	}
 }
 
+/* The end that a word is for: one that the program has destroyed may still wait for it. */
+static CkChannel *end_meant(const struct ends *o, const struct word *w)
+{
+	CkChannel *c = o->first;
+
+	if (is_for_sender(w->kind))
+		return end_find(o, &w->name, true);
+	while (c && (c->sends || c->id != w->receiver))
+		c = c->next;
+	return c ? c : end_find(o, &w->name, false);
+}
+
 /* Words for an end that is not made yet are dropped: it says its own when it is made. */
 void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	const struct word *w = payload_of(env);
 	struct ends *o = ends_find(pe, obj);
-	CkChannel *c = o && w->kind != WORD_LOOK ? end_find(o, &w->name, is_for_sender(w->kind)) : NULL;
+	CkChannel *c = o && w->kind != WORD_LOOK ? end_meant(o, w) : NULL;
 
 	if (c) {
 		act(pe, c, w);

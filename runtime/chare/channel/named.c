@@ -98,8 +98,7 @@ const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t le
 	return buf;
 }
 
-/* An end may be gone, which the element may have waited for; without ends it needs no record. */
-static void ends_fewer(struct pe *pe, struct ends *o)
+void ends_fewer(struct pe *pe, struct ends *o)
 {
 	ends_may_leave(pe, o);
 	if (o->first)
@@ -108,15 +107,22 @@ static void ends_fewer(struct pe *pe, struct ends *o)
 	free(o);
 }
 
+bool end_over(struct pe *pe, CkChannel *c)
+{
+	if (!c->destroyed || c->running || c->answered)
+		return false;
+	layer_ends(pe)->take(pe, c->end);
+	end_free(c);
+	return true;
+}
+
 /* Behind the function of an arrival. */
 static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
 {
 	struct ends *o = c->of;
 
 	c->odd = false;
-	if (c->destroyed)
-		end_free(c);
-	else
+	if (!end_over(pe, c))
 		end_join(pe, c);
 	ends_fewer(pe, o);
 }
@@ -252,25 +258,25 @@ struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int
 	return c;
 }
 
-static void end_destroy(struct pe *pe, CkChannel *c)
+static void sender_destroy(struct pe *pe, CkChannel *c)
 {
-	if (c->live && c->sends) {
-		void *held = layer_ends(pe)->leave(pe, c->end);
+	void *held = c->live ? layer_ends(pe)->leave(pe, c->end) : NULL;
 
-		if (held)
-			pe->n_processed++; /* nobody will make the put that waits */
-		free(held);
-	} else if (c->live) {
-		layer_ends(pe)->destroy(pe, c->end);
-	} else if (c->held || (!c->sends && c->in.landed)) {
-		pe->n_processed++;
-	}
-	c->live = false;
+	if (held || c->held)
+		pe->n_processed++; /* nobody will make the put that waits */
+	free(held);
 	end_bye(pe, c);
-	if (!c->running)
-		end_free(c);
-	else
-		c->odd = c->destroyed = true;
+	end_free(c);
+}
+
+/* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the end is over. */
+static void receiver_destroy(struct pe *pe, CkChannel *c)
+{
+	c->destroyed = c->odd = true;
+	layer_ends(pe)->retire(pe, c->end);
+	if (c->answered && !c->asked)
+		end_ask(pe, c);
+	end_over(pe, c);
 }
 
 void CkChannelDestroy(CkChannel *c)
@@ -282,8 +288,10 @@ void CkChannelDestroy(CkChannel *c)
 		return;
 	if (ends_find(pe, c->of->obj) != c->of)
 		csd_abort(pe, "CkChannelDestroy: the channel's end is not on this PE; call it where its element lives");
+	if (c->destroyed)
+		csd_abort(pe, "CkChannelDestroy: the end is destroyed already");
 	o = c->of;
-	end_destroy(pe, c);
+	(c->sends ? sender_destroy : receiver_destroy)(pe, c);
 	ends_fewer(pe, o);
 }
 
@@ -296,7 +304,23 @@ static void ends_free(struct ends *o)
 	free(o);
 }
 
-/* An element with a function that runs is not freed before that has ended (place/destroy.c), and nor are its ends. */
+/* Its element is no more, so it hears no words. */
+static void receiver_gone(struct pe *pe, CkChannel *c)
+{
+	if (c->live && !c->destroyed)
+		layer_ends(pe)->retire(pe, c->end);
+	else if (!c->live && c->in.landed)
+		pe->n_processed++;
+	end_bye(pe, c);
+	c->answered = false;
+	c->destroyed = c->odd = true;
+	if (c->live)
+		end_over(pe, c);
+	else
+		end_free(c);
+}
+
+/* An element with a function that runs is not freed before that has ended (place/destroy.c), and nor is its end. */
 static void element_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = ends_find(pe, obj);
@@ -309,8 +333,7 @@ static void element_destroyed(struct pe *pe, struct ck_obj *obj)
 	o->waits = false;
 	for (c = o->first; c; c = next) {
 		next = c->next;
-		if (!c->destroyed)
-			end_destroy(pe, c);
+		(c->sends ? sender_destroy : receiver_gone)(pe, c);
 	}
 	ends_fewer(pe, o);
 }

@@ -57,7 +57,8 @@ struct CkChannel {
 	bool sends, live;
 	bool packed;              /* pup_channel has had it: it may leave its process */
 	bool running, odd;        /* receiving: its function runs; there is something to do behind it */
-	bool destroyed;           /* meanwhile: the program wants no more of it */
+	bool destroyed;           /* the program has it no more; receiving: kept while its function runs, or a sender
+				   * may be joined to it */
 	bool announced;           /* receiving: a sender knows `end` */
 	bool answered;            /* receiving: the last HELLO */
 	bool asked;               /* receiving: ASK was sent since */
@@ -112,6 +113,10 @@ void end_ask(struct pe *pe, CkChannel *c);
 /** The receiving end answers the last HELLO if it can. */
 void end_join(struct pe *pe, CkChannel *c);
 void end_bye(struct pe *pe, const CkChannel *c);
+/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether it did. */
+bool end_over(struct pe *pe, CkChannel *c);
+/** An end may be gone, which the element may have waited for; without ends it needs no record. */
+void ends_fewer(struct pe *pe, struct ends *o);
 /** The element looks at its ends again, from the queue. */
 void ends_look(struct pe *pe, struct ends *o);
 void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
