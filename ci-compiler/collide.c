@@ -83,6 +83,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_", "_from_oob", ANY, ARRIVAL, "makes a receiving end of '%s'"},
 		{"_", "_to", ANY, ARRIVAL, "makes a sending end of '%s'"},
 		{"_", "_to_strided", ANY, ARRIVAL, "makes a sending end of '%s'"},
+		{"_", "_reduced", ANY, ARRIVAL, "makes the receiving ends of several channels of '%s'"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},

@@ -385,6 +385,8 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		gen_channel_to(o, c, e, i);
 		ci_put(o, ";\n");
 	}
+	gen_channel_reduced(o, c, e);
+	ci_put(o, ";\n");
 }
 
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

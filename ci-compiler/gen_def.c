@@ -269,6 +269,9 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		       "\n\t\t\tck_shape.block_bytes * ck_shape.blocks * (ck_shape.planes ? ck_shape.planes : 1), &ck_shape" :
 		       "ck_bytes, NULL");
 	}
+	gen_channel_reduced(o, c, e);
+	ci_put(o, "\n{\n\treturn CkGen_channelReduced(&ck_chare_%s, self, %d, ck_from, ck_n, ck_tag, ck_buf, ck_bytes, "
+	       "ck_op);\n}\n\n", c->name, e->number);
 }
 
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

@@ -121,6 +121,12 @@ void gen_channel_to(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	       "size_t ck_bytes");
 }
 
+void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "CkReducing *%s_%s_reduced(%s *self, const CkElement *ck_from, int ck_n, int ck_tag, void *ck_buf, "
+	       "size_t ck_bytes,\n\t\tCkReduction ck_op)", c->name, e->name, c->name);
+}
+
 const char *gen_answer(struct ci *ci, const struct ci_entry *e)
 {
 	const char *stars = "";

@@ -23,6 +23,8 @@
  *	CkChannel *Cell_side_to(const void *self, CProxyElement_Cell to, int tag, const void *buf, size_t bytes);
  *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag, const void *base,
  *	                                struct CkDirectStrides shape);
+ *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf, size_t bytes,
+ *	                              CkReduction op);
  *
  * X_f_from and X_f_from_oob make the receiving end, in the element `self`. It is armed: one put may come.
  *
@@ -71,6 +73,7 @@ typedef struct CkChannel CkChannel;
 /* private */
 struct CkDirectHandle;
 void CkDirect_put(struct CkDirectHandle *h);
+void CkDirect_putAll(struct CkDirectHandle *const *h, int n);
 void CkDirect_ready(struct CkDirectHandle *h);
 void CkDirect_readyMark(struct CkDirectHandle *h);
 void CkDirect_readyPollQ(struct CkDirectHandle *h);
@@ -83,6 +86,13 @@ void CkDirect_readyPollQ(struct CkDirectHandle *h);
  * Misuse   a second put before the ends are joined aborts: the receiver cannot have said ready. Otherwise as
  *          CkDirect_put. */
 static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
+
+/** CkChannelPut of each of `n` channels of this PE: a multicast. Where several of them have the same send buffer, and
+ * write to memory of this host, large data are read from memory once: CkDirect_putAll. */
+static inline void CkChannelPutAll(CkChannel *const *c, int n)
+{
+	CkDirect_putAll((struct CkDirectHandle *const *)c, n);
+}
 
 /** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are its two
  * halves.
@@ -109,6 +119,30 @@ void CkChannelDestroy(CkChannel *c);
  *          and whose X_on_f has not run. NULL stays NULL. X_pup packs the buffer itself if its contents matter otherwise.
  * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
 void pup_channel(pup_er p, CkChannel **c, void *buf);
+
+/* ---- several senders, one buffer -------------------------------------------------------------- */
+
+/** A reducing channel: `n` elements put, the runtime of the receiver combines what they have put, and X_on_f(self, tag)
+ * runs once, when all are in.
+ *
+ * X_f_reduced makes its receiving side, which is armed. Each of the elements `from`, all different, makes an end with
+ * X_f_to(self, to, tag, ...) as for any channel and puts once for each ready. `from` is copied.
+ *
+ * Shape    `bytes` is a multiple of the operation's value. `op` combines value by value: sum, product, max, min, and, or,
+ *          xor, statistics (CkReduction_set, concat, random, tuple and the program's reducers of messages do not).
+ *          The values are combined in the order of the senders' collections and indices, not of arrival, so the bits
+ *          are the same in each run, on any number of PEs, and wherever the elements have moved.
+ * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n * bytes bytes more for
+ *          what arrives. The CkReducing is the runtime's until CkReducingDestroy.
+ * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them. */
+typedef struct CkReducing CkReducing;
+
+/** Arm it for the next put of each sender. The program orders it before all of them. */
+void CkReducingReady(CkReducing *r);
+/** As CkChannelDestroy of all receiving ends. */
+void CkReducingDestroy(CkReducing *r);
+/** In X_pup: as pup_channel. What has arrived of an incomplete round goes along. */
+void pup_reducing(pup_er p, CkReducing **r, void *buf);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

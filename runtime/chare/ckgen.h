@@ -385,6 +385,10 @@ struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int ent
 struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
 				  const void *buf, size_t bytes, const struct CkDirectStrides *shape);
 
+struct CkReducing;
+struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry, const CkElement *from, int n,
+					int tag, void *buf, size_t bytes, CkReduction op);
+
 /* ---- Structured Dagger: state machines ---- */
 
 /** One call that a `when` waits for. */

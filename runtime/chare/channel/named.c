@@ -72,6 +72,8 @@ void end_free(CkChannel *c)
 	while (*p != c)
 		p = &(*p)->next;
 	*p = c->next;
+	if (c->group)
+		reducing_less(c->group);
 	free(c->held);
 	free(c);
 }
@@ -151,8 +153,8 @@ void end_begin(struct pe *pe, CkChannel *c)
 								       c->held });
 		c->held = NULL;
 	} else {
-		c->call = obj->coll->type->entries[c->name.entry].call;
-		c->self = self_of(obj);
+		c->call = c->group ? reducing_came : obj->coll->type->entries[c->name.entry].call;
+		c->self = c->group ? (void *)c->group : self_of(obj);
 		c->in.fn = arrived;
 		c->in.data = c;
 		layer_ends(pe)->receive(pe, c->end, &c->in);
@@ -174,7 +176,7 @@ void end_rest(struct pe *pe, CkChannel *c)
 
 /* ---- what programs call ----------------------------------------------------------------------------------- */
 
-static struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
+struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
 {
 	struct ck_obj *obj = obj_of(self);
 
@@ -197,8 +199,6 @@ static void check_other(struct pe *pe, const CkElement *e, const char *what)
 		index_bad(pe, c, what, e->index);
 }
 
-static CkElement element_named(const struct ck_obj *obj) { return (CkElement){ obj->coll->id, obj->index, 0 }; }
-
 static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, bool sends)
 {
 	struct ends *o = ends_get(pe, obj);
@@ -216,24 +216,33 @@ static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channe
 	return c;
 }
 
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
+		       struct CkReducing *group)
+{
+	CkChannel *c;
+
+	check_other(pe, &n->from, "a channel's sending element");
+	c = end_new(pe, obj, n, false);
+	c->in = in;
+	c->in.state = CSD_END_ARMED;
+	c->bytes = in.bytes;
+	c->group = group;
+	c->id = ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
+	end_begin(pe, c);
+	end_ask(pe, c);
+	return c;
+}
+
 struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from, int tag, void *buf,
 				    size_t bytes, const uint64_t *oob)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's receiving end");
-	CkChannel *c = end_new(pe, obj, &(struct channel_name){ from, element_named(obj), entry, tag }, false);
+	const struct channel_name name = { from, { obj->coll->id, obj->index, 0 }, entry, tag };
 
 	(void)chare;
-	check_other(pe, &from, "a channel's sending element");
-	c->in.buf = buf;
-	c->in.bytes = c->bytes = bytes;
-	c->in.counted = !oob;
-	c->in.oob = oob ? *oob : 0;
-	c->in.state = CSD_END_ARMED;
-	c->id = ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
-	end_begin(pe, c);
-	end_ask(pe, c);
-	return c;
+	return end_receive(pe, obj, &name, (struct csd_receiving){ .buf = buf, .bytes = bytes, .counted = !oob,
+								   .oob = oob ? *oob : 0 }, NULL);
 }
 
 struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
@@ -241,7 +250,7 @@ struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's sending end");
-	CkChannel *c = end_new(pe, obj, &(struct channel_name){ element_named(obj), to, entry, tag }, true);
+	CkChannel *c = end_new(pe, obj, &(struct channel_name){ { obj->coll->id, obj->index, 0 }, to, entry, tag }, true);
 	char name[END_NAME_MAX];
 
 	(void)chare;
@@ -270,7 +279,7 @@ static void sender_destroy(struct pe *pe, CkChannel *c)
 }
 
 /* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the end is over. */
-static void receiver_destroy(struct pe *pe, CkChannel *c)
+void receiver_destroy(struct pe *pe, CkChannel *c)
 {
 	c->destroyed = c->odd = true;
 	layer_ends(pe)->retire(pe, c->end);

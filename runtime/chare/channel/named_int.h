@@ -62,8 +62,9 @@ struct CkChannel {
 	bool announced;           /* receiving: a sender knows `end` */
 	bool answered;            /* receiving: the last HELLO */
 	bool asked;               /* receiving: ASK was sent since */
+	struct CkReducing *group; /* receiving: the reducing channel that it is a part of, or NULL */
 	CkGenCall call;           /* receiving */
-	void *self;               /* receiving: the element's struct */
+	void *self;               /* receiving: what `call` gets: the element's struct, or the group */
 	struct csd_receiving in;  /* receiving; state and landed mean something while it is not live */
 	const void *buf;          /* sending */
 	size_t bytes;
@@ -89,7 +90,19 @@ struct named_node {
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }
 
+/* ---- reducing.c ---- */
+/** A part of a reducing channel has its put; `group` is the CkReducing. */
+void reducing_came(void *group, void *tag);
+/** One of its parts is freed; with the last one it is, too. */
+void reducing_less(struct CkReducing *r);
+
 /* ---- named.c ---- */
+/** Make a receiving end that is armed. */
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
+		       struct CkReducing *group);
+/** The element whose struct this is; aborts unless it can have channels. */
+struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
+void receiver_destroy(struct pe *pe, CkChannel *c);
 struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj);
 struct ends *ends_new(struct ck_obj *obj);
 void ends_add(struct pe *pe, struct ends *o);
