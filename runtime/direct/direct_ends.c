@@ -45,7 +45,6 @@ static void join(struct pe *pe, void *end, const void *to, const struct csd_send
 }
 
 static uint64_t stop(struct pe *pe, void *end) { return direct_sender_stop(pe, end); }
-static bool joined(struct pe *pe, const void *end) { return direct_sender_joined(pe, end); }
 static bool holds(struct pe *pe, const void *end) { return direct_sender_holds(pe, end); }
 static bool busy(struct pe *pe, const void *end) { return direct_sender_busy(pe, end); }
 static void *leave(struct pe *pe, void *end) { return direct_sender_leave(pe, end); }
@@ -58,7 +57,6 @@ const struct csd_ends direct_ends = {
 	.send = send,
 	.join = join,
 	.stop = stop,
-	.joined = joined,
 	.holds = holds,
 	.busy = busy,
 	.leave = leave,

@@ -358,14 +358,13 @@ static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sen
 }
 
 /** The end is not joined: the put waits in a copy of the data. */
-static __attribute__((noinline, cold)) bool hold(struct pe *pe, const char *call, const struct direct_handle *h,
-						 struct direct_sender *s)
+static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct direct_handle *h, struct direct_sender *s)
 {
 	const void *src = (const void *)(uintptr_t)h->src;
 
 	if (s->held)
-		direct_broken(pe, call, direct_id_of_sender(s), "wait until the receiver has had the last one",
-			      "a second put before the ends of its channel are joined");
+		csd_abort(pe, "CkChannelPut: a second put before the ends of the channel are joined; wait until the "
+			  "receiver has had the last one");
 	s->held = cmi_alloc(h->bytes, "a put that waits");
 	if (h->strided)
 		gather_bytes(s->held, src, &h->strides, h->bytes);
@@ -389,7 +388,7 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	if (s->way == DIRECT_RMA)
 		return put_rma(s, word);
 	if (CSD_UNLIKELY(s->way >= DIRECT_ASKING))
-		return s->way == DIRECT_ASKING ? ask(pe, s, word) : hold(pe, call, h, s);
+		return s->way == DIRECT_ASKING ? ask(pe, s, word) : hold(pe, h, s);
 	return put_message(s, word);
 }
 
@@ -660,11 +659,6 @@ uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h)
 	s->way = DIRECT_HOLDING;
 	direct_hot(s)->not_plain |= DIRECT_STOPPED;
 	return direct_hot(s)->iteration;
-}
-
-bool direct_sender_joined(struct pe *pe, const struct direct_handle *h)
-{
-	return checked_sender(pe, "a channel's sending end", h)->way != DIRECT_HOLDING;
 }
 
 /* A put that has waited may still be under way. */

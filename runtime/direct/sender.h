@@ -121,7 +121,6 @@ struct csd_sending;
 void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd_sending *s);
 /** From now on puts wait. Returns how many were made. */
 uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h);
-bool direct_sender_joined(struct pe *pe, const struct direct_handle *h);
 bool direct_sender_holds(struct pe *pe, const struct direct_handle *h);
 bool direct_sender_busy(struct pe *pe, const struct direct_handle *h);
 /** End it. Returns the data of the put that waits, or NULL. */

@@ -56,8 +56,7 @@ struct csd_ends {
 	void (*join)(struct pe *pe, void *end, const void *to, const struct csd_sending *s);
 	/** From now on puts wait. Returns how many were made since it was joined. */
 	uint64_t (*stop)(struct pe *pe, void *end);
-	/** Whether it is joined; whether a put waits. */
-	bool (*joined)(struct pe *pe, const void *end);
+	/** Whether a put waits. */
 	bool (*holds)(struct pe *pe, const void *end);
 	/** Whether its last put is not yet locally complete. */
 	bool (*busy)(struct pe *pe, const void *end);

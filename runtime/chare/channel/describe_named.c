@@ -7,18 +7,9 @@
 /* NULL: it waits for nothing but puts and readies, of which the layer of channels tells. */
 static const char *waits_for(struct pe *pe, const CkChannel *c)
 {
-	if (!c->sends && !c->serial)
-		return "its sending end has not been made";
-	if (!c->sends && c->answered && c->of->waits)
-		return "the element wants to move, and waits until the sender has stopped";
-	if (!c->sends && c->of->waits)
-		return "the element wants to move, and waits until what was put has been consumed";
-	if (!c->sends && !c->answered)
-		return "the sender has stopped, and waits until what it put has been consumed";
-	if (c->sends && !layer_ends(pe)->joined(pe, c->end))
-		return layer_ends(pe)->holds(pe, c->end) ? "a put waits until the receiving end is joined" :
-							   "it is not joined to its receiving end";
-	return NULL;
+	if (!c->sends)
+		return c->serial ? NULL : "its sending end has not been made";
+	return layer_ends(pe)->holds(pe, c->end) ? "a put waits until the receiving end is joined" : NULL;
 }
 
 static void describe_ends(struct pe *pe, const struct ends *o, csd_line_fn line, void *arg)

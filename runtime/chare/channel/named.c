@@ -297,8 +297,6 @@ void CkChannelDestroy(CkChannel *c)
 		return;
 	if (ends_find(pe, c->of->obj) != c->of)
 		csd_abort(pe, "CkChannelDestroy: the channel's end is not on this PE; call it where its element lives");
-	if (c->destroyed)
-		csd_abort(pe, "CkChannelDestroy: the end is destroyed already");
 	o = c->of;
 	(c->sends ? sender_destroy : receiver_destroy)(pe, c);
 	ends_fewer(pe, o);
