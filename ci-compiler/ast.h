@@ -69,10 +69,11 @@ enum {
 	CI_CREATEHOME = 1 << 12,
 	CI_AGGREGATE = 1 << 13,
 	CI_WHENIDLE = 1 << 14,
-	CI_N_ATTRS = 15,
+	CI_ARRIVAL = 1 << 15,
+	CI_N_ATTRS = 16,
 
 	/* There is no message that calls such an entry method, or one that only its own stub sends. */
-	CI_OWN_CALL = CI_SYNC | CI_LOCAL | CI_WHENIDLE,
+	CI_OWN_CALL = CI_SYNC | CI_LOCAL | CI_WHENIDLE | CI_ARRIVAL,
 };
 
 /** A variable that is declared inside a body. */
@@ -241,6 +242,7 @@ struct ci_module {
 	struct ci_message *messages;
 	struct ci_chare *chares;
 	bool uses_direct;           /* check: the module names CkDirectHandle */
+	bool has_arrivals;          /* check: one of its entry methods is [arrival] */
 };
 
 #endif

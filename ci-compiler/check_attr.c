@@ -12,7 +12,7 @@
 static const char *const names[CI_N_ATTRS] = {
 	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
 	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate",
-	"whenidle"
+	"whenidle", "arrival"
 };
 
 static unsigned lowest(unsigned flags)
@@ -44,6 +44,9 @@ struct conflict {
 static const struct conflict conflicts[] = {
 	{CI_WHENIDLE, ~(unsigned)(CI_WHENIDLE | CI_NOTRACE),
 	 "keep one: a [whenidle] entry method is called by the PE when it has nothing else to do"},
+	{CI_ARRIVAL, ~(unsigned)(CI_ARRIVAL | CI_NOTRACE),
+	 "keep one: an [arrival] entry method is called when a put has come through a channel; there is "
+	 "no message"},
 	{CI_LOCAL, CI_SYNC | CI_INLINE | CI_THREADED | CI_WHEN | CI_EXPEDITED | CI_AGGREGATE |
 	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
 	 "keep one: a [local] entry method is called as a function, there is no message; it may "
@@ -100,6 +103,8 @@ static const struct { unsigned flag, kinds; const char *help, *why; } places[] =
 	{CI_AGGREGATE, COLLECTIONS, "take it out", "is for an array, a group or a nodegroup"},
 	{CI_WHENIDLE, 1 << CI_ARRAY | 1 << CI_GROUP, "move it into a group or an array",
 	 "is for an array or a group"},
+	{CI_ARRIVAL, 1 << CI_ARRAY, "move it into an array; CkDirect_createHandle is for other chares",
+	 "is for an array, whose elements are the ends of named channels"},
 	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
 };
@@ -272,6 +277,21 @@ static bool check_whenidle(struct checker *c, const struct ci_entry *e)
 		      "has no parameters and returns bool");
 }
 
+/* The number tells the element's channels apart that have this entry method. */
+static bool check_arrival(struct checker *c, const struct ci_entry *e)
+{
+	const struct ci_param *q = e->params;
+
+	if (!(e->attrs & CI_ARRIVAL))
+		return true;
+	c->module->has_arrivals = true;
+	if (q != NULL && q->next == NULL && q->kind == CI_PARAM_VALUE && q->type.stars == 0 &&
+	    strcmp(q->type.text, "int") == 0)
+		return true;
+	return refuse(c, e, CI_ARRIVAL, ci_fmt(c->ci, "write 'entry [arrival] void %s(int tag);'", e->name),
+		      "has one parameter, the channel's tag, which is an int");
+}
+
 static bool check_answer(struct checker *c, struct ci_entry *e)
 {
 	struct ci_type *type = &e->answer;
@@ -302,5 +322,5 @@ bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci
 		if (!check_params(c, e, q))
 			return false;
 	}
-	return check_whenidle(c, e) && check_condition(c, e) && check_answer(c, e);
+	return check_whenidle(c, e) && check_arrival(c, e) && check_condition(c, e) && check_answer(c, e);
 }

@@ -30,7 +30,8 @@ static const struct ci_tok *has_any(const struct ci_entry *e, unsigned attrs)
 
 static void check_body(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
 {
-	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE | CI_WHENIDLE;
+	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE | CI_WHENIDLE |
+			    CI_ARRIVAL;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (chare->kind == CI_NODEGROUP)
@@ -50,7 +51,7 @@ static void check_body(struct checker *c, const struct ci_chare *chare, struct c
 static void check_awaited(struct checker *c, struct ci_entry *e)
 {
 	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE |
-			    CI_THREADED | CI_STACKSIZE | CI_WHEN | CI_WHENIDLE;
+			    CI_THREADED | CI_STACKSIZE | CI_WHEN | CI_WHENIDLE | CI_ARRIVAL;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (at != NULL)

@@ -60,14 +60,14 @@ enum {
 
 /* What an entry method has. */
 enum {
-	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64,
+	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64, ARRIVAL = 128,
 };
 
 static unsigned parts_of(const struct ci_entry *e)
 {
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
-	       (e->attrs & CI_SYNC ? SYNC : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
-	       (e->attrs & CI_WHENIDLE ? IDLE : 0u);
+	       (e->attrs & CI_SYNC ? SYNC : e->attrs & CI_ARRIVAL ? 0u : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
+	       (e->attrs & CI_WHENIDLE ? IDLE : 0u) | (e->attrs & CI_ARRIVAL ? ARRIVAL : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -79,6 +79,11 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_on_", "_post", ANY, POSTED, "says where the arrays of '%s' go"},
 		{"_", "_sync", ANY, SYNC, "calls '%s' and waits"},
 		{"_", "_whenIdle", ANY, IDLE, "has '%s' called when the PE is idle"},
+		{"_", "_from", ANY, ARRIVAL, "makes a receiving end of '%s'"},
+		{"_", "_from_oob", ANY, ARRIVAL, "makes a receiving end of '%s'"},
+		{"_", "_to", ANY, ARRIVAL, "makes a sending end of '%s'"},
+		{"_", "_to_strided", ANY, ARRIVAL, "makes a sending end of '%s'"},
+		{"_", "_reduced", ANY, ARRIVAL, "makes the receiving ends of several channels of '%s'"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},

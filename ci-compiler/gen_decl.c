@@ -16,8 +16,10 @@ static void head(struct ci_out *o, const struct ci_module *m)
 	       m->name);
 	ci_put(o, "#ifndef CK_DECL_%s\n#define CK_DECL_%s\n\n#include \"ck.h\"\n", m->name,
 	       m->name);
-	if (m->uses_direct)
+	if (m->uses_direct || m->has_arrivals)
 		ci_put(o, "#include \"ckdirect.h\"\n");
+	if (m->has_arrivals)
+		ci_put(o, "#include \"ckchannel.h\"\n");
 	for (const struct ci_item *x = m->externs; x != NULL; x = x->next)
 		ci_put(o, "#include \"%s.decl.h\"\n", x->name);
 	ci_put(o, "\n");
@@ -373,8 +375,24 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, ");\n}\n");
 }
 
+static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	for (int i = 0; i < 2; i++) {
+		gen_channel_from(o, c, e, i);
+		ci_put(o, ";\n");
+	}
+	for (int i = 0; i < 2; i++) {
+		gen_channel_to(o, c, e, i);
+		ci_put(o, ";\n");
+	}
+	gen_channel_reduced(o, c, e);
+	ci_put(o, ";\n");
+}
+
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->attrs & CI_ARRIVAL)
+		channel_stubs(o, c, e);
 	if (e->attrs & (CI_SYNC | CI_LOCAL))
 		answering_stub(o, c, e);
 	if (e->attrs & CI_WHENIDLE)

@@ -254,8 +254,30 @@ static void idle_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 	       e->name);
 }
 
+/* [arrival]: no stub sends a call; elements make the two ends of a channel. */
+static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	for (int oob = 0; oob < 2; oob++) {
+		gen_channel_from(o, c, e, oob);
+		ci_put(o, "\n{\n\treturn CkGen_channelFrom(&ck_chare_%s, self, %d, ck_from, ck_tag, ck_buf, ck_bytes, "
+		       "%s);\n}\n\n", c->name, e->number, oob ? "&ck_oob" : "NULL");
+	}
+	for (int strided = 0; strided < 2; strided++) {
+		gen_channel_to(o, c, e, strided);
+		ci_put(o, "\n{\n\treturn CkGen_channelTo(&ck_chare_%s, self, %d, ck_to.ck, ck_tag, ck_buf, %s);\n}"
+		       "\n\n", c->name, e->number, strided ?
+		       "\n\t\t\tck_shape.block_bytes * ck_shape.blocks * (ck_shape.planes ? ck_shape.planes : 1), &ck_shape" :
+		       "ck_bytes, NULL");
+	}
+	gen_channel_reduced(o, c, e);
+	ci_put(o, "\n{\n\treturn CkGen_channelReduced(&ck_chare_%s, self, %d, ck_from, ck_n, ck_tag, ck_buf, ck_bytes, "
+	       "ck_op);\n}\n\n", c->name, e->number);
+}
+
 static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->attrs & CI_ARRIVAL)
+		channel_stubs(o, c, e);
 	if (e->attrs & CI_WHENIDLE)
 		idle_stub(o, c, e);
 	if (e->attrs & CI_SYNC)
@@ -416,7 +438,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 		{CI_EXPEDITED, "EXPEDITED"}, {CI_THREADED, "THREADED"}, {CI_SYNC, "SYNC"},
 		{CI_WHEN, "WHEN"}, {CI_EXCLUSIVE, "EXCLUSIVE"}, {CI_IMMEDIATE, "IMMEDIATE"},
 		{CI_CREATEHERE, "CREATEHERE"}, {CI_CREATEHOME, "CREATEHOME"},
-		{CI_AGGREGATE, "AGGREGATE"}, {CI_NOTRACE, "NOTRACE"},
+		{CI_AGGREGATE, "AGGREGATE"}, {CI_NOTRACE, "NOTRACE"}, {CI_ARRIVAL, "ARRIVAL"},
 	};
 	const char *s = "";
 
@@ -532,7 +554,7 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	bool message = (e->attrs & CI_SYNC) && e->answer.stars != 0;
 
 	ci_put(o, "\t{\"%s\", %s, %s,\n", e->ctor ? c->name : e->name,
-	       function(o->ci, !(e->attrs & CI_OWN_CALL), "ck_call", c, e),
+	       function(o->ci, !(e->attrs & CI_OWN_CALL & ~(unsigned)CI_ARRIVAL), "ck_call", c, e),
 	       function(o->ci, gen_has_cb(e), gen_takes_built_in(e) ? "ck_call" : "ck_reduced", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);

@@ -71,7 +71,7 @@ static bool has_struct(const struct ci_entry *e)
 
 bool gen_packs(const struct ci_chare *c, const struct ci_entry *e)
 {
-	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & (CI_LOCAL | CI_WHENIDLE)))
+	if ((e->ctor && c->kind == CI_MAINCHARE) || (e->attrs & (CI_LOCAL | CI_WHENIDLE | CI_ARRIVAL)))
 		return false;
 	return e->params != NULL;
 }
@@ -821,6 +821,12 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 {
 	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
+	if (e->attrs & CI_ARRIVAL) {
+		trampoline_head(o, "call", c, e);
+		handler_head(o, c, e);
+		ci_put(o, ", *(const int *)ck_m);\n}\n\n");
+		return;
+	}
 	if (is_marshalled(c, e))
 		payload_struct(o, c, e);
 	if (gen_has_fits(c, e))

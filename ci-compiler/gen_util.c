@@ -108,6 +108,25 @@ bool gen_returns(const struct ci_entry *e)
 	return e->answer.text != NULL && (e->answer.class_ != CI_VOID || e->answer.stars != 0);
 }
 
+void gen_channel_from(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool oob)
+{
+	ci_put(o, "CkChannel *%s_%s_from%s(%s *self, CkElement ck_from, int ck_tag, void *ck_buf, size_t ck_bytes%s)",
+	       c->name, e->name, oob ? "_oob" : "", c->name, oob ? ", uint64_t ck_oob" : "");
+}
+
+void gen_channel_to(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool strided)
+{
+	ci_put(o, "CkChannel *%s_%s_to%s(const void *self, CProxyElement_%s ck_to, int ck_tag, const void *ck_buf, %s)",
+	       c->name, e->name, strided ? "_strided" : "", c->name, strided ? "CkDirectStrides ck_shape" :
+	       "size_t ck_bytes");
+}
+
+void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "CkReducing *%s_%s_reduced(%s *self, const CkElement *ck_from, int ck_n, int ck_tag, void *ck_buf, "
+	       "size_t ck_bytes,\n\t\tCkReduction ck_op)", c->name, e->name, c->name);
+}
+
 const char *gen_answer(struct ci *ci, const struct ci_entry *e)
 {
 	const char *stars = "";

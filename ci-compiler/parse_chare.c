@@ -36,6 +36,7 @@ static const struct attribute attributes_known[] = {
 	{"sync", CI_SYNC, NULL},
 	{"when", CI_WHEN, NULL},
 	{"whenidle", CI_WHENIDLE, NULL},
+	{"arrival", CI_ARRIVAL, NULL},
 	{"inline", CI_INLINE, NULL},
 	{"local", CI_LOCAL, NULL},
 	{"exclusive", CI_EXCLUSIVE, NULL},

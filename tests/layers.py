@@ -41,12 +41,12 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'kinds',
-                      'buffers', 'balance', 'stats', 'trace'],
+    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'channel',
+                      'kinds', 'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
-    'runtime/chare': ['ck.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
+    'runtime/chare': ['ck.h', 'ckchannel.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
@@ -65,15 +65,15 @@ INCLUDES = {
     'launcher': ['cmi_gauge.h', 'cmi_ticks.h'],
     'trace-reader': ['trace_format.h'],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
+    'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', 'strategies.h', 'lb_dump.h',
+    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'strategies.h', 'lb_dump.h',
               'runtime/chare/place/place.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives moves at rest itself.
-    'tests/programs*': ['ck.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
+    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

@@ -49,6 +49,8 @@ enum {
 				    * if it is NULL, the reference number decides */
 	CKGEN_BODY = 0x10000,      /* has a body: CkGenChare.bodies. `call` fills a struct */
 
+	CKGEN_ARRIVAL = 0x20000,   /* [arrival]: no message calls it. `call` gets a pointer to the tag */
+
 	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its attributes */
 };
 
@@ -374,6 +376,19 @@ void CkGen_leave(CkGenFrame *frame);
  * user's handler with `self`. */
 typedef bool (*CkGenIdle)(void *self);
 void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
+
+/** [arrival]: make a receiving end in the element `self`, of the entry's chare; oob NULL: arrivals are counted beside the
+ * buffer. Make a sending end in the element `self`, of any array; shape NULL: the `bytes` bytes at buf. */
+struct CkChannel;
+struct CkDirectStrides;
+struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from, int tag, void *buf,
+				    size_t bytes, const uint64_t *oob);
+struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
+				  const void *buf, size_t bytes, const struct CkDirectStrides *shape);
+
+struct CkReducing;
+struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry, const CkElement *from, int n,
+					int tag, void *buf, size_t bytes, CkReduction op);
 
 /* ---- Structured Dagger: state machines ---- */
 

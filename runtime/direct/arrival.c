@@ -162,7 +162,7 @@ int direct_run_rung(struct pe *pe)
 		hot->rung = false;
 		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
 			run_function(pe, hot);
-		else
+		else if (hot->state == CHANNEL_FREE)
 			direct_channel_reuse(direct_of(pe), hot); /* destroyed while it waited here */
 	}
 	return (int)n;

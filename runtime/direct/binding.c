@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding.c: bind a send buffer to a channel, and choose the path of its puts. */
+#include "binding.h"
 #include "ckdirect.h"
 #include "../machine/cmi_alloc.h"
 
@@ -284,23 +285,36 @@ void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf)
 	bind_piece("CkDirect_assocLocal", direct_open(h), send_buf, NULL);
 }
 
-void CkDirect_assocLocalStrided(CkDirectHandle *handle, const void *base, CkDirectStrides shape)
+static void bind_strided(struct pe *pe, const char *call, struct direct_handle *h, const void *base,
+			 const CkDirectStrides *shape)
 {
-	static const char call[] = "CkDirect_assocLocalStrided";
-	struct pe *pe = direct_self(call);
-	struct direct_handle *h = direct_open(handle);
-	struct gather_shape s = {
-		.block_bytes = shape.block_bytes,
-		.blocks = shape.blocks,
-		.planes = shape.planes ? shape.planes : 1,
-		.stride = shape.stride_bytes,
-		.plane_stride = shape.plane_stride_bytes,
-	};
+	const struct gather_shape s = gather_shape_of(shape);
 
 	check_bindable(pe, call, h);
 	check_buffer(pe, call, id_here(pe, h), h, true, base, h->bytes);
 	check_strides(pe, call, id_here(pe, h), &s, h->bytes);
 	bind_sender(pe, call, h, base, &s);
+}
+
+void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStrides shape)
+{
+	static const char call[] = "CkDirect_assocLocalStrided";
+
+	bind_strided(direct_self(call), call, direct_open(h), base, &shape);
+}
+
+void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to, const struct csd_sending *s)
+{
+	static const char call[] = "a channel's sending end";
+	void *held = direct_sender_leave(pe, h);
+
+	*h = *to;
+	if (s->shape)
+		bind_strided(pe, call, h, s->buf, s->shape);
+	else
+		bind_piece(call, h, s->buf, &s->bytes);
+	if (held)
+		direct_sender_release(pe, h, held);
 }
 
 /* A new generation of the sending end: copies of the handle still hold the old buffer, so none of

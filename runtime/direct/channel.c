@@ -311,7 +311,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->iteration = 0;
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
-	hot->own = hot->rma = hot->landed = false;
+	hot->own = hot->rma = hot->landed = hot->named = hot->retired = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -418,6 +418,72 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 	return handle_of(pe, hot);
 }
 
+/* ---- ends with names ---------------------------------------------------------------- */
+
+/** Nobody looks for a put any more: as it was created, the channel is armed and will be told. */
+static void unwatch(struct pe *pe, struct direct_channel_hot *hot)
+{
+	direct_of(pe)->n_bell--;
+	direct_count_armed(pe);
+	hot->state = CHANNEL_MARKED;
+}
+
+/** A put has come before the end did. */
+static void land_again(struct pe *pe, struct direct_channel_hot *hot, bool armed)
+{
+	if (hot->mode == DIRECT_SEQ)
+		/* relaxed: this thread alone reads it until the channel has a sender. */
+		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle + 1, memory_order_relaxed);
+	hot->landed = true;
+	if (armed)
+		watch(pe, hot);
+}
+
+/** Nothing has come since the last ready, and the receiver has not said ready again. */
+static void consume_again(struct pe *pe, struct direct_channel_hot *hot)
+{
+	hot->state = CHANNEL_CONSUMED;
+	if (pe->node->check)
+		publish_mark(hot);
+}
+
+/* Creating it writes the idle value into the buffer. */
+void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r)
+{
+	static const char call[] = "a channel's receiving end";
+	const enum direct_mode mode = r->counted ? DIRECT_SEQ : DIRECT_PATTERN;
+	unsigned char *last = (unsigned char *)r->buf + r->bytes - 8, kept[8];
+	struct direct_channel_hot *hot;
+	CkDirectHandle made;
+
+	check_shape(pe, call, r->buf, r->bytes, r->fn, mode);
+	if (mode == DIRECT_PATTERN)
+		memcpy(kept, last, sizeof kept);
+	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob);
+	hot->named = true;
+	direct_rest(hot)->data = r->data;
+	made = handle_of(pe, hot);
+	*h = *direct_open(&made);
+	if (mode == DIRECT_PATTERN && (r->landed || r->state == CSD_END_CONSUMED))
+		memcpy(last, kept, sizeof kept);
+	if (r->landed || r->state != CSD_END_ARMED)
+		unwatch(pe, hot);
+	if (r->landed)
+		land_again(pe, hot, r->state == CSD_END_ARMED);
+	else if (r->state == CSD_END_CONSUMED)
+		consume_again(pe, hot);
+}
+
+uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_receiving *now)
+{
+	now->state = hot->state == CHANNEL_CONSUMED ? CSD_END_CONSUMED :
+		     hot->state == CHANNEL_MARKED ? CSD_END_MARKED : CSD_END_ARMED;
+	now->landed = direct_unseen_put(hot);
+	/* acquire, behind the load of the word: pairs with the sender's release store, as a scan does. */
+	atomic_thread_fence(memory_order_acquire);
+	return direct_rest(hot)->iteration;
+}
+
 /* ---- who puts ----------------------------------------------------------------------- */
 
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
@@ -446,11 +512,13 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	d->n_rma++;
 	reserve_set(d, d->n_channels);
 	hot->rma = true;
-	if (!hot->tell)
+	if (!hot->tell || hot->state == CHANNEL_CONSUMED)
 		return;
-	/* Nobody has told us of a put, so the channel is as it was created: armed, its word idle
-	 * unless the network has written it since. */
+	/* Nobody has told us of a put, so the channel is as it was created: its word idle unless the network has
+	 * written it since, and armed, unless a named end was made in another state. */
 	set_tell(hot, false);
+	if (hot->state != CHANNEL_ARMED)
+		return;
 	d->n_bell--;
 	pollset_add(&d->set, &hot->poll);
 	direct_count_armed(pe);
@@ -466,7 +534,7 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 
 		/* One subtraction tells both bounds: below p it wraps. */
-		if (hot->state != CHANNEL_FREE &&
+		if (hot->state != CHANNEL_FREE && !hot->retired &&
 		    (uintptr_t)direct_rest(hot)->buf - (uintptr_t)p < bytes)
 			direct_broken(pe, "CkDirect_free", direct_id_of_channel(pe, hot),
 				      "call CkDirect_destroyHandle first",
@@ -499,16 +567,21 @@ static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 		d->n_open--;
 }
 
-void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
+/** Take the channel out of everything that is counted. Once it is retired, it is in nothing any more. */
+static void uncount(struct pe *pe, struct direct_channel_hot *hot)
 {
-	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
+	if (hot->retired)
+		return;
+	leave(direct_of(pe), hot);
+	direct_of(pe)->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
+	direct_count_armed(pe);
+}
+
+static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
+{
 	struct direct_pe *d = direct_of(pe);
 
-	if (direct_unseen_put(hot))
-		pe->n_processed++;
-	leave(d, hot);
-	d->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
-	direct_count_armed(pe);
+	uncount(pe, hot);
 	/* A put that comes all the same shall ring, so that direct_unexpected gets to know of it. */
 	if (!hot->tell)
 		set_tell(hot, true);
@@ -520,4 +593,31 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
 	atomic_store_explicit(&direct_rest(hot)->line->generation, hot->generation,
 			      memory_order_relaxed);
 	direct_channel_reuse(d, hot);
+}
+
+void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
+
+	if (direct_unseen_put(hot))
+		pe->n_processed++;
+	end_channel(pe, hot);
+}
+
+void direct_channel_take(struct pe *pe, const struct direct_handle *h)
+{
+	end_channel(pe, direct_receiver(pe, "a channel's receiving end", h));
+}
+
+/* A sender that is joined now finds nothing to change: own and rma are set. */
+void direct_channel_retire(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_channel_hot *hot = direct_receiver(pe, "a channel's receiving end", h);
+
+	if (direct_unseen_put(hot))
+		pe->n_processed++;
+	uncount(pe, hot);
+	hot->own = hot->rma = hot->retired = true;
+	hot->state = CHANNEL_CONSUMED;
+	set_tell(hot, true);
 }

@@ -41,6 +41,8 @@ struct direct_channel_hot {
 	bool landed : 1;              /* told while MARKED: the put has come */
 	bool rung : 1;                /* in direct_pe.rung: not to be reused yet */
 	bool running : 1;             /* fn is on the stack: the same */
+	bool named : 1;               /* made by direct_channel_receive: it can move */
+	bool retired : 1;             /* the program has destroyed it, and a sender may not know it */
 };
 _Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
 
@@ -187,6 +189,17 @@ void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
 
 /** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
 void direct_check_free(struct pe *pe, const void *p, size_t bytes);
+
+struct csd_receiving;
+
+/** Make a receiving end that another layer gives a name (ends.h). */
+void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);
+/** Its state and whether a put has landed; all bells must have been heard. Returns the puts whose function was called. */
+uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_receiving *now);
+/** As direct_channel_destroy, but a put that has landed goes on to count as under way. */
+void direct_channel_take(struct pe *pe, const struct direct_handle *h);
+/** Nobody looks for puts any more, and none may come; the record is kept for direct_channel_take. */
+void direct_channel_retire(struct pe *pe, const struct direct_handle *h);
 
 /** The record may be used for another channel, unless something still points to it: then whoever
  * lets go of it last calls again. */

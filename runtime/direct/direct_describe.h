@@ -20,7 +20,8 @@ void direct_look(struct pe *pe, uint64_t now);
 /** The PE has stopped: free what direct_look has noted. */
 void direct_looks_free(struct direct_pe *d);
 
-/** Puts that have come into channels that are marked and not polled: they wait for the program. */
+/** Puts that have come into channels that are marked and not polled, and those that wait until the ends of a named
+ * channel are joined: they wait for the program. */
 uint64_t direct_held(struct pe *pe);
 
 #endif

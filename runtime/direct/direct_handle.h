@@ -77,6 +77,17 @@ static inline struct direct_handle *direct_open(CkDirectHandle *h)
 	return (struct direct_handle *)h->private_;
 }
 
+static inline struct gather_shape gather_shape_of(const CkDirectStrides *s)
+{
+	return (struct gather_shape){
+		.block_bytes = s->block_bytes,
+		.blocks = s->blocks,
+		.planes = s->planes ? s->planes : 1,
+		.stride = s->stride_bytes,
+		.plane_stride = s->plane_stride_bytes,
+	};
+}
+
 static inline bool direct_is_bound(const struct direct_handle *h)
 {
 	return h->sender_pe >= 0;

@@ -53,9 +53,9 @@ static bool receiver_lies_in(const struct search *s, const struct direct_channel
 	return lies_in(s, direct_rest(hot)->buf) || lies_in(s, direct_rest(hot)->data);
 }
 
-/* Whether there is such an end, which cannot move. */
-static bool receiver_stays(const struct direct_channel_hot *hot) { return hot->state != CHANNEL_FREE; }
-static bool sender_stays(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND; }
+/* Whether there is such an end, which cannot move, as those with names can. */
+static bool receiver_stays(const struct direct_channel_hot *hot) { return hot->state != CHANNEL_FREE && !hot->named; }
+static bool sender_stays(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND && !s->named; }
 
 static void all_ends(struct search *s, bool any)
 {

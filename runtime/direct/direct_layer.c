@@ -21,6 +21,7 @@
 #include "ckdirect.h"
 #include "direct_control.h"
 #include "direct_describe.h"
+#include "direct_ends.h"
 #include "direct_inside.h"
 #include "direct_rules.h"
 #include "direct_state.h"
@@ -227,6 +228,7 @@ const struct csd_layer direct_layer = {
 		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
 		.inside = direct_inside,
+		.ends = &direct_ends,
 		.put_piece = direct_put_piece,
 	},
 	.slot = DIRECT_SLOT,

@@ -22,6 +22,7 @@
  *   sender, then binding                   the sending end
  *   direct_describe                        what both ends wait for
  *   direct_inside                          which ends keep something where it is
+ *   direct_ends                            both ends for a layer that moves them
  *   direct_layer.c                         start, stop, each pass of the loop, each control message
  */
 #ifndef DIRECT_STATE_H

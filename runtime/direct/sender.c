@@ -67,6 +67,8 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->op.done = put_done;
 	s->op.arg = s;
 	s->fn = NULL;
+	s->held = NULL;
+	s->named = false;
 	s->dst = NULL;
 	s->line = NULL;
 	hot = direct_hot(s);
@@ -290,19 +292,12 @@ unexpected_here(struct pe *pe, const struct direct_handle *h, const struct direc
 	direct_unexpected(pe, id, direct_channel_find(pe, h->channel, h->generation));
 }
 
-/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
- * the handle through which the sending end was bound. */
-static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
-			      const struct direct_sender_hot *hot, size_t body,
-			      uint64_t word_addr, uint64_t word)
+/** The body is there: store the word; then ring, if the receiver does not look at the word. */
+static inline void store_word(struct pe *pe, const char *call, const struct direct_handle *h,
+			      const struct direct_sender_hot *hot, uint64_t word_addr, uint64_t word)
 {
-	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
 	uint8_t tell;
 
-	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
-		copy_out_large(pe, h, dst, body);
-	else if (CSD_LIKELY(body))
-		copy_out(h, dst, body);
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
 	 * receiver that polls may see the word at once, mark the channel again, and ask to be told of the
 	 * next put. Model: channel.pml, put_memory */
@@ -317,6 +312,21 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 		direct_tell(pe, call, h, hot->bell);
 	else if (CSD_UNLIKELY(!direct_landed_here(direct_of(pe), h->channel, h->generation)))
 		unexpected_here(pe, h, hot);
+}
+
+/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
+ * the handle through which the sending end was bound. */
+static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
+			      const struct direct_sender_hot *hot, size_t body,
+			      uint64_t word_addr, uint64_t word)
+{
+	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
+
+	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
+		copy_out_large(pe, h, dst, body);
+	else if (CSD_LIKELY(body))
+		copy_out(h, dst, body);
+	store_word(pe, call, h, hot, word_addr, word);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -348,6 +358,23 @@ static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sen
 	return false;
 }
 
+/** The end is not joined: the put waits in a copy of the data. */
+static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct direct_handle *h, struct direct_sender *s)
+{
+	const void *src = (const void *)(uintptr_t)h->src;
+
+	if (s->held)
+		csd_abort(pe, "CkChannelPut: a second put before the ends of the channel are joined; wait until the "
+			  "receiver has had the last one");
+	s->held = cmi_alloc(h->bytes, "a put that waits");
+	if (h->strided)
+		gather_bytes(s->held, src, &h->strides, h->bytes);
+	else
+		memcpy(s->held, src, h->bytes);
+	direct_hot(s)->iteration--; /* it is made when they are joined */
+	return true;
+}
+
 /** Everything but the plain memory path. Returns true when locally complete already. */
 static bool put_by_path(struct pe *pe, const char *call, const struct direct_handle *h,
 		     struct direct_sender *s, uint64_t word)
@@ -361,8 +388,8 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	}
 	if (s->way == DIRECT_RMA)
 		return put_rma(s, word);
-	if (CSD_UNLIKELY(s->way == DIRECT_ASKING))
-		return ask(pe, s, word);
+	if (CSD_UNLIKELY(s->way >= DIRECT_ASKING))
+		return s->way == DIRECT_ASKING ? ask(pe, s, word) : hold(pe, h, s);
 	return put_message(s, word);
 }
 
@@ -385,6 +412,15 @@ static void count_put(struct pe *pe, const struct direct_sender *s)
 	csd_count_put(pe, s->receiver, s->bytes);
 }
 
+/** Of a put that has waited: when it is made. */
+static void tell_put(struct pe *pe, const struct direct_sender *s)
+{
+	if (pe->trace)
+		record_put(pe, s);
+	if (pe->counts)
+		count_put(pe, s);
+}
+
 /** Checked mode: the program has not written to the handle since it was bound. */
 static void check_unchanged(struct pe *pe, const char *call, struct direct_id id,
 			    const struct direct_handle *h, const struct direct_sender *s)
@@ -404,10 +440,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 
 	if (is_busy(s))
 		settle_put(pe, call, s);
-	if (pe->trace)
-		record_put(pe, s);
-	if (pe->counts)
-		count_put(pe, s);
+	if (s->way != DIRECT_HOLDING)
+		tell_put(pe, s);
 	if (!is_checked(s))
 		return;
 	id.iteration++;
@@ -450,7 +484,7 @@ void direct_go_arrived(const struct direct_control_msg *c)
 		return;
 	check_source(s);
 	if (s->path == DIRECT_RMA ? put_rma(s, s->head.word) : put_message(s, s->head.word))
-		put_done(&s->op);
+		s->op.done(&s->op);
 }
 
 static __attribute__((noinline)) void put_general(struct pe *pe, const char *call,
@@ -488,6 +522,84 @@ void CkDirect_put(CkDirectHandle *handle)
 			   direct_seq(h->generation, hot->iteration));
 }
 
+/* ---- to several receivers -------------------------------------------------------------- */
+
+enum {
+	ALL_MOST = 64,           /* receivers that share one reading of the data */
+	ALL_PIECE = 16 * 1024,   /* bytes: stays in the first cache from one receiver to the next */
+};
+_Static_assert((int)ALL_PIECE < (int)CMI_COPY_MIN, "cmi_copy_shared takes less");
+
+static size_t body_of(const struct direct_handle *h)
+{
+	return h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
+}
+
+/** Whether a put is a copy in one piece, long enough for several readings to matter, from the same buffer. */
+static bool is_shared(struct pe *pe, const struct direct_handle *h, const struct direct_handle *first)
+{
+	return !own_sender(pe, "CkDirect_putAll", h)->not_plain && !h->strided && h->bytes >= 2 * ALL_PIECE &&
+	       h->src == first->src && h->bytes == first->bytes;
+}
+
+static void copy_piece(const struct direct_handle *h, size_t at)
+{
+	const size_t left = body_of(h) - at, n = left < ALL_PIECE ? left : ALL_PIECE;
+	const void *src = (const unsigned char *)(uintptr_t)h->src + at;
+	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst + at;
+
+	if (h->here)
+		memcpy(dst, src, n);
+	else
+		cmi_copy_shared(dst, src, n);
+}
+
+/* Each piece goes to all receivers while it is in the cache. The words follow behind all pieces, so each receiver sees
+ * its word after all of its body, as after CkDirect_put. */
+static void put_shared(struct pe *pe, const struct direct_handle *const *h, int n)
+{
+	static const char call[] = "CkDirect_putAll";
+	const size_t bytes = h[0]->bytes;
+
+	for (size_t at = 0; at < bytes; at += ALL_PIECE)
+		for (int i = 0; i < n; i++)
+			if (at < body_of(h[i]))
+				copy_piece(h[i], at);
+	for (int i = 0; i < n; i++) {
+		struct direct_sender_hot *hot = own_sender(pe, call, h[i]);
+
+		hot->iteration++;
+		pe->n_created++;
+		if (h[i]->mode == DIRECT_PATTERN)
+			store_word(pe, call, h[i], hot, h[i]->dst + h[i]->bytes - 8, last_word(pe, call, h[i]));
+		else
+			store_word(pe, call, h[i], hot, h[i]->seq_addr, direct_seq(h[i]->generation, hot->iteration));
+	}
+}
+
+void CkDirect_putAll(CkDirectHandle *const *handles, int n)
+{
+	struct pe *pe = direct_self("CkDirect_putAll");
+	const struct direct_handle *shared[ALL_MOST];
+	int n_shared = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct direct_handle *h = direct_open(handles[i]);
+
+		if (!is_shared(pe, h, n_shared ? shared[0] : h)) {
+			CkDirect_put(handles[i]);
+			continue;
+		}
+		shared[n_shared++] = h;
+		if (n_shared == ALL_MOST) {
+			put_shared(pe, shared, n_shared);
+			n_shared = 0;
+		}
+	}
+	if (n_shared)
+		put_shared(pe, shared, n_shared);
+}
+
 void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, size_t data_bytes)
 {
 	static const char call[] = "CkDirect_putData";
@@ -507,6 +619,105 @@ void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, s
 	direct_hot(s)->not_plain |= DIRECT_BUSY;
 	if (put_by_path(pe, call, h, s, word))
 		push_done(direct_of(pe), s);
+}
+
+/* ---- ends with names --------------------------------------------------------------- */
+
+void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd_sending *sending)
+{
+	struct direct_sender *s = direct_sender_new(pe);
+
+	s->path = DIRECT_UNBOUND;
+	s->way = DIRECT_HOLDING;
+	s->named = true;
+	s->mode = DIRECT_SEQ; /* no word of the data is looked at */
+	s->src = sending->buf;
+	s->bytes = s->body = sending->bytes;
+	s->receiver = -1;
+	s->channel = s->channel_generation = 0;
+	s->held = sending->held;
+	direct_hot(s)->not_plain |= DIRECT_STOPPED;
+	*h = (struct direct_handle){
+		.magic = DIRECT_MAGIC,
+		.receiver = -1,
+		.sender_pe = pe->id,
+		.sender = s->number,
+		.sender_generation = direct_hot(s)->generation,
+		.mode = DIRECT_SEQ,
+		.bytes = sending->bytes,
+		.src = (uintptr_t)sending->buf,
+		.strided = sending->shape != NULL,
+	};
+	if (sending->shape)
+		h->strides = gather_shape_of(sending->shape);
+	if (pe->node->check)
+		s->seal = direct_checksum((const unsigned char *)h, sizeof(*h));
+}
+
+uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_sender *s = checked_sender(pe, "a channel's sending end", h);
+
+	s->way = DIRECT_HOLDING;
+	direct_hot(s)->not_plain |= DIRECT_STOPPED;
+	return direct_hot(s)->iteration;
+}
+
+/* A put that has waited may still be under way. */
+bool direct_sender_holds(struct pe *pe, const struct direct_handle *h)
+{
+	return checked_sender(pe, "a channel's sending end", h)->held;
+}
+
+bool direct_sender_busy(struct pe *pe, const struct direct_handle *h)
+{
+	return is_busy(checked_sender(pe, "a channel's sending end", h));
+}
+
+void *direct_sender_leave(struct pe *pe, const struct direct_handle *h)
+{
+	struct direct_sender *s = direct_sender_at_rest(pe, "a channel's sending end", h);
+	void *held = s->held;
+
+	s->held = NULL;
+	direct_sender_destroy(pe, h);
+	return held;
+}
+
+/** A put that had waited is locally complete. */
+static void held_done(struct cmi_op *op)
+{
+	struct direct_sender *s = op->arg;
+
+	free(s->held);
+	s->held = NULL;
+	s->src = s->own_src;
+	op->done = put_done;
+	put_done(op);
+}
+
+/* It was counted as under way when the program made it. */
+void direct_sender_release(struct pe *pe, const struct direct_handle *h, void *held)
+{
+	static const char call[] = "CkChannelPut";
+	struct direct_sender *s = checked_sender(pe, call, h);
+	struct direct_handle as = *h;
+	uint64_t word;
+
+	as.src = (uintptr_t)held;
+	as.strided = false;
+	s->own_src = s->src;
+	s->src = s->held = held;
+	tell_put(pe, s);
+	direct_hot(s)->iteration++;
+	word = s->mode == DIRECT_SEQ ? direct_seq(s->channel_generation, direct_hot(s)->iteration) :
+				       kept_last_word(pe, call, &as, s);
+	if (is_checked(s) && s->way == DIRECT_ASKING && !s->staging)
+		s->sum = direct_checksum(s->src, s->bytes);
+	direct_hot(s)->not_plain |= DIRECT_BUSY;
+	s->op.done = held_done;
+	if (put_by_path(pe, call, &as, s, word))
+		held_done(&s->op);
 }
 
 /* ---- the end ----------------------------------------------------------------------- */
@@ -541,6 +752,10 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 		direct_bell_close(direct_hot(s)->bell);
 	free(s->staging);
 	s->staging = NULL;
+	if (s->held)
+		pe->n_processed++; /* nobody will make the put that waits */
+	free(s->held);
+	s->held = NULL;
 	direct_hot(s)->generation++;
 	direct_hot(s)->not_plain = DIRECT_CHECK;
 	s->seal = 0;
@@ -561,8 +776,10 @@ void direct_senders_stop(struct pe *pe)
 
 void direct_senders_free(struct direct_pe *d)
 {
-	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		free(direct_sender_at(d, i)->staging);
+		free(direct_sender_at(d, i)->held);
+	}
 	for (uint32_t i = 0; i < d->n_sender_blocks; i++)
 		free(d->sender_blocks[i]);
 	free(d->sender_blocks);

@@ -26,6 +26,7 @@ enum direct_not_plain {
 	DIRECT_CHECK = 4, /* checked mode */
 	DIRECT_TRACE = 8, /* CK_TRACE: puts are recorded */
 	DIRECT_COUNT = 16, /* CK_STATS: puts are counted */
+	DIRECT_STOPPED = 32, /* a named end that is not joined: puts wait */
 };
 
 /** What every put touches, besides the handle. */
@@ -39,14 +40,17 @@ struct direct_sender_hot {
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 
 /** The way of a put in checked mode on the other paths: it asks first, because nothing here sees the
- * receiver's state. */
-enum { DIRECT_ASKING = DIRECT_MESSAGE + 1 };
+ * receiver's state. Then that of a put of an end that is stopped. */
+enum { DIRECT_ASKING = DIRECT_MESSAGE + 1, DIRECT_HOLDING };
 
 struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
-	uint8_t way;                  /* the path, or DIRECT_ASKING */
+	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING */
+	bool named;                   /* made by direct_sender_open: it can move */
 	const unsigned char *src;     /* the user's, or staging */
+	void *held;                   /* ours: the data of a put that waits, or of one that has waited and is under way */
+	const unsigned char *own_src; /* meanwhile: what src is */
 	void *staging;                /* strided, not on the memory path: ours, else NULL */
 	size_t body;                  /* bytes that are copied: all, or all but the last word */
 	unsigned char *dst;           /* receive buffer as mapped here: memory path */
@@ -109,6 +113,21 @@ void direct_go_arrived(const struct direct_control_msg *c);
 /** The sending end that `h` names, which must live on this PE; its last put must be locally complete. */
 struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
 					    const struct direct_handle *h);
+
+/* ---- ends with names --------------------------------------------------------------- */
+
+struct csd_sending;
+
+/** Make a sending end that is not joined: one put may wait in it. */
+void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd_sending *s);
+/** From now on puts wait. Returns how many were made. */
+uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h);
+bool direct_sender_holds(struct pe *pe, const struct direct_handle *h);
+bool direct_sender_busy(struct pe *pe, const struct direct_handle *h);
+/** End it. Returns the data of the put that waits, or NULL. */
+void *direct_sender_leave(struct pe *pe, const struct direct_handle *h);
+/** The end is joined: make the put that has waited. Takes its data. */
+void direct_sender_release(struct pe *pe, const struct direct_handle *h, void *held);
 
 /* ---- the end ----------------------------------------------------------------------- */
 

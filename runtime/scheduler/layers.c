@@ -88,6 +88,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(describe_message);
 	ADD(gate_of);
 	ADD(inside);
+	ADD(ends);
 	ADD(word_in_use);
 }
 #undef ADD

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "csd.h"
+#include "ends.h"
 #include "../machine/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
@@ -75,6 +76,8 @@ struct csd_upcalls {
 	/** How many things of the layer's, that stay on this PE, depend on these pieces of memory; `name` gets the
 	 * first one's name. No pieces: how many there are at all, and no name. */
 	size_t (*inside)(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
+	/** The ends of channels; a table, not a function. */
+	const struct csd_ends *ends;
 	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
 	bool (*word_in_use)(const struct cmi_msg *m);
 };

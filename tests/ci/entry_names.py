@@ -38,6 +38,7 @@ ENTRIES = [
     ("cond", "[when(k == self->member)] void cond(int k)", ("nodegroup",)),
     ("local", "[local] int local(int k)", SINGLE),
     ("idle", "[whenidle] bool idle()", SINGLE + ("nodegroup",)),
+    ("side", "[arrival] void side(int tag)", SINGLE + ("group", "nodegroup")),
     ("many", "[aggregate] void many(int k)", SINGLE),
     ("body", "void body(int k) { overlap { when got(int n) { when more(int n) {} } when again() {} } }",
      ("nodegroup",)),

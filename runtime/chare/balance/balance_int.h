@@ -100,6 +100,7 @@ struct sync_sums {
 	uint64_t sent, done;      /* insertions and moves: under way are so many less so many */
 	uint64_t n;               /* elements */
 	uint64_t dynamic;         /* PEs where elements came or went */
+	uint64_t alone;           /* elements that cannot move together with others */
 	double max, sum;          /* seconds of PEs: of the one with most, and of all */
 };
 /** CK_LB=auto, of an array on PE 0. */
@@ -233,8 +234,8 @@ void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /* ---- step.c -------------------------------------------------------------------------------------------------- */
 
-/** PE 0: a step pays. */
-void step_start(struct pe *pe, struct collection *c);
+/** PE 0: a step pays. `alone`: not at rest, because elements cannot move together. */
+void step_start(struct pe *pe, struct collection *c, bool alone);
 /** PE 0: nothing is under way any more. */
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len);

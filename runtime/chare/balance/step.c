@@ -121,14 +121,14 @@ static void look_again(void *arg)
 		no_rest(csd_self(), c);
 }
 
-void step_start(struct pe *pe, struct collection *c)
+void step_start(struct pe *pe, struct collection *c, bool alone)
 {
 	struct sync_coll *s = sync_of(c);
 	const int64_t ms = balance_of(pe->node)->sync_ms;
 	CkCallback cb = callback_make(CB_AT_REST);
 
-	if (!ms || s->skip) {
-		s->skip -= s->skip != 0;
+	if (!ms || s->skip || alone) {
+		s->skip -= s->skip && !alone;
 		sync_tell_all(pe, c, SYNC_STEP, UNDER_WAY);
 		return;
 	}
@@ -168,12 +168,13 @@ void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t l
 
 /* ---- what this PE has measured ---------------------------------------------------------------------- */
 
-static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, double tick)
+static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, double tick)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
 		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, tick), .has_position = e->has_position,
-		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj),
+		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj) ||
+			  (way == AT_REST && place_moves_alone(pe, obj)),
 	};
 
 	memcpy(r.position, e->position, sizeof r.position);
@@ -198,7 +199,7 @@ static void add_own(struct pe *pe, struct collection *c, struct step *p)
 	add_edges(p, edges->list, edges->n);
 	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &own) };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		p->elems[p->n++] = record_of(pe, obj, tick);
+		p->elems[p->n++] = record_of(pe, obj, p->way, tick);
 }
 
 /* Returns what is behind it. */

@@ -105,8 +105,11 @@ static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 		.sent = in.sent + in.makes + s->n_left, .done = in.done + s->n_made + s->n_came,
 		.n = s->n_live, .dynamic = c->sparse || c->dynamic,
 	};
+	struct ck_obj *obj;
 	double own;
 
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+		sums.alone += place_moves_alone(pe, obj);
 	sums.sum = sync_background(pe, c, &own);
 	sums.sum += own;
 	sums.max = sums.sum;
@@ -119,6 +122,7 @@ static void sums_join(struct sync_sums *all, const struct sync_sums *one)
 	all->done += one->done;
 	all->n += one->n;
 	all->dynamic += one->dynamic;
+	all->alone += one->alone;
 	all->sum += one->sum;
 	if (one->max > all->max)
 		all->max = one->max;
@@ -226,7 +230,7 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 
 	if (looks && choose_step(b, &sync_of(c)->choice, all, pe->node->job->n_pes)) {
 		step_begins(pe, sync_of(c));
-		step_start(pe, c);
+		step_start(pe, c, all->alone);
 	} else {
 		sync_tell_all(pe, c, SYNC_RESUME, looks);
 	}

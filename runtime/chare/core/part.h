@@ -108,6 +108,17 @@ struct ck_watch {
 	void (*leaving)(struct pe *pe, struct ck_obj *obj);
 	/** An element that was about to leave stays for now. */
 	void (*stayed)(struct pe *pe, struct ck_obj *obj);
+	/** An element wants to go to another PE. True: not yet; the part calls place_may_leave when it may ask again. */
+	bool (*leave_later)(struct pe *pe, struct ck_obj *obj);
+	/** Whether the part has something of the element's that `leave_later` brings to rest: then the element does not move
+	 * together with others (place_bulk). */
+	bool (*alone)(struct pe *pe, struct ck_obj *obj);
+	/** Nothing of the element runs from now on, until it has arrived, or `stays`: it does not leave after all, or
+	 * no longer wants to. */
+	void (*rests)(struct pe *pe, struct ck_obj *obj);
+	void (*stays)(struct pe *pe, struct ck_obj *obj);
+	/** The element has been packed for another process: abort if that missed something of the part's. */
+	void (*packed)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
 	/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
@@ -170,6 +181,11 @@ struct ck_part {
 	void (*filed)(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from);
 	/** For csd_shape.misfit of such a message, which names a collection that can exist. */
 	const char *(*filed_misfit)(struct pe *pe, const struct ck_env *env);
+
+	/** What another PE's part of this number says about an element of this PE (place_tell). The call takes it. */
+	void (*told)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+	/** For csd_shape.misfit of such a message, which names a collection that can exist. */
+	const char *(*told_misfit)(struct pe *pe, const struct ck_env *env);
 
 	/** Find the element of a call that arrived where the element is not: the array is sparse, or
 	 * the element is gone. Takes the message. Only one part has this function. */

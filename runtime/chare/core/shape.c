@@ -103,7 +103,7 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 {
 	const CkGenEntry *e = &type->entries[entry];
 
-	if (!e->call && !e->answer)
+	if ((!e->call && !e->answer) || (e->flags & CKGEN_ARRIVAL))
 		return "it calls an entry that no message can call";
 	if (env->flags & CK_CALL_REDUCED && entry == 0)
 		return "it constructs an object from a reduction's result";

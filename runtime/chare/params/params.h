@@ -75,6 +75,13 @@ void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 void pup_forget(struct pe *pe);
 void pup_forget_until(struct pe *pe, struct pup_block *until);
 
+/* ---- pup.c, for pup functions of other rooms ---------------------------------------------------------------------- */
+
+/** The element that is packed; NULL: it is not about one. */
+struct ck_obj *pup_element(pup_er p);
+/** End the job because a pup function did something wrong; the line begins with who it is about. */
+_Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+
 /* ---- element.c: an element of an array as bytes ------------------------------------------------------------ */
 
 /** Whether the elements of this type can be packed: `pup X;`. The functions below need that. */

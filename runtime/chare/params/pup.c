@@ -16,6 +16,8 @@ int pup_isPacking(const pup_er p) { return p->mode == PACKING; }
 int pup_isUnpacking(const pup_er p) { return p->mode == UNPACKING; }
 int pup_isDeleting(const pup_er p) { return p->mode == DELETING; }
 
+struct ck_obj *pup_element(pup_er p) { return (struct ck_obj *)(uintptr_t)p->obj; }
+
 /* ---- faults ------------------------------------------------------------------------------------- */
 
 void pup_fault(const struct CkPupEr *p, const char *fmt, ...)

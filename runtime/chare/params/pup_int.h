@@ -45,9 +45,6 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes);
 /** What memory is filled with in checked mode: what unpacking has to set, and what an element has left. */
 enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };
 
-/** End the job because a pup function did something wrong; the line begins with who it is about. */
-_Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-
 /** Behind the pup function: abort unless it packed as many bytes as it said, or unpacked as many as it packed. */
 void pup_check_packed(const struct CkPupEr *p);
 void pup_check_unpacked(const struct CkPupEr *p);

@@ -130,6 +130,16 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 	return NULL;
 }
 
+bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.alone && ck->parts[i]->watch.alone(pe, obj))
+			return true;
+	return false;
+}
+
 /* ---- who goes where ------------------------------------------------------------------------------------------ */
 
 static int goes_to(const struct pe *pe, const struct going *g, const struct ck_obj *obj)
@@ -209,6 +219,8 @@ static void check_leaves(struct pe *pe, struct ck_obj *obj, int to)
 	const char *why = place_pinned(pe, obj);
 	char name[128];
 
+	if (!why && place_moves_alone(pe, obj))
+		why = "it holds ends of named channels";
 	if (!why && s && (s->leaving || s->asked))
 		why = "it is moving already";
 	obj_describe(obj, name, sizeof name);

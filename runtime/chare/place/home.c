@@ -13,6 +13,7 @@
  * place forgets an element before all that was sent to it has come (leave.c).
  */
 #include "place_int.h"
+#include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <assert.h>
@@ -224,7 +225,7 @@ void describe_waiting(struct pe *pe, const struct collection *c, const struct cm
 	if (m->handler == ck_handler(pe, PART_CALL, H_ELEMENT))
 		describe_entry(c->type, ((const struct ck_env *)m)->entry, buf, len);
 	else
-		snprintf(buf, len, "%s_%s", c->type->name,
+		snprintf(buf, len, "%s_%s", c->type->name, is_told(pe, m) ? "channel" :
 			 m->handler == ck_handler(pe, PART_PLACE, H_DESTROY) ? "ckDestroy" : "insert");
 }
 
@@ -239,12 +240,43 @@ static void wait_for(struct pe *pe, struct collection *c, CkIndex i, struct cmi_
 	closing_missed(pe, c);
 }
 
+bool is_told(const struct pe *pe, const struct cmi_msg *m)
+{
+	return m->handler == ck_handler(pe, PART_PLACE, H_TELL);
+}
+
+static const struct ck_part *part_told(const struct pe *pe, const struct ck_env *env)
+{
+	const struct ck_part *part = (uint32_t)env->refnum < CK_PARTS ? ck_node_of(pe->node)->parts[env->refnum] : NULL;
+
+	return part && part->told ? part : NULL;
+}
+
+const char *told_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct ck_env *env = (const struct ck_env *)m;
+	const struct ck_part *part = part_told(pe, env);
+	const char *why = part ? shape_coll(pe, m) : "it is of no kind";
+
+	return why || !part->told_misfit ? why : part->told_misfit(pe, env);
+}
+
+void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env)
+{
+	env->refnum = part;
+	send_about(pe, NULL, e, env, ck_handler(pe, PART_PLACE, H_TELL));
+}
+
 static void element_missing(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
 	uint32_t flags = 0;
 
 	if (is_switch(pe, env)) {
 		deny(pe, c, i, env);
+		return;
+	}
+	if (is_told(pe, &env->head)) {
+		csd_msg_free(pe, &env->head);
 		return;
 	}
 	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT) && env->entry < c->type->n_entries)
@@ -291,6 +323,8 @@ void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 	if (env->head.handler == ck_handler(pe, PART_PLACE, H_DESTROY)) {
 		csd_msg_free(pe, &env->head);
 		element_destroy(pe, obj);
+	} else if (is_told(pe, &env->head)) {
+		part_told(pe, env)->told(pe, obj, env);
 	} else if (is_switch(pe, env)) {
 		if (index_home(pe, obj->coll, obj->index) == pe->id) {
 			deny(pe, obj->coll, obj->index, env); /* the way by home is the straight one */

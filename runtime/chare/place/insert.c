@@ -462,6 +462,7 @@ static const struct ck_handler handlers[] = {
 	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll } },
 	[H_DESTROY] = { "ck.destroy", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = shape_coll } },
 	[H_SWITCH] = { "ck.switch", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = switch_misfit } },
+	[H_TELL] = { "ck.tell", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = told_misfit } },
 	[H_LEAVE] = { "ck.leave", leave_arrived, .apart = false },
 	[H_MOVE] = { "ck.move", travel_arrived, .apart = false },
 	[H_MOVE_PACKED] = { "ck.move.packed", packed_arrived,

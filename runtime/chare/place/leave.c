@@ -216,13 +216,47 @@ static void threads_over(struct pe *pe, struct ck_obj *obj)
 	ask_to_leave(pe, s);
 }
 
-/* Whether threads of the element run. Then it asks again when they have ended. */
-static bool wait_for_threads(struct pe *pe, struct stay *s)
+void place_may_leave(struct pe *pe, struct ck_obj *obj)
 {
-	s->pending = s->obj && obj_leave_later(pe, s->obj, threads_over);
+	threads_over(pe, obj);
+}
+
+static bool part_wants_it(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.leave_later && ck->parts[i]->watch.leave_later(pe, obj))
+			return true;
+	return false;
+}
+
+/* Whether threads of the element run, or a part has something of it under way. Then it asks again when that has
+ * ended. */
+static bool wait_for_rest(struct pe *pe, struct stay *s)
+{
+	s->pending = s->obj && (obj_leave_later(pe, s->obj, threads_over) || part_wants_it(pe, s->obj));
 	if (s->pending)
 		tell_stayed(pe, s->obj);
 	return s->pending;
+}
+
+static void tell_rests(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.rests)
+			ck->parts[i]->watch.rests(pe, obj);
+}
+
+static void tell_stays(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.stays)
+			ck->parts[i]->watch.stays(pe, obj);
 }
 
 static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
@@ -371,7 +405,8 @@ static void finish(struct pe *pe, struct stay *s)
 {
 	struct travel *t;
 
-	if (s->obj && (wait_for_threads(pe, s) || s->to == pe->id)) {
+	if (s->obj && (wait_for_rest(pe, s) || s->to == pe->id)) {
+		tell_stays(pe, s->obj);
 		come_back(pe, s);
 		return;
 	}
@@ -432,6 +467,19 @@ static void begin(struct pe *pe, struct stay *s)
 	}
 }
 
+static void begin_at_rest(struct pe *pe, struct stay *s)
+{
+	if (s->obj)
+		tell_rests(pe, s->obj);
+	begin(pe, s);
+}
+
+static void stay_after_all(struct pe *pe, struct stay *s)
+{
+	tell_stays(pe, s->obj);
+	take_calls_again(pe, s);
+}
+
 void leave_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct stay *s = ((struct leave_msg *)m)->stay;
@@ -440,10 +488,12 @@ void leave_arrived(struct pe *pe, struct cmi_msg *m)
 	s->asked = false;
 	if (s->leaving)
 		maybe_finish(pe, s);
-	else if (s->obj && (wait_for_threads(pe, s) || s->to == pe->id))
+	else if (s->obj && wait_for_rest(pe, s))
 		take_calls_again(pe, s);
+	else if (s->obj && s->to == pe->id)
+		stay_after_all(pe, s);
 	else
-		begin(pe, s);
+		begin_at_rest(pe, s);
 }
 
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat)
@@ -631,6 +681,6 @@ void CkMigrateMe(void *self, int to)
 		return;
 	s = stay_get(pe, obj);
 	s->to = to;
-	if (!s->asked && !s->pending && !s->leaving && !wait_for_threads(pe, s))
+	if (!s->asked && !s->pending && !s->leaving && !wait_for_rest(pe, s))
 		ask_to_leave(pe, s);
 }

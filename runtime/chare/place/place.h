@@ -47,6 +47,13 @@ struct place_inserts place_inserts_of(const struct collection *c);
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct pe *pe, const struct ck_obj *guest);
 
+/** Send what one part says about an element to that part where the element lives: its `told` (part.h) gets it, in
+ * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.
+ * Takes the message; the part may use the payload. */
+void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env);
+/** A part whose `leave_later` said true has nothing against it any more. */
+void place_may_leave(struct pe *pe, struct ck_obj *obj);
+
 /* ---- seat.c: elements that live on another PE than the one that counts them ------------------------- */
 
 /** What takes an element's slot at its seat while the element is away. */
@@ -120,8 +127,10 @@ struct place_rest place_rest_of(struct pe *pe, struct collection *c);
 void place_rest_join(struct place_rest *all, const struct place_rest *one);
 /** Why the element cannot move now, "it has threads"; NULL: it can. */
 const char *place_pinned(struct pe *pe, struct ck_obj *obj);
+/** Whether the element can move by CkMigrateMe, but not by place_bulk. */
+bool place_moves_alone(struct pe *pe, struct ck_obj *obj);
 /** Move elements. The collection is closed on all PEs, and nothing of it is under way: no call, no reduction, no
- * move. Elements that cannot move (place_pinned) stay where they are, else the job ends. The plan is the caller's, and
+ * move. Elements that cannot move so (place_pinned, place_moves_alone) stay where they are, else the job ends. The plan is the caller's, and
  * may go when the call returns. `over` is called when this PE's elements have all come, maybe before the call returns.
  *
  * Seats move along in a sparse array, and with cuts, if plan->rest allows; then no element of the

@@ -29,7 +29,7 @@
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
 	H_ANNOUNCE, H_KNOWN, H_BORN,
-	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED, H_TELL
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */
@@ -165,7 +165,10 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 /** Send a message about one element. */
 void tell_where(struct pe *pe, int dst_pe, struct where_msg what);
 void seek(struct pe *pe, struct collection *c, struct ck_env *env);
-/** A call, a destruction or a SWITCH has found its element. */
+/** Whether a message is from place_tell. */
+bool is_told(const struct pe *pe, const struct cmi_msg *m);
+const char *told_misfit(struct pe *pe, const struct cmi_msg *m);
+/** A call, a destruction, a SWITCH or what a part tells has found its element. */
 void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from);
 void away_fini(struct pe *pe, struct collection *c);

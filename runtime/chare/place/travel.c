@@ -221,12 +221,22 @@ static char *holders_pack(const struct travel *t, char *at)
 	return zero_to(at + t->n_holders * sizeof *t->holders, at + holders_bytes(t->n_holders));
 }
 
+static void tell_packed(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.packed)
+			ck->parts[i]->watch.packed(pe, obj);
+}
+
 /* Then the element is no more on this PE. */
 static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
 {
 	if (!t->obj)
 		return at;
 	element_pack(pe, t->obj, at, n);
+	tell_packed(pe, t->obj);
 	element_delete(pe, t->obj);
 	element_free(pe, t->obj);
 	t->obj = NULL;
@@ -296,7 +306,7 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 	const struct ck_env *env = (const struct ck_env *)m;
 
 	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
-	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT))
+	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT) && !is_told(pe, m))
 		return "it carries what is no call";
 	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
 		return "it carries a call that nobody can have sent";

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* named.c: the ends of named channels: their records, what programs call, the part. */
+#include "named_int.h"
+#include "../../machine/cmi_alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ends of an element --------------------------------------------------------------------------- */
+
+static struct named_pe *named_of(const struct pe *pe) { return ck_state(pe, PART_NAMED); }
+
+struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj)
+{
+	return idmap_get(&named_of(pe)->ends, (uintptr_t)obj);
+}
+
+struct ends *ends_new(struct ck_obj *obj)
+{
+	struct ends *o = cmi_alloc_zero(1, sizeof *o, "named channels");
+
+	o->obj = obj;
+	return o;
+}
+
+void ends_add(struct pe *pe, struct ends *o)
+{
+	idmap_add(&named_of(pe)->ends, (uintptr_t)o->obj, (uintptr_t)o);
+}
+
+void ends_remove(struct pe *pe, const struct ends *o)
+{
+	struct idmap *m = &named_of(pe)->ends;
+
+	idmap_remove(m, idmap_find(m, (uintptr_t)o->obj));
+}
+
+static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
+{
+	struct ends *o = ends_find(pe, obj);
+
+	if (!o) {
+		o = ends_new(obj);
+		ends_add(pe, o);
+	}
+	return o;
+}
+
+/* ---- one end -------------------------------------------------------------------------------------------- */
+
+static bool same_element(const CkElement *a, const CkElement *b)
+{
+	return a->id == b->id && !((a->index.v[0] ^ b->index.v[0]) | (a->index.v[1] ^ b->index.v[1]) |
+				   (a->index.v[2] ^ b->index.v[2]));
+}
+
+CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sends)
+{
+	CkChannel *c = o ? o->first : NULL;
+
+	while (c && !(c->sends == sends && c->name.tag == n->tag && c->name.entry == n->entry && !c->destroyed &&
+		      same_element(&c->name.to, &n->to) && same_element(&c->name.from, &n->from)))
+		c = c->next;
+	return c;
+}
+
+void end_free(CkChannel *c)
+{
+	CkChannel **p = &c->of->first;
+
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
+	if (c->group)
+		reducing_less(c->group);
+	free(c->held);
+	free(c);
+}
+
+static const char *element_of(struct pe *pe, const CkElement *e, char *buf, size_t len)
+{
+	const struct collection *c = coll_get(pe, e->id);
+
+	if (c->type)
+		return element_describe(c->type, e->index, buf, len);
+	snprintf(buf, len, "an element of an array that is not known here yet");
+	return buf;
+}
+
+const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len)
+{
+	const struct collection *to = coll_get(pe, c->name.to.id);
+	char entry[128] = "a channel", from[128], dest[128];
+
+	if (to->type && c->name.entry < to->type->n_entries)
+		describe_entry(to->type, c->name.entry, entry, sizeof entry);
+	snprintf(buf, len, "channel %s(%d) from %s to %s", entry, c->name.tag,
+		 element_of(pe, &c->name.from, from, sizeof from), element_of(pe, &c->name.to, dest, sizeof dest));
+	return buf;
+}
+
+void ends_fewer(struct pe *pe, struct ends *o)
+{
+	ends_may_leave(pe, o);
+	if (o->first)
+		return;
+	ends_remove(pe, o);
+	free(o);
+}
+
+bool end_over(struct pe *pe, CkChannel *c)
+{
+	if (!c->destroyed || c->running || c->answered)
+		return false;
+	layer_ends(pe)->take(pe, c->end);
+	end_free(c);
+	return true;
+}
+
+/* Behind the function of an arrival. */
+static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
+{
+	struct ends *o = c->of;
+
+	c->odd = false;
+	if (!end_over(pe, c))
+		end_join(pe, c);
+	ends_fewer(pe, o);
+}
+
+/* The layer of channels calls it when a put has arrived. */
+static void arrived(void *data)
+{
+	struct pe *pe = ck_self();
+	CkChannel *c = data;
+
+	ck_of(pe)->now = (struct ck_running){ c->of->obj, NULL, (uint32_t)c->name.entry };
+	c->running = true;
+	c->call(c->self, &c->name.tag);
+	c->running = false;
+	ck_of(pe)->now.obj = NULL;
+	if (CSD_UNLIKELY(c->odd))
+		behind(pe, c);
+}
+
+void end_begin(struct pe *pe, CkChannel *c)
+{
+	struct ck_obj *obj = c->of->obj;
+
+	if (c->sends) {
+		layer_ends(pe)->send(pe, c->end, &(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL,
+								       c->held });
+		c->held = NULL;
+	} else {
+		c->call = c->group ? reducing_came : obj->coll->type->entries[c->name.entry].call;
+		c->self = c->group ? (void *)c->group : self_of(obj);
+		c->in.fn = arrived;
+		c->in.data = c;
+		layer_ends(pe)->receive(pe, c->end, &c->in);
+		c->announced = false;
+	}
+	c->live = true;
+	c->packed = false;
+}
+
+void end_rest(struct pe *pe, CkChannel *c)
+{
+	c->base = end_puts(pe, c, &c->in);
+	if (c->sends)
+		c->held = layer_ends(pe)->leave(pe, c->end);
+	else
+		layer_ends(pe)->take(pe, c->end);
+	c->live = false;
+}
+
+/* ---- what programs call ----------------------------------------------------------------------------------- */
+
+struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
+{
+	struct ck_obj *obj = obj_of(self);
+
+	if (!layer_ends(pe))
+		csd_abort(pe, "%s: this program has no channels", what);
+	if (obj->coll->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "%s: %s is no array; only elements of arrays are the ends of named channels", what,
+			  obj->coll->type->name);
+	return obj;
+}
+
+/* An array may not be known here yet. */
+static void check_other(struct pe *pe, const CkElement *e, const char *what)
+{
+	const struct collection *c = coll_get(pe, e->id);
+
+	if (c->type && c->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "%s: %s is no array; only elements of arrays are the ends of named channels", what, c->type->name);
+	if (c->type && !c->sparse && index_place(c, e->index) == UINT64_MAX)
+		index_bad(pe, c, what, e->index);
+}
+
+static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, bool sends)
+{
+	struct ends *o = ends_get(pe, obj);
+	CkChannel *c = cmi_alloc_zero(1, sizeof *c, "a named channel");
+	char name[END_NAME_MAX];
+
+	c->of = o;
+	c->name = *n;
+	c->sends = sends;
+	if (end_find(o, n, sends))
+		csd_abort(pe, "%s: the element has its %s end already; choose another tag, or call CkChannelDestroy before",
+			  end_describe(pe, c, name, sizeof name), sends ? "sending" : "receiving");
+	c->next = o->first;
+	o->first = c;
+	return c;
+}
+
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
+		       struct CkReducing *group)
+{
+	CkChannel *c;
+
+	check_other(pe, &n->from, "a channel's sending element");
+	c = end_new(pe, obj, n, false);
+	c->in = in;
+	c->in.state = CSD_END_ARMED;
+	c->bytes = in.bytes;
+	c->group = group;
+	c->id = ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
+	end_begin(pe, c);
+	end_ask(pe, c);
+	return c;
+}
+
+struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from, int tag, void *buf,
+				    size_t bytes, const uint64_t *oob)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = check_element(pe, self, "a channel's receiving end");
+	const struct channel_name name = { from, { obj->coll->id, obj->index, 0 }, entry, tag };
+
+	(void)chare;
+	return end_receive(pe, obj, &name, (struct csd_receiving){ .buf = buf, .bytes = bytes, .counted = !oob,
+								   .oob = oob ? *oob : 0 }, NULL);
+}
+
+struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
+				  const void *buf, size_t bytes, const struct CkDirectStrides *shape)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = check_element(pe, self, "a channel's sending end");
+	CkChannel *c = end_new(pe, obj, &(struct channel_name){ { obj->coll->id, obj->index, 0 }, to, entry, tag }, true);
+	char name[END_NAME_MAX];
+
+	(void)chare;
+	check_other(pe, &to, "a channel's receiving element");
+	if (!buf || !bytes)
+		csd_abort(pe, "%s: the send buffer is %s", end_describe(pe, c, name, sizeof name), buf ? "empty" : "NULL");
+	c->buf = buf;
+	c->bytes = bytes;
+	c->strided = shape != NULL;
+	if (shape)
+		memcpy(c->shape, shape, sizeof c->shape);
+	end_begin(pe, c);
+	end_hello(pe, c);
+	return c;
+}
+
+static void sender_destroy(struct pe *pe, CkChannel *c)
+{
+	void *held = c->live ? layer_ends(pe)->leave(pe, c->end) : NULL;
+
+	if (held || c->held)
+		pe->n_processed++; /* nobody will make the put that waits */
+	free(held);
+	end_bye(pe, c);
+	end_free(c);
+}
+
+/* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the end is over. */
+void receiver_destroy(struct pe *pe, CkChannel *c)
+{
+	c->destroyed = c->odd = true;
+	layer_ends(pe)->retire(pe, c->end);
+	if (c->answered && !c->asked)
+		end_ask(pe, c);
+	end_over(pe, c);
+}
+
+void CkChannelDestroy(CkChannel *c)
+{
+	struct pe *pe = ck_self();
+	struct ends *o;
+
+	if (!c)
+		return;
+	if (ends_find(pe, c->of->obj) != c->of)
+		csd_abort(pe, "CkChannelDestroy: the channel's end is not on this PE; call it where its element lives");
+	o = c->of;
+	(c->sends ? sender_destroy : receiver_destroy)(pe, c);
+	ends_fewer(pe, o);
+}
+
+/* ---- the part ---------------------------------------------------------------------------------------------- */
+
+static void ends_free(struct ends *o)
+{
+	while (o->first)
+		end_free(o->first);
+	free(o);
+}
+
+/* Its element is no more, so it hears no words. */
+static void receiver_gone(struct pe *pe, CkChannel *c)
+{
+	if (c->live && !c->destroyed)
+		layer_ends(pe)->retire(pe, c->end);
+	else if (!c->live && c->in.landed)
+		pe->n_processed++;
+	end_bye(pe, c);
+	c->answered = false;
+	c->destroyed = c->odd = true;
+	if (c->live)
+		end_over(pe, c);
+	else
+		end_free(c);
+}
+
+/* An element with a function that runs is not freed before that has ended (place/destroy.c), and nor is its end. */
+static void element_destroyed(struct pe *pe, struct ck_obj *obj)
+{
+	struct ends *o = ends_find(pe, obj);
+	CkChannel *c, *next;
+
+	if (!o && !(o = flying_take(pe->node, obj)))
+		return;
+	if (ends_find(pe, obj) != o)
+		ends_add(pe, o);
+	o->waits = false;
+	for (c = o->first; c; c = next) {
+		next = c->next;
+		(c->sends ? sender_destroy : receiver_gone)(pe, c);
+	}
+	ends_fewer(pe, o);
+}
+
+static void named_pe_free(struct pe *pe)
+{
+	struct idmap *m = &named_of(pe)->ends;
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(m, &i)); i++)
+		ends_free((struct ends *)s->value);
+	idmap_free(m);
+}
+
+static int named_node_start(struct node *node)
+{
+	return -pthread_mutex_init(&((struct named_node *)ck_node_state(node, PART_NAMED))->lock, NULL);
+}
+
+static void named_node_stop(struct node *node)
+{
+	struct named_node *n = ck_node_state(node, PART_NAMED);
+
+	while (n->flying) {
+		struct ends *o = n->flying;
+
+		n->flying = o->next;
+		ends_free(o);
+	}
+	pthread_mutex_destroy(&n->lock);
+}
+
+const struct ck_part named_part = {
+	.name = "named",
+	.number = PART_NAMED,
+	.pe_bytes = sizeof(struct named_pe),
+	.node_bytes = sizeof(struct named_node),
+	.watch = {
+		.arrived = named_arrived,
+		.leave_later = named_leave_later,
+		.alone = named_alone,
+		.rests = named_rests,
+		.stays = named_stays,
+		.packed = named_packed,
+		.destroyed = element_destroyed,
+	},
+	.told = named_told,
+	.told_misfit = named_told_misfit,
+	.node_start = named_node_start,
+	.node_stop = named_node_stop,
+	.pe_free = named_pe_free,
+	.describe = named_describe,
+};

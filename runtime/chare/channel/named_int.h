@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * named_int.h: what the files of this room share.
+ *
+ * A channel has a name and two ends. Each end is a record that belongs to its element and is kept by the PE where the
+ * element lives; while the element moves, by the node (`flying`). In front of the record is an end of the layer of
+ * channels (scheduler/ends.h), which does not move: it is ended where the element leaves, and made anew where it arrives.
+ *
+ * The receiving end alone decides when the two are joined. Words between them travel to the elements, as calls do:
+ *
+ *	HELLO(serial, puts)   sender -> receiver   the sender is not joined, and will be only by a JOIN with this serial;
+ *	                                           it has made so many puts. When it is made, has arrived, or was asked
+ *	ASK                   receiver -> sender   stop, and say HELLO. When it is made, or wants to leave
+ *	JOIN(serial, end)     receiver -> sender   answers the last HELLO, once those puts have been consumed
+ *	BYE                   both ways            the end is destroyed
+ *
+ * Each word names the receiving end by a number that no other end has, as far as its sender knows it: a name may be used
+ * again while words of the last channel with that name are still on their way.
+ *
+ * Invariants. (1) From HELLO(serial) to JOIN(serial) the sender makes no put; one that the program makes waits in a copy.
+ * (2) The receiver ends its end of the layer, to leave or to make it anew, only while its last HELLO is not answered and
+ * all of that HELLO's puts have landed: so nobody writes into it or knows it. (3) Serials rise, and travel with the
+ * sending end. A JOIN that answers an older HELLO, and a HELLO that was overtaken, are dropped; a HELLO to another receiving
+ * end is answered by ASK. (4) An element that waits
+ * for its channels to come to rest takes calls, so it answers ASK: two ends that want to leave do not wait for each
+ * other. Words are counted, so quiescence waits for a put that waits.
+ */
+#ifndef CK_NAMED_INT_H
+#define CK_NAMED_INT_H
+
+#include <pthread.h>
+
+#include "../ckchannel.h"
+#include "named.h"
+
+struct channel_name {
+	CkElement from, to;
+	int32_t entry;            /* of to's type */
+	int32_t tag;
+};
+
+/** The ends of one element. */
+struct ends {
+	struct ck_obj *obj;
+	CkChannel *first;
+	bool leaving;             /* the element wants to leave: no end is joined */
+	bool waits;               /* place/ is to be told when all are at rest */
+	bool looks;               /* a LOOK is on its way to this PE */
+	struct ends *next, **link; /* while it flies */
+};
+
+struct CkChannel {
+	uint64_t end[CSD_END_BYTES / 8]; /* first: what a put and a ready use. Only while `live` */
+	struct ends *of;
+	CkChannel *next;
+	struct channel_name name;
+	bool sends, live;
+	bool packed;              /* pup_channel has had it: it may leave its process */
+	bool running, odd;        /* receiving: its function runs; there is something to do behind it */
+	bool destroyed;           /* the program has it no more; receiving: kept while its function runs, or a sender
+				   * may be joined to it */
+	bool announced;           /* receiving: a sender knows `end` */
+	bool answered;            /* receiving: the last HELLO */
+	bool asked;               /* receiving: ASK was sent since */
+	struct CkReducing *group; /* receiving: the reducing channel that it is a part of, or NULL */
+	CkGenCall call;           /* receiving */
+	void *self;               /* receiving: what `call` gets: the element's struct, or the group */
+	struct csd_receiving in;  /* receiving; state and landed mean something while it is not live */
+	const void *buf;          /* sending */
+	size_t bytes;
+	uint64_t shape[CSD_SHAPE_BYTES / 8]; /* sending, if strided */
+	bool strided;
+	void *held;               /* sending, while it is not live: ours; the data of a put that waits */
+	uint64_t base;            /* puts consumed, or made, before `end` was made */
+	uint64_t id;              /* of the receiving end; sending: of the one that asked last, 0: none */
+	uint64_t serial;          /* of the last HELLO; receiving, 0: none has come */
+	uint64_t puts;            /* receiving: that HELLO's */
+};
+_Static_assert(offsetof(struct CkChannel, end) == 0, "a CkChannel begins with a CkDirectHandle");
+
+/** On a PE, by the address of struct ck_obj: struct ends. */
+struct named_pe {
+	struct idmap ends;
+	uint64_t n_receivers;     /* made here */
+};
+struct named_node {
+	pthread_mutex_t lock;
+	struct ends *flying;      /* of elements that are between two PEs, or are being unpacked */
+};
+
+static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }
+
+/* ---- reducing.c ---- */
+/** A part of a reducing channel has its put; `group` is the CkReducing. */
+void reducing_came(void *group, void *tag);
+/** One of its parts is freed; with the last one it is, too. */
+void reducing_less(struct CkReducing *r);
+
+/* ---- named.c ---- */
+/** Make a receiving end that is armed. */
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
+		       struct CkReducing *group);
+/** The element whose struct this is; aborts unless it can have channels. */
+struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
+void receiver_destroy(struct pe *pe, CkChannel *c);
+struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj);
+struct ends *ends_new(struct ck_obj *obj);
+void ends_add(struct pe *pe, struct ends *o);
+void ends_remove(struct pe *pe, const struct ends *o);
+CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sends);
+/** Take it out of its element's list and free it. */
+void end_free(CkChannel *c);
+/** Make the layer's end, in the state that the record has. */
+void end_begin(struct pe *pe, CkChannel *c);
+/** End it; the record keeps the state. Only at rest. */
+void end_rest(struct pe *pe, CkChannel *c);
+/** "channel Cell::side(2) from element 3 of Cell to element 4 of Cell" */
+const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len);
+enum { END_NAME_MAX = 400 };
+
+/* ---- join.c ---- */
+/** Puts so far: consumed, or made. `now` is for receiving ends. */
+uint64_t end_puts(struct pe *pe, const CkChannel *c, struct csd_receiving *now);
+void end_hello(struct pe *pe, CkChannel *c);
+void end_ask(struct pe *pe, CkChannel *c);
+/** The receiving end answers the last HELLO if it can. */
+void end_join(struct pe *pe, CkChannel *c);
+void end_bye(struct pe *pe, const CkChannel *c);
+/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether it did. */
+bool end_over(struct pe *pe, CkChannel *c);
+/** An end may be gone, which the element may have waited for; without ends it needs no record. */
+void ends_fewer(struct pe *pe, struct ends *o);
+/** The element looks at its ends again, from the queue. */
+void ends_look(struct pe *pe, struct ends *o);
+void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+const char *named_told_misfit(struct pe *pe, const struct ck_env *env);
+
+/* ---- follow.c ---- */
+/** Something has changed: if the element wants to leave and all its ends are at rest, it may. */
+void ends_may_leave(struct pe *pe, struct ends *o);
+bool named_alone(struct pe *pe, struct ck_obj *obj);
+bool named_leave_later(struct pe *pe, struct ck_obj *obj);
+void named_rests(struct pe *pe, struct ck_obj *obj);
+void named_stays(struct pe *pe, struct ck_obj *obj);
+void named_arrived(struct pe *pe, struct ck_obj *obj);
+void named_packed(struct pe *pe, struct ck_obj *obj);
+/** Those of an element that flies or is being unpacked, no longer in the list; NULL: it has none. */
+struct ends *flying_take(struct node *node, const struct ck_obj *obj);
+
+/* ---- describe_named.c ---- */
+void named_describe(struct pe *pe, csd_line_fn line, void *arg);
+
+#endif

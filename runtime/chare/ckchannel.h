@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ckchannel.h: named channels, which follow both of their ends when elements of arrays move.
+ *
+ * A channel as in ckdirect.h belongs to two PEs: neither end can move, and its handle must be sent to the other
+ * end. A named channel belongs to two elements. Its name is the receiving element, an entry method, the sending
+ * element and a number, the tag. Each end states this name and its buffer, in any order; the runtime joins the two, and
+ * joins them again wherever CkMigrateMe or a load balancer takes them. A put, a ready and the search for arrivals are
+ * those of ckdirect.h.
+ *
+ * In the .ci file the receiving array has an entry method for the arrival. It has one parameter, the tag:
+ *
+ *	array [1D] Cell {
+ *		entry Cell();
+ *		entry [arrival] void side(int tag);
+ *	};
+ *
+ * ckci makes these functions of it:
+ *
+ *	void Cell_on_side(Cell *self, int tag);                   you write it: the data of one put has arrived
+ *	CkChannel *Cell_side_from(Cell *self, CkElement from, int tag, void *buf, size_t bytes);
+ *	CkChannel *Cell_side_from_oob(Cell *self, CkElement from, int tag, void *buf, size_t bytes, uint64_t oob);
+ *	CkChannel *Cell_side_to(const void *self, CProxyElement_Cell to, int tag, const void *buf, size_t bytes);
+ *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag, const void *base,
+ *	                                struct CkDirectStrides shape);
+ *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf, size_t bytes,
+ *	                              CkReduction op);
+ *
+ * X_f_from and X_f_from_oob make the receiving end, in the element `self`. It is armed: one put may come.
+ *
+ * Called   by one of the element's handlers, its constructor included. `from` is the element that puts, of any
+ *          array: X_at(proxy, index).ck.
+ * Shape    `bytes` >= 1. X_f_from tells arrivals by a counter beside the buffer (CkDirect_createHandleSeq): the
+ *          buffer may have any alignment, and the data any value. X_f_from_oob tells them by the last 8 bytes of
+ *          the data, which are never `oob` (CkDirect_createHandle); buf + bytes must be 8-aligned and bytes >= 8.
+ *          That costs one cache line less per put.
+ * Owner    `buf` stays the program's, and outlives the end. From now on, and from each ready, until X_on_f runs only the
+ *          sender writes it. The CkChannel is the runtime's; it keeps its address until the element
+ *          leaves its process (pup_channel) or CkChannelDestroy.
+ * Done     X_on_f(self, tag) runs from the scheduler of the element's PE after each put has arrived, without a
+ *          message and with no entry method around it.
+ * Errors   aborts if the element has that end already, and as CkDirect_createHandle does.
+ *
+ * X_f_to and X_f_to_strided make the sending end, in the element `self`, of any array.
+ *
+ * Called   by one of the element's handlers, its constructor included; before or after the receiver makes its end.
+ * Shape    `bytes` must be the receiver's, which is checked when the ends are joined. `shape` is that of
+ *          CkDirect_assocLocalStrided (ckdirect.h).
+ * Owner    `buf` stays the program's, and outlives the end.
+ * Errors   as above.
+ *
+ * Moves. CkMigrateMe lets an element leave when its channels are at rest: their senders have been asked to stop, and
+ * each put that they made before has arrived. Until then the element takes calls and arrivals as always. A put of
+ * a sender that is stopped, or not joined yet, is copied by the runtime and sent once the ends are joined, so it may be made
+ * at any time. Within a process the ends move without a line of the program. To another process they are packed by
+ * pup_channel in X_pup.
+ *
+ * Source   Charm++ has no such thing: its CkDirect was removed, partly because channels could not follow migration.
+ */
+#ifndef CKCHANNEL_H
+#define CKCHANNEL_H
+
+#include "ck.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** One end of a named channel. What it begins with is a CkDirectHandle. */
+typedef struct CkChannel CkChannel;
+
+/* private */
+struct CkDirectHandle;
+void CkDirect_put(struct CkDirectHandle *h);
+void CkDirect_putAll(struct CkDirectHandle *const *h, int n);
+void CkDirect_ready(struct CkDirectHandle *h);
+void CkDirect_readyMark(struct CkDirectHandle *h);
+void CkDirect_readyPollQ(struct CkDirectHandle *h);
+
+/** Start one transfer of the whole buffer: CkDirect_put of ckdirect.h, with its rules.
+ *
+ * Called   on the sending element's PE, by one of its handlers or arrivals. Never blocks.
+ * Owner    as for CkDirect_put. A put while the ends are not joined copies the data, which may be changed when it has
+ *          returned.
+ * Misuse   a second put before the ends are joined aborts: the receiver cannot have said ready. Otherwise as
+ *          CkDirect_put. */
+static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
+
+/** CkChannelPut of each of `n` channels of this PE: a multicast. Where several of them have the same send buffer, and
+ * write to memory of this host, large data are read from memory once: CkDirect_putAll. */
+static inline void CkChannelPutAll(CkChannel *const *c, int n)
+{
+	CkDirect_putAll((struct CkDirectHandle *const *)c, n);
+}
+
+/** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are its two
+ * halves.
+ *
+ * Called   on the receiving element's PE, by one of its handlers or arrivals. The program orders it before the
+ *          sender's next put. */
+static inline void CkChannelReady(CkChannel *c) { CkDirect_ready((struct CkDirectHandle *)c); }
+static inline void CkChannelReadyMark(CkChannel *c) { CkDirect_readyMark((struct CkDirectHandle *)c); }
+static inline void CkChannelReadyPollQ(CkChannel *c) { CkDirect_readyPollQ((struct CkDirectHandle *)c); }
+
+/** Destroy one end. It is nobody's error if the other end still exists, but no put may be on its way, and none may
+ * come afterwards.
+ *
+ * Called   on the element's PE. The element's destruction destroys its ends.
+ * Done     at the receiving end no arrival is called any more, and the buffer is the program's. The same
+ *          name may be used again once both ends have been destroyed. */
+void CkChannelDestroy(CkChannel *c);
+
+/** In X_pup, for each end of the element: pup_channel(p, &x->from, x->buf). `buf` is the end's buffer: its address
+ * where the element is now. So what holds the buffer comes first, as in
+ * x->v = pup_alloc(p, x->v, n); pup_channel(p, &x->from, x->v).
+ *
+ * Shape    packs the name, whether the end is ready, how many puts there were, and the data of a put that has arrived
+ *          and whose X_on_f has not run. NULL stays NULL. X_pup packs the buffer itself if its contents matter otherwise.
+ * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
+void pup_channel(pup_er p, CkChannel **c, void *buf);
+
+/* ---- several senders, one buffer -------------------------------------------------------------- */
+
+/** A reducing channel: `n` elements put, the runtime of the receiver combines what they have put, and X_on_f(self, tag)
+ * runs once, when all are in.
+ *
+ * X_f_reduced makes its receiving side, which is armed. Each of the elements `from`, all different, makes an end with
+ * X_f_to(self, to, tag, ...) as for any channel and puts once for each ready. `from` is copied.
+ *
+ * Shape    `bytes` is a multiple of the operation's value. `op` combines value by value: sum, product, max, min, and, or,
+ *          xor, statistics (CkReduction_set, concat, random, tuple and the program's reducers of messages do not).
+ *          The values are combined in the order of the senders' collections and indices, not of arrival, so the bits
+ *          are the same in each run, on any number of PEs, and wherever the elements have moved.
+ * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n * bytes bytes more for
+ *          what arrives. The CkReducing is the runtime's until CkReducingDestroy.
+ * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them. */
+typedef struct CkReducing CkReducing;
+
+/** Arm it for the next put of each sender. The program orders it before all of them. */
+void CkReducingReady(CkReducing *r);
+/** As CkChannelDestroy of all receiving ends. */
+void CkReducingDestroy(CkReducing *r);
+/** In X_pup: as pup_channel. What has arrived of an incomplete round goes along. */
+void pup_reducing(pup_er p, CkReducing **r, void *buf);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * named_misuse: one mistake with a named channel, or one wait; `named_misuse WHAT`. Element 0 sends, the last one, on
+ * the last PE, receives.
+ */
+#include "check.h"
+#include "ckchannel.h"
+
+#include "named_misuse.decl.h"
+
+enum what { TWICE, SIZE, TWO_PUTS, NO_PUP, OTHER_BUFFER, INDEX, NO_ARRAY, REDUCE_OP, REDUCE_BYTES, NO_RECEIVER, NO_SENDER,
+	    WHATS };
+static const char *const whats[] = { "twice", "size", "two-puts", "no-pup", "other-buffer", "index", "no-array",
+				     "reduce-op", "reduce-bytes", "no-receiver", "no-sender" };
+_Static_assert(sizeof whats / sizeof *whats == WHATS, "each has a name");
+
+struct Main {
+	int unused;
+};
+struct Branch {
+	int unused;
+};
+struct End {
+	double in[4], out[4];
+	int what;
+	CkChannel *from, *to;
+};
+
+static int last(void) { return CkNumPes() - 1; }
+
+void End_pup(pup_er p, End *self)
+{
+	pup_bytes(p, self, offsetof(End, from));
+	if (self->what == OTHER_BUFFER)
+		pup_channel(p, &self->from, self->out);
+}
+
+void End_on_new(End *self)
+{
+}
+
+void Branch_on_new(Branch *self)
+{
+}
+
+static void receive(End *self, int what)
+{
+	const CkElement other = End_at(ends, what == INDEX ? 99 : 0).ck;
+
+	switch ((enum what)what) {
+	case TWICE:
+		End_side_from(self, other, 7, self->in, 8);
+		End_side_from(self, other, 7, self->in, 8);
+		break;
+	case NO_ARRAY:
+		End_side_from(self, Branch_at(branches, 0).ck, 7, self->in, 8);
+		break;
+	case REDUCE_OP:
+		End_side_reduced(self, &other, 1, 7, self->in, 8, CkReduction_concat);
+		break;
+	case REDUCE_BYTES:
+		End_side_reduced(self, &other, 1, 7, self->in, 12, CkReduction_sum_double);
+		break;
+	case TWO_PUTS:
+	case NO_RECEIVER:
+		break;
+	default:
+		self->from = End_side_from(self, other, 7, self->in, 16);
+	}
+	if (what == NO_PUP || what == OTHER_BUFFER)
+		CkMigrateMe(self, 0);
+}
+
+static void send(End *self, int what)
+{
+	if (what != SIZE && what != TWO_PUTS && what != NO_RECEIVER)
+		return;
+	self->to = End_side_to(self, End_at(ends, last()), 7, self->out, what == SIZE ? 8 : 16);
+	if (what != SIZE)
+		CkChannelPut(self->to);
+	if (what == TWO_PUTS)
+		CkChannelPut(self->to);
+}
+
+void End_on_side(End *self, int tag)
+{
+	CkAbort("nothing arrives");
+}
+
+void End_on_act(End *self, int what)
+{
+	self->what = what;
+	if (End_thisIndex(self) == 0)
+		send(self, what);
+	if (End_thisIndex(self) == last())
+		receive(self, what);
+}
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	int what = 0;
+
+	while (what < WHATS && (m->argc < 2 || strcmp(m->argv[1], whats[what]) != 0))
+		what++;
+	CHECK(what < WHATS);
+	branches = Branch_ckNew();
+	ends = End_ckNew(CkDims1(CkNumPes()));
+	End_act_all(ends, what);
+}
+
+#include "named_misuse.def.h"
