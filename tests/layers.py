@@ -67,7 +67,7 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', *SCHEDULER],
+    'bench': ['ck.h', 'ckdirect.h', 'direct_layer.h', 'examples/stencil/kernel.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
