@@ -197,6 +197,7 @@ $(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 # What the system refuses there.
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 $(BENCH_BINS): $(B)/bench/bench.o
+$(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
 FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am ucx_batch)

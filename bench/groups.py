@@ -165,7 +165,7 @@ class Builder:
                        env=["CK_DIRECT_POLL_MAX=1000000"], suffix="-polled"),
             self.ckrun("bench/paircalc", *self.once),
             self.ckrun("bench/paircalc", *self.once, "--hops", "0"),
-            *self.both("transfer", *self.once)])
+            *self.both("transfer", *self.once), *self.both("ghosts", *self.once)])
 
     def stencil(self):
         """A whole program over the size of the problem and over the chares per PE, which are the

@@ -103,6 +103,10 @@ bool gen_only_values(const struct ci_entry *e);
  * are values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 
+/** The same for elements of arrays with any index, and for arrays and strings as parameters: its stub with options does
+ * so when it is given none. */
+bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e);
+
 /** A callback with data may target e. */
 bool gen_has_cb(const struct ci_entry *e);
 /** A callback with data, or with a message, may target e. */

@@ -158,6 +158,28 @@ static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\t\treturn;\n\t}\n");
 }
 
+/* For gen_opens_element: begin the call, perhaps in the queue already, and fill it. */
+static void open_element(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "\tif (ck_o == NULL) {\n");
+	if (!gen_only_values(e)) {
+		ci_put(o, "\t\tck_open_%s_%s(&ck_to.ck, ", c->name, e->name);
+		gen_args(o, e, "");
+		ci_put(o, ");\n");
+	} else {
+		ci_put(o, "\t\tconst CkGenOpen ck_c = CkGen_openElement(&ck_chare_%s, &ck_to.ck, %d%s, %s);\n\n", c->name,
+		       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", e->params == NULL ? "0" :
+		       ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s)", c->name, e->name));
+		if (e->params != NULL) {
+			ci_put(o, "\t\tck_fill_%s_%s(ck_c.payload", c->name, e->name);
+			gen_args(o, e, ", ");
+			ci_put(o, ");\n");
+		}
+		ci_put(o, "\t\tif (ck_c.away)\n\t\t\tCkGen_close(ck_c);\n");
+	}
+	ci_put(o, "\t\treturn;\n\t}\n");
+}
+
 static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 		 const struct gen_form *f)
 {
@@ -167,6 +189,8 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ")\n{\n");
 	if ((e->attrs & CI_INLINE) && *f->suffix == '\0' && !gen_is_single(c))
 		inline_call(o, c, e);
+	if (gen_opens_element(c, e) && *f->suffix == '\0')
+		open_element(o, c, e);
 	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", (e->attrs & CI_AGGREGATE) && *f->suffix == '\0' ?
 	       "CkGen_sendAggregate" : f->send, c->name, f->target, e->number);
 	payload(o, c, e);

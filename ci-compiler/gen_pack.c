@@ -190,7 +190,7 @@ static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct
 		       n);
 }
 
-static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_NOCOPY)
@@ -200,13 +200,13 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 		else if (is_block(q))
 			ci_put(o, "\tsize_t ck_bytes_%s, ck_off_%s;\n", q->name, q->name);
 	}
-	ci_put(o, "\tvoid *ck_m;\n");
+	ci_put(o, "\tvoid *ck_m;\n%s", opens ? "\tCkGenOpen ck_c;\n" : "");
 	if (has_struct(e))
 		ci_put(o, "\tstruct ck_args_%s_%s *ck_a;\n", c->name, e->name);
 	ci_put(o, "\n");
 }
 
-static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
 {
 	const char *end = has_struct(e) ? "sizeof *ck_a" : "0";
 
@@ -223,7 +223,11 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 			ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
-	ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
+	if (opens)
+		ci_put(o, "\tck_c = CkGen_openElement(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n", c->name,
+		       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
+	else
+		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
 
 static void pack_value(struct ci_out *o, const struct ci_param *q)
@@ -260,7 +264,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 }
 
 static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q,
-		       const struct ci_param *before)
+		       const struct ci_param *before, bool opens)
 {
 	const char *n = q->name;
 
@@ -279,7 +283,8 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 	/* An array of length 0 may be NULL, but memcpy does not take NULL even for 0 bytes. */
 	if (q->kind == CI_PARAM_ARRAY)
 		ci_put(o, "\tif (ck_bytes_%s != 0)\n\t", n);
-	ci_put(o, "\tCkGen_copy((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, q->name, n);
+	ci_put(o, "\tCkGen_copy%s(char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", opens ? "To(ck_c.away == 0, " : "(",
+	       n, q->name, n);
 }
 
 static void pack_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -316,35 +321,49 @@ static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct 
 	ci_put(o, ");\n\treturn ck_m;\n}\n\n");
 }
 
-void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+/* `opens`: the function ck_open_X_f, which sends a call of one element; it is in the queue while it is being filled,
+ * or is closed then. Else ck_pack_X_f, which returns the payload. */
+static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
 {
 	const struct ci_param *before = NULL;
 
+	if (opens)
+		ci_put(o, "static void ck_open_%s_%s(const CkElement *ck_to, ", c->name, e->name);
+	else
+		ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);
+	gen_params(o, e, "");
+	ci_put(o, ")\n{\n");
+	pack_locals(o, c, e, opens);
+	pack_sizes(o, c, e, opens);
+	pack_values(o, c, e);
+	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
+		pack_block(o, c, q, before, opens);
+		before = q;
+	}
+	ci_put(o, opens ? "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n" : "\treturn ck_m;\n}\n\n");
+}
+
+void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
 	if (!gen_packs(c, e))
 		return;
 	if (!gen_takes_message(e) && gen_only_values(e)) {
 		pack_fixed(o, c, e);
 		return;
 	}
+	if (!gen_takes_message(e) && !gen_takes_reduction(e)) {
+		pack_params(o, c, e, false);
+		if (gen_opens_element(c, e))
+			pack_params(o, c, e, true);
+		return;
+	}
 	ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);
 	gen_params(o, e, "");
 	ci_put(o, ")\n{\n");
-	if (gen_takes_message(e)) {
+	if (gen_takes_message(e))
 		pack_message(o, c, e);
-		return;
-	}
-	if (gen_takes_reduction(e)) {
+	else
 		pack_result(o, e);
-		return;
-	}
-	pack_locals(o, c, e);
-	pack_sizes(o, c, e);
-	pack_values(o, c, e);
-	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
-		pack_block(o, c, q, before);
-		before = q;
-	}
-	ci_put(o, "\treturn ck_m;\n}\n\n");
 }
 
 void gen_direct_args(struct ci_out *o, const struct ci_entry *e)

@@ -237,6 +237,22 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | (gen_is_sdag(e) ? 0 : CI_AGGREGATE))) == 0;
 }
 
+static bool is_copied(const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if ((q->kind != CI_PARAM_VALUE && q->kind != CI_PARAM_ARRAY && q->kind != CI_PARAM_STRING) ||
+		    q->type.class_ == CI_PUP)
+			return false;
+	}
+	return true;
+}
+
+bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return c->kind == CI_ARRAY && gen_has_stub(e) && !gen_opens(c, e) && is_copied(e) &&
+	       (e->attrs & ~(unsigned)CI_REDUCTION_TARGET) == 0;
+}
+
 bool gen_has_cb(const struct ci_entry *e)
 {
 	if (e->ctor || (e->attrs & CI_OWN_CALL) != 0)

@@ -68,7 +68,7 @@ INCLUDES = {
     'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
     'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'strategies.h', 'lb_dump.h',
-              'runtime/chare/place/place.h', *SCHEDULER],
+              'examples/stencil/kernel.h', 'runtime/chare/place/place.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,

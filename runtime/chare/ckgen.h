@@ -202,6 +202,7 @@ enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
 	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
+	CKGEN_BULK_HERE = 24 * 1024, /* the same where the message stays on its PE */
 	CKGEN_LARGE = 1024,        /* bytes: an array of this size or more begins on a cache line */
 };
 
@@ -277,6 +278,23 @@ static inline CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, 
 {
 	return CkGen_openClass(chare, id, x, entry, bytes + CKGEN_HEAD,
 			       CkGen_class(bytes + CKGEN_HEAD));
+}
+
+/** The same for an element of an array, whatever its index. `bytes` need not be constant. */
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+				 size_t size_class);
+static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkElement *e, int entry, size_t bytes)
+{
+	return CkGen_openElementClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+}
+
+/** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its lines. */
+static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t bytes)
+{
+	if (here && bytes < CKGEN_BULK_HERE)
+		memcpy(to, from, bytes);
+	else
+		CkGen_copy(to, from, bytes);
 }
 
 /** The kind of a call in a batch, as one word: its entry, the bytes of its payload, and the payload's

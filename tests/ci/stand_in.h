@@ -240,6 +240,18 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return c;
 }
 
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+				 size_t size_class)
+{
+	const int number = entry & ~CKGEN_SEEN;
+	const CkGenOpen c = {CkGen_allocClass(size, size_class), number + 1};
+
+	CHECK(chare->kind == CKGEN_ARRAY && chare->entries[number].flags % 2 == 0 && mock.opened == NULL);
+	mock.opened = chare;
+	mock.index = e->index;
+	return c;
+}
+
 void CkGen_close(CkGenOpen c)
 {
 	const CkGenChare *chare = mock.opened;

@@ -93,6 +93,19 @@ void Sheet_on_where(Sheet *self, int x, int y)
 	count(self);
 }
 
+enum { ROWS = 8, NARROW = 2, WIDE = 5 };
+
+/* Calls of two arrays in turn, of which most have the same index and different places. */
+void Sheet_on_inTurn(Sheet *self, CProxy_Sheet wide)
+{
+	for (int x = 0; x < ROWS; x++)
+		for (int y = 0; y < WIDE; y++) {
+			if (y < NARROW)
+				Sheet_where(Sheet_at(Sheet_thisProxy(self), x, y), x, y);
+			Sheet_where(Sheet_at(wide, x, y), x, y);
+		}
+}
+
 void Block_on_new(Block *self, CkArrayDims dims, int map)
 {
 	CkIndex3D i = Block_thisIndex(self);
@@ -128,6 +141,18 @@ static void sheet(Main *self, int nx, int ny, int map)
 	self->expected += nx * ny;
 }
 
+static void two_sheets(Main *self)
+{
+	CkArrayOptions o = { .dims = CkDims(ROWS, WIDE) };
+	CProxy_Sheet wide = Sheet_ckNew_opt(&o, ROWS, WIDE, DEFAULT);
+
+	o.dims = CkDims(ROWS, NARROW);
+	CProxy_Sheet narrow = Sheet_ckNew_opt(&o, ROWS, NARROW, DEFAULT);
+
+	Sheet_inTurn(Sheet_at(narrow, 0, 0), wide);
+	self->expected += ROWS * (NARROW + WIDE);
+}
+
 static void block(Main *self, CkArrayDims d, int map)
 {
 	CkArrayOptions o = { .dims = d, .map = map_names[map] };
@@ -153,6 +178,7 @@ static void shapes(Main *self)
 		block(self, CkDims(4, 3, 5), map);
 		block(self, CkDims(1, 1, 9), map);
 	}
+	two_sheets(self);
 }
 
 /* ---- arrays made by elements ------------------------------------------------------------ */

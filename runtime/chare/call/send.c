@@ -297,9 +297,23 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
-/* For a call to another PE, or in another collection than last time. If the call leaves this PE, the
- * stub must say when the message is complete. While the extents are not known here, total is 0. A message that
- * waits here for its way may be filled later, too: no handler runs before the stub's caller has ended. */
+/* What is left to do of a call to PE `home`. If it leaves this PE, the stub must say when the message is complete. A
+ * message that waits here for its way (home < 0) may be filled later, too: no handler runs before the stub's caller has
+ * ended. Forced inline: each call to another PE comes here. */
+static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, struct collection *c, int home,
+							       struct ck_env *env)
+{
+	if (home >= 0 && CSD_UNLIKELY(c->routes != NULL))
+		home = other_way(pe, c, home, env);
+	if (home >= 0 && home != pe->id)
+		return (CkGenOpen){ payload_of(env), home + 1 };
+	if (home >= 0)
+		csd_send(pe, home, &env->head);
+	return (CkGenOpen){ payload_of(env), 0 };
+}
+
+/* For a call to another PE, or in another collection than last time. While the extents are not known here, total is
+ * 0. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {
@@ -315,13 +329,24 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 	} else {
 		home = address(pe, chare, &e, env);
 	}
-	if (home >= 0 && CSD_UNLIKELY(c->routes != NULL))
-		home = other_way(pe, c, home, env);
-	if (home >= 0 && home != pe->id)
-		return (CkGenOpen){ payload_of(env), home + 1 };
-	if (home >= 0)
-		csd_send(pe, home, &env->head);
-	return (CkGenOpen){ payload_of(env), 0 };
+	return open_to(pe, c, home, env);
+}
+
+static __attribute__((noinline)) CkGenOpen open_element_away(const CkGenChare *chare, const CkElement *e,
+							     struct pe *pe, struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, e->id);
+	const uint64_t place = coll_linear(c, e->index);
+	int home;
+
+	if (CSD_LIKELY(place != UINT64_MAX)) {
+		env->coll = e->id;
+		env->place = place;
+		home = coll_home(pe, c, place);
+	} else {
+		home = address(pe, chare, e, env);
+	}
+	return open_to(pe, c, home, env);
 }
 
 static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)
@@ -350,6 +375,28 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 		return open_away(chare, id, x, pe, env);
 	env->coll = id;
 	env->place = (uint32_t)x;
+	csd_send_here(pe, m);
+	return (CkGenOpen){ payload_of(env), 0 };
+}
+
+/* In more than one dimension, and with arrays and strings for parameters. */
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+{
+	struct pe *pe = ck_self();
+	struct cmi_msg *m = pe->pool.free[cls];
+
+	if (CSD_LIKELY(m != NULL))
+		pe->pool.free[cls] = m->next;
+	else
+		m = csd_msg_alloc_call_slow(pe, size, (unsigned)cls);
+	struct ck_env *env = open_env(pe, m, entry, size);
+	const struct collection *c = ck_of(pe)->last;
+	const uint64_t place = coll_linear(c, e->index);
+
+	if (CSD_UNLIKELY(c->id != e->id || place - c->first >= c->n_here))
+		return open_element_away(chare, e, pe, env);
+	env->coll = e->id;
+	env->place = place;
 	csd_send_here(pe, m);
 	return (CkGenOpen){ payload_of(env), 0 };
 }

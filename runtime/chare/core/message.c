@@ -33,6 +33,7 @@ void *CkGen_allocClass(size_t size, size_t cls)
 	*list = m->next;
 	return payload_of(env_fresh(m, size));
 }
+_Static_assert((int)CKGEN_BULK_HERE == (int)CMI_COPY_MIN, "as CkGen_copyBulk");
 _Static_assert((int)CKGEN_FINE == (int)MSG_FINE, "CkGen_class computes what csd_size_class does");
 
 size_t CkGen_classAbove(size_t size)
