@@ -303,6 +303,22 @@ static void refine_moves_as_few_as_possible(void **state)
 	made_free(&m);
 }
 
+/* 13.5 s and 7 s: 2.74 have to go, 3.76 may. The largest that fits is 3.5, but 3 will do. */
+static void refine_takes_the_smallest_that_will_do(void **state)
+{
+	static const float seconds[] = { 6, 3.5F, 3, 1, 7 };
+	struct made m = made_create(2, 2, 5, 0);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		m.element[i].seconds = seconds[i];
+	m.element[4].pe = 1;
+	run("refine", &m);
+	assert_int_equal(quality(&m).n_moved, 1);
+	assert_int_equal(m.to[2], 1);
+	made_free(&m);
+}
+
 /* Nothing fits below the limit: two elements of 4 s and one of 3 on the same PE of two; the best is 7 and 4. */
 static void refine_helps_where_elements_are_large(void **state)
 {
@@ -459,9 +475,9 @@ static void graphs_are_cut_where_few_bytes_cross(void **state)
 			run(names[k], &m);
 			assert_true(quality(&m).max <= 1.05 * quality(&m).fair);
 			assert_in_range(quality(&m).bytes_cut, 2 * 8000 * 40, 2 * 8000 * 75);
-			/* Once it is so, a second step moves next to nothing: parts are named after where they are. */
+			/* The same parts on other PEs: next to nothing moves, as parts are named after where they are. */
 			for (size_t i = 0; i < m.s.n; i++)
-				m.element[i].pe = m.to[i];
+				m.element[i].pe = (m.to[i] + 1) % 4;
 			run(names[k], &m);
 			assert_true(quality(&m).n_moved <= m.s.n / 20);
 		}
@@ -524,7 +540,7 @@ static void own_strategies_are_found_by_name(void **state)
 {
 	struct made m = made_create(2, 1, 8, 0);
 	struct lb_table t = { .n = 0 };
-	char names[200], name[LB_OWN_MOST][4];
+	char names[200], name[LB_OWN_MOST][12];
 	size_t which = 0;
 	int answer = 1;
 
@@ -566,6 +582,26 @@ static void own_strategies_are_found_by_name(void **state)
 }
 
 /* ---- what a distribution is worth -------------------------------------------------------------- */
+
+/* A PE that is busy beyond what the others will have gets nothing and counts for nothing. */
+static void a_busy_pe_is_left_out(void **state)
+{
+	(void)state;
+	EACH(st) {
+		struct made m = made_grid(3, 1, 30, 10);
+		struct lb_loads *l;
+
+		m.background[1] = 1000;
+		l = lb_loads_create(&m.s, NULL);
+		assert_true(fabs(l->level - 150) < 1e-9);
+		free(l);
+		check_rules(st, &m);
+		for (size_t i = 0; i < m.s.n && balances(st) && strcmp(st->name, "diffusion"); i++)
+			if (m.to[i] == 1)
+				fail_msg("%s: element %zu goes to the busy PE", st->name, i);
+		made_free(&m);
+	}
+}
 
 static void a_distribution_is_judged(void **state)
 {
@@ -617,6 +653,7 @@ int main(void)
 		cmocka_unit_test(random_depends_on_the_step_alone),
 		cmocka_unit_test(greedy_balances),
 		cmocka_unit_test(refine_moves_as_few_as_possible),
+		cmocka_unit_test(refine_takes_the_smallest_that_will_do),
 		cmocka_unit_test(refine_helps_where_elements_are_large),
 		cmocka_unit_test(cuts_are_the_best_and_never_fall),
 		cmocka_unit_test(cuts_shift_no_further_than_they_must),
@@ -627,6 +664,7 @@ int main(void)
 		cmocka_unit_test(scotch_knows_pinned_elements),
 		cmocka_unit_test(a_missing_library_is_named),
 		cmocka_unit_test(own_strategies_are_found_by_name),
+		cmocka_unit_test(a_busy_pe_is_left_out),
 		cmocka_unit_test(a_distribution_is_judged),
 	};
 

@@ -119,13 +119,23 @@ static void fill_bags(struct diffusion *d, const CkLBStats *s)
 	free(order);
 }
 
+/* A PE meets others in each dimension, so what is left over in one adds to that of the others. */
+static int n_dimensions(int n_pes)
+{
+	int n = 1;
+
+	while (1 << n < n_pes)
+		n++;
+	return n;
+}
+
 int lb_diffusion(const CkLBStats *s, int32_t *to, void *arg)
 {
 	struct diffusion d = { .l = lb_loads_create(s, to), .to = to,
 		.bag = cmi_alloc_zero((size_t)s->n_pes, sizeof(struct bag), "balancing") };
 
 	(void)arg;
-	d.tolerance = d.l->level > 0 ? d.l->limit / d.l->level - 1 : 0;
+	d.tolerance = d.l->level > 0 ? (d.l->limit / d.l->level - 1) / n_dimensions(s->n_pes) : 0;
 	fill_bags(&d, s);
 	for (int k = 0; k < SWEEPS && sweep(&d); k++)
 		;
