@@ -156,6 +156,9 @@ static void end_of_cells(Cell *self)
 
 	if (always_moves())
 		CHECK_EQ(self->n_moves, steps);
+	free(self->more);
+	self->more = NULL;
+	self->n_more = 0;
 	CkContribute(self, all, 4, CkReduction_sum_long, Main_cb_cells_done(mainProxy));
 }
 
