@@ -4,7 +4,7 @@ group in turn."""
 from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
-          "many", "migrate", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
+          "many", "migrate", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
           "crowd", "growth", "torn")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
@@ -146,6 +146,11 @@ class Builder:
         """Elements that move."""
         return Group("migrate", [self.ckrun("bench/migrate", *self.once, n=3, threads=t)
                                  for t in (False, True)], rounds=3)
+
+    def fan(self):
+        """Multicast and reducing channels."""
+        return Group("fan", [self.ckrun("bench/fan", *self.once, n=2, threads=t)
+                             for t in (False, True)], rounds=3)
 
     def model(self):
         """Lines of the cost model that no other group measures: lent arrays and threads."""

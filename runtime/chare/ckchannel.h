@@ -73,7 +73,6 @@ typedef struct CkChannel CkChannel;
 /* private */
 struct CkDirectHandle;
 void CkDirect_put(struct CkDirectHandle *h);
-void CkDirect_putAll(struct CkDirectHandle *const *h, int n);
 void CkDirect_ready(struct CkDirectHandle *h);
 void CkDirect_readyMark(struct CkDirectHandle *h);
 void CkDirect_readyPollQ(struct CkDirectHandle *h);
@@ -87,11 +86,12 @@ void CkDirect_readyPollQ(struct CkDirectHandle *h);
  *          CkDirect_put. */
 static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
 
-/** CkChannelPut of each of `n` channels of this PE: a multicast. Where several of them have the same send buffer, and
- * write to memory of this host, large data are read from memory once: CkDirect_putAll. */
+/** CkChannelPut of each of `n` channels of this PE, mostly of one send buffer: a multicast. Each receiver may begin while
+ * the next one's data are copied. */
 static inline void CkChannelPutAll(CkChannel *const *c, int n)
 {
-	CkDirect_putAll((struct CkDirectHandle *const *)c, n);
+	for (int i = 0; i < n; i++)
+		CkChannelPut(c[i]);
 }
 
 /** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are its two

@@ -146,12 +146,6 @@ void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStr
  * Errors   none returned: a broken transport ends the job. */
 void CkDirect_put(CkDirectHandle *h);
 
-/** CkDirect_put of each of `n` handles: a multicast. Where several of them are bound to the same buffer, and write to memory
- * of this host, large data are read from memory once, and not once for each receiver.
- *
- * Called   as CkDirect_put. No order among the receivers is promised. */
-void CkDirect_putAll(CkDirectHandle *const *handles, int n);
-
 /** As CkDirect_put. When the send buffer may be reused (local completion), the scheduler of this PE
  * calls `fn` with a pointer to a copy of the `data_bytes` (<= 128) bytes at `data`. */
 void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t data_bytes);

@@ -31,6 +31,12 @@ static void take(struct pe *pe, void *end)
 	direct_channel_take(pe, end);
 }
 
+static void ready(struct pe *pe, void *end)
+{
+	(void)pe;
+	CkDirect_ready(end);
+}
+
 static void retire(struct pe *pe, void *end)
 {
 	direct_bells_take(pe, UINT32_MAX);
@@ -53,6 +59,7 @@ const struct csd_ends direct_ends = {
 	.receive = receive,
 	.received = received,
 	.take = take,
+	.ready = ready,
 	.retire = retire,
 	.send = send,
 	.join = join,

@@ -292,12 +292,19 @@ unexpected_here(struct pe *pe, const struct direct_handle *h, const struct direc
 	direct_unexpected(pe, id, direct_channel_find(pe, h->channel, h->generation));
 }
 
-/** The body is there: store the word; then ring, if the receiver does not look at the word. */
-static inline void store_word(struct pe *pe, const char *call, const struct direct_handle *h,
-			      const struct direct_sender_hot *hot, uint64_t word_addr, uint64_t word)
+/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
+ * the handle through which the sending end was bound. */
+static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
+			      const struct direct_sender_hot *hot, size_t body,
+			      uint64_t word_addr, uint64_t word)
 {
+	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
 	uint8_t tell;
 
+	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
+		copy_out_large(pe, h, dst, body);
+	else if (CSD_LIKELY(body))
+		copy_out(h, dst, body);
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
 	 * receiver that polls may see the word at once, mark the channel again, and ask to be told of the
 	 * next put. Model: channel.pml, put_memory */
@@ -312,21 +319,6 @@ static inline void store_word(struct pe *pe, const char *call, const struct dire
 		direct_tell(pe, call, h, hot->bell);
 	else if (CSD_UNLIKELY(!direct_landed_here(direct_of(pe), h->channel, h->generation)))
 		unexpected_here(pe, h, hot);
-}
-
-/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
- * the handle through which the sending end was bound. */
-static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
-			      const struct direct_sender_hot *hot, size_t body,
-			      uint64_t word_addr, uint64_t word)
-{
-	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
-
-	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
-		copy_out_large(pe, h, dst, body);
-	else if (CSD_LIKELY(body))
-		copy_out(h, dst, body);
-	store_word(pe, call, h, hot, word_addr, word);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -520,84 +512,6 @@ void CkDirect_put(CkDirectHandle *handle)
 	else
 		put_memory(pe, call, h, hot, h->bytes, h->seq_addr,
 			   direct_seq(h->generation, hot->iteration));
-}
-
-/* ---- to several receivers -------------------------------------------------------------- */
-
-enum {
-	ALL_MOST = 64,           /* receivers that share one reading of the data */
-	ALL_PIECE = 16 * 1024,   /* bytes: stays in the first cache from one receiver to the next */
-};
-_Static_assert((int)ALL_PIECE < (int)CMI_COPY_MIN, "cmi_copy_shared takes less");
-
-static size_t body_of(const struct direct_handle *h)
-{
-	return h->mode == DIRECT_PATTERN ? h->bytes - 8 : h->bytes;
-}
-
-/** Whether a put is a copy in one piece, long enough for several readings to matter, from the same buffer. */
-static bool is_shared(struct pe *pe, const struct direct_handle *h, const struct direct_handle *first)
-{
-	return !own_sender(pe, "CkDirect_putAll", h)->not_plain && !h->strided && h->bytes >= 2 * ALL_PIECE &&
-	       h->src == first->src && h->bytes == first->bytes;
-}
-
-static void copy_piece(const struct direct_handle *h, size_t at)
-{
-	const size_t left = body_of(h) - at, n = left < ALL_PIECE ? left : ALL_PIECE;
-	const void *src = (const unsigned char *)(uintptr_t)h->src + at;
-	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst + at;
-
-	if (h->here)
-		memcpy(dst, src, n);
-	else
-		cmi_copy_shared(dst, src, n);
-}
-
-/* Each piece goes to all receivers while it is in the cache. The words follow behind all pieces, so each receiver sees
- * its word after all of its body, as after CkDirect_put. */
-static void put_shared(struct pe *pe, const struct direct_handle *const *h, int n)
-{
-	static const char call[] = "CkDirect_putAll";
-	const size_t bytes = h[0]->bytes;
-
-	for (size_t at = 0; at < bytes; at += ALL_PIECE)
-		for (int i = 0; i < n; i++)
-			if (at < body_of(h[i]))
-				copy_piece(h[i], at);
-	for (int i = 0; i < n; i++) {
-		struct direct_sender_hot *hot = own_sender(pe, call, h[i]);
-
-		hot->iteration++;
-		pe->n_created++;
-		if (h[i]->mode == DIRECT_PATTERN)
-			store_word(pe, call, h[i], hot, h[i]->dst + h[i]->bytes - 8, last_word(pe, call, h[i]));
-		else
-			store_word(pe, call, h[i], hot, h[i]->seq_addr, direct_seq(h[i]->generation, hot->iteration));
-	}
-}
-
-void CkDirect_putAll(CkDirectHandle *const *handles, int n)
-{
-	struct pe *pe = direct_self("CkDirect_putAll");
-	const struct direct_handle *shared[ALL_MOST];
-	int n_shared = 0;
-
-	for (int i = 0; i < n; i++) {
-		const struct direct_handle *h = direct_open(handles[i]);
-
-		if (!is_shared(pe, h, n_shared ? shared[0] : h)) {
-			CkDirect_put(handles[i]);
-			continue;
-		}
-		shared[n_shared++] = h;
-		if (n_shared == ALL_MOST) {
-			put_shared(pe, shared, n_shared);
-			n_shared = 0;
-		}
-	}
-	if (n_shared)
-		put_shared(pe, shared, n_shared);
 }
 
 void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, size_t data_bytes)

@@ -46,6 +46,8 @@ struct csd_ends {
 	uint64_t (*received)(struct pe *pe, const void *end, struct csd_receiving *now);
 	/** End it, while nobody can put. A put that has landed still counts as under way. */
 	void (*take)(struct pe *pe, void *end);
+	/** Its buffer is the sender's again, as by the program's own ready. */
+	void (*ready)(struct pe *pe, void *end);
 	/** It takes no more puts, and no function is called; quiescence no longer waits for a put that has landed. Its
 	 * number is not given to another one before `take`, so a sender may still be joined. */
 	void (*retire)(struct pe *pe, void *end);

@@ -16,7 +16,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CKCI=${CKCI:-build/bin/ckci}
-HEADERS=$(find runtime -name ck.h -o -name cklb.h -o -name ckdirect.h -o -name ckembed.h -o -name cth.h -o -name csd.h) # in any folder
+HEADERS=$(find runtime -name ck.h -o -name cklb.h -o -name ckdirect.h -o -name ckchannel.h -o -name ckembed.h -o -name cth.h -o -name csd.h) # in any folder
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM
 word='[A-Za-z_][A-Za-z0-9_]*'
@@ -53,6 +53,8 @@ for kind in chare 'array [1D]' 'array [2D]' group nodegroup; do
 	done
 done
 printf 'module mi {\ngroup X { readonly int n; entry X(); entry [whenidle] bool f(); };\n}\n' >"$tmp/m.ci"
+"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
+printf 'module ma {\narray [1D] X { entry X(); entry [arrival] void f(int tag); };\n}\n' >"$tmp/m.ci"
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 printf 'module mp {\npup X [on_arrived];\narray [1D] X { entry X(); };\n}\n' >"$tmp/m.ci"
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1

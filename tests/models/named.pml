@@ -2,7 +2,8 @@
 /*
  * named.pml: named channels are joined, stopped and moved (runtime/chare/channel/join.c, follow.c).
  *
- * Two elements, and a channel from each to the other. The program makes the ends in any order, puts as soon as the receiver is
+ * Two elements, and a channel from each to the other. The program makes the ends in any order (JOINED: they are
+ * joined at first), puts as soon as the receiver is
  * ready, and lets each element move at any time. Words between the ends come in any order: here they are even less ordered
  * than in the runtime. They wait for an element that is between two PEs, and those for an end that is not made yet are
  * dropped. What a put does is in channel.pml; here it lands at once.
@@ -12,14 +13,16 @@
  *          end      every put is made and consumed, and every element that wants to leave does: two elements that
  *                   want to leave at the same time do not wait for each other.
  *
- * run: -DCHANNELS=1 -DPUTS=3 -DMOVES=2
- * run: -DCHANNELS=2 -DPUTS=1 -DMOVES=1
+ * run: -DCHANNELS=1 -DPUTS=2 -DMOVES=2
+ * run: -DCHANNELS=2 -DPUTS=1 -DMOVES=1 -DJOINED
+ * big: -DCHANNELS=1 -DPUTS=3 -DMOVES=2
+ * big: -DCHANNELS=2 -DPUTS=1 -DMOVES=1
  *
  * mutant 1: end_join does not wait until what was put has been consumed
  * mutant 2: receiver_rests does not wait until the sender has stopped
  * mutant 3: joined takes a JOIN that answers an older HELLO
  * mutant 4: heard takes a HELLO that was overtaken
- * mutant 5: CHANNELS=2: an element that wants to leave answers no ASK
+ * mutant 5: JOINED: an element that wants to leave answers no ASK
  * mutant 6: end_join joins while the element wants to leave
  * mutant 7: receiver_rests does not wait until what was put has been consumed
  * mutant 8: a sender that moves forgets the put that waits
@@ -250,6 +253,17 @@ active proctype job()
 	mtype k = NOTHING;
 
 	atomic { mutant_from_environment(); i = 0; do :: i < WORDS -> words[i].kind = NOTHING; i++ :: else -> break od; i = 0 };
+#ifdef JOINED
+	atomic {
+		do
+		:: c < CHANNELS ->
+			s[c].made = true; s[c].serial = 1; s[c].to_end = 1;
+			r[c].made = true; r[c].n_ends = 1; r[c].end = 1; r[c].serial = 1; r[c].answered = true; c++
+		:: else -> break
+		od;
+		c = 0
+	}
+#endif
 	do
 	:: all_done -> break
 	CHANNEL(0)

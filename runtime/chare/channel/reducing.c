@@ -80,8 +80,10 @@ void reducing_came(void *group, void *tag)
 
 void CkReducingReady(CkReducing *r)
 {
+	struct pe *pe = ck_self();
+
 	for (int i = 0; i < r->n; i++)
-		CkChannelReady(r->part[i]);
+		layer_ends(pe)->ready(pe, r->part[i]->end);
 }
 
 /* ---- the beginning and the end -------------------------------------------------------------------------------- */
