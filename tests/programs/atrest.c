@@ -71,8 +71,8 @@ static int linear(CkIndex i, CkArrayDims d)
 
 static int scattered(CkIndex i, CkArrayDims d, int n_pes) { return linear(i, d) * 5 % n_pes; }
 
-/* Of each twin, the PE of each element. Every process fills it before the twin is made; several PEs write the same. */
-static int twin_at[TWINS][CELLS_MOST];
+/* Of each twin, the PE of each element. Every PE, which is a thread, fills its own before the twin is made. */
+static __thread int twin_at[TWINS][CELLS_MOST];
 
 #define TWIN(K) static int twin##K(CkIndex i, CkArrayDims d, int n) { (void)n; return twin_at[K][linear(i, d)]; }
 TWIN(0) TWIN(1) TWIN(2) TWIN(3) TWIN(4) TWIN(5) TWIN(6) TWIN(7) TWIN(8) TWIN(9) TWIN(10) TWIN(11)
@@ -109,8 +109,8 @@ static void in_turn(int *next, int seq)
 	*next = seq + 1;
 }
 
-/* Extents of the array under test; of each process, as twin_at. */
-static CkArrayDims size;
+/* Extents of the array under test; of each PE, as twin_at. */
+static __thread CkArrayDims size;
 
 #define CELL(T) \
 	void T##_pup(pup_er p, T *self) { pup_bytes(p, self, sizeof *self); } \
