@@ -40,9 +40,9 @@ typedef struct CkLBStats {
 	int n_pes;
 	int n_nodes;
 	const int32_t *node_of;   /* [n_pes] the process of a PE; those of one host follow each other */
-	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other chares, and other
-				   * programs on its core */
-	const float *speed;       /* [n_pes] relative to the fastest, which has 1 */
+	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other chares. What other
+				   * programs took of its core is in the seconds of whatever ran */
+	const float *speed;       /* [n_pes] relative to the fastest, which has 1; the runtime says 1 of all */
 	size_t n;
 	const CkLBElement *element; /* [n] in index order */
 	size_t n_edges;           /* 0 unless the strategy wants CK_LB_EDGES */
