@@ -242,6 +242,20 @@ void Cell_on_side(Cell *self, int tag)
 		;
 }
 
+/* It no longer wants to move, which would pack them. */
+static void free_buffers(Cell *self)
+{
+	CkMigrateMe(self, CkMyPe());
+	for (int t = 0; t < TURNS; t++)
+		for (int s = 0; s < SIDES; s++) {
+			if (is_shared(kind(Cell_thisIndex(self), t, s)))
+				CkDirect_free(self->in[t][s]);
+			else
+				free(self->in[t][s]);
+			free(self->out[t][s]);
+		}
+}
+
 void Cell_on_drop(Cell *self)
 {
 	for (int t = 0; t < TURNS; t++)
@@ -250,6 +264,8 @@ void Cell_on_drop(Cell *self)
 			CkChannelDestroy(self->to[t][s]);
 			self->from[t][s] = self->to[t][s] = NULL;
 		}
+	if (self->round == ROUNDS - 1)
+		free_buffers(self);
 	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_dropped(mainProxy));
 }
 

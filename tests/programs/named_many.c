@@ -146,11 +146,28 @@ void Node_on_up(Node *self, int tag)
 	}
 	if (++self->step == steps) {
 		CkReducingDestroy(self->reduced);
+		self->reduced = NULL;
 		Main_done(mainProxy, self->step, self->data[0]);
 		return;
 	}
 	CkReducingReady(self->reduced);
 	put_to_all(self);
+}
+
+/* It no longer wants to move, which would pack what is freed here. */
+void Node_on_end(Node *self)
+{
+	CkMigrateMe(self, CkMyPe());
+	CkChannelDestroy(self->up);
+	CkChannelDestroy(self->from);
+	for (int i = 1; is_root(self) && i < n_nodes; i++)
+		CkChannelDestroy(self->to[i]);
+	self->from = self->up = NULL;
+	CkDirect_free(self->data);
+	free(self->part);
+	free(self->sum);
+	free(self->to);
+	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_over(mainProxy));
 }
 
 static int argument(const CkArgMsg *m, int i, int otherwise)
@@ -178,6 +195,11 @@ void Main_on_done(Main *self, int n, double last)
 	for (int i = 0; i < n; i++)
 		x = sum_of(x);
 	CHECK(memcmp(&x, &last, sizeof x) == 0);
+	Node_end_all(nodes);
+}
+
+void Main_on_over(Main *self)
+{
 	CkPrintf("named_many: right\n");
 	CkExit(0);
 }
