@@ -120,6 +120,7 @@ struct ends *flying_take(struct node *node, const struct ck_obj *obj)
 	return o;
 }
 
+/* Model: named.pml, named_rests */
 void named_rests(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = ends_find(pe, obj);
@@ -133,7 +134,7 @@ void named_rests(struct pe *pe, struct ck_obj *obj)
 	fly(pe->node, o);
 }
 
-/* The ends are made anew, and their other ends hear of it. */
+/* The ends are made anew, and their other ends hear of it. Model: named.pml, named_arrived */
 void named_arrived(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = flying_take(pe->node, obj);

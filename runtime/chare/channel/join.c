@@ -49,7 +49,7 @@ uint64_t end_puts(struct pe *pe, const CkChannel *c, struct csd_receiving *now)
 
 /* ---- the sender ------------------------------------------------------------------------------------------- */
 
-/* It stops: end_puts. */
+/* It stops: end_puts. Model: named.pml, end_hello */
 void end_hello(struct pe *pe, CkChannel *c)
 {
 	c->puts = end_puts(pe, c, NULL);
@@ -75,6 +75,7 @@ static void join_later(struct pe *pe, const struct word *w)
 	place_tell(pe, &w->name.from, PART_NAMED, env);
 }
 
+/* Model: named.pml, joined */
 static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id || w->serial != c->serial)
@@ -113,6 +114,7 @@ static void renew(struct pe *pe, CkChannel *c, uint64_t puts)
 	end_begin(pe, c);
 }
 
+/* Model: named.pml, end_join */
 void end_join(struct pe *pe, CkChannel *c)
 {
 	uint64_t puts;
@@ -141,6 +143,7 @@ static void stopped(struct pe *pe, CkChannel *c)
 	ends_fewer(pe, o);
 }
 
+/* Model: named.pml, heard */
 static void heard(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id) {
