@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * turns.h: a program that does the same by messages and by channels: the runs of both, taking turns.
+ * turns.h: a program that does the same by messages and by channels: the runs of all its modes, taking turns.
  * Main keeps a struct turns, which knows whose turn it is, takes the times, compares the results and
  * prints them:
  *
@@ -27,7 +27,7 @@
 
 #include "ck.h"
 
-enum mode { MODE_MSG, MODE_DIRECT, N_MODES };
+enum mode { MODE_MSG, MODE_DIRECT, MODE_NAMED, N_MODES };
 
 struct turns {
 	const char *program;
@@ -55,20 +55,28 @@ static inline void turns_init(struct turns *t, const char *program, const bool m
 
 static inline int turns_n_modes(const struct turns *t)
 {
-	return t->modes[MODE_MSG] + t->modes[MODE_DIRECT];
+	int n = 0;
+
+	for (int i = 0; i < N_MODES; i++)
+		n += t->modes[i];
+	return n;
 }
 
 static inline const char *turns_mode_name(int mode)
 {
-	return mode == MODE_MSG ? "msg" : "direct";
+	static const char *const names[N_MODES] = {"msg", "direct", "named"};
+
+	return names[mode];
 }
 
 /** The mode of the current run. */
 static inline int turns_mode(const struct turns *t)
 {
-	if (turns_n_modes(t) == 1)
-		return t->modes[MODE_MSG] ? MODE_MSG : MODE_DIRECT;
-	return t->run % N_MODES;
+	int before = t->run % turns_n_modes(t), mode = 0;
+
+	while (!t->modes[mode] || before-- > 0)
+		mode++;
+	return mode;
 }
 
 static inline void turns_start(struct turns *t)
@@ -131,7 +139,7 @@ static inline void turns_report(struct turns *t, bool verified)
 		if (t->modes[i])
 			CkPrintf("%s %s iter_us %.3f\n", program, turns_mode_name(i), us[i]);
 	}
-	if (turns_n_modes(t) == N_MODES)
+	if (t->modes[MODE_MSG] && t->modes[MODE_DIRECT])
 		CkPrintf("%s gain_percent %.2f\n", program,
 			 (us[MODE_MSG] - us[MODE_DIRECT]) / us[MODE_MSG] * 100);
 	CkPrintf("%s checksum %.17g\n", program, t->checksum);

@@ -2,8 +2,8 @@
 /*
  * block.c: one block of the domain, a chare. In each iteration it sends its six sides to its
  * neighbours, waits for theirs, and computes. Messages and channels differ in three places only:
- * how a side is sent (send_side), what is called when one arrives (Block_on_ghost, on_put), and how
- * its place is given back (release_side).
+ * how a side is sent (send_side), what is called when one arrives (Block_on_ghost, on_put, Block_on_side), and how
+ * its place is given back (release_side). Named channels follow blocks that move: all that a move takes is in Block_pup.
  *
  * Why --sync none needs no barrier. Let M be a block and N its neighbour, and let iteration
  * k use slot k % 2.
@@ -19,7 +19,8 @@
  *      that in program order. So the out-of-band value happens before N's data, and cannot
  *      overwrite it.
  *  (4) The field that is sent from is written again only when every put of the iteration
- *      before is locally complete (b->unsent).
+ *      before is locally complete (b->unsent). A put through a named channel needs no look: it has gathered
+ *      the side when it returns, and by (1) it has arrived before the next put through that channel.
  *
  * With --sync barrier, as in the paper, (1) and (2) are replaced by the reduction: no block begins
  * k + 1 before all have released k.
@@ -93,27 +94,43 @@ static size_t recv_stride(const Block *b, int side)
 	return (side_cells(b->box, side) + 7) / 8 * 8;
 }
 
-/* The receive buffers of all slots and sides in one piece. */
-static void init_links(Block *b)
+/* The receive buffers of all slots and sides are in one piece, of this size. */
+static size_t recv_bytes(const Block *b)
 {
 	size_t n = 0;
-	double *p;
 
 	for (int side = 0; side < N_SIDES; side++)
 		n += b->wall[side] ? 0 : N_SLOTS * recv_stride(b, side);
+	return n * sizeof *b->recv;
+}
+
+static double *recv_of(const Block *b, int slot, int side)
+{
+	double *p = b->recv;
+
+	for (int s = 0; s <= slot; s++)
+		for (int i = 0; i < (s < slot ? N_SIDES : side); i++)
+			p += b->wall[i] ? 0 : recv_stride(b, i);
+	return p;
+}
+
+static void init_recv(Block *b)
+{
+	b->recv = opt.malloc_recv ? alloc_doubles(recv_bytes(b) / sizeof *b->recv) : CkDirect_alloc(recv_bytes(b));
+	if (!b->recv)
+		CkAbort("stencil: no shared memory for receive buffers: use --recv malloc");
+}
+
+static void init_links(Block *b)
+{
 	b->link = aligned_alloc(64, N_SLOTS * sizeof *b->link);
-	p = b->recv = opt.malloc_recv ? alloc_doubles(n) : CkDirect_alloc(n * sizeof *p);
 	if (!b->link)
 		CkAbort("stencil: no memory for channels");
-	if (!p)
-		CkAbort("stencil: no shared memory for receive buffers: use --recv malloc");
 	memset(b->link, 0, N_SLOTS * sizeof *b->link);
 	for (int s = 0; s < N_SLOTS; s++)
 		for (int side = 0; side < N_SIDES; side++)
-			if (!b->wall[side]) {
-				b->link[s][side].recv = p;
-				p += recv_stride(b, side);
-			}
+			if (!b->wall[side])
+				b->link[s][side].recv = recv_of(b, s, side);
 }
 
 void Block_on_new(Block *b)
@@ -135,31 +152,67 @@ void Block_on_new(Block *b)
 		b->slot[s].block = b;
 		memcpy(b->slot[s].ghost, b->wall, sizeof b->wall);
 	}
+	if ((opt.modes[MODE_DIRECT] || opt.modes[MODE_NAMED]) && b->n_neighbours)
+		init_recv(b);
 	if (opt.modes[MODE_DIRECT] && b->n_neighbours)
 		init_links(b);
 }
 
 /* ---- moving, with --move and --lb ------------------------------------------------------ */
 
-/* What a slot's side is read from: a wall, or the message that has come. */
+/* What a side of a slot is read from: a wall, a channel's buffer, or the message that has come. */
+static const double *ghost_of(const Block *b, int slot, int side)
+{
+	const Side *kept = b->slot[slot].kept[side];
+
+	if (b->wall[side])
+		return b->wall[side];
+	if (b->mode == MODE_NAMED)
+		return recv_of(b, slot, side);
+	return kept ? kept->v : NULL;
+}
+
 static void set_ghosts(Block *b)
 {
 	for (int s = 0; s < N_SLOTS; s++) {
 		b->slot[s].block = b;
 		for (int side = 0; side < N_SIDES; side++)
-			b->slot[s].ghost[side] = b->slot[s].kept[side] ? b->slot[s].kept[side]->v : b->wall[side];
+			b->slot[s].ghost[side] = ghost_of(b, s, side);
 	}
 }
 
-static void pup_slot(pup_er p, struct slot *s)
+/* Where a put through a channel of this slot gathers from. */
+static double *send_of(const Block *b, int slot, int side)
 {
+	return b->field[slot] + side_layer(b->box, side).first;
+}
+
+static void pup_slot(pup_er p, Block *b, int slot)
+{
+	struct slot *s = &b->slot[slot];
+
 	pup_int(p, &s->arrived);
-	for (int side = 0; side < N_SIDES; side++)
+	for (int side = 0; side < N_SIDES; side++) {
 		Side_pup(p, &s->kept[side]);
+		pup_channel(p, &s->from[side], b->recv ? recv_of(b, slot, side) : NULL);
+		pup_channel(p, &s->to[side], send_of(b, slot, side));
+	}
+}
+
+/* Sides that have come and wait for the others are packed, too. */
+static void pup_recv(pup_er p, Block *b)
+{
+	bool any = b->recv;
+
+	pup_bool(p, &any);
+	if (!any)
+		return;
+	b->recv = opt.malloc_recv ? pup_alloc(p, b->recv, recv_bytes(b)) : pup_alloc_direct(p, b->recv, recv_bytes(b));
+	pup_bytes(p, b->recv, recv_bytes(b));
 }
 
 /* Size, pack, unpack and free the block. The address of everything it points to changes, so which field is current
- * is packed instead of `u`. Without channels there is no `link` and no `recv`. */
+ * is packed instead of `u`. A block with raw channels does not move, so there is no `link`. */
 void Block_pup(pup_er p, Block *b)
 {
 	bool second = b->u == b->field[1];
@@ -170,6 +223,7 @@ void Block_pup(pup_er p, Block *b)
 	pup_bool(p, &b->go);
 	pup_bool(p, &b->sent);
 	pup_bool(p, &b->syncing);
+	pup_bool(p, &b->has_ends);
 	pup_int(p, &b->n_neighbours);
 	pup_bytes(p, &b->box, sizeof b->box);
 	pup_bool(p, &second);
@@ -187,8 +241,9 @@ void Block_pup(pup_er p, Block *b)
 			pup_doubles(p, b->wall[side], n);
 		}
 	}
+	pup_recv(p, b);
 	for (int s = 0; s < N_SLOTS; s++)
-		pup_slot(p, &b->slot[s]);
+		pup_slot(p, b, s);
 	pup_bytes(p, b->neighbour, sizeof b->neighbour);
 	pup_int(p, &b->x0);
 	pup_int(p, &b->y0);
@@ -213,18 +268,24 @@ static void wander(Block *b)
 
 static void on_put(void *slot);
 
+static CkDirectStrides side_shape(const Block *b, int side)
+{
+	struct layer y = side_layer(b->box, side);
+
+	return (CkDirectStrides){
+		.block_bytes = y.run * sizeof(double),
+		.blocks = y.runs,
+		.stride_bytes = (ptrdiff_t)(y.stride * sizeof(double)),
+	};
+}
+
 /* A put gathers one side of the field that the slot's iterations start from. */
 static void bind_side(Block *b, int side, int slot)
 {
 	struct link *l = &b->link[slot][side];
-	struct layer y = side_layer(b->box, side);
 	const char *path;
 
-	CkDirect_assocLocalStrided(&l->out, b->field[slot] + y.first, (CkDirectStrides){
-		.block_bytes = y.run * sizeof(double),
-		.blocks = y.runs,
-		.stride_bytes = (ptrdiff_t)(y.stride * sizeof(double)),
-	});
+	CkDirect_assocLocalStrided(&l->out, send_of(b, slot, side), side_shape(b, side));
 	path = CkDirect_path(&l->out);
 	b->at_once &= !strcmp(path, "memory");
 	b->paths[!strcmp(path, "memory") ? PATH_MEMORY : !strcmp(path, "rma") ? PATH_RMA
@@ -269,6 +330,40 @@ void Block_on_channel(Block *b, int side, int slot, CkDirectHandle h)
 	count_connection(b);
 }
 
+/* The tag of a named channel says where it arrives. */
+static int tag_of(int slot, int side)
+{
+	return slot * N_SIDES + side;
+}
+
+/* No handle travels, and nobody waits until all have made their ends: a put that comes before is kept. */
+static void make_ends(Block *b)
+{
+	for (int s = 0; s < N_SLOTS; s++)
+		for (int side = 0; side < N_SIDES; side++) {
+			size_t bytes = side_cells(b->box, side) * sizeof(double);
+
+			if (b->wall[side])
+				continue;
+			b->slot[s].from[side] = Block_side_from_oob(b, b->neighbour[side].ck, tag_of(s, side),
+								    recv_of(b, s, side), bytes, OUT_OF_BAND);
+			b->slot[s].to[side] = Block_side_to_strided(b, b->neighbour[side], tag_of(s, side ^ 1),
+								    send_of(b, s, side), side_shape(b, side));
+		}
+	b->has_ends = true;
+}
+
+static void destroy_ends(Block *b)
+{
+	for (int s = 0; s < N_SLOTS; s++)
+		for (int side = 0; side < N_SIDES; side++) {
+			CkChannelDestroy(b->slot[s].from[side]);
+			CkChannelDestroy(b->slot[s].to[side]);
+			b->slot[s].from[side] = b->slot[s].to[side] = NULL;
+		}
+	b->has_ends = false;
+}
+
 /* ---- one iteration -------------------------------------------------------------------- */
 
 static void advance(Block *b);
@@ -295,6 +390,8 @@ static void send_side(Block *b, int side, int slot)
 {
 	if (b->mode == MODE_MSG) {
 		send_message(b, side, slot);
+	} else if (b->mode == MODE_NAMED) {
+		CkChannelPut(b->slot[slot].to[side]);
 	} else if (b->at_once) {
 		CkDirect_put(&b->link[slot][side].out);
 	} else {
@@ -319,10 +416,16 @@ void Block_on_ghost(Block *b, Side *m)
 	count_arrival(s);
 }
 
-/* or through a channel. */
+/* or through a channel, */
 static void on_put(void *slot)
 {
 	count_arrival(slot);
+}
+
+/* or through one that has a name. */
+void Block_on_side(Block *b, int tag)
+{
+	count_arrival(&b->slot[tag / N_SIDES]);
 }
 
 static void release_side(Block *b, int side, int slot)
@@ -330,6 +433,8 @@ static void release_side(Block *b, int side, int slot)
 	if (b->mode == MODE_MSG) {
 		CkFreeMsg(b->slot[slot].kept[side]);
 		b->slot[slot].kept[side] = NULL;
+	} else if (b->mode == MODE_NAMED) {
+		CkChannelReady(b->slot[slot].from[side]);
 	} else {
 		CkDirect_ready(&b->link[slot][side].in);
 	}
@@ -435,6 +540,11 @@ void Block_on_prepare(Block *b, int mode)
 	b->u = b->field[0];
 	b->next = b->field[1];
 	memset(b->u, 0, field_doubles(b->box) * sizeof *b->u);
+	if (mode == MODE_NAMED) {
+		if (!b->has_ends)
+			make_ends(b);
+		set_ghosts(b);
+	}
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
 }
 
@@ -483,9 +593,7 @@ void Block_on_check(Block *b)
 	CkContribute(b, sums, N_SUMS, CkReduction_sum_long, Main_cb_checked(mainProxy));
 }
 
-/* Nothing is on its way: every side sent in a run was used in it, and advance() did not end
- * the run before the puts were locally complete. */
-void Block_on_disconnect(Block *b)
+static void unbind(Block *b)
 {
 	for (int s = 0; s < N_SLOTS; s++) {
 		for (int side = 0; side < N_SIDES; side++)
@@ -496,11 +604,22 @@ void Block_on_disconnect(Block *b)
 	}
 	b->n_connected = 0;
 	memset(b->paths, 0, sizeof b->paths);
+}
+
+/* Nothing is on its way: every side sent in a run was used in it, and advance() did not end
+ * the run before the puts were locally complete. */
+void Block_on_disconnect(Block *b)
+{
+	if (b->mode == MODE_NAMED)
+		destroy_ends(b);
+	else
+		unbind(b);
 	CkContributeBarrier(b, Main_cb_disconnected(mainProxy));
 }
 
 void Block_on_finish(Block *b)
 {
+	CkMigrateMe(b, CkMyPe()); /* the last move may wait for channels that have been destroyed; not without its memory */
 	for (int side = 0; side < N_SIDES; side++)
 		free(b->wall[side]);
 	if (opt.malloc_recv)

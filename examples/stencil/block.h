@@ -38,6 +38,7 @@ struct slot {
 	int arrived;            /* sides that are there */
 	const double *ghost[N_SIDES]; /* where the kernel reads */
 	Side *kept[N_SIDES];    /* msg: the messages that ghost points into */
+	CkChannel *from[N_SIDES], *to[N_SIDES]; /* named: the ends, the runtime's */
 };
 
 struct Block {
@@ -46,6 +47,7 @@ struct Block {
 	int iter, iters;        /* iter == iters between two runs */
 	bool go;                /* this iteration may begin */
 	bool sent;              /* its sides are on their way */
+	bool has_ends;          /* named: they exist */
 	bool syncing;           /* --lb: CkAtSync was called, and resumeFromSync has not come yet */
 	bool at_once;           /* every put is locally complete when it returns */
 	int unsent;             /* puts that are not yet locally complete */
@@ -60,7 +62,7 @@ struct Block {
 	CProxyElement_Block neighbour[N_SIDES];
 
 	int x0, y0, z0;         /* where in the domain the block begins */
-	double *recv;           /* direct: all receive buffers */
+	double *recv;           /* direct, named: all receive buffers */
 	int n_connected;        /* out handles that have come, and 1 for the own ones */
 	long paths[N_PATHS];    /* out channels by path */
 };

@@ -23,11 +23,11 @@ static const char usage[] =
 	"  --iters N              iterations of a timed run (100)\n"
 	"  --warmup N             iterations before it (10)\n"
 	"  --repeat N             timed runs of each mode, the median counts (1)\n"
-	"  --mode M               msg, direct or both (both)\n"
+	"  --mode M               msg, direct, both of these, named (channels that follow blocks), or all (both)\n"
 	"  --sync S               none, or barrier after every iteration (none)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
-	"  --move N               every N iterations each block moves to another PE; needs --mode msg (0: never)\n"
-	"  --lb N                 every N iterations CK_LB may move blocks; needs --mode msg (0: never)\n"
+	"  --move N               every N iterations each block moves to another PE; not with raw channels (0: never)\n"
+	"  --lb N                 every N iterations CK_LB may move blocks; not with raw channels (0: never)\n"
 	"  --uneven N             half of the blocks compute each iteration N times more (0)\n"
 	"  --verify, --no-verify  compare with a serial solution (up to 64x64x64 cells)\n"
 	"  --quiet                only the results\n";
@@ -60,7 +60,7 @@ static const struct option long_options[] = {
 
 static int parse_one(struct options *o, int c, int *verify_p)
 {
-	static const char *const modes[] = {"msg", "direct", "both", NULL};
+	static const char *const modes[] = {"msg", "direct", "both", "named", "all", NULL};
 	static const char *const syncs[] = {"none", "barrier", NULL};
 	static const char *const recvs[] = {"shared", "malloc", NULL};
 	int w = 0, rc;
@@ -73,8 +73,9 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	case 'r': return values_number(program, "repeat", optarg, 1, MAX_COUNT, &o->repeat);
 	case 'm':
 		rc = values_word(program, "mode", optarg, modes, &w);
-		o->modes[MODE_MSG] = w != 1;
-		o->modes[MODE_DIRECT] = w != 0;
+		o->modes[MODE_MSG] = w == 0 || w == 2 || w == 4;
+		o->modes[MODE_DIRECT] = w == 1 || w == 2 || w == 4;
+		o->modes[MODE_NAMED] = w >= 3;
 		return rc;
 	case 's':
 		rc = values_word(program, "sync", optarg, syncs, &w);
@@ -115,7 +116,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	int verify = -1, rc, c;
 
 	*o = (struct options){.domain = {64, 64, 64}, .chares = {2, 2, 2}, .iters = 100,
-			      .warmup = 10, .repeat = 1, .modes = {true, true}};
+			      .warmup = 10, .repeat = 1, .modes = {[MODE_MSG] = true, [MODE_DIRECT] = true}};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
 		if (c == 'h') {
@@ -135,7 +136,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
 	if ((o->move || o->lb) && o->modes[MODE_DIRECT])
-		return values_complain(program, "--%s needs --mode msg: channels stay on the PE that made them",
+		return values_complain(program, "--%s needs --mode msg or named: the channels of --mode direct stay on the PE that made them",
 				       o->move ? "move" : "lb");
 	o->verify = verify >= 0 ? verify : box_cells(o->domain) <= VERIFY_CELLS;
 	return check_sizes(o);

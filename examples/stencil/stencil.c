@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stencil: 7-point Jacobi in three dimensions, with messages and with CkDirect channels.
+ * stencil: 7-point Jacobi in three dimensions, with messages, with CkDirect channels, and with named channels.
  *
  *	ckrun -n 2 ./stencil --domain 128x128x128 --chares 4x4x2 --repeat 5
  *
  * The domain is cut into blocks, one per chare of a 3-D array (block.c). The main chare here
- * drives the runs, msg and direct in turn, each from the same initial field:
+ * drives the runs, in turn by each mode, each from the same initial field:
  *
  *	[connect ->] prepare -> run (warm-up) -> prepare -> run (timed) -> check [-> disconnect]
  *
- * Channels exist during direct runs only, so that messages do not pay for polling them.
+ * Channels exist during their runs only, so that messages do not pay for polling them. Named ones need nobody to connect
+ * them: prepare makes their ends.
  *
  * It prints the median time per iteration of each mode, and ends with 0 only when all fields
  * agree bit for bit: with each other, and with the serial solution unless --no-verify. The
@@ -114,7 +115,7 @@ void Main_on_checked(Main *self, int n, const long *sums)
 
 	(void)n;
 	turns_compare(&self->turns, sums[SUM_WRONG], hash, checksum);
-	if (turns_mode(&self->turns) == MODE_DIRECT)
+	if (turns_mode(&self->turns) != MODE_MSG)
 		Block_disconnect_all(self->blocks);
 	else
 		end_run(self);

@@ -313,6 +313,7 @@ void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_han
 		bind_strided(pe, call, h, s->buf, s->shape);
 	else
 		bind_piece(call, h, s->buf, &s->bytes);
+	direct_sender_at(direct_of(pe), h->sender)->named = true;
 	if (held)
 		direct_sender_release(pe, h, held);
 }

@@ -47,7 +47,7 @@ struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
 	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING */
-	bool named;                   /* made by direct_sender_open: it can move */
+	bool named;                   /* made by direct_sender_open or direct_join: it can move */
 	const unsigned char *src;     /* the user's, or staging */
 	void *held;                   /* ours: the data of a put that waits, or of one that has waited and is under way */
 	const unsigned char *own_src; /* meanwhile: what src is */

@@ -177,10 +177,11 @@ struct image {
 	uint64_t shape[CSD_SHAPE_BYTES / 8];
 };
 
+/* Of an element that stays only the size is wanted, or what memory it has: its senders go on. */
 static struct image image_of(struct pe *pe, const CkChannel *c)
 {
 	struct csd_receiving now = c->in;
-	const uint64_t base = c->live ? end_puts(pe, c, &now) : c->base;
+	const uint64_t base = c->live && !c->sends ? end_puts(pe, c, &now) : c->base;
 	struct image im = {
 		.name = c->name, .sends = c->sends, .strided = c->strided, .counted = c->in.counted, .state = now.state,
 		.landed = now.landed, .held = c->held != NULL, .answered = c->answered, .bytes = c->bytes,

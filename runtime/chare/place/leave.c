@@ -156,7 +156,8 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	struct ck_obj *obj = s->obj;
 	struct msg_fifo late;
 
-	tell_stayed(pe, obj);
+	if (!s->pending)
+		tell_stayed(pe, obj);
 	s->leaving = s->go = false;
 	obj_even(s->obj, OBJ_LEAVING);
 	msg_fifo_move(&late, &s->late);
@@ -232,11 +233,14 @@ static bool part_wants_it(struct pe *pe, struct ck_obj *obj)
 }
 
 /* Whether threads of the element run, or a part has something of it under way. Then it asks again when that has
- * ended. */
+ * ended. Threads may wait for what comes after the move of others, so until they end the element stays. What a part has
+ * under way ends by itself. */
 static bool wait_for_rest(struct pe *pe, struct stay *s)
 {
-	s->pending = s->obj && (obj_leave_later(pe, s->obj, threads_over) || part_wants_it(pe, s->obj));
-	if (s->pending)
+	const bool threads = s->obj && obj_leave_later(pe, s->obj, threads_over);
+
+	s->pending = threads || (s->obj && part_wants_it(pe, s->obj));
+	if (threads)
 		tell_stayed(pe, s->obj);
 	return s->pending;
 }
