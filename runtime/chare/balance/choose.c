@@ -24,7 +24,7 @@ static double read_tolerance(void)
 		return TOLERANCE;
 	errno = 0;
 	x = strtod(text, &end);
-	if (errno || *end || end == text || !(x >= 0 && x <= TOLERANCE_MOST))
+	if (errno || *end || !strchr("0123456789.", *text) || end == text || !(x >= 0 && x <= TOLERANCE_MOST))
 		cmi_env_refuse("CK_LB_TOLERANCE", text, "a number from 0 to 100: 0.05 lets a PE have 5 % more than the mean");
 	return x;
 }
