@@ -5,6 +5,8 @@
  * since the handler before goes to the element: its handler, and what it took to receive the call. So there is one look at
  * the clock for each handler, unless it runs within another one or the PE was idle before.
  *
+ * Arrivals of named channels are handlers, too: the function that a channel calls is looked up in the same table.
+ *
  * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps what runs
  * (node->up.swap_running) looks at the clock, too.
  *

@@ -702,6 +702,7 @@ const struct ck_part balance_part = {
 	.watch = { .created = created, .arrived = arrived, .leaving = leaving, .stayed = stayed, .destroyed = destroyed,
 		   .constructed = constructed, .fini = balance_coll_fini },
 	.called = edges_called,
+	.arrivals = balance_entries,
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

@@ -144,6 +144,14 @@ static void arrived(void *data)
 		behind(pe, c);
 }
 
+CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+	const CkGenChare *type = obj->coll->type;
+
+	return (ck->arrivals ? ck->arrivals(pe->node, type) : type->entries)[entry].call;
+}
+
 void end_begin(struct pe *pe, CkChannel *c)
 {
 	struct ck_obj *obj = c->of->obj;
@@ -153,7 +161,7 @@ void end_begin(struct pe *pe, CkChannel *c)
 								       c->held });
 		c->held = NULL;
 	} else {
-		c->call = c->group ? reducing_came : obj->coll->type->entries[c->name.entry].call;
+		c->call = c->group ? reducing_came : end_call(pe, obj, c->name.entry);
 		c->self = c->group ? (void *)c->group : self_of(obj);
 		c->in.fn = arrived;
 		c->in.data = c;

@@ -110,6 +110,8 @@ void ends_remove(struct pe *pe, const struct ends *o);
 CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sends);
 /** Take it out of its element's list and free it. */
 void end_free(CkChannel *c);
+/** What an arrival of an entry of this element calls. */
+CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry);
 /** Make the layer's end, in the state that the record has. */
 void end_begin(struct pe *pe, CkChannel *c);
 /** End it; the record keeps the state. Only at rest. */

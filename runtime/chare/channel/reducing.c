@@ -75,7 +75,7 @@ void reducing_came(void *group, void *tag)
 		return;
 	r->n_came = 0;
 	combine(pe, r);
-	obj->coll->type->entries[r->part[0]->name.entry].call(self_of(obj), tag);
+	end_call(pe, obj, r->part[0]->name.entry)(self_of(obj), tag);
 }
 
 void CkReducingReady(CkReducing *r)

@@ -196,6 +196,9 @@ struct ck_part {
 	/** Of a collection that is `counted`: this PE sends a call of one element, which is addressed. Only one part has
 	 * this function. */
 	void (*called)(struct pe *pe, struct collection *c, const struct ck_env *env);
+	/** The table by which channels call a type's entries for arrivals, instead of the type's own: it measures. Only one part
+	 * has this function. */
+	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
