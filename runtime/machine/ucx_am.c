@@ -25,6 +25,7 @@
 #include "fault.h"
 #include "flip.h"
 #include "msg_local.h"
+#include "msg_stack.h"
 
 /* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster, but UCX
  * would allocate all of them at the receiver, without any flow control. */
@@ -115,6 +116,7 @@ void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
 {
 	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
 
+	msg_tell_left(base->m, false);
 	if (!e->tcp || !ucx_batch_message(e, m))
 		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
 }
@@ -380,6 +382,7 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 	struct ucx_pe *w = arg;
 	struct cmi_msg head, *m;
 
+	msg_tell_came(w->base.m, false);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)

@@ -22,6 +22,7 @@
 #include "fault.h"
 #include "flip.h"
 #include "msg_local.h"
+#include "msg_stack.h"
 
 enum {
 	RECORD_ALIGN = 8,
@@ -181,6 +182,7 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	struct record r;
 
 	(void)header;
+	msg_tell_came(w->base.m, false);
 	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		damaged(w);
 	flip_arrived(data, bytes);
