@@ -445,6 +445,8 @@ static void sync_arrived(struct pe *pe, struct cmi_msg *head)
 		call_wait(pe, c, head);
 		return;
 	}
+	if (!coll_syncs(c))
+		csd_misfit(pe, head, "its elements do not sync");
 	come(pe, c, m);
 	csd_msg_free(pe, head);
 }
