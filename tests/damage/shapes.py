@@ -29,7 +29,8 @@ NEVER = 0x70000000
 # Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
 SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 336
 IN_BATCH = 48                  # the image in ck.moves.packed-1
-CELLS_COLL, TEAM_COLL = 2, 6   # numbers of the zoo's collections
+CELLS_COLL, GRID_COLL, TEAM_COLL = 2, 3, 6   # numbers of the zoo's collections
+NAMED, JOIN_BYTES = 15, 416    # the part of named channels; a JOIN, which is longer than other words
 
 FLAGS_WRONG = 'its flags are not those of such messages'
 NOBODY = 'it names a collection that nobody can have made'
@@ -80,6 +81,20 @@ def type_number(name):
     for byte in name:
         number = (number ^ byte) * 0x100000001b3 & (1 << 64) - 1
     return number | 2
+
+
+def word(kind, *changes, size=160):
+    """What an end of a named channel says to the other one: both are element 0 of the cells."""
+    return zeros('ck.tell', size, u64(COLL, CELLS_COLL), u32(60, NAMED), u64(64, CELLS_COLL), u64(88, CELLS_COLL),
+                 u32(120, kind), *changes)
+
+
+CHECK, ANSWER, ASK, POKE, RESUME, CLOSE, STEP, STATS, MOVES, CANCEL, DONE = range(11)
+
+
+def sync(kind, *changes, coll=GRID_COLL, size=112, pe=1):
+    """A word of a sync of the grid, whose elements have not called CkAtSync."""
+    return zeros('ck.sync.step', size, u64(32, coll), u32(40, kind), *changes, pe=pe)
 
 
 DST, SRC, AT, N = 32, 144, 256, 264     # of a transfer of buffers
@@ -199,6 +214,37 @@ TABLE = [
     (seed('ck.move.packed-131', u64(112, NEVER)), 'chard: PE 0 (node 0): the image of an element of Nomad that has come is damaged'),
     (seed('ck.move.packed-138'), 'its element is here already'),
     (zeros('ck.move.packed', 96), NOBODY),
+    # ---- what ends of named channels say: to an element without ends, and what says nothing
+    (word(0), None),
+    (word(5), None),
+    (word(3, size=JOIN_BYTES), None),
+    (word(3), 'it says nothing about a channel'),
+    (word(0, size=JOIN_BYTES), 'it says nothing about a channel'),
+    (word(6), 'it says nothing about a channel'),
+    (word(0, size=161), 'it says nothing about a channel'),
+    (word(0, u64(64, 0)), NOBODY),
+    (word(0, u64(88, 0)), NOBODY),
+    (word(0, u64(COLL, 0)), NOBODY),
+    (word(0, u32(60, 99)), NO_KIND),
+    (word(0, u32(60, 1)), NO_KIND),                     # a part to which nobody says anything
+    # ---- syncs: of the grid PE 0 has all answers
+    (sync(ANSWER), 'nobody has asked for it'),
+    (sync(ANSWER, u32(48, 1)), 'nobody has asked for it'),
+    (sync(ANSWER, u32(44, 1)), 'nobody has asked for it'),
+    (sync(ANSWER, coll=CELLS_COLL), 'its elements do not sync'),
+    (sync(ANSWER, coll=0), NOBODY),
+    (sync(ANSWER, size=113), 'it is too long'),
+    (sync(CHECK), NO_KIND),
+    (sync(DONE + 1), NO_KIND),
+    (sync(POKE), None),
+    (sync(RESUME), "it did not come by PE 0's tree"),
+    (sync(STEP), NO_KIND + "|it did not come by PE 0's tree"),
+    (sync(DONE), 'no step is under way'),
+    (sync(CANCEL), 'no step is under way'),
+    (sync(STATS), 'its records do not lie within it'),
+    (sync(STATS, u32(52, 1), size=200), 'its records do not lie within it'),
+    (sync(STATS, u32(52, (1 << 32) - 1), size=200), 'its records do not lie within it'),
+    (sync(MOVES), "it did not come by PE 0's tree"),
     # ---- the same element in a batch, of which its image is the first
     (seed('ck.moves.packed-1'), None),
     (seed('ck.moves.packed-1', u64(COLL, 0)), NOBODY),
@@ -341,7 +387,8 @@ def said(options, what):
         file.write(message(what))
         file.flush()
         run = subprocess.run([f'{options.build}/tests/fuzz/fuzz_wire', file.name], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True, errors='replace', timeout=60)
+                             stderr=subprocess.PIPE, text=True, errors='replace', timeout=60,
+                             env={**os.environ, **({'CK_LB': 'rotate'} if what[1] == 'ck.sync.step' else {})})
     reason = re.search(r'does not fit: (.*); it was damaged on its way', run.stderr)
     if run.returncode:
         return f'exit code {run.returncode}: {run.stderr[-500:]}'

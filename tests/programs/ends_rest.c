@@ -5,8 +5,8 @@
 
 #include "ends_rest.decl.h"
 
-enum what { OPEN, TOTAL, FALL, SPARSE, NO_PUP, CHANNEL, THREADS, MOVING, UNAWAITED, STRANGER, FEW, LOST, WHATS };
-static const char *const names[WHATS] = { "open", "total", "fall", "sparse", "no-pup", "channel", "threads",
+enum what { OPEN, TOTAL, FALL, SPARSE, NO_PUP, CHANNEL, NAMED, THREADS, MOVING, UNAWAITED, STRANGER, FEW, LOST, WHATS };
+static const char *const names[WHATS] = { "open", "total", "fall", "sparse", "no-pup", "channel", "named", "threads",
 	"moving", "unawaited", "stranger", "few", "lost" };
 
 struct Main { int what; };
@@ -25,9 +25,12 @@ void Free_on_new(Free *self, int what)
 	self->what = what;
 	if (what == CHANNEL)
 		self->handle = CkDirect_createHandle(self->in, sizeof self->in, 0x7ff8123412341234u, arrived, NULL);
+	if (what == NAMED)
+		Free_side_from(self, Free_at(Free_thisProxy(self), 3).ck, 0, self->in, sizeof self->in);
 }
 
 void Free_on_hello(Free *self) { (void)self; }
+void Free_on_side(Free *self, int tag) { (void)self; (void)tag; }
 
 /* For ever. */
 void Free_on_wait(Free *self)

@@ -180,6 +180,7 @@ struct sync_coll {
 	uint64_t n_waiting;       /* those that wait */
 	uint64_t n_due;           /* those to which resumeFromSync is about to come */
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
+	bool roams;               /* some left otherwise than in a step */
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began */
 	int n_in;                 /* children that have answered */
@@ -249,6 +250,6 @@ void step_element_stays(struct pe *pe, struct ck_obj *obj);
 void step_free(struct sync_coll *s);
 void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg);
 /** What does not fit of a message of the step. */
-const char *step_misfit(const struct pe *pe, const struct sync_msg *m);
+const char *step_misfit(struct pe *pe, const struct sync_msg *m);
 
 #endif

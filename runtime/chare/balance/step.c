@@ -255,7 +255,8 @@ static void take_statistics(struct step *p, const struct sync_msg *m)
 
 /* ---- PE 0: the strategy ---------------------------------------------------------------------------------- */
 
-/* Records in index order. */
+/* Records in index order. Not at rest, an element that the program moves meanwhile may be named by two PEs, or by none: it counts
+ * once. If it is not where the step says, it is taken off the list. */
 struct ordered {
 	CkIndex key;
 	uint32_t at;              /* in step.elems */
@@ -282,7 +283,7 @@ static CkIndex key_of(const CkGenChare *type, CkIndex i)
 	return key;
 }
 
-static uint32_t *order_sparse(const struct collection *c, const struct step *p)
+static uint32_t *order_sparse(const struct collection *c, const struct step *p, size_t *n_p)
 {
 	struct ordered *all = cmi_alloc_zero(p->n + 1, sizeof *all, "load balancing");
 	uint32_t *order = cmi_alloc_zero(p->n + 1, sizeof *order, "load balancing");
@@ -290,14 +291,16 @@ static uint32_t *order_sparse(const struct collection *c, const struct step *p)
 	for (size_t i = 0; i < p->n; i++)
 		all[i] = (struct ordered){ key_of(c->type, p->elems[i].index), (uint32_t)i };
 	qsort(all, p->n, sizeof *all, compare_ordered);
+	*n_p = 0;
 	for (size_t i = 0; i < p->n; i++)
-		order[i] = all[i].at;
+		if (!i || compare_ordered(&all[i - 1], &all[i]))
+			order[(*n_p)++] = all[i].at;
 	free(all);
 	return order;
 }
 
 /* Places are in index order. */
-static uint32_t *order_dense(const struct collection *c, const struct step *p)
+static uint32_t *order_dense(const struct collection *c, const struct step *p, size_t *n_p)
 {
 	uint32_t *at = cmi_alloc_zero(c->total + 1, sizeof *at, "load balancing");
 	size_t n = 0;
@@ -307,6 +310,7 @@ static uint32_t *order_dense(const struct collection *c, const struct step *p)
 	for (uint64_t place = 0; place < c->total; place++)
 		if (at[place])
 			at[n++] = at[place] - 1;
+	*n_p = n;
 	return at;
 }
 
@@ -346,9 +350,9 @@ static void question_edges(const struct step *p, struct question *q)
 {
 	CkIndex *index = cmi_alloc_zero(p->n + 1, sizeof *index, "load balancing");
 
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < q->s.n; i++)
 		index[i] = p->elems[q->order[i]].index;
-	q->edge = edges_number(p->edges, p->n_edges, index, p->n, &q->s.n_edges);
+	q->edge = edges_number(p->edges, p->n_edges, index, q->s.n, &q->s.n_edges);
 	q->s.edge = q->edge;
 	free(index);
 }
@@ -357,23 +361,24 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 {
 	const struct cmi_job *job = pe->node->job;
 	const size_t n_pes = (size_t)job->n_pes;
+	size_t n;
 
 	q->background = cmi_alloc_zero(n_pes, sizeof(*q->background), "load balancing");
 	q->speed = cmi_alloc_zero(n_pes, sizeof(*q->speed), "load balancing");
 	q->element = cmi_alloc_zero(p->n + 1, sizeof(*q->element), "load balancing");
 	q->to = cmi_alloc_zero(p->n + 1, sizeof(*q->to), "load balancing");
-	q->order = c->sparse ? order_sparse(c, p) : order_dense(c, p);
+	q->order = c->sparse ? order_sparse(c, p, &n) : order_dense(c, p, &n);
 	for (size_t i = 0; i < p->n_pes; i++)
 		q->background[p->pes[i].pe] = p->pes[i].background;
 	for (size_t i = 0; i < n_pes; i++)
 		q->speed[i] = 1;
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		q->element[i] = element_of(c, &p->elems[q->order[i]]);
 		q->to[i] = q->element[i].pe;
 	}
 	q->s = (CkLBStats){
 		.n_pes = job->n_pes, .n_nodes = job->n_nodes, .node_of = job->node_of, .background = q->background,
-		.speed = q->speed, .n = p->n, .element = q->element,
+		.speed = q->speed, .n = n, .element = q->element,
 		.tolerance = balance_of(pe->node)->tolerance, .step = sync_of(c)->n_steps,
 	};
 	q->edge = NULL;
@@ -625,6 +630,13 @@ void step_describe(struct collection *c, const char *what, csd_line_fn line, voi
 		 (long long)s->step->expected, s->step->known ? "" : ", or the list of moves is");
 }
 
+/* Each child answers once. */
+static void check_asked(struct pe *pe, const struct sync_msg *m, int n)
+{
+	if (n >= csd_tree_n_children(pe, 0))
+		csd_misfit(pe, &m->head, "nobody has asked for it");
+}
+
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 {
 	struct step *p = sync_of(c)->step;
@@ -633,6 +645,7 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		csd_misfit(pe, &m->head, "no step is under way");
 	switch ((enum sync_kind)m->kind) {
 	case SYNC_STATS:
+		check_asked(pe, m, p->n_in);
 		take_statistics(p, m);
 		maybe_all_told(pe, c);
 		break;
@@ -641,9 +654,12 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		moves_came(pe, c, m);
 		break;
 	case SYNC_CANCEL:
+		if (p->known && p->expected <= 0)
+			csd_misfit(pe, &m->head, "no element is to come");
 		came(pe, c);
 		break;
 	default: /* SYNC_DONE */
+		check_asked(pe, m, p->n_done);
 		p->n_done++;
 		maybe_done(pe, c);
 		break;
@@ -654,8 +670,9 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 
 static bool is_pe(const struct pe *pe, int32_t n) { return n >= 0 && n < pe->node->job->n_pes; }
 
-static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
+static const char *stats_misfit(struct pe *pe, const struct sync_msg *m, const void *at)
 {
+	const struct collection *c = coll_get(pe, m->coll);
 	const struct pe_record *pes = at;
 	const struct elem_record *elems = (const struct elem_record *)(pes + m->wave);
 
@@ -667,9 +684,12 @@ static const char *stats_misfit(const struct pe *pe, const struct sync_msg *m, c
 	for (uint32_t i = 0; i < m->wave; i++)
 		if (!is_pe(pe, pes[i].pe))
 			return "it names a PE that does not exist";
-	for (uint32_t i = 0; i < m->n; i++)
+	for (uint32_t i = 0; i < m->n; i++) {
 		if (!is_pe(pe, elems[i].pe))
 			return "it names a PE that does not exist";
+		if (!c->sparse && index_place(c, elems[i].index) == UINT64_MAX)
+			return "it names an element that does not exist";
+	}
 	return NULL;
 }
 
@@ -687,7 +707,7 @@ static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, c
 	return NULL; /* place_bulk looks at cuts */
 }
 
-const char *step_misfit(const struct pe *pe, const struct sync_msg *m)
+const char *step_misfit(struct pe *pe, const struct sync_msg *m)
 {
 	const char *at = (const char *)(m + 1) + REST_BYTES;
 

@@ -12,10 +12,11 @@
  *
  * Elements may be made, and may move by CkMigrateMe, while others wait already. An insertion or a move counts
  * where it begins (sums.sent) and where it ends (sums.done). If both are equal, none was under way, except those
- * that began behind an answer. For moves that is excluded: an element that leaves a PE has not called CkAtSync there
- * before, so that PE had not answered; and where it ends up is missing in the sums only together with its end. For insertions
- * it is not. So where elements come and go PE 0 asks again, and compares what the first question counted as done with
- * what the second one counts as sent, as wave.h says. PEs answer each question only when all their elements wait.
+ * that began behind an answer: an insertion, or an element that calls CkAtSync while it waits to leave (for its channels, or for its
+ * home). One of these that is counted only where it ends would make up for another one that is counted only where it began.
+ * So where elements come and go, or the program moves some, PE 0 asks again, and compares what the first question counted
+ * as done with what the second one counts as sent, as wave.h says. The moves of steps are over when a sync is. PEs answer
+ * each question only when all their elements wait.
  *
  * An element takes part in the sync for which its PE has counted it in its last answer. Those that call CkAtSync
  * behind it, because they were made meanwhile, take part in the next one: `stamp` tells them apart.
@@ -103,7 +104,7 @@ static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 	const struct place_inserts in = place_inserts_of(c);
 	struct sync_sums sums = {
 		.sent = in.sent + in.makes + s->n_left, .done = in.done + s->n_made + s->n_came,
-		.n = s->n_live, .dynamic = c->sparse || c->dynamic,
+		.n = s->n_live, .dynamic = c->sparse || c->dynamic || s->roams,
 	};
 	struct ck_obj *obj;
 	double own;
@@ -279,6 +280,8 @@ static void answer_came(struct pe *pe, struct collection *c, const struct sync_m
 {
 	struct sync_coll *s = sync_of(c);
 
+	if (!s->open || m->round != s->round || m->wave != s->wave || s->n_in >= csd_tree_n_children(pe, 0))
+		csd_misfit(pe, &m->head, "nobody has asked for it");
 	s->n_in++;
 	sums_join(&s->in, &m->sums);
 	maybe_answer(pe, c);
@@ -415,10 +418,14 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		sync_resume(pe, c, m->wave);
 		break;
 	case SYNC_CLOSE:
+		if (place_is_closed(c))
+			csd_misfit(pe, &m->head, "the array is closed already");
 		sync_forward(pe, m);
 		place_close(pe, c);
 		break;
 	case SYNC_STEP:
+		if (s->step)
+			csd_misfit(pe, &m->head, "a step is under way");
 		sync_forward(pe, m);
 		step_begin(pe, c, (enum step_way)m->wave);
 		break;
@@ -438,6 +445,8 @@ static void sync_arrived(struct pe *pe, struct cmi_msg *head)
 		call_wait(pe, c, head);
 		return;
 	}
+	if (!coll_syncs(c))
+		csd_misfit(pe, head, "its elements do not sync");
 	come(pe, c, m);
 	csd_msg_free(pe, head);
 }
@@ -508,6 +517,7 @@ static void leaving(struct pe *pe, struct ck_obj *obj)
 	e->counted = s->open || (int32_t)(e->stamp - s->stamp) < 0;
 	s->n_live--;
 	s->n_left++;
+	s->roams |= !e->moves;
 	s->n_due -= e->due;
 	s->n_waiting -= e->waits;
 	check_soon(pe, obj->coll);
@@ -678,6 +688,8 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 		return "it is for PE 0";
 	if (m->kind == SYNC_STATS || m->kind == SYNC_MOVES)
 		return step_misfit(pe, m);
+	if (m->kind == SYNC_STEP && m->wave > NO_REST)
+		return "it is of no kind";
 	return head->size == sizeof *m ? NULL : "it is too long";
 }
 
