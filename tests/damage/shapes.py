@@ -27,7 +27,7 @@ COLL, PLACE, ROOT, ENTRY, FLAGS, LAST, REFS = 32, 40, 48, 52, 54, 55, 56
 COUNT, OP = 44, 48             # of a part of a reduction
 NEVER = 0x70000000
 # Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
-SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 336
+SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 352
 IN_BATCH = 48                  # the image in ck.moves.packed-1
 CELLS_COLL, GRID_COLL, TEAM_COLL = 2, 3, 6   # numbers of the zoo's collections
 NAMED, JOIN_BYTES = 15, 416    # the part of named channels; a JOIN, which is longer than other words

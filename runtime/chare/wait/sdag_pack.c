@@ -3,16 +3,20 @@
  * sdag_pack.c: what an element has of Structured Dagger, as bytes: the runs of its bodies, the calls that they
  * have taken, and the calls that are kept for them.
  *
- *   +-------+---------------------------------------+-----+----------------+
- *   | image | run_image, slots, what the body keeps | ... | kept calls ... |
- *   |       | its calls ...                         |     |                |
- *   +-------+---------------------------------------+-----+----------------+
+ *   +-------+---------------------------------------+-----+----------------+-----+
+ *   | image | run_image, slots, what the body keeps | ... | kept calls ... | sum |
+ *   |       | its calls ...                         |     |                |     |
+ *   +-------+---------------------------------------+-----+----------------+-----+
+ *
+ * Where a body waits, what it keeps and how its pointers are made belong together in more ways than can be checked one by
+ * one. So a hash of all of it comes along, and what does not fit that is refused: no move waits for it.
  *
  * A run is a struct that may be copied, except for its head, its calls, and parameters that point into calls. Such a
  * pointer travels as its distance from where the call's own parameter points, which is found by asking the call
  * again; so it may have been moved within the call. Calls travel in the form in which they leave a node.
  */
 #include "../../machine/cmi_alloc.h"
+#include "../../machine/cmi_hash.h"
 #include "wait_int.h"
 
 #include <stdlib.h>
@@ -278,8 +282,10 @@ struct writer {
 
 static void put(struct writer *w, const void *from, size_t bytes)
 {
-	if (w->to && bytes)
+	if (w->to && bytes) {
 		memcpy(w->to + w->bytes, from, bytes);
+		memset(w->to + w->bytes + bytes, 0, CkGen_align(bytes) - bytes);
+	}
 	w->bytes += CkGen_align(bytes);
 }
 
@@ -314,6 +320,7 @@ static size_t write_all(const struct sdag *s, char *to)
 {
 	struct writer w = { to, 0 };
 	struct image image = { 0, 0 };
+	uint64_t sum;
 
 	for (const CkGenRun *run = s->runs; run; run = run->next)
 		image.n_runs++;
@@ -326,6 +333,8 @@ static size_t write_all(const struct sdag *s, char *to)
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			put_call(&w, (const struct ck_env *)m);
+	sum = to ? cmi_hash(CMI_HASH_START, to, w.bytes) : 0;
+	put(&w, &sum, sizeof sum);
 	return w.bytes;
 }
 
@@ -511,6 +520,19 @@ static void get_runs(struct reader *r, struct sdag *s, uint32_t n)
 	free(runs);
 }
 
+/* It comes last. */
+static void check_sum(struct reader *r)
+{
+	uint64_t sum;
+
+	if (r->left < CkGen_align(sizeof sum))
+		damaged(r);
+	r->left -= CkGen_align(sizeof sum);
+	memcpy(&sum, r->at + r->left, sizeof sum);
+	if (sum != cmi_hash(CMI_HASH_START, r->at, r->left))
+		damaged(r);
+}
+
 void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 {
 	struct reader r = { pe, obj, from, n };
@@ -518,6 +540,7 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 
 	if (!n)
 		return;
+	check_sum(&r);
 	memcpy(&image, get(&r, sizeof image), sizeof image);
 	struct sdag *s = sdag_of(pe, obj);
 
