@@ -208,6 +208,7 @@ TABLE = [
     (seed('ck.move.packed-131', u8(CALL + 10, WIDE)), 'it carries a call that nobody can have sent'),
     (seed('ck.move.packed-131', u64(CALL + 32, CELLS_COLL)), 'it carries a call of another collection'),
     (seed('ck.move.packed-131', u16(CALL + 32 + 20, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.move.packed-131', u16(CALL + 32 + 20, 1)), 'it keeps a call that waits for nothing'),
     (seed('ck.move.packed-131', u32(CALL + 64, 1 << 30)), OUTSIDE),
     (seed('ck.move.packed-131', u64(BYTES, 8)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
     (seed('ck.move.packed-131', u32(96, 1 << 20)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),

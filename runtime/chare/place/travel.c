@@ -344,11 +344,15 @@ static const char *calls_unpack(struct pe *pe, const struct packed *p, const cha
 }
 
 /* As they waited: message objects in the form in which the program sees them. */
-static void kept_unpack(struct pe *pe, const struct collection *c, struct msg_fifo *calls, struct obj_calls *kept)
+static void kept_unpack(struct pe *pe, const struct collection *c, const struct packed *p, struct msg_fifo *calls,
+			struct obj_calls *kept)
 {
 	while (calls->head) {
 		struct ck_env *env = (struct ck_env *)msg_fifo_pop(calls);
 
+		if (env->head.handler != ck_handler(pe, PART_CALL, H_ELEMENT) ||
+		    !(c->type->entries[env->entry].flags & CKGEN_WHEN))
+			csd_misfit(pe, &p->head, "it keeps a call that waits for nothing");
 		if (env->flags & CK_ENV_PACKED)
 			env = message_unpack(pe, c->type->entries[env->entry].message, env);
 		msg_fifo_push(&kept->when, &env->head);
@@ -390,7 +394,7 @@ static struct travel *unpack(struct pe *pe, struct collection *c, const struct p
 	msg_fifo_init(&kept);
 	at = calls_unpack(pe, p, at, p->n_kept, &kept);
 	calls_unpack(pe, p, at, p->n_late, &t->late);
-	kept_unpack(pe, c, &kept, &t->kept);
+	kept_unpack(pe, c, p, &kept, &t->kept);
 	return t;
 }
 
