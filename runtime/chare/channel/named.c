@@ -389,12 +389,12 @@ const struct ck_part named_part = {
 	.watch = {
 		.arrived = named_arrived,
 		.leave_later = named_leave_later,
-		.alone = named_alone,
 		.rests = named_rests,
 		.stays = named_stays,
 		.packed = named_packed,
 		.destroyed = element_destroyed,
 	},
+	.alone = named_alone,
 	.told = named_told,
 	.told_misfit = named_told_misfit,
 	.node_start = named_node_start,

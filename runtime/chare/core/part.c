@@ -97,7 +97,7 @@ static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
-	    (p->called && ck->called) || (p->arrivals && ck->arrivals))
+	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
@@ -109,6 +109,8 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->called = p->called;
 	if (p->arrivals)
 		ck->arrivals = p->arrivals;
+	if (p->alone)
+		ck->alone = p->alone;
 }
 
 static int part_start(struct node *node, const struct ck_part *p)

@@ -110,9 +110,6 @@ struct ck_watch {
 	void (*stayed)(struct pe *pe, struct ck_obj *obj);
 	/** An element wants to go to another PE. True: not yet; the part calls place_may_leave when it may ask again. */
 	bool (*leave_later)(struct pe *pe, struct ck_obj *obj);
-	/** Whether the part has something of the element's that `leave_later` brings to rest: then the element does not move
-	 * together with others (place_bulk). */
-	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	/** Nothing of the element runs from now on, until it has arrived, or `stays`: it does not leave after all, or
 	 * no longer wants to. */
 	void (*rests)(struct pe *pe, struct ck_obj *obj);
@@ -199,6 +196,9 @@ struct ck_part {
 	/** The table by which channels call a type's entries for arrivals, instead of the type's own: it measures. Only one part
 	 * has this function. */
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
+	/** Whether the part has something of the element's that watch.leave_later brings to rest: then the element does
+	 * not move together with others (place_bulk). Each sync asks for each element. Only one part has this function. */
+	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);

@@ -134,10 +134,7 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.alone && ck->parts[i]->watch.alone(pe, obj))
-			return true;
-	return false;
+	return ck->alone && ck->alone(pe, obj);
 }
 
 /* ---- who goes where ------------------------------------------------------------------------------------------ */
