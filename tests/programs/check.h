@@ -40,6 +40,12 @@ static inline uint64_t check_run_seed(const CkArgMsg *m)
 			   : check_mix((uint64_t)(CkWallTimer() * 1e9)) % 1000000;
 }
 
+/* The number that is the i-th argument of a run. */
+static inline int check_argument(const CkArgMsg *m, int i, int otherwise)
+{
+	return m->argc > i ? atoi(m->argv[i]) : otherwise;
+}
+
 /* The PE that the default map gives element `linear` of `total`: row-major order, cut into
  * pieces that differ by at most one, the longer ones first. */
 static inline int check_block_home(int linear, int total, int n_pes)

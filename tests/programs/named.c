@@ -271,18 +271,13 @@ void Cell_on_drop(Cell *self)
 
 /* ---- main --------------------------------------------------------------------------------------------------------- */
 
-static int argument(const CkArgMsg *m, int i, int otherwise)
-{
-	return m->argc > i ? atoi(m->argv[i]) : otherwise;
-}
-
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	seed = check_run_seed(m);
-	steps = argument(m, 2, 60);
-	percent = argument(m, 3, 30);
-	words = argument(m, 4, 9);
-	n_cells = argument(m, 5, 7);
+	steps = check_argument(m, 2, 60);
+	percent = check_argument(m, 3, 30);
+	words = check_argument(m, 4, 9);
+	n_cells = check_argument(m, 5, 7);
 	mainProxy = Main_thisProxy(self);
 	CkPrintf("named: seed %llu, %d steps\n", (unsigned long long)seed, steps);
 	cells = Cell_ckNew(CkDims1(n_cells));

@@ -170,18 +170,13 @@ void Node_on_end(Node *self)
 	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_over(mainProxy));
 }
 
-static int argument(const CkArgMsg *m, int i, int otherwise)
-{
-	return m->argc > i ? atoi(m->argv[i]) : otherwise;
-}
-
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	seed = check_run_seed(m);
-	steps = argument(m, 2, 30);
-	percent = argument(m, 3, 30);
-	words = argument(m, 4, 6000);
-	n_nodes = argument(m, 5, 6);
+	steps = check_argument(m, 2, 30);
+	percent = check_argument(m, 3, 30);
+	words = check_argument(m, 4, 6000);
+	n_nodes = check_argument(m, 5, 6);
 	mainProxy = Main_thisProxy(self);
 	CkPrintf("named_many: seed %llu\n", (unsigned long long)seed);
 	nodes = Node_ckNew(CkDims1(n_nodes));

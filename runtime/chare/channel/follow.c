@@ -151,7 +151,7 @@ void named_arrived(struct pe *pe, struct ck_obj *obj)
 	}
 }
 
-void named_stays(struct pe *pe, struct ck_obj *obj)
+void named_goes_on(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = ends_find(pe, obj);
 

@@ -390,7 +390,7 @@ const struct ck_part named_part = {
 		.arrived = named_arrived,
 		.leave_later = named_leave_later,
 		.rests = named_rests,
-		.stays = named_stays,
+		.goes_on = named_goes_on,
 		.packed = named_packed,
 		.destroyed = element_destroyed,
 	},

@@ -143,7 +143,7 @@ void ends_may_leave(struct pe *pe, struct ends *o);
 bool named_alone(struct pe *pe, struct ck_obj *obj);
 bool named_leave_later(struct pe *pe, struct ck_obj *obj);
 void named_rests(struct pe *pe, struct ck_obj *obj);
-void named_stays(struct pe *pe, struct ck_obj *obj);
+void named_goes_on(struct pe *pe, struct ck_obj *obj);
 void named_arrived(struct pe *pe, struct ck_obj *obj);
 void named_packed(struct pe *pe, struct ck_obj *obj);
 /** Those of an element that flies or is being unpacked, no longer in the list; NULL: it has none. */

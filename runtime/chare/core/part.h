@@ -110,10 +110,10 @@ struct ck_watch {
 	void (*stayed)(struct pe *pe, struct ck_obj *obj);
 	/** An element wants to go to another PE. True: not yet; the part calls place_may_leave when it may ask again. */
 	bool (*leave_later)(struct pe *pe, struct ck_obj *obj);
-	/** Nothing of the element runs from now on, until it has arrived, or `stays`: it does not leave after all, or
+	/** Nothing of the element runs from now on, until it has arrived, or `goes_on`: it does not leave after all, or
 	 * no longer wants to. */
 	void (*rests)(struct pe *pe, struct ck_obj *obj);
-	void (*stays)(struct pe *pe, struct ck_obj *obj);
+	void (*goes_on)(struct pe *pe, struct ck_obj *obj);
 	/** The element has been packed for another process: abort if that missed something of the part's. */
 	void (*packed)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */

@@ -24,6 +24,7 @@
 #include "place_int.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,16 +141,28 @@ void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 	}
 }
 
-/* ---- it stays after all --------------------------------------------------------------------------- */
+/* ---- who is told ------------------------------------------------------------------------------------- */
 
-static void tell_stayed(struct pe *pe, struct ck_obj *obj)
+/* `event` is the offset in struct ck_watch of a function that takes a PE and an element. */
+static void tell_parts(struct pe *pe, struct ck_obj *obj, size_t event)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
+	void (*fn)(struct pe *pe, struct ck_obj *obj);
 
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.stayed)
-			ck->parts[i]->watch.stayed(pe, obj);
+	for (int i = 0; i < CK_PARTS; i++) {
+		if (!ck->parts[i])
+			continue;
+		memcpy(&fn, (const char *)&ck->parts[i]->watch + event, sizeof fn);
+		if (fn)
+			fn(pe, obj);
+	}
 }
+
+static void tell_stayed(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, stayed)); }
+static void tell_rests(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, rests)); }
+static void tell_goes_on(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, goes_on)); }
+
+/* ---- it stays after all --------------------------------------------------------------------------- */
 
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
@@ -245,24 +258,6 @@ static bool wait_for_rest(struct pe *pe, struct stay *s)
 	return s->pending;
 }
 
-static void tell_rests(struct pe *pe, struct ck_obj *obj)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.rests)
-			ck->parts[i]->watch.rests(pe, obj);
-}
-
-static void tell_stays(struct pe *pe, struct ck_obj *obj)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.stays)
-			ck->parts[i]->watch.stays(pe, obj);
-}
-
 static void at_home_it_is_away(struct pe *pe, const struct stay *s, int now)
 {
 	struct away *a;
@@ -341,23 +336,15 @@ static void check_memory(struct pe *pe, struct ck_obj *obj)
 
 void tell_leaving(struct pe *pe, struct ck_obj *obj)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
-
 	check_memory(pe, obj);
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.leaving)
-			ck->parts[i]->watch.leaving(pe, obj);
+	tell_parts(pe, obj, offsetof(struct ck_watch, leaving));
 }
 
 void tell_arrived(struct pe *pe, struct ck_obj *obj)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.arrived)
-			ck->parts[i]->watch.arrived(pe, obj);
+	tell_parts(pe, obj, offsetof(struct ck_watch, arrived));
 	if (obj->coll->type->on_arrived)
 		obj->coll->type->on_arrived(self_of(obj));
 }
@@ -410,7 +397,7 @@ static void finish(struct pe *pe, struct stay *s)
 	struct travel *t;
 
 	if (s->obj && (wait_for_rest(pe, s) || s->to == pe->id)) {
-		tell_stays(pe, s->obj);
+		tell_goes_on(pe, s->obj);
 		come_back(pe, s);
 		return;
 	}
@@ -480,7 +467,7 @@ static void begin_at_rest(struct pe *pe, struct stay *s)
 
 static void stay_after_all(struct pe *pe, struct stay *s)
 {
-	tell_stays(pe, s->obj);
+	tell_goes_on(pe, s->obj);
 	take_calls_again(pe, s);
 }
 

@@ -3,6 +3,8 @@
 #include "lb_graph.h"
 #include "../../../machine/cmi_alloc.h"
 
+#include <errno.h>
+
 enum {
 	MESSAGE_BYTES = 256,      /* a message costs as much as so many bytes: some 0.1 us at 2 to 3 GB/s */
 	SUM_MOST = 500000000,     /* of all weights: partitioners add them up in 32 bits */
@@ -100,7 +102,7 @@ static void set_work(struct lb_graph *g)
 	}
 }
 
-struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to)
+static struct lb_graph *graph_create(const CkLBStats *s, const int32_t *to)
 {
 	size_t n_half = 0, pes = (size_t)s->n_pes;
 	struct half *h;
@@ -125,7 +127,7 @@ struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to)
 	return g;
 }
 
-void lb_graph_free(struct lb_graph *g)
+static void graph_free(struct lb_graph *g)
 {
 	free(g->first);
 	free(g->other);
@@ -219,7 +221,7 @@ static int32_t *name_parts(const CkLBStats *s, const struct lb_graph *g, const i
 	return name;
 }
 
-void lb_graph_place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename, int32_t *to)
+static void place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename, int32_t *to)
 {
 	int32_t *name = rename ? name_parts(s, g, part) : NULL;
 
@@ -228,4 +230,23 @@ void lb_graph_place(const CkLBStats *s, const struct lb_graph *g, const int32_t 
 			to[i] = g->pe[name ? name[part[i]] : part[i]];
 	free(name);
 	lb_undo_if_worse(s, to, g->loads->limit);
+}
+
+int lb_graph_run(const CkLBStats *s, lb_partition_fn partition, const void *library, bool rename, int32_t *to)
+{
+	struct lb_graph *g = graph_create(s, to);
+	int err = 0;
+
+	if (!g)
+		return -E2BIG;
+	if (g->loads->total > 0 && g->n_parts > 1 && g->n > g->n_parts) {
+		int32_t *part = cmi_alloc_zero(s->n, sizeof *part, "balancing");
+
+		err = partition(library, s, g, part);
+		if (!err)
+			place(s, g, part, rename, to);
+		free(part);
+	}
+	graph_free(g);
+	return err;
 }

@@ -22,12 +22,12 @@ struct lb_graph {
 	struct lb_loads *loads;
 };
 
-/** NULL: more than 2^31 ends of edges. */
-struct lb_graph *lb_graph_create(const CkLBStats *s, const int32_t *to);
-void lb_graph_free(struct lb_graph *g);
+/** Set part[i] of each element; 0, or the negative errno that the strategy returns. */
+typedef int (*lb_partition_fn)(const void *library, const CkLBStats *s, struct lb_graph *g, int32_t *part);
 
-/** to[i] from part[i]. Part k goes to g->pe[k]; with `rename` parts change places among PEs with equal shares, so that
- * most work stays where it is. What comes out worse than at present, and beyond the tolerance, is taken back. */
-void lb_graph_place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename, int32_t *to);
+/** A strategy: the graph is made, cut in parts by the library's function, and read back: to[i] from part[i]. Part k goes to g->pe[k]; with `rename` parts change places among PEs with equal shares, so that
+ * most work stays where it is. What comes out worse than at present, and beyond the tolerance, is taken back. With fewer elements than parts
+ * there is nothing to decide, which libraries do not say. -E2BIG: more than 2^31 ends of edges. */
+int lb_graph_run(const CkLBStats *s, lb_partition_fn partition, const void *library, bool rename, int32_t *to);
 
 #endif

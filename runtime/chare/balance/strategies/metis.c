@@ -52,13 +52,15 @@ const char *lb_metis_missing(void)
 }
 
 /* 0, or -EIO: METIS refused. */
-static int partition(const struct metis *m, struct lb_graph *g, int32_t *part)
+static int partition(const void *library, const CkLBStats *s, struct lb_graph *g, int32_t *part)
 {
+	const struct metis *m = library;
 	partition_fn fn = g->n_parts > RECURSIVE_MOST ? m->kway : m->recursive;
 	float *shares = cmi_alloc((size_t)g->n_parts * sizeof *shares, "balancing");
 	int32_t options[N_OPTIONS], one = 1, cut;
 	double permille = (g->loads->limit / g->loads->level - 1) * 1000;
 
+	(void)s;
 	m->default_options(options);
 	options[OPTION_SEED] = 1;
 	options[OPTION_NUMBERING] = 0;
@@ -75,24 +77,7 @@ static int partition(const struct metis *m, struct lb_graph *g, int32_t *part)
 int lb_metis(const CkLBStats *s, int32_t *to, void *arg)
 {
 	struct metis m;
-	int err = 0;
 
 	(void)arg;
-	if (load(&m))
-		return -ENOENT;
-	struct lb_graph *g = lb_graph_create(s, to);
-
-	if (!g)
-		return -E2BIG;
-	/* With fewer elements than parts it has nothing to decide, and does not say so. */
-	if (g->loads->total > 0 && g->n_parts > 1 && g->n > g->n_parts) {
-		int32_t *part = cmi_alloc_zero(s->n, sizeof *part, "balancing");
-
-		err = partition(&m, g, part);
-		if (!err)
-			lb_graph_place(s, g, part, true, to);
-		free(part);
-	}
-	lb_graph_free(g);
-	return err;
+	return load(&m) ? -ENOENT : lb_graph_run(s, partition, &m, true, to);
 }

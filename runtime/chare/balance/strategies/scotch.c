@@ -139,8 +139,9 @@ static void fix_pinned(const CkLBStats *s, const struct lb_graph *g, int32_t *pa
 }
 
 /* 0, or -EIO: SCOTCH refused. */
-static int partition(const struct scotch *x, const CkLBStats *s, const struct lb_graph *g, int32_t *part)
+static int partition(const void *library, const CkLBStats *s, struct lb_graph *g, int32_t *part)
 {
+	const struct scotch *x = library;
 	int32_t *share = cmi_alloc((size_t)g->n_parts * sizeof *share, "balancing");
 	struct job j = { .x = x };
 	bool is_done;
@@ -166,23 +167,7 @@ static bool has_pinned(const CkLBStats *s)
 int lb_scotch(const CkLBStats *s, int32_t *to, void *arg)
 {
 	struct scotch x;
-	int err = 0;
 
 	(void)arg;
-	if (load(&x))
-		return -ENOENT;
-	struct lb_graph *g = lb_graph_create(s, to);
-
-	if (!g)
-		return -E2BIG;
-	if (g->loads->total > 0 && g->n_parts > 1 && g->n > g->n_parts) {
-		int32_t *part = cmi_alloc_zero(s->n, sizeof *part, "balancing");
-
-		err = partition(&x, s, g, part);
-		if (!err)
-			lb_graph_place(s, g, part, !has_pinned(s), to);
-		free(part);
-	}
-	lb_graph_free(g);
-	return err;
+	return load(&x) ? -ENOENT : lb_graph_run(s, partition, &x, !has_pinned(s), to);
 }
