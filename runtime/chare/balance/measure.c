@@ -172,18 +172,7 @@ static void begin_busy(void *arg)
 
 /* ---- the tables --------------------------------------------------------------------------------------------- */
 
-/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
-static void measure_entry(CkGenEntry *e)
-{
-	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY))
-		return;
-	if (e->call)
-		e->call = call_measured;
-	if (e->reduced)
-		e->reduced = call_reduced_measured;
-	if (e->answer)
-		e->answer = call_answer_measured;
-}
+static const struct entry_calls measured_calls = { call_measured, call_reduced_measured, call_answer_measured };
 
 static struct measured_type *measure_type(const CkGenChare *type)
 {
@@ -191,9 +180,7 @@ static struct measured_type *measure_type(const CkGenChare *type)
 	struct measured_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "load balancing");
 
 	t->n_entries = type->n_entries;
-	memcpy(t->entries, type->entries, bytes);
-	for (int i = 0; i < type->n_entries; i++)
-		measure_entry(&t->entries[i]);
+	entries_called_by(type, type->entries, 0, &measured_calls, t->entries);
 	return t;
 }
 

@@ -195,3 +195,20 @@ int map_by_name(const struct ck_node *ck, const char *name)
 			return i + 1;
 	return -1;
 }
+
+/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
+void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except, const struct entry_calls *by,
+		       CkGenEntry *to)
+{
+	memcpy(to, under, (size_t)type->n_entries * sizeof *to);
+	for (CkGenEntry *e = to; e < to + type->n_entries; e++) {
+		if (e->flags & (CKGEN_AWAITED | CKGEN_BODY | except))
+			continue;
+		if (e->call)
+			e->call = by->call;
+		if (e->reduced)
+			e->reduced = by->reduced;
+		if (e->answer)
+			e->answer = by->answer;
+	}
+}

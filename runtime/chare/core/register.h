@@ -11,6 +11,16 @@
 int register_program(struct node *node);
 void unregister_program(struct node *node);
 
+/** Functions that are called in place of an entry's own. */
+struct entry_calls {
+	CkGenCall call, reduced;
+	CkGenAnswer answer;
+};
+/** Copy the type's entries from `under` to `to`, [n_entries]. Those that run a handler, and have none of the flags
+ * `except`, are called by these functions then, each where the entry has one. */
+void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except, const struct entry_calls *by,
+		       CkGenEntry *to);
+
 int chare_number(const struct ck_node *ck, const CkGenChare *type);
 /** The chare that a message from src_pe creates. A number that is no chare of this kind aborts. */
 const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe);

@@ -78,18 +78,7 @@ static void call_answer_counted(void *self, void *payload, void *reply)
 	csd_count_end(pe, &run);
 }
 
-/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
-static void count_entry(CkGenEntry *e)
-{
-	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY))
-		return;
-	if (e->call)
-		e->call = call_counted;
-	if (e->reduced)
-		e->reduced = call_reduced_counted;
-	if (e->answer)
-		e->answer = call_answer_counted;
-}
+static const struct entry_calls counted_calls = { call_counted, call_reduced_counted, call_answer_counted };
 
 /* A body goes on and waits as a thread does, so the scheduler gives it its time (counted.c). */
 static void body_counted(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own)
@@ -125,12 +114,11 @@ static struct counted_type *count_type(struct node *node, struct stats_node *all
 
 	t->type = type;
 	t->under = balance_entries(node, type);
-	memcpy(t->entries, t->under, bytes);
+	entries_called_by(type, t->under, 0, &counted_calls, t->entries);
 	for (int i = 0; i < type->n_entries; i++) {
 		int row = csd_count_row(node, "entry", keep_name(all, type->name, "::", type->entries[i].name));
 
 		t->row = i ? t->row : row;
-		count_entry(&t->entries[i]);
 	}
 	return t;
 }

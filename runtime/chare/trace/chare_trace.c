@@ -139,18 +139,7 @@ static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum 
 		record_end(pe, entry_number(traced_of(obj->coll), entry));
 }
 
-/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
-static void trace_entry(CkGenEntry *e)
-{
-	if (e->flags & (CKGEN_AWAITED | CKGEN_BODY | CKGEN_NOTRACE))
-		return;
-	if (e->call)
-		e->call = call_traced;
-	if (e->reduced)
-		e->reduced = call_reduced_traced;
-	if (e->answer)
-		e->answer = call_answer_traced;
-}
+static const struct entry_calls traced_calls = { call_traced, call_reduced_traced, call_answer_traced };
 
 static struct traced_type *trace_type(const CkGenChare *type, const CkGenEntry *under, int first)
 {
@@ -160,9 +149,7 @@ static struct traced_type *trace_type(const CkGenChare *type, const CkGenEntry *
 	t->type = type;
 	t->first = first;
 	t->under = under;
-	memcpy(t->entries, under, bytes);
-	for (int i = 0; i < type->n_entries; i++)
-		trace_entry(&t->entries[i]);
+	entries_called_by(type, under, CKGEN_NOTRACE, &traced_calls, t->entries);
 	return t;
 }
 
