@@ -87,8 +87,10 @@ def stranger(folder, tcp, udp, seed, begin):
         held += bother_tcp(i, port, numbers, begin)
     for i, _, port in udp:
         bother_udp(i, port, numbers)
-    with open(f'{folder}/bothered', 'w', encoding='utf-8') as file:
+    # Who waits for this file reads it at once: it gets its name when all of it is written.
+    with open(f'{folder}/bothered.new', 'w', encoding='utf-8') as file:
         file.write(str(len(held)))
+    os.rename(f'{folder}/bothered.new', f'{folder}/bothered')
     while not os.path.exists(f'{folder}/go'):
         time.sleep(0.05)
 
