@@ -127,6 +127,8 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 	return q->random && msgq_random_waits(q->random);
 }
 void msgq_random_end_delays(struct msgq_random *r);
+/* Late messages come closer by so many looks: others had the core meanwhile. */
+void msgq_random_hurry(struct msgq_random *r, unsigned looks);
 
 /** That PE if it is of this node, else NULL. */
 static inline struct pe *pe_of_node(const struct pe *pe, int other)

@@ -180,6 +180,15 @@ bool msgq_random_waits(const struct msgq_random *r)
 	return r->n > 0;
 }
 
+void msgq_random_hurry(struct msgq_random *r, unsigned looks)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct stream *s = r->streams[i];
+
+		s->late -= s->late < looks ? s->late : looks;
+	}
+}
+
 void msgq_random_end_delays(struct msgq_random *r)
 {
 	r->delays = false;
