@@ -30,7 +30,8 @@
 /* What PEs and elements took, as it travels. */
 struct pe_record {
 	int32_t pe;
-	float background;
+	float background, speed;
+	uint32_t reserved;        /* so that edges behind it lie on multiples of 8 */
 };
 
 struct elem_record {
@@ -168,11 +169,11 @@ void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t l
 
 /* ---- what this PE has measured ---------------------------------------------------------------------- */
 
-static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, double tick)
+static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, const struct pace *pace)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
-		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, tick), .has_position = e->has_position,
+		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, pace), .has_position = e->has_position,
 		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj) ||
 			  (way == AT_REST && place_moves_alone(pe, obj)),
 	};
@@ -191,15 +192,15 @@ static void add_edges(struct step *p, const struct edge_record *e, size_t n)
 static void add_own(struct pe *pe, struct collection *c, struct step *p)
 {
 	const struct edges *edges = &sync_of(c)->edges;
-	const double tick = meter_seconds_per_tick(pe);
+	const struct pace pace = sync_pace(pe, c);
 	struct ck_obj *obj;
 	double own;
 
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &own) };
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace, &own), (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		p->elems[p->n++] = record_of(pe, obj, p->way, tick);
+		p->elems[p->n++] = record_of(pe, obj, p->way, &pace);
 }
 
 /* Returns what is behind it. */
@@ -357,6 +358,23 @@ static void question_edges(const struct step *p, struct question *q)
 	free(index);
 }
 
+static const float AS_FAST = 0.95f;
+
+/* Nearly equal speeds are made equal, so that elements do not move for the noise in them. */
+static void question_pes(const struct step *p, struct question *q, size_t n_pes)
+{
+	float fastest = 0;
+
+	for (size_t i = 0; i < p->n_pes; i++) {
+		q->background[p->pes[i].pe] = p->pes[i].background;
+		q->speed[p->pes[i].pe] = p->pes[i].speed;
+		fastest = p->pes[i].speed > fastest ? p->pes[i].speed : fastest;
+	}
+	for (size_t i = 0; i < n_pes; i++)
+		if (q->speed[i] > fastest * AS_FAST)
+			q->speed[i] = fastest;
+}
+
 static void question_make(struct pe *pe, struct collection *c, const struct step *p, struct question *q)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -368,10 +386,7 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 	q->element = cmi_alloc_zero(p->n + 1, sizeof(*q->element), "load balancing");
 	q->to = cmi_alloc_zero(p->n + 1, sizeof(*q->to), "load balancing");
 	q->order = c->sparse ? order_sparse(c, p, &n) : order_dense(c, p, &n);
-	for (size_t i = 0; i < p->n_pes; i++)
-		q->background[p->pes[i].pe] = p->pes[i].background;
-	for (size_t i = 0; i < n_pes; i++)
-		q->speed[i] = 1;
+	question_pes(p, q, n_pes);
 	for (size_t i = 0; i < n; i++) {
 		q->element[i] = element_of(c, &p->elems[q->order[i]]);
 		q->to[i] = q->element[i].pe;
