@@ -90,7 +90,7 @@ static void stretch_begins(struct meter *m)
 {
 	struct moment now;
 
-	if (!m->speeds || !share_wants(&m->share, csd_now_ns()))
+	if (!m->speeds || m->share.on || !share_wants(&m->share, csd_now_ns()))
 		return;
 	now = moment_now();
 	share_begin(&m->share, &now);
@@ -134,12 +134,21 @@ static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
 
 /* ---- handlers ----------------------------------------------------------------------------------------- */
 
+/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no longer: that comes behind the
+ * first messages. */
+static void begin_within(struct meter *m)
+{
+	look(m);
+	if (m->to == &m->idle)
+		stretch_begins(m);
+}
+
 static inline uint64_t *begin(struct meter *m, void *self)
 {
 	uint64_t *outer = m->to;
 
 	if (CSD_UNLIKELY(outer != NULL))
-		look(m);
+		begin_within(m);
 	m->to = clock_of(m, obj_of(self));
 	return outer;
 }

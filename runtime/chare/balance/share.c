@@ -12,6 +12,31 @@ static const double NEARLY_ALL = 0.95;
 /* A PE that seems to stand still gets something to do all the same, or it would never be known better. */
 static const double SLOWEST = 0.02;
 
+enum {
+	/* A hundred times what both looks at a stretch cost. On average stretches that are measured begin so far apart, or more. */
+	APART_NS = 200 * 1000,
+	/* After so many stretches it is seen how many there are. */
+	COUNT = 256
+};
+static const uint32_t ALL = UINT32_C(1) << 31;
+
+static void count(struct share *s, uint64_t now_ns)
+{
+	const uint64_t passed = s->counted_ns ? now_ns - s->counted_ns : UINT64_MAX, want = passed / APART_NS;
+
+	s->left_out = want < COUNT ? ALL - (uint32_t)(want * (ALL / COUNT)) : 0;
+	s->counted_ns = now_ns;
+	s->n = 0;
+}
+
+bool share_wants(struct share *s, uint64_t wall_ns)
+{
+	if (++s->n == COUNT)
+		count(s, wall_ns);
+	s->draw = s->draw * 6364136223846793005u + 1442695040888963407u;
+	return s->draw >> 33 >= s->left_out;
+}
+
 static double limited(double share)
 {
 	return share < SLOWEST ? SLOWEST : share < 1 ? share : 1;

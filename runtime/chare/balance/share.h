@@ -5,19 +5,15 @@
  * The share is the time that the processor gave to the PE's thread, over the time on the wall, while the PE was busy: 1 if
  * the PE had the core for itself. Idle time says nothing: a PE that waits yields the core, and sleeps.
  *
- * These are pure functions of moments that others look up (measure.c). A look costs 0.9 us, so stretches without idle time
- * are measured so seldom that looking takes at most a hundredth of the time. A stretch longer than SHARE_REST_NS is always measured.
+ * These are pure functions of moments that others look up (measure.c). A look costs 0.9 us. Where there are many stretches
+ * without idle time some are drawn, so that looking takes about a hundredth of the time at most. Chance decides, and nothing else: of
+ * those that follow others after a while, for instance, all might be short.
  */
 #ifndef CK_SHARE_H
 #define CK_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum {
-	/* Between the beginnings of two stretches that are measured: a hundred times what both looks at one cost. */
-	SHARE_REST_NS = 200 * 1000
-};
 
 /** What a thread has used up to now. */
 struct moment {
@@ -32,6 +28,9 @@ struct share_time {
 /** Of a PE; all 0 at first. */
 struct share {
 	bool on;                  /* a stretch is being measured */
+	uint32_t n;               /* stretches since `counted_ns` */
+	uint32_t left_out;        /* so many of 2^31 are not measured */
+	uint64_t counted_ns, draw;
 	struct moment from;       /* since then */
 	struct share_time all;    /* of all stretches that were measured */
 	struct share_time recent; /* the same, but the older the less it counts */
@@ -39,10 +38,7 @@ struct share {
 };
 
 /** The PE gets something to do: whether this stretch is one to be measured. */
-static inline bool share_wants(const struct share *s, uint64_t wall_ns)
-{
-	return !s->on && wall_ns - s->from.wall_ns >= SHARE_REST_NS;
-}
+bool share_wants(struct share *s, uint64_t wall_ns);
 /** It is. */
 void share_begin(struct share *s, const struct moment *now);
 /** The PE has nothing to do any more; if s->on only. */
