@@ -347,12 +347,13 @@ static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 	return false;
 }
 
-static void measure_anew(struct pe *pe, struct sync_coll *s)
+static void measure_anew(struct pe *pe, struct collection *c)
 {
+	struct sync_coll *s = sync_of(c);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 
 	meter_look(pe);
-	edges_forget(&s->edges);
+	edges_begin(pe, c);
 	s->busy_at = m->busy;
 }
 
@@ -376,7 +377,7 @@ void sync_resume(struct pe *pe, struct collection *c, bool anew)
 	if (place_is_closed(c))
 		place_open(pe, c);
 	if (anew)
-		measure_anew(pe, s);
+		measure_anew(pe, c);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		sync_over(s, elem_of(obj), anew);
 	s->round++;
@@ -667,7 +668,7 @@ static void balance_coll_fini(struct pe *pe, struct collection *c)
 {
 	(void)pe;
 	step_free(sync_of(c));
-	edges_forget(&sync_of(c)->edges);
+	edges_free(&sync_of(c)->edges);
 }
 
 static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
