@@ -9,7 +9,9 @@
  *	           an element of another array, and puts into it, which calls back
  *	           one cell calls all, and another one a section
  *
- * Then all sync, and move, so the ends of channels move, too. `lbedges [steps]`.
+ * In the first step a cell makes a put that waits, because its receiver makes its end only in the last one.
+ * Then all sync, and move, so the ends of channels move, too. `lbedges [steps]`, with CK_LB=roll and CK_LB_TOLERANCE=0 on
+ * several PEs: elsewhere a sync is no barrier, which the channels need.
  */
 #include "check.h"
 #include "ckchannel.h"
@@ -26,8 +28,8 @@ struct Cell {
 	int step, next, n_got, pe;
 	long moves;
 	CkSection odd;
-	uint64_t *in, *out, *far_out;
-	CkChannel *from, *to, *far;
+	uint64_t *in, *out, *far_out, *late;
+	CkChannel *from, *to, *far, *late_end;
 };
 
 struct Other {
@@ -40,6 +42,8 @@ struct Other {
 enum { N = 12, LIST = 5 };
 /* What a cell gets in a step: a call, 3 calls in batches, a list, a put, a shout, and the call back. */
 enum { GETS = 8 };
+/* The channel with the put that waits, and who has its ends. */
+enum { LATE = 1, LATE_FROM = 2, LATE_TO = 7, LATE_WORDS = 16 };
 
 /* ---- the strategy ------------------------------------------------------------------------------------------ */
 
@@ -62,6 +66,9 @@ static void check_edge(const CkLBEdge *e, uint64_t step)
 		CHECK_EQ(e->messages, 1);
 		CHECK(e->bytes > LIST * sizeof(double) && e->bytes < LIST * sizeof(double) + (step ? 200 : 48));
 		break;
+	case LATE_TO - LATE_FROM:
+		CHECK(!step && e->from == LATE_FROM && e->messages == 1 && e->bytes == LATE_WORDS * sizeof(uint64_t));
+		break;
 	default:
 		CkAbort("lbedges: step %d has an edge from %u to %u", (int)step, e->from, e->to);
 	}
@@ -71,7 +78,7 @@ static int roll(const CkLBStats *s, int32_t *to, void *arg)
 {
 	(void)arg;
 	CHECK_EQ(s->n, N);
-	CHECK_EQ(s->n_edges, 3 * N);
+	CHECK_EQ(s->n_edges, 3 * N + !s->step);
 	for (size_t k = 0; k < s->n_edges; k++)
 		check_edge(&s->edge[k], s->step);
 	for (size_t i = 0; i < s->n; i++)
@@ -101,6 +108,8 @@ void Cell_pup(pup_er p, Cell *self)
 	pup_channel(p, &self->from, self->in);
 	pup_channel(p, &self->to, self->out);
 	pup_channel(p, &self->far, self->far_out);
+	self->late = pup_alloc(p, self->late, LATE_WORDS * sizeof *self->late);
+	pup_channel(p, &self->late_end, self->late);
 }
 
 void Cell_on_new(Cell *self)
@@ -108,6 +117,7 @@ void Cell_on_new(Cell *self)
 	self->in = CkDirect_alloc(WORDS * sizeof *self->in);
 	self->out = calloc(WORDS, sizeof *self->out);
 	self->far_out = calloc(FAR_WORDS, sizeof *self->far_out);
+	self->late = calloc(LATE_WORDS, sizeof *self->late);
 }
 
 static void make_ends(Cell *self)
@@ -118,11 +128,30 @@ static void make_ends(Cell *self)
 				  FAR_WORDS * sizeof *self->far_out);
 }
 
+static bool gets_late(const Cell *self)
+{
+	return Cell_thisIndex(self) == LATE_TO && self->next == steps - 1;
+}
+
+static void late(Cell *self)
+{
+	const size_t bytes = LATE_WORDS * sizeof *self->late;
+
+	if (Cell_thisIndex(self) == LATE_FROM && !self->step) {
+		self->late[LATE_WORDS - 1] = LATE_FROM;
+		self->late_end = Cell_side_to(self, Cell_at(cells, LATE_TO), LATE, self->late, bytes);
+		CkChannelPut(self->late_end);
+	}
+	if (gets_late(self))
+		self->late_end = Cell_side_from(self, Cell_at(cells, LATE_FROM).ck, LATE, self->late, bytes);
+}
+
 static void call_all(Cell *self)
 {
 	const int me = Cell_thisIndex(self);
 	double v[LIST] = { self->step };
 
+	late(self);
 	Cell_plain(Cell_at(cells, other_than(self, 1)), me);
 	for (int i = 0; i < WORDS; i++)
 		self->out[i] = (uint64_t)self->step;
@@ -142,7 +171,7 @@ static void call_all(Cell *self)
 /* What the others send in the next step may come before this cell goes on; the call back does not. */
 static void got(Cell *self)
 {
-	if (++self->n_got < GETS + Cell_thisIndex(self) % 2)
+	if (++self->n_got < GETS + Cell_thisIndex(self) % 2 + gets_late(self))
 		return;
 	self->n_got = 0;
 	self->pe = CkMyPe();
@@ -190,8 +219,10 @@ void Cell_on_odd_only(Cell *self, int from)
 
 void Cell_on_side(Cell *self, int tag)
 {
-	(void)tag;
-	CHECK(self->in[0] == (uint64_t)self->next && self->in[WORDS - 1] == (uint64_t)self->next);
+	if (tag == LATE)
+		CHECK_EQ(self->late[LATE_WORDS - 1], LATE_FROM);
+	else
+		CHECK(self->in[0] == (uint64_t)self->next && self->in[WORDS - 1] == (uint64_t)self->next);
 	got(self);
 }
 
@@ -210,7 +241,9 @@ void Cell_on_resumeFromSync(Cell *self)
 	CkChannelDestroy(self->from);
 	CkChannelDestroy(self->to);
 	CkChannelDestroy(self->far);
+	CkChannelDestroy(self->late_end);
 	CkDirect_free(self->in);
+	free(self->late);
 	free(self->out);
 	free(self->far_out);
 	CkContribute(self, &self->moves, 1, CkReduction_sum_long, Main_cb_done(mainProxy));
@@ -248,6 +281,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	CkIndex odd[N / 2];
 
+	if (CkNumPes() == 1 || !getenv("CK_LB") || strcmp(getenv("CK_LB"), "roll") != 0)
+		CkAbort("lbedges: run it on several PEs, with CK_LB=roll");
 	mainProxy = Main_thisProxy(self);
 	steps = m->argc > 1 ? atoi(m->argv[1]) : 6;
 	cells = Cell_ckNew(CkDims(N));
@@ -261,10 +296,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 /* The strategy moves every cell in each step. */
 void Main_on_done(Main *self, long moves)
 {
-	const char *lb = getenv("CK_LB");
-
 	(void)self;
-	CHECK_EQ(moves, lb && !strcmp(lb, "roll") && CkNumPes() > 1 ? (long)steps * N : 0);
+	CHECK_EQ(moves, (long)steps * N);
 	CkPrintf("lbedges: %d steps, %ld moves\n", steps, moves);
 	CkExit(0);
 }
