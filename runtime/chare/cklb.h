@@ -54,7 +54,7 @@ typedef struct CkLBStats {
 /** A strategy. to[i] is element[i].pe when it is called; it writes the PE that element i goes to. Those that are
  * pinned stay whatever it writes. If `to` never falls with i, a dense array is cut anew, and calls find its
  * elements as fast as in an array that never moved. Returns 0, or another number if it cannot say anything; then
- * nothing moves, and the runtime says so once. */
+ * nothing moves, and the runtime says so once for each array. */
 typedef int (*CkLBStrategyFn)(const CkLBStats *s, int32_t *to, void *arg);
 
 /** What a strategy wants to have measured. */

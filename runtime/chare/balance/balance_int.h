@@ -257,8 +257,12 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
 /** From now on calls of the collection are recorded. */
 void edges_want(struct collection *c);
-void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env);
-void edges_forget(struct edges *e);
+void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
+/** Add the puts that this PE's elements have made into named channels. */
+void edges_add_puts(struct pe *pe, struct collection *c);
+/** Measuring begins anew. */
+void edges_begin(struct pe *pe, struct collection *c);
+void edges_free(struct edges *e);
 /** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
 CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
 

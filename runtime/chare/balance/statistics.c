@@ -73,6 +73,7 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 	struct ck_obj *obj;
 	double own;
 
+	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
 	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace, &own), (float)pace.speed, 0 };

@@ -268,12 +268,13 @@ static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 	return false;
 }
 
-static void measure_anew(struct pe *pe, struct sync_coll *s)
+static void measure_anew(struct pe *pe, struct collection *c)
 {
+	struct sync_coll *s = sync_of(c);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 
 	meter_look(pe);
-	edges_forget(&s->edges);
+	edges_begin(pe, c);
 	s->busy_at = m->busy;
 	s->share_at = m->share.all;
 }
@@ -298,7 +299,7 @@ static void resume_all(struct pe *pe, struct collection *c, bool anew)
 	if (place_is_closed(c))
 		place_open(pe, c);
 	if (anew)
-		measure_anew(pe, s);
+		measure_anew(pe, c);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		sync_over(s, elem_of(obj), anew);
 	s->round++;
