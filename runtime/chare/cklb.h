@@ -28,11 +28,12 @@ typedef struct CkLBElement {
 	uint64_t bytes;           /* packed, as far as known; 0: not known */
 } CkLBElement;
 
-/** Calls that one element sent to another. Edges with the same ends come once. */
+/** What one element sent to another: calls, those in [aggregate] batches included, and puts into named channels.
+ * Broadcasts and multicasts are no edges: they cost the same wherever elements live. Edges with the same ends come once. */
 typedef struct CkLBEdge {
 	uint32_t from, to;        /* numbers in CkLBStats.element */
-	uint32_t messages;
-	uint64_t bytes;
+	uint32_t messages;        /* calls and puts */
+	uint64_t bytes;           /* as they travel: calls with their heads, unless in batches */
 } CkLBEdge;
 
 /** What a strategy reads: one array, on all PEs. The runtime owns all of it. */
