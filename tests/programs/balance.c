@@ -83,7 +83,12 @@ static int slide(const CkLBStats *s, int32_t *to, void *arg)
 	return 0;
 }
 
-/* Measures are what the program says: 1 ms and more for every third cell in every other sync. Everything is in order. */
+static bool nearly(double a, double b)
+{
+	return a > b * (1 - 1e-6) && a < b * (1 + 1e-6);
+}
+
+/* Measures are what the program says, on a PE that has its core for itself: 1 ms and more for every third cell in every other sync. Everything is in order. */
 static int looks(const CkLBStats *s, int32_t *to, void *arg)
 {
 	float before = -1;
@@ -91,7 +96,7 @@ static int looks(const CkLBStats *s, int32_t *to, void *arg)
 	(void)to;
 	(void)arg;
 	for (int p = 0; p < s->n_pes; p++)
-		CHECK(s->background[p] >= 0 && s->speed[p] == 1);
+		CHECK(s->background[p] >= 0 && s->speed[p] > 0 && s->speed[p] <= 1);
 	for (size_t i = 0; i < s->n; i++) {
 		const CkLBElement *e = &s->element[i];
 		const float at = (float)e->index[0] * 100 + (float)e->index[1];
@@ -99,7 +104,7 @@ static int looks(const CkLBStats *s, int32_t *to, void *arg)
 		CHECK(e->pe >= 0 && e->pe < s->n_pes && e->seconds >= 0 && at > before);
 		before = at;
 		if (s->n == N && e->index[0] % 3 == 0) /* every other sync */
-			CHECK((e->seconds == (float)(0.001 * (1 + e->index[0] % 5))) == (s->step % 2 == 0));
+			CHECK(nearly(e->seconds * s->speed[e->pe], 0.001 * (1 + e->index[0] % 5)) == (s->step % 2 == 0));
 		CHECK(s->n != N || (e->position[0] == (float)e->index[0] && e->position[1] == 1));
 	}
 	return -7;

@@ -4,6 +4,7 @@
 #define CK_BALANCE_INT_H
 
 #include "balance.h"
+#include "share.h"
 #include "strategies/strategies.h"
 
 /* ---- on a node -------------------------------------------------------------------------------------- */
@@ -19,6 +20,7 @@ struct balance_node {
 	double tolerance;         /* CK_LB_TOLERANCE */
 	const char *dump;         /* CK_LB_DUMP; NULL: none */
 	int64_t sync_ms;          /* CK_SYNC_MS */
+	bool speeds;              /* CK_LB_SPEEDS */
 	const struct lb_strategy *strategy;
 	bool always;              /* the strategy moves elements in every step, however they are balanced */
 	bool counter;             /* cmi_ticks */
@@ -77,6 +79,8 @@ struct meter {
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
 	uint64_t from_ticks, from_ns; /* when the PE began */
+	bool speeds;              /* `share` is measured */
+	struct share share;
 };
 
 /** Give the time until now to what runs. */
@@ -84,8 +88,15 @@ void meter_look(struct pe *pe);
 /** What has passed since the last handler is nobody's. */
 void meter_skip(struct pe *pe);
 double meter_seconds_per_tick(const struct pe *pe);
-/** How long the element's handlers ran, or what CkSetLoad said. */
-float elem_seconds(const struct lb_elem *e, double seconds_per_tick);
+/** What a PE tells others of the time that it has measured. */
+struct pace {
+	double tick;              /* seconds of a tick, if the PE had been as fast as `speed` all the time */
+	double speed;             /* the share of its core that the PE gets, in (0, 1] */
+};
+/** Since share.all was `before` and the meter's busy ticks were `busy_before`. */
+struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
+/** How long the element's handlers ran, or what CkSetLoad says takes so long on this PE. */
+float elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
 void measure_program(struct node *node);
@@ -106,18 +117,19 @@ struct sync_sums {
 	uint64_t n;               /* elements */
 	uint64_t dynamic;         /* PEs where elements came or went */
 	uint64_t alone;           /* elements that cannot move together with others */
-	double max, sum;          /* seconds of PEs: of the one with most, and of all */
+	double max;               /* seconds of the PE with most */
+	double work, speed;       /* of all PEs: seconds times speed, and speeds; without other programs seconds, and PEs */
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
-	double lost;              /* seconds that the PE with most took longer than the mean, since the last step */
+	double lost;              /* seconds that the PE with most took longer than all would, since the last step */
 	double cost;              /* seconds that the last step took; 0: there was none */
-	double before;            /* max / mean - 1 before the last step; 0: the sync after it has been looked at */
+	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
 	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
 };
 /** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
 bool choose_looks(const struct balance_node *b, uint32_t round);
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes);
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s);
 /** The step has taken so many seconds. */
 void choose_took(struct choice *ch, double seconds);
 /** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without extents. Returns
@@ -189,7 +201,8 @@ struct sync_coll {
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
 	bool roams;               /* some left otherwise than in a step */
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
-	uint64_t busy_at;         /* meter.busy when measuring began */
+	uint64_t busy_at;         /* meter.busy when measuring began, */
+	struct share_time share_at; /* and share.all */
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
 	/* PE 0. */
@@ -244,8 +257,12 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
 /** From now on calls of the collection are recorded. */
 void edges_want(struct collection *c);
-void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env);
-void edges_forget(struct edges *e);
+void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
+/** Add the puts that this PE's elements have made into named channels. */
+void edges_add_puts(struct pe *pe, struct collection *c);
+/** Measuring begins anew. */
+void edges_begin(struct pe *pe, struct collection *c);
+void edges_free(struct edges *e);
 /** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
 CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
 
@@ -255,8 +272,10 @@ void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /* ---- statistics.c -------------------------------------------------------------------------------------------- */
 
+/** The PE's pace since measuring of the array began. */
+struct pace sync_pace(struct pe *pe, const struct collection *c);
 /** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
-double sync_background(struct pe *pe, struct collection *c, double *own_p);
+double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p);
 
 /* ---- step_rest.c -------------------------------------------------------------------------------------------------- */
 

@@ -45,7 +45,7 @@ static void balance_coll_fini(struct pe *pe, struct collection *c)
 {
 	(void)pe;
 	step_free(sync_of(c));
-	edges_forget(&sync_of(c)->edges);
+	edges_free(&sync_of(c)->edges);
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */

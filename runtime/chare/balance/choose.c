@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose.c: the variables CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_LB_DUMP and CK_SYNC_MS; and whether a step pays.
+ * choose.c: the variables CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_LB_SPEEDS, CK_LB_DUMP and CK_SYNC_MS; and whether a
+ * step pays.
  */
 #include "balance_int.h"
 #include "../../machine/cmi_env.h"
@@ -35,6 +36,7 @@ bool choose_read(struct balance_node *b)
 
 	b->period = (uint64_t)cmi_env_number("CK_LB_PERIOD", 1, 1, MOST_PERIOD);
 	b->tolerance = read_tolerance();
+	b->speeds = cmi_env_flag("CK_LB_SPEEDS", true);
 	b->dump = cmi_env_text("CK_LB_DUMP");
 	b->sync_ms = cmi_env_number("CK_SYNC_MS", SYNC_MS, 0, SYNC_MS_MOST);
 	b->name = name && strcmp(name, "off") != 0 ? name : NULL;
@@ -96,12 +98,12 @@ static void judge(struct choice *ch, double imbalance)
 
 /* A step pays when the job has lost as much as one costs: then it costs at most twice what the best choice of moments would,
  * whatever comes. The first one is a trial. */
-static bool pays(struct choice *ch, double max, double mean, double tolerance)
+static bool pays(struct choice *ch, double max, double level, double tolerance)
 {
-	const double imbalance = mean > 0 ? max / mean - 1 : 0;
+	const double imbalance = level > 0 ? max / level - 1 : 0;
 
 	judge(ch, imbalance);
-	ch->lost += max - mean;
+	ch->lost += max - level;
 	if (imbalance <= tolerance || ch->lost < ch->cost * (ch->patience > 0 ? ch->patience : 1))
 		return false;
 	ch->before = imbalance;
@@ -114,11 +116,14 @@ void choose_took(struct choice *ch, double seconds)
 	ch->cost = seconds;
 }
 
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, int n_pes)
+/* The level is what all PEs would take if work could be cut at will. */
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s)
 {
+	const double level = s->work / s->speed;
+
 	if (b->automatic)
-		return pays(ch, s->max, s->sum / n_pes, b->tolerance);
-	return b->always || s->max * n_pes > s->sum * (1 + b->tolerance);
+		return pays(ch, s->max, level, b->tolerance);
+	return b->always || s->max > level * (1 + b->tolerance);
 }
 
 /* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. */

@@ -10,8 +10,8 @@
  * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps what runs
  * (node->up.swap_running) looks at the clock, too.
  *
- * Time is what the clock on the wall says. Where another program has the core for a while, the elements of
- * this PE seem to have more to do, and a strategy gives it fewer of them.
+ * Time is what the clock on the wall says. Where another program has the core for a while, handlers take longer. How much
+ * longer is known for the PE as a whole (share.h), and is told as its speed.
  */
 #include "balance_int.h"
 #include "../../machine/cmi_alloc.h"
@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct measured_type {
 	int n_entries;
@@ -63,9 +64,61 @@ double meter_seconds_per_tick(const struct pe *pe)
 	return m->counter ? (double)(csd_now_ns() - m->from_ns) * 1e-9 / (double)(ticks ? ticks : 1) : 1e-9;
 }
 
-float elem_seconds(const struct lb_elem *e, double seconds_per_tick)
+float elem_seconds(const struct lb_elem *e, const struct pace *pace)
 {
-	return e->has_load ? e->seconds : (float)((double)e->ticks * seconds_per_tick);
+	return (float)(e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick);
+}
+
+/* ---- the share of the core ----------------------------------------------------------------------------- */
+
+/* Of the thread that calls. CLOCK_MONOTONIC last at both ends of a stretch, so that what a look takes lies in both times alike. */
+static struct moment moment_now(void)
+{
+	struct moment now = { 0 };
+	struct timespec cpu;
+	struct rusage use;
+
+	if (!getrusage(RUSAGE_THREAD, &use))
+		now.n_blocked = (uint64_t)use.ru_nvcsw;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	now.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	now.wall_ns = csd_now_ns();
+	return now;
+}
+
+static void stretch_begins(struct meter *m)
+{
+	struct moment now;
+
+	if (!m->speeds || m->share.on || !share_wants(&m->share, csd_now_ns()))
+		return;
+	now = moment_now();
+	share_begin(&m->share, &now);
+}
+
+static void stretch_ends(struct meter *m)
+{
+	struct moment now;
+
+	if (!m->share.on)
+		return;
+	now = moment_now();
+	share_end(&m->share, &now);
+}
+
+struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before)
+{
+	struct meter *m = meter_of(pe);
+	struct pace pace = { .tick = meter_seconds_per_tick(pe), .speed = 1 };
+	struct moment now;
+
+	if (!m->speeds)
+		return pace;
+	now = moment_now();
+	share_look(&m->share, &now);
+	pace.tick *= share_evens(&m->share, before, (double)(m->busy - busy_before) * pace.tick);
+	pace.speed = share_speed(&m->share);
+	return pace;
 }
 
 /* What takes the time while no handler runs. */
@@ -81,12 +134,21 @@ static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
 
 /* ---- handlers ----------------------------------------------------------------------------------------- */
 
+/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no longer: that comes behind the
+ * first messages. */
+static void begin_within(struct meter *m)
+{
+	look(m);
+	if (m->to == &m->idle)
+		stretch_begins(m);
+}
+
 static inline uint64_t *begin(struct meter *m, void *self)
 {
 	uint64_t *outer = m->to;
 
 	if (CSD_UNLIKELY(outer != NULL))
-		look(m);
+		begin_within(m);
 	m->to = clock_of(m, obj_of(self));
 	return outer;
 }
@@ -157,6 +219,7 @@ static void begin_idle(void *arg)
 	m->aside = m->to;
 	m->idle_now = true;
 	m->to = &m->idle;
+	stretch_ends(m);
 }
 
 static void begin_busy(void *arg)
@@ -168,6 +231,7 @@ static void begin_busy(void *arg)
 	look(m);
 	m->idle_now = false;
 	m->to = m->aside;
+	stretch_begins(m);
 }
 
 /* ---- the tables --------------------------------------------------------------------------------------------- */
@@ -221,6 +285,7 @@ void measure_pe_start(struct pe *pe)
 	struct meter *m = meter_of(pe);
 
 	m->counter = balance_of(pe->node)->counter;
+	m->speeds = balance_of(pe->node)->speeds && !pe->idle.oversubscribed;
 	m->from_ns = csd_now_ns();
 	m->from_ticks = m->since = cmi_ticks(m->counter);
 	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);

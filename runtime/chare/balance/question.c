@@ -108,6 +108,23 @@ static void question_edges(const struct step *p, struct question *q)
 	free(index);
 }
 
+static const float AS_FAST = 0.95f;
+
+/* Nearly equal speeds are made equal, so that elements do not move for the noise in them. */
+static void question_pes(const struct step *p, struct question *q, size_t n_pes)
+{
+	float fastest = 0;
+
+	for (size_t i = 0; i < p->n_pes; i++) {
+		q->background[p->pes[i].pe] = p->pes[i].background;
+		q->speed[p->pes[i].pe] = p->pes[i].speed;
+		fastest = p->pes[i].speed > fastest ? p->pes[i].speed : fastest;
+	}
+	for (size_t i = 0; i < n_pes; i++)
+		if (q->speed[i] > fastest * AS_FAST)
+			q->speed[i] = fastest;
+}
+
 static void question_make(struct pe *pe, struct collection *c, const struct step *p, struct question *q)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -119,10 +136,7 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 	q->element = cmi_alloc_zero(p->n + 1, sizeof(*q->element), "load balancing");
 	q->to = cmi_alloc_zero(p->n + 1, sizeof(*q->to), "load balancing");
 	q->order = c->sparse ? order_sparse(c, p, &n) : order_dense(c, p, &n);
-	for (size_t i = 0; i < p->n_pes; i++)
-		q->background[p->pes[i].pe] = p->pes[i].background;
-	for (size_t i = 0; i < n_pes; i++)
-		q->speed[i] = 1;
+	question_pes(p, q, n_pes);
 	for (size_t i = 0; i < n; i++) {
 		q->element[i] = element_of(c, &p->elems[q->order[i]]);
 		q->to[i] = q->element[i].pe;

@@ -10,18 +10,22 @@
 
 /* ---- what this PE has measured ---------------------------------------------------------------------- */
 
-double sync_background(struct pe *pe, struct collection *c, double *own_p)
+struct pace sync_pace(struct pe *pe, const struct collection *c)
+{
+	return meter_pace(pe, &sync_of(c)->share_at, sync_of(c)->busy_at);
+}
+
+double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	const double tick = meter_seconds_per_tick(pe);
 	double own = 0, measured = 0, all;
 	struct ck_obj *obj;
 
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
-		own += (double)elem_seconds(elem_of(obj), tick);
-		measured += (double)elem_of(obj)->ticks * tick;
+		own += (double)elem_seconds(elem_of(obj), pace);
+		measured += (double)elem_of(obj)->ticks * pace->tick;
 	}
-	all = (double)(m->busy - sync_of(c)->busy_at) * tick;
+	all = (double)(m->busy - sync_of(c)->busy_at) * pace->tick;
 	*own_p = own;
 	return all > measured ? all - measured : 0;
 }
@@ -42,11 +46,11 @@ static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 	}
 }
 
-static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, double tick)
+static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, const struct pace *pace)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
-		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, tick), .has_position = e->has_position,
+		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, pace), .has_position = e->has_position,
 		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj) ||
 			  (way == AT_REST && place_moves_alone(pe, obj)),
 	};
@@ -65,15 +69,16 @@ static void add_edges(struct step *p, const struct edge_record *e, size_t n)
 void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 {
 	const struct edges *edges = &sync_of(c)->edges;
-	const double tick = meter_seconds_per_tick(pe);
+	const struct pace pace = sync_pace(pe, c);
 	struct ck_obj *obj;
 	double own;
 
+	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &own) };
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace, &own), (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		p->elems[p->n++] = record_of(pe, obj, p->way, tick);
+		p->elems[p->n++] = record_of(pe, obj, p->way, &pace);
 }
 
 /* ---- up the tree -------------------------------------------------------------------------------------- */

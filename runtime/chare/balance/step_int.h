@@ -12,7 +12,8 @@
 /** What PEs and elements took, as it travels. */
 struct pe_record {
 	int32_t pe;
-	float background;
+	float background, speed;
+	uint32_t reserved;        /* so that edges behind it lie on multiples of 8 */
 };
 
 struct elem_record {

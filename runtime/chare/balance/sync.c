@@ -41,6 +41,7 @@ static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 {
 	const struct sync_coll *s = sync_of(c);
 	const struct place_inserts in = place_inserts_of(c);
+	const struct pace pace = sync_pace(pe, c);
 	struct sync_sums sums = {
 		.sent = in.sent + in.makes + s->n_left, .done = in.done + s->n_made + s->n_came,
 		.n = s->n_live, .dynamic = c->sparse || c->dynamic || s->roams,
@@ -50,9 +51,10 @@ static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		sums.alone += place_moves_alone(pe, obj);
-	sums.sum = sync_background(pe, c, &own);
-	sums.sum += own;
-	sums.max = sums.sum;
+	sums.max = sync_background(pe, c, &pace, &own);
+	sums.max += own;
+	sums.speed = pace.speed;
+	sums.work = sums.max * pace.speed;
 	return sums;
 }
 
@@ -63,7 +65,8 @@ static void sums_join(struct sync_sums *all, const struct sync_sums *one)
 	all->n += one->n;
 	all->dynamic += one->dynamic;
 	all->alone += one->alone;
-	all->sum += one->sum;
+	all->work += one->work;
+	all->speed += one->speed;
 	if (one->max > all->max)
 		all->max = one->max;
 }
@@ -147,7 +150,7 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 	const struct balance_node *b = balance_of(pe->node);
 	const bool looks = choose_looks(b, sync_of(c)->round);
 
-	if (looks && choose_step(b, &sync_of(c)->choice, all, pe->node->job->n_pes)) {
+	if (looks && choose_step(b, &sync_of(c)->choice, all)) {
 		step_begins(pe, sync_of(c));
 		step_start(pe, c, all->alone);
 	} else {
@@ -265,13 +268,15 @@ static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 	return false;
 }
 
-static void measure_anew(struct pe *pe, struct sync_coll *s)
+static void measure_anew(struct pe *pe, struct collection *c)
 {
+	struct sync_coll *s = sync_of(c);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 
 	meter_look(pe);
-	edges_forget(&s->edges);
+	edges_begin(pe, c);
 	s->busy_at = m->busy;
+	s->share_at = m->share.all;
 }
 
 /* Elements may be more than the caches hold, so each is looked at once. */
@@ -294,7 +299,7 @@ static void resume_all(struct pe *pe, struct collection *c, bool anew)
 	if (place_is_closed(c))
 		place_open(pe, c);
 	if (anew)
-		measure_anew(pe, s);
+		measure_anew(pe, c);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		sync_over(s, elem_of(obj), anew);
 	s->round++;

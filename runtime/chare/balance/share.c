@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* share.c: which share of its core a PE gets; see share.h. */
+#include "share.h"
+
+/* After so many seconds half of what was known counts, or less. Other programs get the core for some ms at a time, so it takes
+ * about a hundred of these turns to know a share to a tenth. */
+static const double WINDOW = 0.5;
+/* Seconds that say something. A PE that has had nothing to do for seconds is as fast as any, until it is known better. */
+static const double LEAST = 0.02;
+/* Whatever runs on the machine takes some of the core. Elements need not move for that. */
+static const double NEARLY_ALL = 0.95;
+/* A PE that seems to stand still gets something to do all the same, or it would never be known better. */
+static const double SLOWEST = 0.02;
+
+enum {
+	/* A hundred times what both looks at a stretch cost. On average stretches that are measured begin so far apart, or more. */
+	APART_NS = 200 * 1000,
+	/* After so many stretches it is seen how many there are. */
+	COUNT = 256
+};
+static const uint32_t ALL = UINT32_C(1) << 31;
+
+static void count(struct share *s, uint64_t now_ns)
+{
+	const uint64_t passed = s->counted_ns ? now_ns - s->counted_ns : UINT64_MAX, want = passed / APART_NS;
+
+	s->left_out = want < COUNT ? ALL - (uint32_t)(want * (ALL / COUNT)) : 0;
+	s->counted_ns = now_ns;
+	s->n = 0;
+}
+
+bool share_wants(struct share *s, uint64_t wall_ns)
+{
+	if (++s->n == COUNT)
+		count(s, wall_ns);
+	s->draw = s->draw * 6364136223846793005u + 1442695040888963407u;
+	return s->draw >> 33 >= s->left_out;
+}
+
+static double limited(double share)
+{
+	return share < SLOWEST ? SLOWEST : share < 1 ? share : 1;
+}
+
+static void add(struct share_time *t, double cpu, double wall)
+{
+	t->cpu += cpu;
+	t->wall += wall;
+}
+
+/* A stretch in which the thread has waited for a file or a lock says nothing about the core. */
+static void add_stretch(struct share *s, const struct moment *now)
+{
+	const double cpu = (double)(now->cpu_ns - s->from.cpu_ns) * 1e-9;
+	const double wall = (double)(now->wall_ns - s->from.wall_ns) * 1e-9;
+
+	if (now->n_blocked != s->from.n_blocked)
+		return;
+	add(&s->all, cpu, wall);
+	add(&s->recent, cpu, wall);
+}
+
+void share_begin(struct share *s, const struct moment *now)
+{
+	s->on = true;
+	s->from = *now;
+}
+
+void share_end(struct share *s, const struct moment *now)
+{
+	add_stretch(s, now);
+	s->on = false;
+}
+
+static void age(struct share *s, uint64_t now_ns)
+{
+	const double passed = s->aged_ns ? (double)(now_ns - s->aged_ns) * 1e-9 : 0, kept = WINDOW / (WINDOW + passed);
+
+	s->aged_ns = now_ns;
+	s->recent.cpu *= kept;
+	s->recent.wall *= kept;
+}
+
+void share_look(struct share *s, const struct moment *now)
+{
+	if (s->on) {
+		add_stretch(s, now);
+		s->from = *now;
+	}
+	age(s, now->wall_ns);
+}
+
+static double recent_share(const struct share *s)
+{
+	return s->recent.wall < LEAST ? 1 : limited(s->recent.cpu / s->recent.wall);
+}
+
+double share_speed(const struct share *s)
+{
+	const double share = recent_share(s);
+
+	return share < NEARLY_ALL ? share : 1;
+}
+
+double share_evens(const struct share *s, const struct share_time *before, double busy_seconds)
+{
+	const double cpu = s->all.cpu - before->cpu, wall = s->all.wall - before->wall;
+
+	if (s->recent.wall < LEAST || wall <= 0 || wall < busy_seconds / 2)
+		return 1;
+	return limited(cpu / wall) / recent_share(s);
+}
