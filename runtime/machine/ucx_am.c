@@ -387,6 +387,7 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)
 		check_size(w, -1, 0, bytes);
+	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
 	ucx_check_source(w, head.src_pe);
@@ -455,6 +456,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 		rndv_fetch(l, data, l->body);
 		return UCS_INPROGRESS;
 	}
+	ucx_came(w, bytes);
 	ucx_put_deliver(w, &wire, data, bytes);
 	return UCS_OK;
 }

@@ -185,6 +185,7 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	msg_tell_came(w->base.m, false);
 	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		damaged(w);
+	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	for (size_t at = 0; at < bytes; at += padded(r.bytes)) {
 		if (bytes - at < sizeof r)
