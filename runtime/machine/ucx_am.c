@@ -102,6 +102,7 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	};
 	ucs_status_ptr_t request;
 
+	e->w->n_sent++;
 	/* While UCX has the message no queue does, so its link can carry the endpoint. */
 	m->next = (struct cmi_msg *)e;
 	request = ucp_am_send_nbx(e->ep, id, plain ? NULL : &base->pe,
@@ -142,8 +143,10 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 		.cb.send = put_sent,
 		.user_data = op,
 	};
-	ucs_status_ptr_t request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
+	ucs_status_ptr_t request;
 
+	e->w->n_sent++;
+	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
 	if (UCS_PTR_IS_ERR(request))
 		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
 	else if (request)

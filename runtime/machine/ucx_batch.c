@@ -27,8 +27,8 @@
 enum {
 	RECORD_ALIGN = 8,
 	/* A copy of so many bytes takes a tenth of the system call that it saves. */
-	RECORD_MOST = 8 << 10,
-	SEGMENT_BYTES = (32 << 10) - sizeof(struct cmi_msg),
+	RECORD_MOST = 30 << 10,
+	SEGMENT_BYTES = (60 << 10) - sizeof(struct cmi_msg),
 	/* A handler that sends now and then does not keep what it has sent for longer. */
 	HOLD_NS = 20 * 1000,
 };

@@ -63,7 +63,8 @@ struct ucx_pe {
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct windows windows;
-	int until_windows;       /* so many large arrivals until their next turn */
+	int came, until_windows; /* large arrivals from their last turn to the next one, and from now to it */
+	unsigned n_sent;         /* active messages since their last turn */
 };
 
 static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)

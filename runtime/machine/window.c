@@ -42,19 +42,29 @@ static int below(int window, int buffer)
 	return (int)((long long)window * (buffer - room) / buffer);
 }
 
-static void bound_window(struct window *w, int fd)
+static bool set(int fd, int window)
 {
-	const int window = option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP);
-	int value;
-
-	if (window <= 0 || window == w->bound) /* not connected yet, or as we left it */
-		return;
-	value = below(window, option(fd, SOL_SOCKET, SO_RCVBUF));
-	if (!setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, sizeof value))
-		w->bound = value;
+	return !setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }
 
-static void found(struct windows *s, int fd)
+/* A window that is not as we left it is what the kernel allows now. 0: not connected yet. */
+static void adjust(struct window *w, int fd, bool stream)
+{
+	const int window = option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP);
+	int bound;
+
+	if (stream && window > 0 && window == w->bound && set(fd, w->whole))
+		w->bound = 0;
+	if (stream || window <= 0 || window == w->bound)
+		return;
+	bound = below(window, option(fd, SOL_SOCKET, SO_RCVBUF));
+	if (set(fd, bound)) {
+		w->bound = bound;
+		w->whole = window;
+	}
+}
+
+static void found(struct windows *s, int fd, bool stream)
 {
 	if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
 		return;
@@ -66,11 +76,11 @@ static void found(struct windows *s, int fd)
 		s->n = n;
 	}
 	s->of[fd].found = s->looks;
-	bound_window(&s->of[fd], fd);
+	adjust(&s->of[fd], fd, stream);
 }
 
 /** What is no epoll has no such lines. */
-static void look(struct windows *s, int epoll_fd, int depth)
+static void look(struct windows *s, int epoll_fd, int depth, bool stream)
 {
 	char path[40], line[128];
 	int fd;
@@ -83,14 +93,14 @@ static void look(struct windows *s, int epoll_fd, int depth)
 	while (fgets(line, sizeof line, f)) {
 		if (sscanf(line, "tfd: %d", &fd) != 1)
 			continue;
-		found(s, fd);
+		found(s, fd, stream);
 		if (depth > 1)
-			look(s, fd, depth - 1);
+			look(s, fd, depth - 1, stream);
 	}
 	fclose(f);
 }
 
-static void next_one(struct windows *s)
+static void next_one(struct windows *s, bool stream)
 {
 	for (int i = 0; i < s->n; i++) {
 		const int fd = s->next++ % s->n;
@@ -98,20 +108,20 @@ static void next_one(struct windows *s)
 		s->next %= s->n;
 		if (s->of[fd].found != s->looks)
 			continue;
-		bound_window(&s->of[fd], fd);
+		adjust(&s->of[fd], fd, stream);
 		return;
 	}
 }
 
-int windows_turn(struct windows *s, int epoll_fd)
+int windows_turn(struct windows *s, int epoll_fd, bool stream)
 {
 	const unsigned turn = ++s->turns;
 
 	if ((turn & (turn - 1)) == 0 || turn % LOOK_EACH == 0) {
 		s->looks++;
-		look(s, epoll_fd, DEPTH);
+		look(s, epoll_fd, DEPTH, stream);
 	} else {
-		next_one(s);
+		next_one(s, stream);
 	}
 	return turn < TURN_EACH ? 1 : TURN_EACH;
 }

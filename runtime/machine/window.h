@@ -8,13 +8,16 @@
  * the second one. A bound (TCP_WINDOW_CLAMP) below the buffer makes it the first one for messages that fit between
  * the two.
  *
- * UCX's full segments do not fit there. Where a stream of them comes the sender's processor has more to do than the
- * receiver's, and acknowledgements that are sent while a segment comes in may be handled on the sender's: 5 to 10 % at 500 kB.
+ * Where data streams one way, without answers, it had better be the second one: the sender has more to do then than the
+ * receiver, and an acknowledgement that is sent while a message comes in may be handled on the sender's processor. So streams
+ * get their whole window back. And UCX's full segments do not fit between a bound and its buffer, which is 5 to 10 % at 500 kB.
  *
  * When the kernel makes a buffer larger it forgets the bound. So somebody has to come back to each connection now and then.
  */
 #ifndef WINDOW_H
 #define WINDOW_H
+
+#include <stdbool.h>
 
 enum {
 	/* Of a receive buffer, in bytes as the kernel counts them, with its own overhead: room for a message of 55 kB and not
@@ -27,7 +30,8 @@ enum {
 /** The connections of one wire. All 0 at first. */
 struct windows {
 	struct window {
-		int bound;      /* what was set last; 0: nothing yet */
+		int bound;      /* what was set last; 0: nothing, or the whole window */
+		int whole;      /* what the kernel allowed before */
 		unsigned found; /* in which look; any but the last one: it is no connection of this wire */
 	} *of;                  /* [n], by file descriptor */
 	int n, next;            /* next: where the next turn goes on */
@@ -35,10 +39,10 @@ struct windows {
 };
 
 /** To be called when something longer than WINDOW_SEGMENT has come, if it is its turn. Bounds one of the TCP connections that are
- * watched by `epoll_fd`, or by an epoll that it watches; and in some turns, which look for new ones, all of them. What else they
- * watch is left alone; so is all, without a word, where /proc does not tell. Returns how many such arrivals later the
- * next turn comes. */
-int windows_turn(struct windows *s, int epoll_fd);
+ * watched by `epoll_fd`, or by an epoll that it watches; or gives it its whole window back, where `stream`. In some turns, which look
+ * for new ones, all of them. What else the epolls watch is left alone; so is all, without a word, where /proc does not tell.
+ * Returns how many such arrivals later the next turn comes. */
+int windows_turn(struct windows *s, int epoll_fd, bool stream);
 void windows_free(struct windows *s);
 
 #endif

@@ -103,7 +103,7 @@ static int window_of(int fd)
 static void turns(int n)
 {
 	for (int i = 0; i < n; i++)
-		windows_turn(&windows, outer);
+		windows_turn(&windows, outer, false);
 }
 
 static void a_watched_connection_gets_a_bound_below_its_buffer(void **state)
@@ -158,6 +158,25 @@ static void what_is_bounded_is_left_alone(void **state)
 	turns(1);
 	bound = window_of(p.near);
 	turns(2 * TURNS_UNTIL_LOOK);
+	assert_int_equal(window_of(p.near), bound);
+	disconnect(p);
+}
+
+static void a_stream_gets_its_whole_window_back(void **state)
+{
+	struct pair p = connect_pair();
+	const int whole = window_of(p.near);
+	int bound;
+
+	(void)state;
+	watch(inner, p.near);
+	turns(1);
+	bound = window_of(p.near);
+	for (int i = 0; i < 3; i++) {
+		windows_turn(&windows, outer, true);
+		assert_int_equal(window_of(p.near), whole);
+	}
+	turns(1);
 	assert_int_equal(window_of(p.near), bound);
 	disconnect(p);
 }
@@ -227,15 +246,15 @@ static void turns_become_rare(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		arrivals += windows_turn(&windows, outer);
+		arrivals += windows_turn(&windows, outer, false);
 	assert_true(arrivals > 1000);
 }
 
 static void what_is_no_epoll_has_no_connections(void **state)
 {
 	(void)state;
-	assert_true(windows_turn(&windows, other[0]) > 0);
-	assert_true(windows_turn(&windows, -1) > 0);
+	assert_true(windows_turn(&windows, other[0], false) > 0);
+	assert_true(windows_turn(&windows, -1, false) > 0);
 	assert_int_equal(windows.n, 0);
 }
 
@@ -314,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_outer_epoll_may_watch_it_itself, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_small_buffer_keeps_half_of_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_bounded_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stream_gets_its_whole_window_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_bound_that_the_kernel_forgot_is_set_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_later_connection_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_number_that_is_used_again_is_forgotten, setup, teardown),
