@@ -6,7 +6,8 @@
  *	windows KIND
  *
  * KIND  0: a message of 20 kB; 1: a put of 20 kB; 2: a put of 100 kB, which travels in pieces; 3: several small messages,
- *       which travel together; 4: one small message, which needs no bound
+ *       which travel together; 4: one small message, which needs no bound; 5: a stream of large messages one way, from
+ *       which the bound is taken again
  */
 #include "check.h"
 
@@ -20,10 +21,11 @@
 #include "ckdirect.h"
 #include "windows.decl.h"
 
-enum { MESSAGE, PUT, PIECES, BATCH, SMALL, KINDS };
+enum { MESSAGE, PUT, PIECES, BATCH, SMALL, STREAM, KINDS };
 enum { TRIPS = 40, WORDS_MOST = 12500 };
 static const struct { int calls, words; } KIND[KINDS] = {
 	[MESSAGE] = { 1, 2500 }, [PUT] = { 0, 2500 }, [PIECES] = { 0, 12500 }, [BATCH] = { 20, 60 }, [SMALL] = { 1, 60 },
+	[STREAM] = { 200, 5000 },
 };
 
 struct Main { char unused; };
@@ -33,16 +35,28 @@ struct Peer {
 	int came, trips;
 };
 
-static atomic_int n_bounded;
+/* The connection whose window was bounded last, and what to; 0: none, or it has got its whole window back. ever: any was. */
+static atomic_int bounded_fd, bound, ever;
 
-/* In place of the C library's. */
+static int window_of(int fd)
+{
+	int window = 0;
+	socklen_t size = sizeof window;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, &size) ? 0 : window;
+}
+
+/* In place of the C library's. Only the PE's own thread sets windows, so relaxed will do. */
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
+	const int before = window_of(fd);
 	long rc = syscall(SYS_setsockopt, fd, level, name, value, size);
 
-	/* relaxed: the PE's own thread asks, too */
-	if (level == IPPROTO_TCP && name == TCP_WINDOW_CLAMP && rc == 0)
-		atomic_fetch_add_explicit(&n_bounded, 1, memory_order_relaxed);
+	if (level == IPPROTO_TCP && name == TCP_WINDOW_CLAMP && rc == 0) {
+		atomic_store_explicit(&ever, 1, memory_order_relaxed);
+		atomic_store_explicit(&bounded_fd, fd, memory_order_relaxed);
+		atomic_store_explicit(&bound, window_of(fd) < before ? window_of(fd) : 0, memory_order_relaxed);
+	}
 	return (int)rc;
 }
 
@@ -75,6 +89,10 @@ static void caught(Peer *self, const uint64_t *v)
 {
 	CHECK_EQ(v[KIND[kind].words - 1], self->trips + 1);
 	self->trips++;
+	if (kind == STREAM) {
+		Peer_end_all(peers);
+		return;
+	}
 	if (self->trips < TRIPS || Peer_thisIndex(self) == 0)
 		throw_ball(self);
 	if (self->trips == TRIPS)
@@ -121,7 +139,10 @@ void Peer_on_ball(Peer *self, int n, const char *v)
 
 void Peer_on_end(Peer *self)
 {
-	int bounded = atomic_load_explicit(&n_bounded, memory_order_relaxed) > 0;
+	const int window = window_of(atomic_load_explicit(&bounded_fd, memory_order_relaxed));
+	const bool now = window && window == atomic_load_explicit(&bound, memory_order_relaxed);
+	/* The kernel may have forgotten a bound since the last turn. */
+	int bounded = kind == STREAM ? now : atomic_load_explicit(&ever, memory_order_relaxed);
 
 	CkContribute(self, &bounded, 1, CkReduction_sum_int, Main_cb_bounded(mainProxy));
 }
