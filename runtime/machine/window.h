@@ -10,7 +10,7 @@
  *
  * Where data streams one way, without answers, it had better be the second one: the sender has more to do then than the
  * receiver, and an acknowledgement that is sent while a message comes in may be handled on the sender's processor. So streams
- * get their whole window back. And UCX's full segments do not fit between a bound and its buffer, which is 5 to 10 % at 500 kB.
+ * get their whole window back. And UCX's full segments do not fit between a bound and its buffer, which is 3 to 8 % at 500 kB.
  *
  * When the kernel makes a buffer larger it forgets the bound. So somebody has to come back to each connection now and then.
  */
