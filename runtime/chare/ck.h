@@ -466,8 +466,8 @@ void CkMigrateMe(void *self, int pe);
  * Source   Charm++ AtSync, ResumeFromSync. There usesAtSync must be set; here calling is enough. */
 void CkAtSync(void *self);
 
-/** What the element will take until the next sync, in seconds, instead of what its handlers took since the last one.
- * It holds for one sync. Without CK_LB nothing happens. Source: Charm++ setObjTime. */
+/** What the element will take until the next sync, in seconds of a PE that has its core for itself, instead of what its
+ * handlers took since the last one. It holds for one sync. Without CK_LB nothing happens. Source: Charm++ setObjTime. */
 void CkSetLoad(void *self, double seconds);
 
 /** Whether strategies leave this element where it is; at first they do not. CkMigrateMe moves it all the same.

@@ -23,7 +23,8 @@ typedef struct CkLBElement {
 	int32_t index[6];         /* the element's index; what lies beyond its dimensions is 0 */
 	int32_t pe;               /* where it lives */
 	uint32_t pinned;          /* not 0: it cannot move, or CkPin says that it shall not */
-	float seconds;            /* its handlers ran, or CkSetLoad says so */
+	float seconds;            /* its handlers ran, or would run if CkSetLoad is right, on this PE. Times the PE's speed it
+				   * is work: divided by the speed of another PE, what it would take there */
 	float position[3];        /* CkSetPosition; else its index, 0 where there is none */
 	uint64_t bytes;           /* packed, as far as known; 0: not known */
 } CkLBElement;
@@ -41,9 +42,9 @@ typedef struct CkLBStats {
 	int n_pes;
 	int n_nodes;
 	const int32_t *node_of;   /* [n_pes] the process of a PE; those of one host follow each other */
-	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other chares. What other
-				   * programs took of its core is in the seconds of whatever ran */
-	const float *speed;       /* [n_pes] relative to the fastest, which has 1; the runtime says 1 of all */
+	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other chares */
+	const float *speed;       /* [n_pes] the share of its core that a PE gets; other programs have the rest. 1: all of it.
+				   * Nearly equal speeds are made equal. CK_LB_SPEEDS=off: 1 of all */
 	size_t n;
 	const CkLBElement *element; /* [n] in index order */
 	size_t n_edges;           /* 0 unless the strategy wants CK_LB_EDGES */

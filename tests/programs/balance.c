@@ -8,10 +8,12 @@
  */
 #include "check.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 struct Main {
 	int n_sums, n_over, n_leaves;
+	size_t in_use;           /* bytes of this process after so many steps that everything has been needed */
 	long leaf_syncs, moves;
 };
 
@@ -36,6 +38,7 @@ struct Leaf {
 };
 
 enum { N = 24, NX = 5, NY = 4, SUM_EVERY = 3, SHOUT_EVERY = 4, ODD_EVERY = 5, LIVES = 2, FIRST_LEAVES = 4 };
+enum { WARM = 60, GROWTH_BYTES = 64 * 1024 };
 
 static void send_all(struct Grid *self, int step);
 static void sync_grid(struct Grid *self);
@@ -361,9 +364,21 @@ static void over(Main *self)
 	CkExit(0);
 }
 
+/* However many steps there are, the program needs no more memory. */
+static void check_memory(Main *self, int step)
+{
+	const size_t in_use = mallinfo2().uordblks;
+
+	if (step <= WARM)
+		self->in_use = in_use;
+	else if (in_use > self->in_use + GROWTH_BYTES)
+		CkAbort("%zu bytes are in use after %d steps, and %zu were after %d", in_use, step, self->in_use, WARM);
+}
+
 void Main_on_step_sum(Main *self, long sum)
 {
 	CHECK_EQ(sum, expected_cells(self->n_sums * SUM_EVERY));
+	check_memory(self, self->n_sums * SUM_EVERY);
 	self->n_sums++;
 }
 

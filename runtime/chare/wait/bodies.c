@@ -127,10 +127,25 @@ void runs_leave(struct pe *pe, struct sdag *s)
 	}
 }
 
+/* The run brings its memory along. If this PE has some of that size to spare, one piece goes for it. Otherwise memory would pile
+ * up where elements come from a PE of this process and end, or leave for another process, while the other PE allocates more. */
+static void give_one_back(struct wait_pe *w, const CkGenRun *run)
+{
+	const size_t class = class_of(run->body);
+	CkGenRun *spare = class < RUN_CLASSES ? w->free_runs[class] : NULL;
+
+	if (!spare)
+		return;
+	w->free_runs[class] = spare->behind;
+	free(spare);
+}
+
 void runs_arrived(struct pe *pe, struct sdag *s)
 {
-	for (CkGenRun *run = s->runs; run; run = run->next)
+	for (CkGenRun *run = s->runs; run; run = run->next) {
+		give_one_back(wait_of(pe), run);
 		run_arrived(pe, run);
+	}
 }
 
 /* A run of a body, not of a part, has ended: end its call as behind a handler. */
