@@ -6,6 +6,7 @@
 #ifndef CK_COLLECTION_H
 #define CK_COLLECTION_H
 
+#include "elemmap.h"
 #include "env.h"
 #include "idmap.h"
 #include "part.h"
@@ -43,10 +44,20 @@ static inline bool obj_takes_calls(const struct ck_obj *obj) { return !(obj->ext
 
 /** The elements of a collection that live on this PE and whose seat is another PE (place/seat.c). */
 struct guests {
-	struct idmap by_index;    /* struct ck_obj */
-	struct ck_obj **list;     /* [cap], by ordinal; NULL: it has left */
+	struct elemmap at;        /* from the element to its ordinal + 1 */
+	struct guest *list;       /* [cap], by ordinal */
 	uint32_t n, cap, n_holes; /* n: used of list */
 };
+struct guest {
+	struct ck_obj *obj;       /* NULL: it has left */
+	int32_t seat;
+};
+static inline struct ck_obj *guest_find(const struct guests *g, struct elem_key k)
+{
+	const struct elemmap_slot *s = elemmap_find(&g->at, k);
+
+	return s ? g->list[s->no - 1].obj : NULL;
+}
 
 /** One PE's part of a collection. The first message that mentions the id creates it; the creation
  * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such

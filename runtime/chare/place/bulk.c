@@ -401,7 +401,7 @@ static void tables_empty(struct collection *c)
 	c->n_slots = c->n_local = 0;
 	c->n_odd = 0;
 	if (c->guests) {
-		idmap_free(&c->guests->by_index);
+		elemmap_free(&c->guests->at);
 		c->guests->n = c->guests->n_holes = 0;
 	}
 	if (c->sparse)
@@ -584,8 +584,7 @@ static void guests_in(struct pe *pe, struct collection *c, struct bulk *b)
 		if (t->seat == pe->id) {
 			seat_return(pe, t->obj);
 		} else {
-			guest_add(t->obj);
-			stay_get(pe, t->obj)->seat = t->seat;
+			guest_add(t->obj, t->seat);
 		}
 		if (index_home(pe, c, t->index) != pe->id)
 			keep_holders(pe, t);

@@ -78,7 +78,7 @@ struct sender {
 	uint32_t n;               /* calls since its last SWITCH; OFFER_AT: it has an offer */
 };
 
-/** Kept by an element's place, if that is not its home or not its seat, or if it is about to leave. */
+/** Kept by an element's place while other PEs have leases of it, or while it is about to leave. */
 struct stay {
 	struct collection *coll;
 	CkIndex index;

@@ -123,16 +123,26 @@ static void close_gaps(struct guests *g)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		if (!g->list[i])
+		struct ck_obj *obj = g->list[i].obj;
+
+		if (!obj)
 			continue;
-		g->list[i]->ordinal = n;
+		obj->ordinal = n;
 		g->list[n++] = g->list[i];
+		elemmap_find(&g->at, elem_key_of(obj->coll, obj->index))->no = n;
 	}
 	g->n = n;
 	g->n_holes = 0;
 }
 
-void guest_add(struct ck_obj *obj)
+/* By a quarter, as the table. */
+static void guests_grow(struct guests *g)
+{
+	g->cap = g->cap < 8 ? 8 : g->cap + g->cap / 4;
+	g->list = cmi_realloc(g->list, g->cap, sizeof(*g->list), "elements of other PEs");
+}
+
+void guest_add(struct ck_obj *obj, int seat)
 {
 	struct collection *c = obj->coll;
 	struct guests *g = c->guests;
@@ -141,24 +151,27 @@ void guest_add(struct ck_obj *obj)
 		g = c->guests = cmi_alloc_zero(1, sizeof *g, "elements of other PEs");
 	if (g->n == g->cap && g->n_holes > g->n / 2)
 		close_gaps(g);
-	if (g->n == g->cap) {
-		g->cap = g->cap ? 2 * g->cap : 8;
-		g->list = cmi_realloc(g->list, g->cap, sizeof(*g->list), "elements of other PEs");
-	}
+	if (g->n == g->cap)
+		guests_grow(g);
 	obj->extra |= OBJ_GUEST;
 	obj->ordinal = g->n;
-	g->list[g->n++] = obj;
-	index_add(&g->by_index, obj);
+	g->list[g->n++] = (struct guest){ obj, seat };
+	elemmap_add(&g->at, elem_key_of(c, obj->index), g->n);
 }
 
 void guest_remove(struct ck_obj *obj)
 {
 	struct guests *g = obj->coll->guests;
 
-	assert(obj_is_guest(obj) && g->list[obj->ordinal] == obj);
-	g->list[obj->ordinal] = NULL;
+	assert(obj_is_guest(obj) && g->list[obj->ordinal].obj == obj);
+	g->list[obj->ordinal].obj = NULL;
 	g->n_holes++;
-	index_remove(&g->by_index, obj->index);
+	elemmap_remove(&g->at, elemmap_find(&g->at, elem_key_of(obj->coll, obj->index)));
+}
+
+int place_seat(const struct ck_obj *guest)
+{
+	return guest->coll->guests->list[guest->ordinal].seat;
 }
 
 /* ---- elements that end while they are away ----------------------------------------------------------- */
@@ -259,7 +272,7 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
 	env->flags = 0;
 	if (obj_is_guest(obj)) {
 		env->refnum = (int32_t)obj->n_contributed++;
-		csd_send(pe, place_seat(pe, obj), &env->head);
+		csd_send(pe, place_seat(obj), &env->head);
 		return;
 	}
 	struct stub *s = stub_of(obj->coll, obj->index);
