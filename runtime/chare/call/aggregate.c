@@ -419,7 +419,7 @@ static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_
 		return NULL;
 	/* A call with a way of its own, or that waits (closed.c), travels by itself. What was here for the element
 	 * has been sent. */
-	if (CSD_UNLIKELY(c->routes != NULL) && (c->closed || idmap_find(c->routes, place)))
+	if (CSD_UNLIKELY(c->routes != NULL) && (c->closed || elemmap_find(c->routes, elem_key_of_place(place))))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 

@@ -48,6 +48,7 @@ struct place_coll {
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
 	struct idmap stubs;       /* seat.c: struct stub by index */
+	struct idmap waits;       /* route.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
 };
@@ -202,7 +203,7 @@ void stays_fini(struct pe *pe, struct collection *c);
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
 /** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
-int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env);
+int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 /** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
