@@ -51,5 +51,7 @@ _Static_assert(offsetof(struct ck_obj, index) == offsetof(struct indexed, index)
 void *index_find(const struct idmap *m, CkIndex i);
 void index_add(struct idmap *m, void *indexed);
 void index_remove(struct idmap *m, CkIndex i);
+/** The same of a table that is empty most of the time, and then takes little memory. */
+void index_remove_trim(struct idmap *m, CkIndex i);
 
 #endif

@@ -366,6 +366,7 @@ static void aways_cut(struct pe *pe, struct collection *c, struct going *g)
 	while (n)
 		away_cut(pe, c, all[--n], g);
 	free(all);
+	elemmap_free(&dyn->lives);
 }
 
 /* Elements go where the cuts say, and homes and seats stay: seats are at home. */
@@ -395,7 +396,6 @@ static void records_of_moves(struct pe *pe, struct collection *c, const struct p
 /* The elements that stay are in b->stay, and nothing else is left of the tables. */
 static void tables_empty(struct collection *c)
 {
-	stubs_drop(c);
 	free(c->elems);
 	c->elems = NULL;
 	c->n_slots = c->n_local = 0;
@@ -425,6 +425,7 @@ static void check_plan(struct pe *pe, const struct collection *c, const struct b
 
 static void with_seats(struct pe *pe, struct collection *c, struct bulk *b, struct going *g)
 {
+	stubs_drop(c);
 	part(pe, c, b, g);
 	stays_seated(pe, c, g->cuts);
 	tables_empty(c);

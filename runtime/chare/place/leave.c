@@ -60,7 +60,7 @@ struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 
 void stay_free(struct stay *s)
 {
-	index_remove(&place_of(s->coll)->dyn->stays, s->index);
+	index_remove_trim(&place_of(s->coll)->dyn->stays, s->index);
 	free(s->holders);
 	free(s);
 }
@@ -352,7 +352,7 @@ void tell_arrived(struct pe *pe, struct ck_obj *obj)
 }
 
 /* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
-static void insertions_wait(struct pe *pe, const struct collection *c, struct travel *t)
+static void insertions_wait(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct msg_fifo all;
 

@@ -47,7 +47,8 @@ struct place_coll {
 	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
-	struct idmap stubs;       /* seat.c: struct stub by index */
+	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
+	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
 	struct idmap waits;       /* route.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
@@ -58,7 +59,8 @@ static inline struct place_coll *place_of(const struct collection *c)
 	return coll_state(c, PART_PLACE);
 }
 
-/** Kept by the home PE of an index: an element that does not live on this PE. */
+/** Kept by the home PE of an index: an element that does not live on this PE, while there is more to know of it than
+ * where it lives. */
 struct away {
 	struct collection *coll;
 	CkIndex index;
@@ -106,6 +108,7 @@ struct dynamic {
 	uint64_t n_holes;
 	/* Of any: */
 	struct idmap away;        /* struct away by index: elements whose home is this PE */
+	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE + 1 */
 	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
 };
 
@@ -154,8 +157,11 @@ void fifo_free(struct pe *pe, struct msg_fifo *f);
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
 void resume(struct pe *pe, struct msg_fifo *f);
-struct away *away_find(const struct collection *c, CkIndex i);
+/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
+struct away *away_find(struct collection *c, CkIndex i);
 struct away *away_get(struct collection *c, CkIndex i);
+/** If there is nothing else to know of the element, only note where it lives. The record is the caller's no more. */
+void away_rest(struct away *a);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
 /** The same of a record that is in no table any more. */

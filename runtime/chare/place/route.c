@@ -76,7 +76,7 @@ static void waits_end(struct collection *c, CkIndex i, struct msg_fifo *held)
 	struct waits *w = index_find(&place_of(c)->waits, i);
 
 	msg_fifo_move(held, &w->held);
-	index_remove(&place_of(c)->waits, i);
+	index_remove_trim(&place_of(c)->waits, i);
 	free(w);
 }
 
