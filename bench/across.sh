@@ -7,6 +7,7 @@
 #	across-receive-instructions  from the machine layer to the end of the handler
 # With `lease` the called element has moved there from a third process, its home, and the caller has a lease of it:
 #	across-lease-send-instructions, across-lease-receive-instructions
+# These count all functions that such a call runs. The first two leave out the search for the home PE (17 instructions).
 set -u
 build=${1:?usage: across.sh BUILD [lease]}
 case ${2-} in
