@@ -7,6 +7,7 @@
 #	across-receive-instructions  from the machine layer to the end of the handler
 # With `lease` the called element has moved there from a third process, its home, and the caller has a lease of it:
 #	across-lease-send-instructions, across-lease-receive-instructions
+# These count all functions that such a call runs. The first two leave out the search for the home PE (17 instructions).
 set -u
 build=${1:?usage: across.sh BUILD [lease]}
 case ${2-} in
@@ -26,16 +27,16 @@ ACROSS_PIPE="$dir/pipe" "$build/bin/ckrun" -n $pes valgrind --tool=callgrind --c
 # valgrind lets the nodes of a host map no memory of each other, and the calls go through UCX.
 for count in "$dir"/count.*; do
 	case $(sed -n 's/^desc: Trigger:.*before=//p' "$count") in
-	sending_ends) side=send calls=36
+	sending_ends) side=send calls=36 room=
 		names='CkGen_openClass|open_away|CkGen_close|csd_send_away|route_to_pe|flow_send'
-		[ $pes = 2 ] || names="$names|route_way|coll_home_away|coll_block_home" ;;
-	receiving_ends) side=receive calls=32
+		[ $pes = 2 ] || names="$names|open_[a-z]*|other_way|route_way|home_in_blocks" ;;
+	receiving_ends) side=receive calls=32 room=
 		names='client_arrived|msgq_push|run_queue|dispatch_marked|dispatch_remote|element_arrived|element_came|run_and_free|flow_consumed'
-		# Such a call takes the longer way through delivery, which has many functions.
-		[ $pes = 2 ] || names="$names|[a-z]*_?(call|entry|find|slow|one|at|pack|slot|coll|to|ended)|execute|csd_check" ;;
+		# It takes a longer way through the chare layer, all of which counts.
+		[ $pes = 2 ] || { room=runtime/chare/; names="$names|csd_check"; } ;;
 	*) continue ;;
 	esac
-	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side -v name=$name '
-		$0 ~ names && /runtime/ { sum += $1 }
+	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side -v room="$room" -v name=$name '
+		($0 ~ names && /runtime/) || (room != "" && index($0, room)) { sum += $1 }
 		END { printf "%s-%s-instructions 0 %.1f instructions\n", name, s, sum / n }'
 done | sort

@@ -19,6 +19,7 @@
  *	migrate-memory-away   N bytes  of home, seat and place together, for each of N elements that are away, beside the
  *	                               element
  *	migrate-memory-lease  N bytes  of a PE, for each of N elements of which it has a lease
+ *	migrate-memory-holder N bytes  of their place, for each of these
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static const struct series SERIES[] = {
 enum { N_SERIES = sizeof SERIES / sizeof *SERIES };
 
 enum stage { PREPARE, WARMING, MEASURED, FIRST };
-enum weight { HOME_BEFORE, PLACE_BEFORE, HOME_AFTER, PLACE_AFTER, WEIGHTS };
+enum weight { HOME_BEFORE, PLACE_BEFORE, HOME_AFTER, PLACE_AFTER, PLACE_LEASED, WEIGHTS };
 
 struct Main {
 	int series, rep, reps, calls, left;
@@ -168,7 +169,9 @@ void Mote_on_fly(Mote *self, int pe)
 /* Home is the seat, too. */
 static void weigh(Main *self)
 {
-	Scale_weigh(Scale_at(scales, self->n_weighed % 2 ? 2 : 1));
+	const bool home = self->n_weighed == HOME_BEFORE || self->n_weighed == HOME_AFTER;
+
+	Scale_weigh(Scale_at(scales, home ? 1 : 2));
 }
 
 static void fly(Main *self)
@@ -193,7 +196,9 @@ static void print_memory(const Main *self)
 		return;
 	CkPrintf("migrate-memory-away %d %.1f bytes\n", self->n_motes,
 		 (w[HOME_AFTER] - w[HOME_BEFORE] + w[PLACE_AFTER] - w[PLACE_BEFORE]) / self->n_motes);
-	CkPrintf("migrate-memory-lease %d %.1f bytes\n", self->n_motes, (of_malloc() - self->own) / self->n_motes);
+	CkPrintf("migrate-memory-lease %d %.1f bytes\n", self->n_motes, self->own / self->n_motes);
+	CkPrintf("migrate-memory-holder %d %.1f bytes\n", self->n_motes,
+		 (w[PLACE_LEASED] - w[PLACE_AFTER]) / self->n_motes);
 }
 
 static void first_called(Main *self)
@@ -209,8 +214,8 @@ static void first_called(Main *self)
 	}
 	for (int k = 0; k < FIRST_CALLS; k++)
 		CkPrintf("migrate-first-%s %d %.3f us\n", ends(), k + 1, self->first_us[k] / self->n_motes);
-	print_memory(self);
-	CkExit(0);
+	self->own = of_malloc() - self->own;
+	weigh(self);
 }
 
 void Main_on_weighed(Main *self, double bytes)
@@ -218,11 +223,14 @@ void Main_on_weighed(Main *self, double bytes)
 	self->weight[self->n_weighed++] = bytes;
 	if (self->n_weighed == HOME_AFTER) {
 		fly(self);
-	} else if (self->n_weighed < WEIGHTS) {
+	} else if (self->n_weighed < PLACE_LEASED) {
 		weigh(self);
-	} else {
+	} else if (self->n_weighed == PLACE_LEASED) {
 		self->own = of_malloc();
 		call_first(self);
+	} else {
+		print_memory(self);
+		CkExit(0);
 	}
 }
 

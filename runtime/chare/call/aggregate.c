@@ -418,7 +418,7 @@ static bool fits(const struct pe *pe, uint64_t bytes)
 static __attribute__((noinline)) bool has_own_way(struct pe *pe, struct collection *c, uint64_t place, uint64_t kind,
 						  uint64_t bytes)
 {
-	if (c->closed || idmap_find(c->routes, place))
+	if (c->closed || elemmap_find(c->routes, elem_key_of_place(place)))
 		return true;
 	if (c->counted && fits(pe, bytes))
 		ck_node_of(pe->node)->called(pe, c, index_at(c, place), CkGen_itemStride(kind));

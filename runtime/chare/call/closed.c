@@ -47,7 +47,7 @@ void call_release(struct pe *pe, struct collection *c)
 	assert(c->closed);
 	c->closed = false;
 	if (c->routes && !c->routes->n && !c->counted) {
-		idmap_free(c->routes);
+		elemmap_free(c->routes);
 		free(c->routes);
 		c->routes = NULL;
 	}

@@ -120,9 +120,27 @@ static __attribute__((noinline)) int other_way(struct pe *pe, struct collection 
 	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
 }
 
+/* Where a call to a place goes that may have another way than to its home; as other_way. The home is not looked for if
+ * there is a lease. */
+static inline int way_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const bool plain = !(c->closed | c->counted);
+	const int to = plain ? way_straight(c->routes, elem_key_of_place(env->place)) : -1;
+
+	return CSD_LIKELY(to >= 0) ? to : other_way(pe, c, coll_home(pe, c, env->place), env);
+}
+
 static __attribute__((noinline)) void send_routed(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
 	int to = other_way(pe, c, home, env);
+
+	if (to >= 0)
+		csd_send(pe, to, &env->head);
+}
+
+static __attribute__((noinline)) void send_routed_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	int to = way_to_place(pe, c, env);
 
 	if (to >= 0)
 		csd_send(pe, to, &env->head);
@@ -137,10 +155,22 @@ static inline void send_home(struct pe *pe, struct collection *c, int home, stru
 		send_routed(pe, c, home, env);
 }
 
+/* The same of a call by place. */
+static inline void send_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	if (CSD_LIKELY(!c->routes))
+		csd_send(pe, coll_home(pe, c, env->place), &env->head);
+	else
+		send_routed_to_place(pe, c, env);
+}
+
 /* The home may be another one now. */
 static void send_released(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	send_home(pe, c, c->sparse ? index_home(pe, c, env->index) : coll_home(pe, c, env->place), env);
+	if (c->sparse)
+		send_home(pe, c, index_home(pe, c, env->index), env);
+	else
+		send_to_place(pe, c, env);
 }
 
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
@@ -217,7 +247,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	if (CSD_LIKELY(place - c->first < c->n_here))
 		csd_send(pe, pe->id, &env->head);
 	else
-		send_home(pe, c, coll_home(pe, c, place), env);
+		send_to_place(pe, c, env);
 }
 
 /* Whether a message object needs nothing of options_apply but the note that it was given away: neither
@@ -248,7 +278,7 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 	env->head.mark = OWNER_SENT;
 	env->coll = e->id;
 	env->place = place;
-	send_home(pe, c, coll_home(pe, c, place), env);
+	send_to_place(pe, c, env);
 }
 
 /* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
@@ -277,7 +307,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	if (CSD_LIKELY(place - c->first < c->n_here))
 		csd_send_here(pe, &env->head);
 	else
-		send_home(pe, ck_of(pe)->last, coll_home(pe, c, place), env);
+		send_to_place(pe, ck_of(pe)->last, env);
 }
 
 /* ---- a call of constant size ------------------------------------------------------------- */
@@ -297,39 +327,62 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
-/* What is left to do of a call to PE `home`. If it leaves this PE, the stub must say when the message is complete. A
- * message that waits here for its way (home < 0) may be filled later, too: no handler runs before the stub's caller has
- * ended. Forced inline: each call to another PE comes here. */
-static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, struct collection *c, int home,
-							       struct ck_env *env)
+/* What is left to do of a call that goes to PE `to`. If it leaves this PE, the stub must say when the message is
+ * complete. A message that waits here for its way (to < 0) may be filled later, too: no handler runs before the stub's
+ * caller has ended. Forced inline: each call to another PE comes here. */
+static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, int to, struct ck_env *env)
 {
-	if (home >= 0 && CSD_UNLIKELY(c->routes != NULL))
-		home = other_way(pe, c, home, env);
-	if (home >= 0 && home != pe->id)
-		return (CkGenOpen){ payload_of(env), home + 1 };
-	if (home >= 0)
-		csd_send(pe, home, &env->head);
+	if (to >= 0 && to != pe->id)
+		return (CkGenOpen){ payload_of(env), to + 1 };
+	if (to >= 0)
+		csd_send(pe, to, &env->head);
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
+static __attribute__((noinline)) CkGenOpen open_routed(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	return open_to(pe, way_to_place(pe, c, env), env);
+}
+
+/* Of a collection whose extents are not known here, or of an index that it does not have; or a group. */
+static __attribute__((noinline)) CkGenOpen open_unplaced(const CkGenChare *chare, const CkElement *e, struct pe *pe,
+							 struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, e->id);
+	const int home = address(pe, chare, e, env);
+
+	return open_to(pe, home >= 0 && c->routes ? other_way(pe, c, home, env) : home, env);
+}
+
+static CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x, struct pe *pe, struct ck_env *env);
+
+/* Of another collection than last time, or as open_unplaced. */
+static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, uint64_t id, int x, struct pe *pe,
+						     struct ck_env *env)
+{
+	const struct collection *c = coll_get(pe, id);
+
+	if (CSD_LIKELY((uint32_t)x < c->total))
+		return open_away(chare, id, x, pe, env);
+	return open_unplaced(chare, &(CkElement){ id, { { x, 0, 0 } }, 0 }, pe, env);
+}
+
 /* For a call to another PE, or in another collection than last time. While the extents are not known here, total is
- * 0. */
+ * 0. The rare cases are other functions, to which it jumps, so that it keeps little on the stack. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {
-	struct collection *c = coll_get(pe, id);
-	CkElement e = { id, { { x, 0, 0 } }, 0 };
-	int home;
+	struct collection *c = ck_of(pe)->last;
 
-	if (CSD_LIKELY((uint32_t)x < c->total)) {
-		env->coll = id;
-		env->place = (uint32_t)x;
-		/* As coll_home, but most of these elements are elsewhere. */
-		home = CSD_UNLIKELY(!c->map && (uint32_t)x - c->first < c->n_local) ? pe->id : c->home(pe, c, (uint32_t)x);
-	} else {
-		home = address(pe, chare, &e, env);
-	}
-	return open_to(pe, c, home, env);
+	if (CSD_UNLIKELY(c->id != id || (uint32_t)x >= c->total))
+		return open_rare(chare, id, x, pe, env);
+	env->coll = id;
+	env->place = (uint32_t)x;
+	if (CSD_UNLIKELY(c->routes != NULL))
+		return open_routed(pe, c, env);
+	/* As coll_home, but most of these elements are elsewhere. */
+	return open_to(pe, CSD_UNLIKELY(!c->map && (uint32_t)x - c->first < c->n_local) ? pe->id :
+		       c->home(pe, c, (uint32_t)x), env);
 }
 
 static __attribute__((noinline)) CkGenOpen open_element_away(const CkGenChare *chare, const CkElement *e,
@@ -337,16 +390,14 @@ static __attribute__((noinline)) CkGenOpen open_element_away(const CkGenChare *c
 {
 	struct collection *c = coll_get(pe, e->id);
 	const uint64_t place = coll_linear(c, e->index);
-	int home;
 
-	if (CSD_LIKELY(place != UINT64_MAX)) {
-		env->coll = e->id;
-		env->place = place;
-		home = coll_home(pe, c, place);
-	} else {
-		home = address(pe, chare, e, env);
-	}
-	return open_to(pe, c, home, env);
+	if (CSD_UNLIKELY(place == UINT64_MAX))
+		return open_unplaced(chare, e, pe, env);
+	env->coll = e->id;
+	env->place = place;
+	if (CSD_UNLIKELY(c->routes != NULL))
+		return open_routed(pe, c, env);
+	return open_to(pe, coll_home(pe, c, place), env);
 }
 
 static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)

@@ -185,7 +185,7 @@ struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place)
 	struct ck_obj *obj = slot == UINT64_MAX ? NULL : c->elems[slot];
 
 	if (!obj && CSD_UNLIKELY(c->guests != NULL))
-		obj = index_find(&c->guests->by_index, index_at(c, place));
+		obj = guest_find(c->guests, elem_key_of_place(place));
 	return obj && obj_takes_calls(obj) ? obj : NULL;
 }
 
@@ -195,8 +195,8 @@ struct ck_obj *coll_each(const struct collection *c, uint64_t *at)
 		if (c->elems[*at] && !obj_is_stub(c->elems[*at]))
 			return c->elems[(*at)++];
 	for (; c->guests && *at - c->n_slots < c->guests->n; ++*at)
-		if (c->guests->list[*at - c->n_slots])
-			return c->guests->list[(*at)++ - c->n_slots];
+		if (c->guests->list[*at - c->n_slots].obj)
+			return c->guests->list[(*at)++ - c->n_slots].obj;
 	return NULL;
 }
 
@@ -313,9 +313,9 @@ void colls_let_go(struct pe *pe)
 static void guests_free(struct guests *g)
 {
 	for (uint32_t i = 0; i < g->n; i++)
-		free(g->list[i]);
+		free(g->list[i].obj);
 	free(g->list);
-	idmap_free(&g->by_index);
+	elemmap_free(&g->at);
 	free(g);
 }
 

@@ -6,6 +6,7 @@
 #ifndef CK_COLLECTION_H
 #define CK_COLLECTION_H
 
+#include "elemmap.h"
 #include "env.h"
 #include "idmap.h"
 #include "part.h"
@@ -43,10 +44,20 @@ static inline bool obj_takes_calls(const struct ck_obj *obj) { return !(obj->ext
 
 /** The elements of a collection that live on this PE and whose seat is another PE (place/seat.c). */
 struct guests {
-	struct idmap by_index;    /* struct ck_obj */
-	struct ck_obj **list;     /* [cap], by ordinal; NULL: it has left */
+	struct elemmap at;        /* from the element to its ordinal + 1 */
+	struct guest *list;       /* [cap], by ordinal */
 	uint32_t n, cap, n_holes; /* n: used of list */
 };
+struct guest {
+	struct ck_obj *obj;       /* NULL: it has left */
+	int32_t seat;
+};
+static inline struct ck_obj *guest_find(const struct guests *g, struct elem_key k)
+{
+	const struct elemmap_slot *s = elemmap_find(&g->at, k);
+
+	return s ? g->list[s->no - 1].obj : NULL;
+}
 
 /** One PE's part of a collection. The first message that mentions the id creates it; the creation
  * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such
@@ -70,6 +81,8 @@ struct collection {
 	bool dynamic;             /* an element came or went here */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	bool closed;              /* what this PE sends to it waits (call/closed.c); then routes is not NULL */
+	bool counted;             /* calls that this PE sends are told to a part (ck_part.called): n_here and n_line are 0,
+				   * and routes is not NULL */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
 				   * none leaves */
 	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
@@ -90,13 +103,29 @@ struct collection {
 	uint64_t n_slots;         /* of elems */
 	struct idmap slots;       /* user map: from the place to the slot + 1 */
 	struct guests *guests;    /* ours; NULL: none so far */
-	struct idmap *routes;     /* ours: ways to elements that are away from home (place/route.c); NULL: as far
-				   * as this PE knows no call of it takes another way than to the home, now */
-	bool counted;             /* calls that this PE sends are told to a part (ck_part.called): n_here and n_line are 0,
-				   * and routes is not NULL */
+	struct elemmap *routes;   /* ours: from elements that are away from home to WAY_* (place/route.c); NULL: as
+				   * far as this PE knows no call of it takes another way than to the home, now */
 	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
+
+/** What `routes` has for an element whose calls do not simply go to its home. From WAY_LEASE on it is a PE: they go
+ * there. */
+enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_USED is added to a lease: for a call */
+
+static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
+static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
+
+/** The PE to which a call goes with a lease, which is used then; -1: there is none. */
+static inline int way_straight(const struct elemmap *routes, struct elem_key k)
+{
+	struct elemmap_slot *s = elemmap_find(routes, k);
+
+	if (!s || s->no < WAY_LEASE)
+		return -1;
+	s->no |= WAY_USED;
+	return way_pe(s->no);
+}
 
 static inline void *coll_state(const struct collection *c, int part) { return c->state[part]; }
 /** What a part keeps of an element (ck_part.elem_bytes), if c->more_bytes. */

@@ -17,6 +17,7 @@
  *	callback.h    callbacks as values and messages; firing them; built_in.c has the runtime's messages
  *	data.h        the types of values that callbacks bring
  *	register.h    the program's tables by number and by name
+ *	elemmap.h     the table of elements that have moved
  *	idmap.h       the hash table      slots.h  records by number      wave.h  sums over all PEs
  *	print.h       CkPrintf
  *	describe.h    names of elements and threads in reports, and what waits
@@ -28,6 +29,7 @@
 #include "collection.h"
 #include "data.h"
 #include "describe.h"
+#include "elemmap.h"
 #include "env.h"
 #include "idmap.h"
 #include "index.h"

@@ -61,3 +61,9 @@ void idmap_free(struct idmap *m)
 	free(m->slot);
 	*m = (struct idmap){ 0 };
 }
+
+void idmap_trim(struct idmap *m)
+{
+	if (!m->n && m->mask >= IDMAP_LEAST)
+		idmap_free(m);
+}

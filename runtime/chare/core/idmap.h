@@ -60,6 +60,8 @@ static inline void *idmap_get(const struct idmap *m, uint64_t key)
 void idmap_add(struct idmap *m, uint64_t key, uintptr_t value);
 void idmap_remove(struct idmap *m, struct idmap_slot *s);
 void idmap_free(struct idmap *m);
+/** Give back the memory of a table that is empty, and was large. */
+void idmap_trim(struct idmap *m);
 
 /** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on with
  * *i + 1. */

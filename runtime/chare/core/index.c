@@ -140,6 +140,12 @@ void index_remove(struct idmap *m, CkIndex i)
 		idmap_remove(m, s);
 }
 
+void index_remove_trim(struct idmap *m, CkIndex i)
+{
+	index_remove(m, i);
+	idmap_trim(m);
+}
+
 /* ---- where it belongs ---------------------------------------------------------------------------- */
 
 /* For a sparse array that was created with start, end and step: the index's number among the elements

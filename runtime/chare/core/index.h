@@ -23,6 +23,19 @@ static inline uint64_t index_place(const struct collection *c, CkIndex i)
 	return place == UINT64_MAX && c->type->nd > 3 && !c->sparse ? index_place_slow(c, i) : place;
 }
 
+/** The element in a struct elemmap, of an array with places or of a sparse one. */
+static inline struct elem_key elem_key_of(const struct collection *c, CkIndex i)
+{
+	if (!c->sparse)
+		return elem_key_of_place(index_place(c, i));
+	return (struct elem_key){ (uint32_t)i.v[0] | (uint64_t)(uint32_t)i.v[1] << 32, (uint32_t)i.v[2] };
+}
+/** And back. */
+static inline CkIndex elem_index(const struct collection *c, struct elem_key k)
+{
+	return c->sparse ? (CkIndex){ { (int32_t)(uint32_t)k.a, (int32_t)(k.a >> 32), (int32_t)k.b } } : index_at(c, k.a);
+}
+
 /** The home PE of an element; calls of the element go there. All PEs compute the same. */
 int index_home(struct pe *pe, const struct collection *c, CkIndex i);
 
@@ -38,5 +51,7 @@ _Static_assert(offsetof(struct ck_obj, index) == offsetof(struct indexed, index)
 void *index_find(const struct idmap *m, CkIndex i);
 void index_add(struct idmap *m, void *indexed);
 void index_remove(struct idmap *m, CkIndex i);
+/** The same of a table that is empty most of the time, and then takes little memory. */
+void index_remove_trim(struct idmap *m, CkIndex i);
 
 #endif

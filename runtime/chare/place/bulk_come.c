@@ -96,12 +96,10 @@ static void guests_in(struct pe *pe, struct collection *c, struct bulk *b)
 		struct travel *t = b->come[i];
 
 		t->obj->coll = c;
-		if (t->seat == pe->id) {
+		if (t->seat == pe->id)
 			seat_return(pe, t->obj);
-		} else {
-			guest_add(t->obj);
-			stay_get(pe, t->obj)->seat = t->seat;
-		}
+		else
+			guest_add(t->obj, t->seat);
 		if (index_home(pe, c, t->index) != pe->id)
 			keep_holders(pe, t);
 	}

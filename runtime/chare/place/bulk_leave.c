@@ -253,6 +253,7 @@ static void aways_cut(struct pe *pe, struct collection *c, struct going *g)
 	while (n)
 		away_cut(pe, c, all[--n], g);
 	free(all);
+	elemmap_free(&dyn->lives);
 }
 
 /* Elements go where the cuts say, and homes and seats stay: seats are at home. */
@@ -282,13 +283,12 @@ static void records_of_moves(struct pe *pe, struct collection *c, const struct p
 /* The elements that stay are in b->stay, and nothing else is left of the tables. */
 static void tables_empty(struct collection *c)
 {
-	stubs_drop(c);
 	free(c->elems);
 	c->elems = NULL;
 	c->n_slots = c->n_local = 0;
 	c->n_odd = 0;
 	if (c->guests) {
-		idmap_free(&c->guests->by_index);
+		elemmap_free(&c->guests->at);
 		c->guests->n = c->guests->n_holes = 0;
 	}
 	if (c->sparse)
@@ -299,6 +299,7 @@ static void tables_empty(struct collection *c)
 
 static void with_seats(struct pe *pe, struct collection *c, struct bulk *b, struct going *g)
 {
+	stubs_drop(c);
 	part(pe, c, b, g);
 	stays_seated(pe, c, g->cuts);
 	tables_empty(c);

@@ -9,6 +9,9 @@
  *	moving             it is made, about to leave, or on its way: calls wait until home hears that it is there
  *	otherwise          it lives on `pe`: calls are passed on, in order
  *
+ * Where an element lives that is called by nobody, or only by PEs with leases and by this one, is a number in a small
+ * table (dynamic.lives). Whatever else there is to know of it takes a record, a struct away.
+ *
  * A call that finds its element neither here nor where home said is a broken protocol and ends the job: no
  * place forgets an element before all that was sent to it has come (leave.c).
  */
@@ -41,23 +44,13 @@ struct dynamic *dynamic_get(struct collection *c)
 	return p->dyn;
 }
 
-struct away *away_find(const struct collection *c, CkIndex i)
+static struct away *away_new(struct collection *c, CkIndex i, int pe)
 {
-	const struct dynamic *dyn = place_of(c)->dyn;
+	struct away *a = cmi_alloc_zero(1, sizeof *a, "an element");
 
-	return dyn ? index_find(&dyn->away, i) : NULL;
-}
-
-struct away *away_get(struct collection *c, CkIndex i)
-{
-	struct away *a = away_find(c, i);
-
-	if (a)
-		return a;
-	a = cmi_alloc_zero(1, sizeof *a, "an element");
 	a->coll = c;
 	a->index = i;
-	a->pe = NOWHERE;
+	a->pe = pe;
 	msg_fifo_init(&a->waiting);
 	index_add(&dynamic_get(c)->away, a);
 	return a;
@@ -67,6 +60,46 @@ static void away_free(struct away *a)
 {
 	free(a->senders);
 	free(a);
+}
+
+static struct elemmap_slot *lives_find(const struct collection *c, CkIndex i)
+{
+	const struct dynamic *dyn = place_of(c)->dyn;
+
+	return dyn ? elemmap_find(&dyn->lives, elem_key_of(c, i)) : NULL;
+}
+
+static int lives_pe(const struct elemmap_slot *s) { return (int)s->no - 1; }
+
+struct away *away_find(struct collection *c, CkIndex i)
+{
+	struct dynamic *dyn = place_of(c)->dyn;
+	struct away *a = dyn ? index_find(&dyn->away, i) : NULL;
+	struct elemmap_slot *s = a ? NULL : lives_find(c, i);
+
+	if (s) {
+		a = away_new(c, i, lives_pe(s));
+		elemmap_remove(&dyn->lives, s);
+	}
+	return a;
+}
+
+struct away *away_get(struct collection *c, CkIndex i)
+{
+	struct away *a = away_find(c, i);
+
+	return a ? a : away_new(c, i, NOWHERE);
+}
+
+void away_rest(struct away *a)
+{
+	struct dynamic *dyn = place_of(a->coll)->dyn;
+
+	if (a->pe < 0 || a->moving || a->asked || a->n_senders || a->waiting.head)
+		return;
+	index_remove_trim(&dyn->away, a->index);
+	elemmap_add(&dyn->lives, elem_key_of(a->coll, a->index), (uint32_t)a->pe + 1);
+	away_free(a);
 }
 
 /* Checked mode, at exit. */
@@ -95,6 +128,7 @@ void away_fini(struct pe *pe, struct collection *c)
 		fifo_free(pe, &a->waiting);
 		away_free(a);
 	}
+	elemmap_free(&place_of(c)->dyn->lives);
 }
 
 /* ---- messages again --------------------------------------------------------------------------- */
@@ -123,7 +157,7 @@ void away_drop(struct pe *pe, struct away *a)
 
 void away_end(struct pe *pe, struct away *a)
 {
-	index_remove(&place_of(a->coll)->dyn->away, a->index);
+	index_remove_trim(&place_of(a->coll)->dyn->away, a->index);
 	away_drop(pe, a);
 }
 
@@ -289,16 +323,30 @@ static void element_missing(struct pe *pe, struct collection *c, CkIndex i, stru
 	handle_again(pe, &env->head);
 }
 
+/* This PE's own calls of an element that lives elsewhere need no record. */
+static bool is_own_call(const struct pe *pe, const struct ck_env *env)
+{
+	return env->head.src_pe == pe->id && !is_switch(pe, env);
+}
+
 void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
-	struct away *a = away_find(c, i);
+	const struct elemmap_slot *lives = lives_find(c, i);
+	struct away *a;
 
-	if (!a || a->pe < 0)
+	if (lives && is_own_call(pe, env)) {
+		csd_send(pe, lives_pe(lives), &env->head);
+		return;
+	}
+	a = away_find(c, i);
+	if (!a || a->pe < 0) {
 		element_missing(pe, c, i, env);
-	else if (a->moving || a->waiting.head)
+	} else if (a->moving || a->waiting.head) {
 		msg_fifo_push(&a->waiting, &env->head);
-	else
+	} else {
 		pass_on(pe, a, env);
+		away_rest(a);
+	}
 }
 
 /* A call of an element that its place does not find on this PE. */
@@ -349,7 +397,7 @@ _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex
 }
 
 /* Where an element arrives is news; that it leaves only its place can say. */
-static struct away *record_of(struct pe *pe, const struct collection *c, const struct where_msg *w, bool moving)
+static struct away *record_of(struct pe *pe, struct collection *c, const struct where_msg *w, bool moving)
 {
 	struct away *a = away_find(c, w->index);
 
@@ -361,6 +409,7 @@ static struct away *record_of(struct pe *pe, const struct collection *c, const s
 
 void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
+	struct msg_fifo waiting;
 	struct away *a;
 
 	switch ((enum where_kind)w->kind) {
@@ -368,7 +417,9 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		a = record_of(pe, c, w, true);
 		a->moving = a->asked = false;
 		a->pe = w->head.src_pe;
-		resume(pe, &a->waiting);
+		msg_fifo_move(&waiting, &a->waiting);
+		away_rest(a);
+		resume(pe, &waiting);
 		break;
 	case WHERE_WANT:
 		a = record_of(pe, c, w, false);
@@ -395,6 +446,7 @@ void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
 	}
 	a->pe = a->to = to;
 	a->n_senders = 0;
+	away_rest(a);
 }
 
 _Noreturn static void overdue(struct pe *pe, const struct away *a)

@@ -146,7 +146,7 @@ bool element_is_there(const struct ck_obj *obj)
 	const struct collection *c = obj->coll;
 
 	if (obj_is_guest(obj))
-		return c->guests && index_find(&c->guests->by_index, obj->index) == obj;
+		return c->guests && guest_find(c->guests, elem_key_of(c, obj->index)) == obj;
 	return obj->ordinal < c->n_slots && c->elems[obj->ordinal] == obj;
 }
 
@@ -172,7 +172,7 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 	const bool away = obj->extra & OBJ_AWAY;
 	struct stay *s = stay_find(c, obj->index);
-	const int seat = obj_is_guest(obj) ? place_seat(pe, obj) : pe->id;
+	const int seat = obj_is_guest(obj) ? place_seat(obj) : pe->id;
 
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkDestroy: the element of %s is destroyed already", c->type->name);

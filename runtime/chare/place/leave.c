@@ -37,7 +37,7 @@ struct stay *stay_find(const struct collection *c, CkIndex i)
 	return dyn && dyn->stays.n ? index_find(&dyn->stays, i) : NULL;
 }
 
-struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
+static struct stay *stay_of(struct ck_obj *obj, int seat)
 {
 	struct stay *s = stay_find(obj->coll, obj->index);
 
@@ -47,15 +47,20 @@ struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 	s->coll = obj->coll;
 	s->index = obj->index;
 	s->obj = obj;
-	s->seat = pe->id;
+	s->seat = seat;
 	msg_fifo_init(&s->late);
 	index_add(&dynamic_get(s->coll)->stays, s);
 	return s;
 }
 
+struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
+{
+	return stay_of(obj, obj_is_guest(obj) ? place_seat(obj) : pe->id);
+}
+
 void stay_free(struct stay *s)
 {
-	index_remove(&place_of(s->coll)->dyn->stays, s->index);
+	index_remove_trim(&place_of(s->coll)->dyn->stays, s->index);
 	free(s->holders);
 	free(s);
 }
@@ -73,13 +78,6 @@ void stays_fini(struct pe *pe, struct collection *c)
 	}
 }
 
-int place_seat(const struct pe *pe, const struct ck_obj *guest)
-{
-	const struct stay *s = stay_find(guest->coll, guest->index);
-
-	return s ? s->seat : pe->id;
-}
-
 int place_leaves_to(const struct ck_obj *obj)
 {
 	const struct stay *s = stay_find(obj->coll, obj->index);
@@ -87,9 +85,14 @@ int place_leaves_to(const struct ck_obj *obj)
 	return s ? s->to : -1;
 }
 
+static struct where_msg about_element(const struct collection *c, CkIndex i, enum where_kind kind)
+{
+	return (struct where_msg){ .coll = c->id, .index = i, .kind = kind };
+}
+
 static struct where_msg about(const struct stay *s, enum where_kind kind)
 {
-	return (struct where_msg){ .coll = s->coll->id, .index = s->index, .kind = kind };
+	return about_element(s->coll, s->index, kind);
 }
 
 static int home_of(struct pe *pe, const struct stay *s)
@@ -123,12 +126,11 @@ static void drop_holder(struct stay *s, int pe)
 /* Not if calls with a priority wait here: those that come straight could overtake them. */
 void stay_switch(struct pe *pe, struct ck_obj *obj, int sender)
 {
-	struct stay *s = stay_get(pe, obj);
 	const bool grants = !has_queued(pe, obj->coll, obj->index);
 
 	if (grants)
-		add_holder(s, sender);
-	tell_where(pe, sender, about(s, grants ? WHERE_GRANT : WHERE_DENY));
+		add_holder(stay_get(pe, obj), sender);
+	tell_where(pe, sender, about_element(obj->coll, obj->index, grants ? WHERE_GRANT : WHERE_DENY));
 }
 
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
@@ -174,7 +176,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	s->leaving = s->go = false;
 	obj_even(s->obj, OBJ_LEAVING);
 	msg_fifo_move(&late, &s->late);
-	if (!obj_is_guest(s->obj) && home_of(pe, s) == pe->id && !s->pending)
+	if (!s->n_holders && !s->pending)
 		stay_free(s);
 	obj_calls_test(pe, obj);
 	resume(pe, &late);
@@ -350,7 +352,7 @@ void tell_arrived(struct pe *pe, struct ck_obj *obj)
 }
 
 /* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
-static void insertions_wait(struct pe *pe, const struct collection *c, struct travel *t)
+static void insertions_wait(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct msg_fifo all;
 
@@ -489,7 +491,7 @@ void leave_arrived(struct pe *pe, struct cmi_msg *m)
 
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat)
 {
-	struct stay *s = stay_get(pe, obj);
+	struct stay *s = stay_of(obj, seat);
 
 	s->obj = NULL;
 	s->to = NOWHERE;
@@ -562,24 +564,23 @@ static void take_seat(struct pe *pe, struct collection *c, struct travel *t)
 	if (t->seat == pe->id)
 		seat_return(pe, t->obj);
 	else
-		guest_add(t->obj);
+		guest_add(t->obj, t->seat);
 }
 
 static void settle(struct pe *pe, struct travel *t)
 {
-	const bool home = index_home(pe, t->obj->coll, t->index) == pe->id;
+	const int home = index_home(pe, t->obj->coll, t->index);
 	struct stay *s;
 
-	if (home && t->seat == pe->id)
+	if (home == pe->id)
+		return;
+	tell_where(pe, home, about_element(t->obj->coll, t->index, WHERE_BORN));
+	if (!t->n_holders)
 		return;
 	s = stay_get(pe, t->obj);
-	s->seat = t->seat;
-	if (home)
-		return;
 	s->holders = t->holders;
 	s->n_holders = s->cap_holders = t->n_holders;
 	t->holders = NULL;
-	tell_where(pe, home_of(pe, s), about(s, WHERE_BORN));
 	lease_again(pe, s);
 }
 

@@ -8,7 +8,7 @@ struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 		struct ck_obj *obj = index_find(&place_of(c)->dyn->here, i);
 
 		if (!obj && c->guests)
-			obj = index_find(&c->guests->by_index, i);
+			obj = guest_find(c->guests, elem_key_of(c, i));
 		return obj && obj_takes_calls(obj) ? obj : NULL;
 	}
 	uint64_t place = index_place(c, i);

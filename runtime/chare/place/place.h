@@ -45,7 +45,7 @@ struct place_inserts {
 struct place_inserts place_inserts_of(const struct collection *c);
 
 /** The seat of an element of this PE that is a guest. */
-int place_seat(const struct pe *pe, const struct ck_obj *guest);
+int place_seat(const struct ck_obj *guest);
 
 /** Send what one part says about an element to that part where the element lives: its `told` (part.h) gets it, in
  * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.
@@ -58,10 +58,10 @@ void place_may_leave(struct pe *pe, struct ck_obj *obj);
 
 /** What takes an element's slot at its seat while the element is away. */
 struct stub {
-	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come */
+	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come. OBJ_STUB, unless
+				   * the element is back and has the slot again: OBJ_LATE */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
 	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
-	bool back;                /* the element has the slot again: OBJ_LATE */
 	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is filed */
 	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
 };
@@ -73,7 +73,7 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj);
 void seat_return(struct pe *pe, struct ck_obj *obj);
 /** On any other PE: an element comes that has another seat, and leaves again. obj->coll is this PE's. The
  * collection frees the guests that it has at the end of the job. */
-void guest_add(struct ck_obj *obj);
+void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
 /** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat, which gives it to
  * that part's `filed` (part.h) when it has filed all that the element contributed before. The part may use the

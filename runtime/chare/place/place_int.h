@@ -50,7 +50,9 @@ struct place_coll {
 	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
-	struct idmap stubs;       /* seat.c: struct stub by index */
+	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
+	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
+	struct idmap waits;       /* route.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
 };
@@ -60,7 +62,8 @@ static inline struct place_coll *place_of(const struct collection *c)
 	return coll_state(c, PART_PLACE);
 }
 
-/** Kept by the home PE of an index: an element that does not live on this PE. */
+/** Kept by the home PE of an index: an element that does not live on this PE, while there is more to know of it than
+ * where it lives. */
 struct away {
 	struct collection *coll;
 	CkIndex index;
@@ -81,7 +84,7 @@ struct sender {
 	uint32_t n;               /* calls since its last SWITCH; OFFER_AT: it has an offer */
 };
 
-/** Kept by an element's place, if that is not its home or not its seat, or if it is about to leave. */
+/** Kept by an element's place while other PEs have leases of it, or while it is about to leave. */
 struct stay {
 	struct collection *coll;
 	CkIndex index;
@@ -108,6 +111,7 @@ struct dynamic {
 	uint64_t n_holes;
 	/* Of any: */
 	struct idmap away;        /* struct away by index: elements whose home is this PE */
+	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE + 1 */
 	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
 };
 
@@ -156,8 +160,11 @@ void fifo_free(struct pe *pe, struct msg_fifo *f);
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
 void resume(struct pe *pe, struct msg_fifo *f);
-struct away *away_find(const struct collection *c, CkIndex i);
+/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
+struct away *away_find(struct collection *c, CkIndex i);
 struct away *away_get(struct collection *c, CkIndex i);
+/** If there is nothing else to know of the element, only note where it lives. The record is the caller's no more. */
+void away_rest(struct away *a);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
 /** The same of a record that is in no table any more. */
@@ -205,7 +212,7 @@ void stays_fini(struct pe *pe, struct collection *c);
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
 /** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
-int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env);
+int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 /** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts

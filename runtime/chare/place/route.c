@@ -6,21 +6,22 @@
  * an element that it does not have.
  *
  *	no record     by way of home
- *	WAIT          the PE has sent SWITCH, by way of home, behind its calls. Calls wait until the answer
+ *	WAITS         the PE has sent SWITCH, by way of home, behind its calls. Calls wait until the answer
  *	LEASE         straight to `pe`, which has noted this PE as a holder
  *	CLEAN_HOME    the lease was recalled, and nothing has been sent since: as no record, but if the element's
  *	              new place offers a lease again, the way by home is known to be empty
  *
  *	OFFER          from home: your calls pass through here       SWITCH, unless there is a record
- *	GRANT          from its place: you are a holder              WAIT: LEASE, and what waited goes straight
- *	DENY           it is not there, or about to leave            WAIT: what waited goes by way of home
+ *	GRANT          from its place: you are a holder              WAITS: LEASE, and what waited goes straight
+ *	DENY           it is not there, or about to leave            WAITS: what waited goes by way of home
  *	RECALL         it is about to leave: FLUSH behind the last call; LEASE: CLEAN_HOME
  *	LEASE_AGAIN    from its new place, which has noted this PE   CLEAN_HOME: LEASE. No record: SWITCH
  *
  * Home itself keeps no such records: its own calls go through its own queue to its own record (home.c).
  *
- * Records are found in a table by place or, in a sparse array, by index. It is there only while this PE has a
- * record of the collection; otherwise a call to another PE pays one test.
+ * Which of these holds is a number in a table (collection.h: WAY_*), so a lease takes a slot of 16 bytes and no
+ * more. The table is there only while this PE has a record of the collection; otherwise a call to another PE pays
+ * one test.
  */
 #include "place_int.h"
 #include "../../machine/cmi_alloc.h"
@@ -28,77 +29,71 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum route_state { WAIT, LEASE, CLEAN_HOME };
-
-struct route {
+/* Of an element whose way is WAY_WAITS. */
+struct waits {
 	struct collection *coll;
 	CkIndex index;
-	int32_t pe;               /* LEASE: the place */
-	uint8_t state;
-	bool used;                /* LEASE: for a call */
-	struct msg_fifo held;     /* WAIT: calls, in order */
+	struct msg_fifo held;     /* calls, in order */
 };
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the tables ------------------------------------------------------------------------------------------ */
 
-static struct route *route_at(const struct collection *c, uint64_t place)
+static struct elemmap_slot *route_find(const struct collection *c, CkIndex i)
 {
-	return idmap_get(c->routes, place);
+	return c->routes ? elemmap_find(c->routes, elem_key_of(c, i)) : NULL;
 }
 
-static struct route *route_find(const struct collection *c, CkIndex i)
+static void route_add(struct collection *c, CkIndex i, uint32_t way)
 {
-	if (!c->routes)
-		return NULL;
-	return c->sparse ? index_find(c->routes, i) : route_at(c, index_place(c, i));
-}
-
-static struct route *route_add(struct collection *c, CkIndex i, enum route_state state)
-{
-	struct route *r = cmi_alloc_zero(1, sizeof *r, "the way to an element");
-
-	r->coll = c;
-	r->index = i;
-	r->state = (uint8_t)state;
-	msg_fifo_init(&r->held);
 	if (!c->routes)
 		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
-	if (c->sparse)
-		index_add(c->routes, r);
-	else
-		idmap_add(c->routes, index_place(c, i), (uintptr_t)r);
-	return r;
+	elemmap_add(c->routes, elem_key_of(c, i), way);
 }
 
-static void route_remove(struct route *r)
+static void route_remove(struct collection *c, struct elemmap_slot *r)
 {
-	struct collection *c = r->coll;
-
-	if (c->sparse)
-		index_remove(c->routes, r->index);
-	else
-		idmap_remove(c->routes, idmap_find(c->routes, index_place(c, r->index)));
-	free(r);
+	elemmap_remove(c->routes, r);
 	if (c->routes->n || c->closed || c->counted)
 		return;
-	idmap_free(c->routes);
+	elemmap_free(c->routes);
 	free(c->routes);
 	c->routes = NULL;
 }
 
+static void waits_add(struct collection *c, CkIndex i)
+{
+	struct waits *w = cmi_alloc_zero(1, sizeof *w, "the way to an element");
+
+	w->coll = c;
+	w->index = i;
+	msg_fifo_init(&w->held);
+	index_add(&place_of(c)->waits, w);
+}
+
+/* It waits no longer. What waited is the caller's. */
+static void waits_end(struct collection *c, CkIndex i, struct msg_fifo *held)
+{
+	struct waits *w = index_find(&place_of(c)->waits, i);
+
+	msg_fifo_move(held, &w->held);
+	index_remove_trim(&place_of(c)->waits, i);
+	free(w);
+}
+
 void routes_fini(struct pe *pe, struct collection *c)
 {
+	struct idmap *waits = &place_of(c)->waits;
 	const struct idmap_slot *at;
 
-	if (!c->routes)
-		return;
-	for (size_t i = 0; (at = idmap_each(c->routes, &i)); i++) {
-		struct route *r = (struct route *)at->value;
+	for (size_t i = 0; (at = idmap_each(waits, &i)); i++) {
+		struct waits *w = (struct waits *)at->value;
 
-		fifo_free(pe, &r->held);
-		free(r);
+		fifo_free(pe, &w->held);
+		free(w);
 	}
-	idmap_free(c->routes);
+	idmap_free(waits);
+	if (c->routes)
+		elemmap_free(c->routes);
 	free(c->routes);
 	c->routes = NULL;
 }
@@ -108,57 +103,51 @@ void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line
 	const struct idmap_slot *at;
 	char who[128];
 
-	for (size_t i = 0; c->routes && (at = idmap_each(c->routes, &i)); i++) {
-		const struct route *r = (const struct route *)at->value;
+	for (size_t i = 0; (at = idmap_each(&place_of(c)->waits, &i)); i++) {
+		const struct waits *w = (const struct waits *)at->value;
 
-		if (r->state == WAIT)
-			say_line(line, arg, "PE %d holds %zu calls for %s until it hears whether it may send them straight",
-				 pe->id, msg_fifo_count(&r->held), element_describe(c->type, r->index, who, sizeof who));
+		say_line(line, arg, "PE %d holds %zu calls for %s until it hears whether it may send them straight",
+			 pe->id, msg_fifo_count(&w->held), element_describe(c->type, w->index, who, sizeof who));
 	}
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
-static int home_of_call(struct pe *pe, const struct collection *c, const struct ck_env *env)
-{
-	return c->sparse ? index_home(pe, c, env->index) : coll_home(pe, c, env->place);
-}
-
 /* Of a call that is to take the way by home, or to wait. Returns where it goes; -1: it waits. */
-static int other_way(struct pe *pe, struct route *r, struct ck_env *env)
+static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r, struct ck_env *env)
 {
-	const int home = index_home(pe, r->coll, r->index);
-
-	if (r->state == WAIT) {
+	if (r->no == WAY_WAITS) {
 		env->head.src_pe = pe->id;
-		msg_fifo_push(&r->held, &env->head);
+		msg_fifo_push(&((struct waits *)index_find(&place_of(c)->waits, i))->held, &env->head);
 		return -1;
 	}
-	route_remove(r);
-	return home;
+	route_remove(c, r);
+	return index_home(pe, c, i);
 }
 
-static inline int way_by(struct pe *pe, struct route *r, struct ck_env *env)
+static inline int way_by(struct pe *pe, struct collection *c, struct elemmap_slot *r, struct ck_env *env)
 {
-	if (CSD_LIKELY(r->state == LEASE)) {
-		r->used = true;
-		return r->pe;
-	}
-	return other_way(pe, r, env);
+	if (CSD_UNLIKELY(r->no < WAY_LEASE))
+		return other_way(pe, c, elem_index(c, elemmap_key(r)), r, env);
+	r->no |= WAY_USED;
+	return way_pe(r->no);
 }
 
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	struct route *r = c->sparse ? index_find(c->routes, env->index) : route_at(c, env->place);
+	const struct elem_key k = c->sparse ? elem_key_of(c, env->index) : elem_key_of_place(env->place);
+	struct elemmap_slot *r = elemmap_find(c->routes, k);
 
-	return CSD_LIKELY(r != NULL) ? way_by(pe, r, env) : home_of_call(pe, c, env);
+	if (r)
+		return way_by(pe, c, r, env);
+	return c->sparse ? index_home(pe, c, env->index) : coll_home(pe, c, env->place);
 }
 
-int route_of_insertion(struct pe *pe, const struct collection *c, struct ck_env *env)
+int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	struct route *r = route_find(c, env->index);
+	struct elemmap_slot *r = route_find(c, env->index);
 
-	return r ? way_by(pe, r, env) : index_home(pe, c, env->index);
+	return r ? way_by(pe, c, r, env) : index_home(pe, c, env->index);
 }
 
 static void send_held(struct pe *pe, struct msg_fifo *held, int to)
@@ -178,39 +167,40 @@ static void ask_for_lease(struct pe *pe, struct collection *c, CkIndex i)
 	env->coll = c->id;
 	env->to_pe = pe->id;
 	aggregate_flush_to(pe, home);
-	route_add(c, i, WAIT);
+	route_add(c, i, WAY_WAITS);
+	waits_add(c, i);
 	csd_send(pe, home, &env->head);
 }
 
-static void granted(struct pe *pe, struct route *r, int place)
+static void granted(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r, int place)
 {
-	r->state = LEASE;
-	r->pe = place;
-	r->used = r->held.head != NULL;
-	send_held(pe, &r->held, place);
-}
-
-static void denied(struct pe *pe, struct route *r)
-{
-	const int home = index_home(pe, r->coll, r->index);
 	struct msg_fifo held;
 
-	msg_fifo_move(&held, &r->held);
-	route_remove(r);
-	send_held(pe, &held, home);
+	waits_end(c, i, &held);
+	r->no = way_lease(place) | (held.head ? WAY_USED : 0);
+	send_held(pe, &held, place);
+}
+
+static void denied(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r)
+{
+	struct msg_fifo held;
+
+	waits_end(c, i, &held);
+	route_remove(c, r);
+	send_held(pe, &held, index_home(pe, c, i));
 }
 
 /* The answer says whether this PE wants a lease again: not if it made no use of this one. */
-static void recalled(struct pe *pe, struct route *r, const struct where_msg *w)
+static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r, const struct where_msg *w)
 {
 	struct where_msg flush = { .coll = w->coll, .index = w->index, .kind = WHERE_FLUSH };
 
-	if (r && r->state == LEASE) {
-		flush.count[0] = w->count[0] && r->used;
+	if (r && r->no >= WAY_LEASE) {
+		flush.count[0] = w->count[0] && r->no & WAY_USED;
 		if (flush.count[0])
-			r->state = CLEAN_HOME;
+			r->no = WAY_CLEAN_HOME;
 		else
-			route_remove(r);
+			route_remove(c, r);
 	}
 	tell_where(pe, w->head.src_pe, flush);
 }
@@ -225,36 +215,41 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 
 /* ---- elements have moved, at rest ------------------------------------------------------------------------------ */
 
-static void moved(struct pe *pe, struct route *r, int to)
+static void moved(struct pe *pe, struct collection *c, struct elemmap_slot *r, int to)
 {
-	assert(r->state == LEASE && !r->held.head);
-	if (to == index_home(pe, r->coll, r->index))
-		route_remove(r);
+	assert(r->no >= WAY_LEASE);
+	if (to == index_home(pe, c, elem_index(c, elemmap_key(r))))
+		route_remove(c, r);
 	else
-		r->pe = to;
+		r->no = way_lease(to) | (r->no & WAY_USED);
 }
 
 void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
 {
-	struct route *r = route_find(c, i);
+	struct elemmap_slot *r = route_find(c, i);
 
 	if (r)
-		moved(pe, r, to);
+		moved(pe, c, r, to);
 }
 
+/* The collection is closed, so it keeps its table. */
 void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases)
 {
-	size_t n = c->routes ? c->routes->n : 0, k = 0;
-	struct route **all = cmi_alloc(n * sizeof *all + 1, "the ways to elements");
-	const struct idmap_slot *at;
+	const size_t n = c->routes->n;
+	struct elem_key *all;
+	const struct elemmap_slot *r;
+	size_t k = 0;
 
-	for (size_t i = 0; k < n && (at = idmap_each(c->routes, &i)); i++)
-		all[k++] = (struct route *)at->value;
+	assert(c->closed && !place_of(c)->waits.n);
+	if (!leases) {
+		elemmap_free(c->routes);
+		return;
+	}
+	all = cmi_alloc(n * sizeof *all + 1, "the ways to elements");
+	for (uint32_t i = 0; (r = elemmap_each(c->routes, &i)); i++)
+		all[k++] = elemmap_key(r);
 	while (k--)
-		if (leases)
-			moved(pe, all[k], cuts_home(to, index_place(c, all[k]->index)));
-		else
-			route_remove(all[k]);
+		moved(pe, c, elemmap_find(c->routes, all[k]), cuts_home(to, all[k].a));
 	free(all);
 }
 
@@ -262,7 +257,8 @@ void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bo
 
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
-	struct route *r = route_find(c, w->index);
+	struct elemmap_slot *r = route_find(c, w->index);
+	const uint32_t way = r ? r->no : 0;
 
 	switch ((enum where_kind)w->kind) {
 	case WHERE_OFFER:
@@ -270,25 +266,25 @@ void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *
 			ask_for_lease(pe, c, w->index);
 		break;
 	case WHERE_GRANT:
-		if (!r || r->state != WAIT)
+		if (way != WAY_WAITS)
 			broken(pe, c, w, "grants a lease that nobody wants, of");
-		granted(pe, r, w->head.src_pe);
+		granted(pe, c, w->index, r, w->head.src_pe);
 		break;
 	case WHERE_DENY:
-		if (!r || r->state != WAIT)
+		if (way != WAY_WAITS)
 			broken(pe, c, w, "denies a lease that nobody wants, of");
-		denied(pe, r);
+		denied(pe, c, w->index, r);
 		break;
 	case WHERE_RECALL:
-		if (r && (r->state == CLEAN_HOME || (r->state == LEASE && r->pe != w->head.src_pe)))
+		if (way == WAY_CLEAN_HOME || (way >= WAY_LEASE && way_pe(way) != w->head.src_pe))
 			broken(pe, c, w, "recalls a lease that it has not given, of");
-		recalled(pe, r, w);
+		recalled(pe, c, r, w);
 		break;
 	case WHERE_LEASE_AGAIN:
-		if (r && r->state == LEASE)
+		if (way >= WAY_LEASE)
 			broken(pe, c, w, "gives a second lease of");
-		if (r && r->state == CLEAN_HOME)
-			granted(pe, r, w->head.src_pe);
+		if (way == WAY_CLEAN_HOME)
+			r->no = way_lease(w->head.src_pe);
 		else if (!r)
 			ask_for_lease(pe, c, w->index);
 		break;

@@ -53,7 +53,27 @@ void obj_even(struct ck_obj *obj, uint32_t bit)
 	coll_line_up(c);
 }
 
-static struct stub *stub_of(const struct collection *c, CkIndex i) { return index_find(&place_of(c)->stubs, i); }
+/* ---- stubs ---------------------------------------------------------------------------------------- */
+
+static bool stub_is_back(const struct stub *s) { return !obj_is_stub(&s->obj); }
+
+/* What has the element's slot here: a stub, or the element; NULL: neither. */
+static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
+{
+	uint64_t slot;
+
+	if (c->sparse)
+		return index_find(&place_of(c)->dyn->here, i);
+	slot = coll_slot(c, index_place(c, i));
+	return slot == UINT64_MAX ? NULL : c->elems[slot];
+}
+
+static struct stub *stub_of(const struct collection *c, CkIndex i)
+{
+	struct ck_obj *obj = c->elems ? in_slot(c, i) : NULL;
+
+	return obj && obj_is_stub(obj) ? (struct stub *)obj : index_find(&place_of(c)->late, i);
+}
 
 static struct stub *stub_new(struct collection *c, CkIndex i)
 {
@@ -61,32 +81,46 @@ static struct stub *stub_new(struct collection *c, CkIndex i)
 
 	s->obj.coll = c;
 	s->obj.index = i;
-	index_add(&place_of(c)->stubs, s);
 	return s;
 }
 
-static void stub_free(struct stub *s)
+/* In a sparse array what has the slot is found by index, too. */
+static void slot_set(struct ck_obj *obj)
 {
-	index_remove(&place_of(s->obj.coll)->stubs, s->obj.index);
-	free(s);
+	struct collection *c = obj->coll;
+
+	if (c->sparse) {
+		index_remove(&place_of(c)->dyn->here, obj->index);
+		index_add(&place_of(c)->dyn->here, obj);
+	}
+	c->elems[obj->ordinal] = obj;
+}
+
+/* The stub of an element that is back; NULL: it is not late. */
+static struct stub *late_take(struct ck_obj *obj)
+{
+	struct idmap *late = &place_of(obj->coll)->late;
+	struct stub *s = obj->extra & OBJ_LATE ? index_find(late, obj->index) : NULL;
+
+	if (s)
+		index_remove_trim(late, obj->index);
+	return s;
 }
 
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
-	struct stub *s = obj->extra & OBJ_LATE ? stub_of(c, obj->index) : stub_new(c, obj->index);
+	struct stub *late = late_take(obj), *s = late ? late : stub_new(c, obj->index);
 
 	(void)pe;
-	assert((!c->walks || s->back) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
+	assert((!c->walks || late) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
 	s->obj.ordinal = obj->ordinal;
 	s->obj.n_contributed = obj->n_contributed;
 	obj->n_contributed = s->n_sent;
-	s->back = false;
 	obj_odd(&s->obj, OBJ_STUB);
 	obj_even(obj, OBJ_ODD);
-	c->elems[obj->ordinal] = &s->obj;
-	if (c->sparse)
-		index_remove(&place_of(c)->dyn->here, obj->index);
+	slot_set(&s->obj);
+	place_of(c)->n_stubs++;
 	return &s->obj;
 }
 
@@ -95,24 +129,24 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 	struct stub *s = stub_of(c, obj->index);
 
-	if (!s || c->elems[s->obj.ordinal] != &s->obj)
+	if (!s || stub_is_back(s))
 		csd_abort(pe, "broken protocol: an element of %s came back to PE %d, which is not its seat",
 			  c->type->name, pe->id);
 	s->n_sent = obj->n_contributed;
 	obj->ordinal = s->obj.ordinal;
 	obj->n_contributed = s->obj.n_contributed;
 	obj->extra &= ~OBJ_GUEST;
-	c->elems[obj->ordinal] = obj;
-	if (c->sparse)
-		index_add(&place_of(c)->dyn->here, obj);
+	slot_set(obj);
+	place_of(c)->n_stubs--;
 	if (index_home(pe, c, obj->index) != pe->id)
 		obj_odd(obj, OBJ_STRAY);
-	s->back = s->n_filed != s->n_sent;
-	if (s->back)
+	if (s->n_filed != s->n_sent)
 		obj_odd(obj, OBJ_LATE);
 	obj_even(&s->obj, OBJ_STUB);
-	if (!s->back)
-		stub_free(s);
+	if (s->n_filed != s->n_sent)
+		index_add(&place_of(c)->late, s);
+	else
+		free(s);
 }
 
 /* ---- guests --------------------------------------------------------------------------------------- */
@@ -123,16 +157,26 @@ static void close_gaps(struct guests *g)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		if (!g->list[i])
+		struct ck_obj *obj = g->list[i].obj;
+
+		if (!obj)
 			continue;
-		g->list[i]->ordinal = n;
+		obj->ordinal = n;
 		g->list[n++] = g->list[i];
+		elemmap_find(&g->at, elem_key_of(obj->coll, obj->index))->no = n;
 	}
 	g->n = n;
 	g->n_holes = 0;
 }
 
-void guest_add(struct ck_obj *obj)
+/* By a quarter, as the table. */
+static void guests_grow(struct guests *g)
+{
+	g->cap = g->cap < 8 ? 8 : g->cap + g->cap / 4;
+	g->list = cmi_realloc(g->list, g->cap, sizeof(*g->list), "elements of other PEs");
+}
+
+void guest_add(struct ck_obj *obj, int seat)
 {
 	struct collection *c = obj->coll;
 	struct guests *g = c->guests;
@@ -141,24 +185,27 @@ void guest_add(struct ck_obj *obj)
 		g = c->guests = cmi_alloc_zero(1, sizeof *g, "elements of other PEs");
 	if (g->n == g->cap && g->n_holes > g->n / 2)
 		close_gaps(g);
-	if (g->n == g->cap) {
-		g->cap = g->cap ? 2 * g->cap : 8;
-		g->list = cmi_realloc(g->list, g->cap, sizeof(*g->list), "elements of other PEs");
-	}
+	if (g->n == g->cap)
+		guests_grow(g);
 	obj->extra |= OBJ_GUEST;
 	obj->ordinal = g->n;
-	g->list[g->n++] = obj;
-	index_add(&g->by_index, obj);
+	g->list[g->n++] = (struct guest){ obj, seat };
+	elemmap_add(&g->at, elem_key_of(c, obj->index), g->n);
 }
 
 void guest_remove(struct ck_obj *obj)
 {
 	struct guests *g = obj->coll->guests;
 
-	assert(obj_is_guest(obj) && g->list[obj->ordinal] == obj);
-	g->list[obj->ordinal] = NULL;
+	assert(obj_is_guest(obj) && g->list[obj->ordinal].obj == obj);
+	g->list[obj->ordinal].obj = NULL;
 	g->n_holes++;
-	index_remove(&g->by_index, obj->index);
+	elemmap_remove(&g->at, elemmap_find(&g->at, elem_key_of(obj->coll, obj->index)));
+}
+
+int place_seat(const struct ck_obj *guest)
+{
+	return guest->coll->guests->list[guest->ordinal].seat;
 }
 
 /* ---- elements that end while they are away ----------------------------------------------------------- */
@@ -170,11 +217,14 @@ static void stub_end(struct pe *pe, struct stub *s)
 	coll_become_dynamic(pe, c);
 	c->elems[s->obj.ordinal] = NULL;
 	c->n_local--;
-	if (c->sparse)
+	if (c->sparse) {
+		index_remove(&place_of(c)->dyn->here, s->obj.index);
 		place_of(c)->dyn->n_holes++;
+	}
+	place_of(c)->n_stubs--;
 	ck_destroyed(pe, &s->obj);
 	obj_even(&s->obj, OBJ_STUB);
-	stub_free(s);
+	free(s);
 }
 
 bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end)
@@ -206,25 +256,20 @@ static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
 	*p = &env->head;
 }
 
-/* The element whose seat is here, which is here. */
-static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
-{
-	return c->sparse ? index_find(&place_of(c)->dyn->here, i) : c->elems[coll_slot(c, index_place(c, i))];
-}
-
 /* File the next one. From the last one on the element needs no stub any more, so what it contributes in a handler
  * that a result starts goes the plain way. */
 static void file(struct pe *pe, struct stub *s)
 {
 	struct ck_env *env = (struct ck_env *)s->early;
 	struct collection *c = s->obj.coll;
-	struct ck_obj *seat = s->back ? in_slot(c, s->obj.index) : &s->obj;
+	struct ck_obj *seat = stub_is_back(s) ? in_slot(c, s->obj.index) : &s->obj;
 
 	s->early = env->head.next;
 	s->n_filed++;
-	if (s->back && s->n_filed == s->n_sent) {
+	if (stub_is_back(s) && s->n_filed == s->n_sent) {
+		late_take(seat);
 		obj_even(seat, OBJ_LATE);
-		stub_free(s);
+		free(s);
 	}
 	ck_node_of(pe->node)->parts[env->entry]->filed(pe, seat, env, env->head.src_pe);
 }
@@ -259,7 +304,7 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
 	env->flags = 0;
 	if (obj_is_guest(obj)) {
 		env->refnum = (int32_t)obj->n_contributed++;
-		csd_send(pe, place_seat(pe, obj), &env->head);
+		csd_send(pe, place_seat(obj), &env->head);
 		return;
 	}
 	struct stub *s = stub_of(obj->coll, obj->index);
@@ -285,45 +330,52 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 
 bool seats_away(const struct collection *c)
 {
-	return place_of(c)->stubs.n || (c->guests && c->guests->n > c->guests->n_holes);
+	return place_of(c)->n_stubs || place_of(c)->late.n || (c->guests && c->guests->n > c->guests->n_holes);
 }
 
 void stubs_drop(struct collection *c)
 {
-	struct idmap *stubs = &place_of(c)->stubs;
-	const struct idmap_slot *at;
+	assert(!place_of(c)->late.n);
+	for (uint64_t i = 0; place_of(c)->n_stubs && i < c->n_slots; i++) {
+		struct stub *s = (struct stub *)c->elems[i];
 
-	for (size_t i = 0; (at = idmap_each(stubs, &i)); i++) {
-		struct stub *s = (struct stub *)at->value;
-
-		assert(!s->back && !s->early && !s->end);
+		if (!s || !obj_is_stub(&s->obj))
+			continue;
+		assert(!s->early && !s->end);
+		c->elems[i] = NULL;
 		free(s);
 	}
-	idmap_free(stubs);
+	place_of(c)->n_stubs = 0;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
+static void stub_let_go(struct pe *pe, struct stub *s)
+{
+	while (s->early) {
+		struct cmi_msg *m = s->early;
+
+		s->early = m->next;
+		csd_msg_free(pe, m);
+	}
+	if (s->end) {
+		fifo_free(pe, &s->end->late);
+		travel_free(s->end);
+	}
+}
+
 /* The collection frees the stubs that are in its slots. */
 void seats_fini(struct pe *pe, struct collection *c)
 {
+	struct idmap *late = &place_of(c)->late;
 	const struct idmap_slot *at;
 
-	for (size_t i = 0; (at = idmap_each(&place_of(c)->stubs, &i)); i++) {
-		struct stub *s = (struct stub *)at->value;
-
-		while (s->early) {
-			struct cmi_msg *m = s->early;
-
-			s->early = m->next;
-			csd_msg_free(pe, m);
-		}
-		if (s->end) {
-			fifo_free(pe, &s->end->late);
-			travel_free(s->end);
-		}
-		if (c->elems[s->obj.ordinal] != &s->obj)
-			free(s);
+	for (uint64_t i = 0; place_of(c)->n_stubs && c->elems && i < c->n_slots; i++)
+		if (c->elems[i] && obj_is_stub(c->elems[i]))
+			stub_let_go(pe, (struct stub *)c->elems[i]);
+	for (size_t i = 0; (at = idmap_each(late, &i)); i++) {
+		stub_let_go(pe, (struct stub *)at->value);
+		free((struct stub *)at->value);
 	}
-	idmap_free(&place_of(c)->stubs);
+	idmap_free(late);
 }
