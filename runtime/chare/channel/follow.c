@@ -87,35 +87,21 @@ static void fly(struct node *node, struct ends *o)
 	struct named_node *n = flying_of(node);
 
 	pthread_mutex_lock(&n->lock);
-	o->next = n->flying;
-	o->link = &n->flying;
-	if (o->next)
-		o->next->link = &o->next;
-	n->flying = o;
+	idmap_add(&n->flying, (uintptr_t)o->obj, (uintptr_t)o);
 	pthread_mutex_unlock(&n->lock);
-}
-
-static struct ends *flying_find(const struct named_node *n, const struct ck_obj *obj)
-{
-	struct ends *o = n->flying;
-
-	while (o && o->obj != obj)
-		o = o->next;
-	return o;
 }
 
 struct ends *flying_take(struct node *node, const struct ck_obj *obj)
 {
 	struct named_node *n = flying_of(node);
+	struct idmap_slot *at;
 	struct ends *o;
 
 	pthread_mutex_lock(&n->lock);
-	o = flying_find(n, obj);
-	if (o) {
-		*o->link = o->next;
-		if (o->next)
-			o->next->link = o->link;
-	}
+	at = idmap_find(&n->flying, (uintptr_t)obj);
+	o = at ? (struct ends *)at->value : NULL;
+	if (at)
+		idmap_remove(&n->flying, at);
 	pthread_mutex_unlock(&n->lock);
 	return o;
 }
@@ -289,13 +275,13 @@ void pup_channel(pup_er p, CkChannel **c, void *buf)
 
 void named_packed(struct pe *pe, struct ck_obj *obj)
 {
-	const struct named_node *n = flying_of(pe->node);
+	struct named_node *n = flying_of(pe->node);
 	char who[128], name[END_NAME_MAX];
-	struct ends *o;
+	const struct ends *o;
 
-	pthread_mutex_lock(&flying_of(pe->node)->lock);
-	o = flying_find(n, obj);
-	pthread_mutex_unlock(&flying_of(pe->node)->lock);
+	pthread_mutex_lock(&n->lock);
+	o = idmap_get(&n->flying, (uintptr_t)obj);
+	pthread_mutex_unlock(&n->lock);
 	for (const CkChannel *c = o ? o->first : NULL; c; c = c->next)
 		if (!c->packed)
 			csd_abort(pe, "%s: %s_pup does not pack the %s end of %s: call pup_channel for each end",

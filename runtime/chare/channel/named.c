@@ -382,15 +382,16 @@ static void element_destroyed(struct pe *pe, struct ck_obj *obj)
 	ends_fewer(pe, o);
 }
 
-static void named_pe_free(struct pe *pe)
+static void all_ends_free(struct idmap *m)
 {
-	struct idmap *m = &named_of(pe)->ends;
 	const struct idmap_slot *s;
 
 	for (size_t i = 0; (s = idmap_each(m, &i)); i++)
 		ends_free((struct ends *)s->value);
 	idmap_free(m);
 }
+
+static void named_pe_free(struct pe *pe) { all_ends_free(&named_of(pe)->ends); }
 
 static int named_node_start(struct node *node)
 {
@@ -401,12 +402,7 @@ static void named_node_stop(struct node *node)
 {
 	struct named_node *n = ck_node_state(node, PART_NAMED);
 
-	while (n->flying) {
-		struct ends *o = n->flying;
-
-		n->flying = o->next;
-		ends_free(o);
-	}
+	all_ends_free(&n->flying);
 	pthread_mutex_destroy(&n->lock);
 }
 

@@ -46,7 +46,6 @@ struct ends {
 	bool leaving;             /* the element wants to leave: no end is joined */
 	bool waits;               /* place/ is to be told when all are at rest */
 	bool looks;               /* a LOOK is on its way to this PE */
-	struct ends *next, **link; /* while it flies */
 };
 
 struct CkChannel {
@@ -86,7 +85,7 @@ struct named_pe {
 };
 struct named_node {
 	pthread_mutex_t lock;
-	struct ends *flying;      /* of elements that are between two PEs, or are being unpacked */
+	struct idmap flying;      /* as named_pe.ends: of elements that are between two PEs, or are being unpacked */
 };
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }
@@ -147,7 +146,7 @@ void named_rests(struct pe *pe, struct ck_obj *obj);
 void named_goes_on(struct pe *pe, struct ck_obj *obj);
 void named_arrived(struct pe *pe, struct ck_obj *obj);
 void named_packed(struct pe *pe, struct ck_obj *obj);
-/** Those of an element that flies or is being unpacked, no longer in the list; NULL: it has none. */
+/** Those of an element that flies or is being unpacked, no longer in the table; NULL: it has none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
 
 /* ---- describe_named.c ---- */
