@@ -185,7 +185,7 @@ $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
 $(foreach c,$(wildcard tests/chare/*.ci tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
-$(B)/bench/collectives.o $(B)/examples/samplesort/%.o: MORE := $(O3)
+$(B)/bench/collectives.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)

@@ -67,7 +67,7 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'strategies.h', 'lb_dump.h',
+    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'lb_dump.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/place.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],

@@ -56,16 +56,25 @@ def chosen_cases(options):
     return cases, [case for case in named if not case.runs_under(options.sanitizer)]
 
 
-def run_cases(runner, cases, told, jobs):
-    """First what can run side by side, then one by one what depends on time."""
-    for alone in False, True:
-        pool = concurrent.futures.ThreadPoolExecutor(1 if alone else jobs)
-        try:
-            ends = [pool.submit(runner.run, case) for case in cases if case.alone == alone]
-            for end in concurrent.futures.as_completed(ends):
-                told.add(end.result())
-        finally:
+def run_side_by_side(runner, lanes, told):
+    """lanes: how many at a time, and what."""
+    pools = [concurrent.futures.ThreadPoolExecutor(jobs) for jobs, _ in lanes]
+    try:
+        ends = [pool.submit(runner.run, case) for pool, (_, cases) in zip(pools, lanes) for case in cases]
+        for end in concurrent.futures.as_completed(ends):
+            told.add(end.result())
+    finally:
+        for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run_cases(runner, cases, told, jobs):
+    """First what can run side by side, then one by one what depends on time. Cases that wait for time to pass take
+    no core from the others."""
+    beside = [case for case in cases if not case.alone]
+    run_side_by_side(runner, [(jobs, [case for case in beside if not case.waits]),
+                              (2, [case for case in beside if case.waits])], told)
+    run_side_by_side(runner, [(1, [case for case in cases if case.alone])], told)
 
 
 def run_all(cases, left_out, options):

@@ -29,11 +29,12 @@ typedef struct CkLBElement {
 	uint64_t bytes;           /* packed, as far as known; 0: not known */
 } CkLBElement;
 
-/** Calls that one element sent to another. Edges with the same ends come once. */
+/** What one element sent to another: calls, those in [aggregate] batches included, and puts into named channels.
+ * Broadcasts and multicasts are no edges: they cost the same wherever elements live. Edges with the same ends come once. */
 typedef struct CkLBEdge {
 	uint32_t from, to;        /* numbers in CkLBStats.element */
-	uint32_t messages;
-	uint64_t bytes;
+	uint32_t messages;        /* calls and puts */
+	uint64_t bytes;           /* as they travel: calls with their heads, unless in batches */
 } CkLBEdge;
 
 /** What a strategy reads: one array, on all PEs. The runtime owns all of it. */
@@ -55,7 +56,7 @@ typedef struct CkLBStats {
 /** A strategy. to[i] is element[i].pe when it is called; it writes the PE that element i goes to. Those that are
  * pinned stay whatever it writes. If `to` never falls with i, a dense array is cut anew, and calls find its
  * elements as fast as in an array that never moved. Returns 0, or another number if it cannot say anything; then
- * nothing moves, and the runtime says so once. */
+ * nothing moves, and the runtime says so once for each array. */
 typedef int (*CkLBStrategyFn)(const CkLBStats *s, int32_t *to, void *arg);
 
 /** What a strategy wants to have measured. */

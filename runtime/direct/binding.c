@@ -10,7 +10,7 @@
 #include "bells.h"
 #include "channel.h"
 #include "direct_control.h"
-#include "sender.h"
+#include "put.h"
 
 static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
 
@@ -315,7 +315,7 @@ void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_han
 		bind_piece(call, h, s->buf, &s->bytes);
 	direct_sender_at(direct_of(pe), h->sender)->named = true;
 	if (held)
-		direct_sender_release(pe, h, held);
+		direct_put_held(pe, h, held);
 }
 
 /* A new generation of the sending end: copies of the handle still hold the old buffer, so none of

@@ -51,6 +51,14 @@ static void join(struct pe *pe, void *end, const void *to, const struct csd_send
 }
 
 static uint64_t stop(struct pe *pe, void *end) { return direct_sender_stop(pe, end); }
+
+static uint64_t made(struct pe *pe, const void *end)
+{
+	const struct direct_sender *s = direct_sender_at(direct_of(pe), ((const struct direct_handle *)end)->sender);
+
+	return direct_hot(s)->iteration + (s->way == DIRECT_HOLDING && s->held);
+}
+
 static bool holds(struct pe *pe, const void *end) { return direct_sender_holds(pe, end); }
 static bool busy(struct pe *pe, const void *end) { return direct_sender_busy(pe, end); }
 static void *leave(struct pe *pe, void *end) { return direct_sender_leave(pe, end); }
@@ -64,6 +72,7 @@ const struct csd_ends direct_ends = {
 	.send = send,
 	.join = join,
 	.stop = stop,
+	.made = made,
 	.holds = holds,
 	.busy = busy,
 	.leave = leave,

@@ -25,7 +25,7 @@
 #include "direct_inside.h"
 #include "direct_rules.h"
 #include "direct_state.h"
-#include "sender.h"
+#include "put.h"
 
 /* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell it.
  * A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,

@@ -19,7 +19,7 @@
  *   direct_rules, direct_control           how broken rules are told; messages between the ends
  *   channel, then arrival                  the receiving end
  *   bells                                  who tells whom of puts
- *   sender, then binding                   the sending end
+ *   sender, put, then binding              the sending end
  *   direct_describe                        what both ends wait for
  *   direct_inside                          which ends keep something where it is
  *   direct_ends                            both ends for a layer that moves them

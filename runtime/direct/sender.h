@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sender.h: the sending end of a channel: its record, puts and their local completion.
+ * sender.h: the sending end of a channel: its record, and the local completion of its puts. put.h has the puts.
  *
  * Only the PE that bound the channel touches its record. binding.c fills it in.
  */
@@ -99,16 +99,61 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s);
 /** A record for a new sending end; no put has gone through it. */
 struct direct_sender *direct_sender_new(struct pe *pe);
 
-/* ---- puts -------------------------------------------------------------------------- */
+static inline bool direct_is_busy(const struct direct_sender *s)
+{
+	return direct_hot(s)->not_plain & DIRECT_BUSY;
+}
+
+static inline bool direct_is_checked(const struct direct_sender *s)
+{
+	return direct_hot(s)->not_plain & DIRECT_CHECK;
+}
+
+/* ---- found by its handle ------------------------------------------------------------ */
+
+/** End the job: `h` names no sending end of this PE. Say why. */
+_Noreturn __attribute__((cold)) void direct_no_sender(struct pe *pe, const char *call, const struct direct_handle *h);
+
+/** The sending end that `h` names, which must live on this PE. The number in a handle is right unless the program
+ * has written over it: that is not looked at here, where each instruction of a put counts. */
+static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const char *call,
+						   const struct direct_handle *h)
+{
+	struct direct_sender_hot *hot;
+
+	/* In this order: the number means something on the PE that gave it. */
+	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->sender_pe != pe->id))
+		direct_no_sender(pe, call, h);
+	hot = &direct_of(pe)->senders[h->sender];
+	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
+		direct_no_sender(pe, call, h);
+	return hot;
+}
+
+/** The same for calls other than CkDirect_put, where all is looked at. */
+struct direct_sender *direct_checked_sender(struct pe *pe, const char *call, const struct direct_handle *h);
+
+/** Checked mode: the program has not written to the handle since it was bound. */
+void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id, const struct direct_handle *h,
+			    const struct direct_sender *s);
+
+/* ---- local completion --------------------------------------------------------------- */
+
+/** The put is locally complete, and its function will run from the loop. Until then the channel stays
+ * busy on every path, so that a program cannot come to depend on the fast one. */
+void direct_push_done(struct direct_pe *d, struct direct_sender *s);
+
+/** Of the network: a put is locally complete. */
+void direct_put_done(struct cmi_op *op);
+
+/** The last put of this end is not complete: look at the network, and end the job if it is not complete then. */
+__attribute__((cold)) void direct_settle_put(struct pe *pe, const char *call, const struct direct_sender *s);
 
 /** Run the functions of puts that are locally complete; returns how many. */
 int direct_run_completions(struct pe *pe);
 
 /** Send the receiver a control message about this end: BOUND or ASK. */
 void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind);
-
-/** GO has come: the put that was asked for may be written, if it is still under way. */
-void direct_go_arrived(const struct direct_control_msg *c);
 
 /** The sending end that `h` names, which must live on this PE; its last put must be locally complete. */
 struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
@@ -126,8 +171,6 @@ bool direct_sender_holds(struct pe *pe, const struct direct_handle *h);
 bool direct_sender_busy(struct pe *pe, const struct direct_handle *h);
 /** End it. Returns the data of the put that waits, or NULL. */
 void *direct_sender_leave(struct pe *pe, const struct direct_handle *h);
-/** The end is joined: make the put that has waited. Takes its data. */
-void direct_sender_release(struct pe *pe, const struct direct_handle *h, void *held);
 
 /* ---- the end ----------------------------------------------------------------------- */
 

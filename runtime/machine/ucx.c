@@ -211,6 +211,7 @@ static int ucx_pe_open(struct cmi *m, struct cmi_pe **w_p)
 	ucs_status_t status;
 
 	w->poll_period = 1;
+	w->came = w->until_windows = 1;
 	status = worker_open(w, u->context);
 	if (status == UCS_OK && ucx_am_open(w)) {
 		ucp_worker_destroy(w->worker);
@@ -258,6 +259,18 @@ static int ucx_progress(struct cmi_pe *base)
 static int ucx_poll_period(const struct cmi_pe *base)
 {
 	return ((const struct ucx_pe *)base)->poll_period;
+}
+
+/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there are the receiver's
+ * credits, one for several arrivals. Before this PE has an endpoint it does not know whether it has tcp. */
+void ucx_windows(struct ucx_pe *w)
+{
+	const bool stream = 2 * w->n_sent < (unsigned)w->came;
+
+	if (w->poll_period > 1)
+		w->came = windows_turn(&w->windows, w->event_fd, stream);
+	w->until_windows = w->came;
+	w->n_sent = 0;
 }
 
 static int ucx_n_connections(const struct cmi_pe *base)
@@ -336,6 +349,7 @@ static void ucx_close(struct cmi *m)
 		ucx_remotes_free(w);
 		ucx_eps_close(w);
 		ucx_am_close(w);
+		windows_free(&w->windows);
 		ucp_worker_destroy(w->worker);
 		free(w);
 	}

@@ -102,6 +102,7 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	};
 	ucs_status_ptr_t request;
 
+	e->w->n_sent++;
 	/* While UCX has the message no queue does, so its link can carry the endpoint. */
 	m->next = (struct cmi_msg *)e;
 	request = ucp_am_send_nbx(e->ep, id, plain ? NULL : &base->pe,
@@ -142,8 +143,10 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 		.cb.send = put_sent,
 		.user_data = op,
 	};
-	ucs_status_ptr_t request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
+	ucs_status_ptr_t request;
 
+	e->w->n_sent++;
+	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
 	if (UCS_PTR_IS_ERR(request))
 		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
 	else if (request)
@@ -387,6 +390,7 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)
 		check_size(w, -1, 0, bytes);
+	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
 	ucx_check_source(w, head.src_pe);
@@ -455,6 +459,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 		rndv_fetch(l, data, l->body);
 		return UCS_INPROGRESS;
 	}
+	ucx_came(w, bytes);
 	ucx_put_deliver(w, &wire, data, bytes);
 	return UCS_OK;
 }

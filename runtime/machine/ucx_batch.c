@@ -26,9 +26,11 @@
 
 enum {
 	RECORD_ALIGN = 8,
-	/* A copy of so many bytes takes a tenth of the system call that it saves. */
-	RECORD_MOST = 8 << 10,
-	SEGMENT_BYTES = (32 << 10) - sizeof(struct cmi_msg),
+	/* A copy of so many bytes takes a third of the system call that it saves. */
+	RECORD_MOST = 30 << 10,
+	/* What fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams of 1 to 30 kB had 0.6 to
+	 * 0.8 of the rate. */
+	SEGMENT_BYTES = (60 << 10) - sizeof(struct cmi_msg),
 	/* A handler that sends now and then does not keep what it has sent for longer. */
 	HOLD_NS = 20 * 1000,
 };
@@ -185,6 +187,7 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	msg_tell_came(w->base.m, false);
 	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		damaged(w);
+	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	for (size_t at = 0; at < bytes; at += padded(r.bytes)) {
 		if (bytes - at < sizeof r)

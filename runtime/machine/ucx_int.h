@@ -18,6 +18,7 @@
 #include <ucp/api/ucp.h>
 
 #include "machine_int.h"
+#include "window.h"
 
 enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3 };
 
@@ -61,6 +62,9 @@ struct ucx_pe {
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
+	struct windows windows;
+	int came, until_windows; /* large arrivals from their last turn to the next one, and from now to it */
+	unsigned n_sent;         /* active messages since their last turn */
 };
 
 static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
@@ -90,6 +94,18 @@ bool ucx_context_has_rma(ucp_context_h context);
 /** End the job over a failed operation. It returns only while the machine is closing: then failures mean
  * nothing, and nobody above may be called any more. */
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
+
+/* ucx.c */
+
+/** The turn of the windows has come. */
+void ucx_windows(struct ucx_pe *w);
+
+/** Something of `bytes` has come. */
+static inline void ucx_came(struct ucx_pe *w, size_t bytes)
+{
+	if (bytes > WINDOW_SEGMENT && --w->until_windows == 0)
+		ucx_windows(w);
+}
 
 /* ucx_am.c */
 

@@ -58,6 +58,8 @@ struct csd_ends {
 	void (*join)(struct pe *pe, void *end, const void *to, const struct csd_sending *s);
 	/** From now on puts wait. Returns how many were made since it was joined. */
 	uint64_t (*stop)(struct pe *pe, void *end);
+	/** How many puts the program has made since it was made or joined, one that waits included. */
+	uint64_t (*made)(struct pe *pe, const void *end);
 	/** Whether a put waits. */
 	bool (*holds)(struct pe *pe, const void *end);
 	/** Whether its last put is not yet locally complete. */

@@ -485,6 +485,36 @@ static void graphs_are_cut_where_few_bytes_cross(void **state)
 	}
 }
 
+/* METIS draws by rand(), and so may a program. */
+static void random_numbers_of_the_program_go_on(void **state)
+{
+	enum { DRAWS = 5 };
+	static const char *const names[] = { "metis", "scotch", "random" };
+	int expected[2 * DRAWS];
+
+	(void)state;
+	srand(4711);
+	for (int i = 0; i < 2 * DRAWS; i++)
+		expected[i] = rand();
+	for (int k = 0; k < 3; k++) {
+		const struct lb_strategy *st = lb_strategy_find(NULL, names[k]);
+		const char *missing = st->missing ? st->missing() : NULL;
+		struct made m = made_grid(4, 2, 24, 24);
+
+		if (missing) {
+			CHECK_SKIP_PART(names[k], missing);
+		} else {
+			srand(4711);
+			for (int i = 0; i < 2 * DRAWS; i++) {
+				if (i == DRAWS)
+					run(names[k], &m);
+				assert_int_equal(rand(), expected[i]);
+			}
+		}
+		made_free(&m);
+	}
+}
+
 /* Two cliques whose only pinned members live on PEs 1 and 0: SCOTCH lets the others come to them. */
 static void scotch_knows_pinned_elements(void **state)
 {
@@ -661,6 +691,7 @@ int main(void)
 		cmocka_unit_test(hier_stays_in_its_process_if_that_will_do),
 		cmocka_unit_test(diffusion_balances_a_power_of_two),
 		cmocka_unit_test(graphs_are_cut_where_few_bytes_cross),
+		cmocka_unit_test(random_numbers_of_the_program_go_on),
 		cmocka_unit_test(scotch_knows_pinned_elements),
 		cmocka_unit_test(a_missing_library_is_named),
 		cmocka_unit_test(own_strategies_are_found_by_name),

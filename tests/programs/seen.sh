@@ -15,7 +15,11 @@ for c in "${commands[@]}"; do
 	show+=(-ex "echo == $c\n" -ex "chard $c")
 done
 gdb=(gdb -q -nx -batch -ex 'set pagination off' -ex 'set debuginfod enabled off' -x runtime/chard-gdb.py)
-"${gdb[@]}" -ex 'chard pes' -ex 'break seen_now' -ex run "${show[@]}" -ex "generate-core-file $dir/core" \
+# gdb writes all that is mapped, and message memory has as much address space as the machine has memory: what of it was
+# never handed out stays out of the file (16 is MADV_DONTDUMP), or that has tens of gigabytes.
+unused=(-ex 'set $s = csd_self_->wire->m->share' -ex 'set $used = (((struct share_head *)$s->own)->used + 4095) & ~4095ul'
+	-ex 'print (int)madvise($s->own + $used, $s->segment - $used, 16)')
+"${gdb[@]}" -ex 'chard pes' -ex 'break seen_now' -ex run "${show[@]}" "${unused[@]}" -ex "generate-core-file $dir/core" \
 	--args "$1" +p 2 >"$dir/live" 2>&1 </dev/null
 "${gdb[@]}" "${show[@]}" "$1" "$dir/core" >"$dir/dead" 2>&1 </dev/null
 

@@ -161,6 +161,22 @@ def check_successes():
              '\n      ok three\n' in text, text)
 
 
+def check_waits():
+    """What waits runs beside what is busy, also where one case at a time runs, and not beside what runs alone."""
+    hear = 'until [ -e {} ]; do sleep 0.01; done'
+    table = f'''
+- | bash -c "touch a; {hear.format('b')}"
+- | bash -c "{hear.format('c')}"
+- | bash -c "touch b; {hear.format('a')}; touch c; {hear.format('d')}" | waits
+- | bash -c "touch d; sleep 1; touch e" | waits
+- | bash -c "test -e e" | alone
+'''
+    with Place(table) as place:
+        code, text = place.shell('tests/run.py -j 1 --settle 20')
+        fact('cases that wait run beside others, and two of them', code == 0 and
+             text.endswith('\n6 passed, 0 failed, 0 skipped\n'), text)
+
+
 def check_shared_memory():
     name = f'/dev/shm/chard-runner-check-{os.getpid()}'
     with Place(f'- | touch {name}') as place:
@@ -292,7 +308,7 @@ def check_interrupts():
 
 
 def main():
-    for check in (check_failures, check_successes, check_shared_memory, check_repetition, check_places,
+    for check in (check_failures, check_successes, check_waits, check_shared_memory, check_repetition, check_places,
                   check_conditions, check_skips, check_refusals, check_interrupts):
         check()
     return failed

@@ -46,6 +46,7 @@ class Case:
     limit: int = 0  # seconds; 0: the usual limit
     memory: int = 0  # GiB that must be free
     alone: bool = False
+    waits: bool = False
 
     @property
     def title(self):
@@ -72,8 +73,8 @@ class Case:
             self.limit = int(text)
         elif verb == 'needs':
             self.memory = int(text.removesuffix('GiB'))
-        elif rule == 'alone':
-            self.alone = True
+        elif rule in ('alone', 'waits'):
+            setattr(self, rule, True)
         elif verb in CHECKS:
             re.compile(text)
             self.checks.append((verb, text))
@@ -242,13 +243,16 @@ def find_scripts():
 # Its 12 PEs poll without sleeping. With three busy programs beside it on two cores it takes over seven times as
 # long as alone, and what waits for all nodes gives up after 60 s.
 ALONE = ['machine/test_ucx']
+# It waits until nothing has happened for a while, again and again.
+WAITS = ['scheduler/test_watch']
 
 
 def unit_tests(build):
     """Each tests/*/test_*.c is a program; ckci's tests compile theirs themselves."""
-    return [Case('unit tests', path[len('tests/'):-2], [f'{build}/{path[:-2]}'],
-                 checks=[('exit', '0')], alone=path[len('tests/'):-2] in ALONE)
-            for path in sorted(glob.glob('tests/*/test_*.c')) if not path.startswith('tests/ci/')]
+    names = [path[len('tests/'):-2] for path in sorted(glob.glob('tests/*/test_*.c'))]
+    return [Case('unit tests', name, [f'{build}/tests/{name}'], checks=[('exit', '0')],
+                 alone=name in ALONE, waits=name in WAITS)
+            for name in names if not name.startswith('ci/')]
 
 
 def all_cases(build):

@@ -34,6 +34,11 @@ struct balance_node {
 enum { COUNT_SYNCS, COUNT_STEPS, COUNT_AT_REST, COUNT_MOVED, COUNT_TIME };
 
 static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
+static inline void balance_count(struct pe *pe, int what, uint64_t n)
+{
+	if (pe->counts)
+		pe->counts->numbers[balance_of(pe->node)->counts + what] += n;
+}
 /** Whether elements are measured and move. A job of one PE has nothing to balance. */
 static inline bool balance_is_on(const struct pe *pe)
 {
@@ -132,9 +137,11 @@ void choose_took(struct choice *ch, double seconds);
 int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
 		  const struct lb_strategy **st_p);
 
-/* ---- sync.c ------------------------------------------------------------------------------------------------ */
+/* ---- balance_part.c ----------------------------------------------------------------------------------------- */
 
 enum { H_SYNC };                  /* handler of PART_BALANCE */
+
+/* ---- sync_messages.c ---------------------------------------------------------------------------------------- */
 
 enum sync_kind {
 	SYNC_CHECK,               /* to the own PE: look again whether all have come */
@@ -226,21 +233,36 @@ void sync_send(struct pe *pe, int dst_pe, struct sync_msg *m);
 void sync_forward(struct pe *pe, const struct sync_msg *m);
 /** PE 0: to all PEs, itself included. */
 void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave);
-/** On this PE: the sync is over. */
-void sync_resume(struct pe *pe, struct collection *c, bool anew);
-/** CK_STATS. */
-void sync_count(struct pe *pe, int what, uint64_t n);
-/** The PE's pace since measuring of the array began. */
-struct pace sync_pace(struct pe *pe, const struct collection *c);
-/** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
-double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p);
+
+/* ---- sync.c ------------------------------------------------------------------------------------------------ */
+
+/** The array has been constructed on this PE: its first sync begins. */
+void sync_constructed(struct pe *pe, struct collection *c);
+void sync_arrived(struct pe *pe, struct cmi_msg *head);
+/** Elements have come, gone or begun to wait: see whether all wait now, when no handler runs. */
+void sync_check_soon(struct pe *pe, struct collection *c);
+/** The sync of an element that waits is over: resumeFromSync is to come. */
+void sync_become_due(struct sync_coll *s, struct lb_elem *e);
+
+/* ---- element.c --------------------------------------------------------------------------------------------- */
+
+/** Of the watch (part.h). */
+void elem_created(struct pe *pe, struct ck_obj *obj);
+void elem_arrived(struct pe *pe, struct ck_obj *obj);
+void elem_leaving(struct pe *pe, struct ck_obj *obj);
+void elem_stayed(struct pe *pe, struct ck_obj *obj);
+void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
 /* ---- edges.c ----------------------------------------------------------------------------------------------- */
 
 /** From now on calls of the collection are recorded. */
 void edges_want(struct collection *c);
-void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env);
-void edges_forget(struct edges *e);
+void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
+/** Add the puts that this PE's elements have made into named channels. */
+void edges_add_puts(struct pe *pe, struct collection *c);
+/** Measuring begins anew. */
+void edges_begin(struct pe *pe, struct collection *c);
+void edges_free(struct edges *e);
 /** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
 CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
 
@@ -248,13 +270,23 @@ CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *
 
 void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
-/* ---- step.c -------------------------------------------------------------------------------------------------- */
+/* ---- statistics.c -------------------------------------------------------------------------------------------- */
+
+/** The PE's pace since measuring of the array began. */
+struct pace sync_pace(struct pe *pe, const struct collection *c);
+/** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
+double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p);
+
+/* ---- step_rest.c -------------------------------------------------------------------------------------------------- */
 
 /** PE 0: a step pays. `alone`: not at rest, because elements cannot move together. */
 void step_start(struct pe *pe, struct collection *c, bool alone);
 /** PE 0: nothing is under way any more. */
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+
+/* ---- step.c -------------------------------------------------------------------------------------------------- */
+
 /** On each PE: say what elements took, / a message of the step has come. The caller frees the message. */
 void step_begin(struct pe *pe, struct collection *c, enum step_way way);
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edges.c: which elements of an array call which, for strategies that want to know (CK_LB_EDGES). While they are
- * recorded, calls of the array leave by the way of calls to elements that have moved (call/send.c), which asks here; no
- * other call is slower. Broadcasts, multicasts, calls in batches and what other chares send are not recorded.
+ * edges.c: which elements of an array call which, or put into which, for strategies that want to know (CK_LB_EDGES). While
+ * they are recorded, calls of the array leave by the way of calls to elements that have moved (call/send.c,
+ * call/aggregate.c), which asks here; no other call is slower. Puts are counted by their channels anyway.
+ *
+ * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts and multicasts: one of
+ * them enters each process once, by a tree that stays as it is, wherever the elements live. As edges from the caller to
+ * all members they would draw the members together for nothing.
  *
  * An edge is found by a hash of 64 bits of its ends. Two of a million edges have the same one once in 10^7 runs, and
  * are one edge then.
  */
 #include "balance_int.h"
+#include "../channel/named.h"
 #include "../core/index.h"
 #include "../../machine/cmi_alloc.h"
 
@@ -50,19 +55,46 @@ static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
 	return &e->list[e->n++];
 }
 
-void edges_called(struct pe *pe, struct collection *c, const struct ck_env *env)
+static void add(struct collection *c, CkIndex from, CkIndex to, uint64_t messages, uint64_t bytes)
 {
-	const struct ck_obj *obj = ck_of(pe)->now.obj;
-	struct edge_record *e;
+	struct edge_record *e = edge_of(&sync_of(c)->edges, from, to);
 
-	if (!obj || obj->coll != c || env->head.handler != ck_handler(pe, PART_CALL, H_ELEMENT))
-		return;
-	e = edge_of(&sync_of(c)->edges, obj->index, c->sparse ? env->index : index_at(c, env->place));
-	e->messages++;
-	e->bytes += env->head.size;
+	e->messages += (uint32_t)messages;
+	e->bytes += bytes;
 }
 
-void edges_forget(struct edges *e)
+void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes)
+{
+	const struct ck_obj *obj = ck_of(pe)->now.obj;
+
+	if (obj && obj->coll == c)
+		add(c, obj->index, to, 1, bytes);
+}
+
+static void add_put(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes)
+{
+	if (to->id == from->coll->id)
+		add(from->coll, from->index, to->index, n, bytes);
+}
+
+void edges_add_puts(struct pe *pe, struct collection *c)
+{
+	struct ck_obj *obj;
+
+	for (uint64_t at = 0; c->counted && (obj = coll_each(c, &at));)
+		named_puts(pe, obj, add_put);
+}
+
+void edges_begin(struct pe *pe, struct collection *c)
+{
+	struct ck_obj *obj;
+
+	edges_free(&sync_of(c)->edges);
+	for (uint64_t at = 0; c->counted && (obj = coll_each(c, &at));)
+		named_puts_anew(pe, obj);
+}
+
+void edges_free(struct edges *e)
 {
 	idmap_free(&e->at);
 	free(e->list);

@@ -397,7 +397,11 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 {
 	to->open.first = place;
 	to->open.n = 1;
-	if (c->map || c->routes)
+	if (c->routes) {
+		to->open.n = !c->counted; /* each call is counted: has_own_way */
+		return;
+	}
+	if (c->map)
 		return;
 	to->open.first = coll_run_first(c, to->pe);
 	to->open.n = n_on(c, to->pe);
@@ -409,17 +413,27 @@ static bool fits(const struct pe *pe, uint64_t bytes)
 	return bytes <= agg_of(pe)->bytes - sizeof(struct ck_env) - sizeof(struct run) - 32;
 }
 
+/* Of a collection with routes: a call with a way of its own, or that waits (closed.c), travels by itself. What was here for
+ * the element has been sent. A call that travels in a batch is counted here, another one where it is sent. */
+static __attribute__((noinline)) bool has_own_way(struct pe *pe, struct collection *c, uint64_t place, uint64_t kind,
+						  uint64_t bytes)
+{
+	if (c->closed || idmap_find(c->routes, place))
+		return true;
+	if (c->counted && fits(pe, bytes))
+		ck_node_of(pe->node)->called(pe, c, index_at(c, place), CkGen_itemStride(kind));
+	return false;
+}
+
 /* The run to put an item into; NULL: it cannot travel in a batch. */
-static struct agg_to *run_for(struct pe *pe, const struct collection *c, uint64_t place,
+static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t place,
 			      uint64_t kind, uint64_t bytes)
 {
 	/* With more than 32 bits of places no call travels in a batch; so the order of calls does not
 	 * depend on the place. */
 	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
 		return NULL;
-	/* A call with a way of its own, or that waits (closed.c), travels by itself. What was here for the element
-	 * has been sent. */
-	if (CSD_UNLIKELY(c->routes != NULL) && (c->closed || idmap_find(c->routes, place)))
+	if (CSD_UNLIKELY(c->routes != NULL) && has_own_way(pe, c, place, kind, bytes))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 

@@ -115,8 +115,8 @@ static __attribute__((noinline)) int other_way(struct pe *pe, struct collection 
 		call_hold(pe, c, env, send_released);
 		return -1;
 	}
-	if (CSD_UNLIKELY(c->counted))
-		ck_node_of(pe->node)->called(pe, c, env);
+	if (CSD_UNLIKELY(c->counted) && env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
+		ck_node_of(pe->node)->called(pe, c, c->sparse ? env->index : index_at(c, env->place), env->head.size);
 	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
 }
 

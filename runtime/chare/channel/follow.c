@@ -173,7 +173,7 @@ struct image {
 	uint8_t landed;           /* receiving: the data follow */
 	uint8_t held;             /* sending: the data of a put that waits follow */
 	uint8_t answered, unused;
-	uint64_t bytes, oob, base, id, serial, puts;
+	uint64_t bytes, oob, base, id, serial, puts, told;
 	uint64_t shape[CSD_SHAPE_BYTES / 8];
 };
 
@@ -185,7 +185,7 @@ static struct image image_of(struct pe *pe, const CkChannel *c)
 	struct image im = {
 		.name = c->name, .sends = c->sends, .strided = c->strided, .counted = c->in.counted, .state = now.state,
 		.landed = now.landed, .held = c->held != NULL, .answered = c->answered, .bytes = c->bytes,
-		.oob = c->in.oob, .base = base, .id = c->id, .serial = c->serial, .puts = c->puts,
+		.oob = c->in.oob, .base = base, .id = c->id, .serial = c->serial, .puts = c->puts, .told = c->told,
 	};
 
 	memcpy(im.shape, c->shape, sizeof im.shape);
@@ -204,6 +204,7 @@ static CkChannel *end_of_image(const struct image *im, void *buf)
 	c->id = im->id;
 	c->serial = im->serial;
 	c->puts = im->puts;
+	c->told = im->told;
 	c->answered = im->answered;
 	c->buf = buf;
 	c->in = (struct csd_receiving){ .buf = buf, .bytes = im->bytes, .oob = im->oob, .counted = im->counted,

@@ -310,6 +310,35 @@ void CkChannelDestroy(CkChannel *c)
 	ends_fewer(pe, o);
 }
 
+/* ---- what balance/ asks ---------------------------------------------------------------------------------- */
+
+/* The channel counts puts for itself, so that a put costs nothing more. */
+static uint64_t puts_made(struct pe *pe, const CkChannel *c)
+{
+	return c->base + (c->live ? layer_ends(pe)->made(pe, c->end) : c->held != NULL);
+}
+
+void named_puts(struct pe *pe, struct ck_obj *obj, named_puts_fn fn)
+{
+	const struct ends *o = ends_find(pe, obj);
+
+	for (const CkChannel *c = o ? o->first : NULL; c; c = c->next) {
+		const uint64_t n = c->sends ? puts_made(pe, c) - c->told : 0;
+
+		if (n)
+			fn(obj, &c->name.to, n, n * c->bytes);
+	}
+}
+
+void named_puts_anew(struct pe *pe, const struct ck_obj *obj)
+{
+	const struct ends *o = ends_find(pe, obj);
+
+	for (CkChannel *c = o ? o->first : NULL; c; c = c->next)
+		if (c->sends)
+			c->told = puts_made(pe, c);
+}
+
 /* ---- the part ---------------------------------------------------------------------------------------------- */
 
 static void ends_free(struct ends *o)

@@ -75,6 +75,7 @@ struct CkChannel {
 	uint64_t id;              /* of the receiving end; sending: of the one that asked last, 0: none */
 	uint64_t serial;          /* of the last HELLO; receiving, 0: none has come */
 	uint64_t puts;            /* receiving: that HELLO's */
+	uint64_t told;            /* sending: puts up to the last named_puts_anew */
 };
 _Static_assert(offsetof(struct CkChannel, end) == 0, "a CkChannel begins with a CkDirectHandle");
 

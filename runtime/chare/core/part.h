@@ -190,9 +190,9 @@ struct ck_part {
 	/** Of a collection with routes: the PE to which this PE sends a call, which is addressed; -1: it has
 	 * taken the message, and sends it later. Only one part has this function. */
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
-	/** Of a collection that is `counted`: this PE sends a call of one element, which is addressed. Only one part has
-	 * this function. */
-	void (*called)(struct pe *pe, struct collection *c, const struct ck_env *env);
+	/** Of a collection that is `counted`: this PE sends a call of one element, which takes so many bytes. Only one part
+	 * has this function. */
+	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	/** The table by which channels call a type's entries for arrivals, instead of the type's own: it measures. Only one part
 	 * has this function. */
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);

@@ -53,7 +53,7 @@ struct ck_node {
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	bool (*alone)(struct pe *pe, struct ck_obj *obj);
-	void (*called)(struct pe *pe, struct collection *c, const struct ck_env *env);
+	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
 	size_t coll_bytes;        /* for one collection, all parts together */
 	size_t elem_bytes;        /* for one element that can sync; one part has them */

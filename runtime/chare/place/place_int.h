@@ -14,7 +14,10 @@
  *	destroy.c  the end of an object
  *	local.c    elements of this PE
  *	seat.c     elements that are away from their seat, and what they contribute
+ *	rest.c     what a collection allows while nothing of it is under way
  *	bulk.c     elements of an array at rest move together, with their seats where that can be
+ *	bulk_leave.c  the plan of that is carried out
+ *	bulk_come.c   all that were to come have come
  *	batch.c    what goes from one PE to another then
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */

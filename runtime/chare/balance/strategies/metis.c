@@ -7,9 +7,13 @@
  * Its functions are declared here as version 5.1 has them, with numbers of 32 bits, as Debian builds it. A build with
  * 64 bits is recognised by the size of its table of options, and refused.
  *
- * METIS calls srand(), so a program that uses rand() on PE 0 sees other numbers after a step. It seeds itself
- * at each call, so equal statistics give equal parts. With a few uneven elements per PE it may print "Cannot bisect a
- * graph with 0 vertices" to stdout; its answer is good all the same.
+ * METIS calls srand() at each call, so equal statistics give equal parts, and then draws by rand(); no option of it avoids
+ * that. So it draws from a state of its own: in glibc rand() shares its state with random(), which initstate() changes. With a
+ * C library in which they have nothing in common a program that uses rand() on PE 0 sees other numbers after a step.
+ * Another thread that calls rand() meanwhile draws from METIS's state.
+ *
+ * With a few uneven elements per PE METIS may print "Cannot bisect a graph with 0 vertices" to stdout; its answer is good
+ * all the same.
  */
 #include "lb_graph.h"
 #include "lb_library.h"
@@ -17,8 +21,10 @@
 #include "../../../machine/cmi_alloc.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-enum { METIS_OK = 1, N_OPTIONS = 40, OPTION_SEED = 8, OPTION_UFACTOR = 16, OPTION_NUMBERING = 17, RECURSIVE_MOST = 8 };
+enum { METIS_OK = 1, N_OPTIONS = 40, OPTION_SEED = 8, OPTION_UFACTOR = 16, OPTION_NUMBERING = 17, RECURSIVE_MOST = 8,
+       RANDOM_BYTES = 128 };
 
 typedef int (*partition_fn)(int32_t *n, int32_t *n_constraints, int32_t *first, int32_t *other, int32_t *vertex_weight,
 			    int32_t *vertex_size, int32_t *edge_weight, int32_t *n_parts, float *shares, float *unbalance,
@@ -58,6 +64,7 @@ static int partition(const void *library, const CkLBStats *s, struct lb_graph *g
 	partition_fn fn = g->n_parts > RECURSIVE_MOST ? m->kway : m->recursive;
 	float *shares = cmi_alloc((size_t)g->n_parts * sizeof *shares, "balancing");
 	int32_t options[N_OPTIONS], one = 1, cut;
+	char own[RANDOM_BYTES], *programs;
 	double permille = (g->loads->limit / g->loads->level - 1) * 1000;
 
 	(void)s;
@@ -67,9 +74,11 @@ static int partition(const void *library, const CkLBStats *s, struct lb_graph *g
 	options[OPTION_UFACTOR] = permille < 1 ? 1 : permille > 1000 ? 1000 : (int32_t)permille;
 	for (int32_t k = 0; k < g->n_parts; k++)
 		shares[k] = (float)g->share[k];
+	programs = initstate(1, own, sizeof own);
 	int err = fn(&g->n, &one, g->first, g->other, g->work, NULL, g->edge, &g->n_parts, shares, NULL, options, &cut,
 		     part);
 
+	setstate(programs);
 	free(shares);
 	return err == METIS_OK ? 0 : -EIO;
 }

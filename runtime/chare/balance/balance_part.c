@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * balance_part.c: what the room brings to the layer: its start, its numbers in CK_STATS, its messages and what they look
+ * like.
+ */
+#include "balance_int.h"
+#include "../core/shape.h"
+
+/* ---- CK_STATS -------------------------------------------------------------------------------------------- */
+
+static void name_counts(struct node *node)
+{
+	static const char group[] = "load balancing";
+
+	if (!csd_counting(node))
+		return;
+	balance_of(node)->counts = csd_count_number(node, group, "syncs", COUNT_TIMES);
+	csd_count_number(node, group, "steps", COUNT_TIMES);
+	csd_count_number(node, group, "of these at rest", COUNT_TIMES);
+	csd_count_number(node, group, "elements moved", COUNT_TIMES);
+	csd_count_number(node, group, "steps took", COUNT_TICKS);
+}
+
+/* ---- start and end ------------------------------------------------------------------------------------------- */
+
+int balance_program(struct node *node)
+{
+	if (!ck_node_of(node)->parts[PART_BALANCE] || !node->program)
+		return 0;
+	choose_strategy(node);
+	measure_program(node);
+	name_counts(node);
+	return 0;
+}
+
+static int balance_node_start(struct node *node)
+{
+	if (!choose_read(balance_of(node)))
+		return CK_PART_OFF;
+	measure_node_start(node);
+	return 0;
+}
+
+static void balance_coll_fini(struct pe *pe, struct collection *c)
+{
+	(void)pe;
+	step_free(sync_of(c));
+	edges_free(&sync_of(c)->edges);
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------- */
+
+static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
+{
+	const struct sync_msg *m = (const struct sync_msg *)head;
+	const bool up = m->kind == SYNC_ANSWER || m->kind == SYNC_STATS || m->kind == SYNC_DONE;
+	const bool down = m->kind == SYNC_ASK || m->kind == SYNC_RESUME || m->kind == SYNC_CLOSE ||
+			  m->kind == SYNC_STEP || m->kind == SYNC_MOVES;
+	const char *why = shape_id(pe, m->coll);
+
+	if (why)
+		return why;
+	if (m->kind >= SYNC_KINDS || m->kind == SYNC_CHECK)
+		return "it is of no kind";
+	if ((up && csd_tree_parent_of(pe, head->src_pe, 0) != pe->id) || (down && csd_tree_parent(pe, 0) != head->src_pe))
+		return "it did not come by PE 0's tree";
+	if (m->kind == SYNC_POKE && pe->id)
+		return "it is for PE 0";
+	if (m->kind == SYNC_STATS || m->kind == SYNC_MOVES)
+		return step_misfit(pe, m);
+	if (m->kind == SYNC_STEP && m->wave > NO_REST)
+		return "it is of no kind";
+	return head->size == sizeof *m ? NULL : "it is too long";
+}
+
+static const struct ck_handler handlers[] = {
+	[H_SYNC] = { "ck.sync.step", sync_arrived,
+		     .shape = { .least = sizeof(struct sync_msg), .misfit = sync_misfit } },
+};
+
+static const struct ck_callback_kind callbacks[] = { { CB_AT_REST, step_at_rest, step_describe_rest } };
+
+const struct ck_part balance_part = {
+	.name = "balance",
+	.number = PART_BALANCE,
+	.node_bytes = sizeof(struct balance_node),
+	.pe_bytes = sizeof(struct meter),
+	.coll_bytes = sizeof(struct sync_coll),
+	.elem_bytes = sizeof(struct lb_elem),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.callbacks = callbacks,
+	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.watch = { .created = elem_created, .arrived = elem_arrived, .leaving = elem_leaving, .stayed = elem_stayed,
+		   .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
+	.called = edges_called,
+	.arrivals = balance_entries,
+	.describe = syncs_describe,
+	.node_start = balance_node_start,
+	.pe_start = measure_pe_start,
+	.node_stop = measure_node_stop,
+};

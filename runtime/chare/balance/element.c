@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * element.c: an element of an array that syncs: it comes and goes, and it says that it waits, what it takes and where it is.
+ * Its PE counts how many live here and how many wait; sync.c looks at these numbers.
+ */
+#include "balance_int.h"
+
+#include <string.h>
+
+/* ---- elements come and go ------------------------------------------------------------------------------------------ */
+
+void elem_created(struct pe *pe, struct ck_obj *obj)
+{
+	struct collection *c = obj->coll;
+
+	if (balance_is_on(pe))
+		measure_coll(pe, c);
+	if (!coll_syncs(c))
+		return;
+	sync_of(c)->n_live++;
+	sync_of(c)->n_made += c->constructed;
+}
+
+/* It is counted where it comes to, as long as its sync goes on there. */
+void elem_arrived(struct pe *pe, struct ck_obj *obj)
+{
+	struct collection *c = obj->coll;
+	struct sync_coll *s = sync_of(c);
+	struct lb_elem *e;
+
+	measure_coll(pe, c);
+	if (!coll_syncs(c))
+		return;
+	e = elem_of(obj);
+	s->n_live++;
+	s->n_came++;
+	s->n_due += e->due;
+	s->n_waiting += e->waits;
+	e->stamp = e->counted ? s->stamp - 1 : s->stamp;
+	if (e->waits && (int32_t)(e->round - s->round) < 0) {
+		if (e->counted)
+			sync_become_due(s, e);
+		else
+			e->round = s->round;
+	}
+	if (e->moves)
+		step_element_came(pe, obj);
+	sync_check_soon(pe, c);
+}
+
+void elem_leaving(struct pe *pe, struct ck_obj *obj)
+{
+	struct sync_coll *s = sync_of(obj->coll);
+	struct lb_elem *e;
+
+	(void)pe;
+	if (!coll_syncs(obj->coll))
+		return;
+	e = elem_of(obj);
+	e->counted = s->open || (int32_t)(e->stamp - s->stamp) < 0;
+	s->n_live--;
+	s->n_left++;
+	s->roams |= !e->moves;
+	s->n_due -= e->due;
+	s->n_waiting -= e->waits;
+	sync_check_soon(pe, obj->coll);
+}
+
+void elem_stayed(struct pe *pe, struct ck_obj *obj)
+{
+	if (coll_syncs(obj->coll) && elem_of(obj)->moves)
+		step_element_stays(pe, obj);
+}
+
+void elem_destroyed(struct pe *pe, struct ck_obj *obj)
+{
+	struct sync_coll *s = sync_of(obj->coll);
+	struct lb_elem *e;
+
+	if (!coll_syncs(obj->coll) || obj_is_stub(obj))
+		return;
+	e = elem_of(obj);
+	if (e->moves)
+		step_element_stays(pe, obj);
+	s->n_live--;
+	s->n_due -= e->due;
+	s->n_waiting -= e->waits;
+	sync_check_soon(pe, obj->coll);
+}
+
+/* ---- what programs call --------------------------------------------------------------------------------------------- */
+
+static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)
+{
+	struct ck_obj *obj = obj_of(self);
+
+	if (obj->coll->type->kind != CKGEN_ARRAY)
+		csd_abort(pe, "%s: %s is no array; only elements of arrays can move", what, obj->coll->type->name);
+	return obj;
+}
+
+/* As if the program called it. */
+static void resume_at_once(struct pe *pe, struct ck_obj *obj)
+{
+	const struct collection *c = obj->coll;
+	const CkElement e = { c->id, obj->index, 0 };
+
+	send_element(pe, c->type, &e, call_take(pe, c->type, c->type->resume, CkGen_alloc(0), NULL));
+}
+
+static void wait_for_others(struct pe *pe, struct ck_obj *obj)
+{
+	struct collection *c = obj->coll;
+	struct sync_coll *s = sync_of(c);
+	struct lb_elem *e = elem_of(obj);
+	char name[128];
+
+	if (e->waits)
+		csd_abort(pe, "CkAtSync of %s: it called it before, and resumeFromSync has not come yet",
+			  obj_describe(obj, name, sizeof name));
+	meter_look(pe);
+	e->waits = true;
+	e->round = s->round;
+	e->stamp = s->stamp;
+	s->n_waiting++;
+	if (s->open) {
+		if (s->n_waiting == s->n_live)
+			sync_check_soon(pe, c);
+	} else if (!s->poked && !s->step) {
+		s->poked = true;
+		sync_send(pe, 0, sync_msg_new(pe, c, SYNC_POKE, 0));
+	}
+}
+
+void CkAtSync(void *self)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = check_self(pe, self, "CkAtSync");
+	char name[128];
+
+	if (!obj->coll->type->resume)
+		csd_abort(pe, "CkAtSync of %s: %s has no entry method to go on with: declare 'entry void resumeFromSync();' "
+			  "in the .ci file", obj_describe(obj, name, sizeof name), obj->coll->type->name);
+	if (coll_syncs(obj->coll))
+		wait_for_others(pe, obj);
+	else
+		resume_at_once(pe, obj);
+}
+
+void CkSetLoad(void *self, double seconds)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = check_self(pe, self, "CkSetLoad");
+	char name[128];
+
+	if (!(seconds >= 0 && seconds <= 1e30))
+		csd_abort(pe, "CkSetLoad of %s: %g seconds", obj_describe(obj, name, sizeof name), seconds);
+	if (!coll_syncs(obj->coll))
+		return;
+	elem_of(obj)->seconds = (float)seconds;
+	elem_of(obj)->has_load = true;
+}
+
+void CkPin(void *self, bool on)
+{
+	struct ck_obj *obj = check_self(ck_self(), self, "CkPin");
+
+	if (coll_syncs(obj->coll))
+		elem_of(obj)->pinned = on;
+}
+
+void CkSetPosition(void *self, const double *xyz, int n)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = check_self(pe, self, "CkSetPosition");
+	char name[128];
+
+	if (n < 1 || n > 3)
+		csd_abort(pe, "CkSetPosition of %s: %d coordinates; there may be 1 to 3",
+			  obj_describe(obj, name, sizeof name), n);
+	if (!coll_syncs(obj->coll))
+		return;
+	memset(elem_of(obj)->position, 0, sizeof elem_of(obj)->position);
+	for (int d = 0; d < n; d++)
+		elem_of(obj)->position[d] = (float)xyz[d];
+	elem_of(obj)->has_position = true;
+}

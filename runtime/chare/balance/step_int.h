@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_int.h: what the files of a balancing step share: step.c, step_rest.c, statistics.c, question.c. */
+#ifndef CK_STEP_INT_H
+#define CK_STEP_INT_H
+
+#include <string.h>
+
+#include "balance_int.h"
+
+/* ---- messages ------------------------------------------------------------------------------------------------ */
+
+/** What PEs and elements took, as it travels. */
+struct pe_record {
+	int32_t pe;
+	float background, speed;
+	uint32_t reserved;        /* so that edges behind it lie on multiples of 8 */
+};
+
+struct elem_record {
+	CkIndex index;
+	int32_t pe;
+	float seconds;
+	float position[3];
+	uint32_t pinned, has_position;
+};
+
+/** In front of the records of SYNC_STATS and SYNC_MOVES. */
+enum { REST_BYTES = (sizeof(struct place_rest) + 15) / 16 * 16 };
+
+/** Returns what is behind it. */
+static inline char *rest_put(struct sync_msg *m, const struct place_rest *rest)
+{
+	char *at = (char *)(m + 1);
+
+	memset(at, 0, REST_BYTES);
+	memcpy(at, rest, sizeof *rest);
+	return at + REST_BYTES;
+}
+
+static inline const char *rest_get(const struct sync_msg *m, struct place_rest *rest)
+{
+	memcpy(rest, m + 1, sizeof *rest);
+	return (const char *)(m + 1) + REST_BYTES;
+}
+
+/** Of a number in a message of another process. */
+static inline bool is_pe(const struct pe *pe, int32_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+
+/* ---- a step, on each PE -------------------------------------------------------------------------------------- */
+
+struct step {
+	enum step_way way;
+	struct place_rest rest;   /* at rest: of this PE and all below it */
+	struct pe_record *pes;    /* ours */
+	struct elem_record *elems;/* ours */
+	struct edge_record *edges;/* ours */
+	size_t n_pes, n, n_edges, cap_pes, cap, cap_edges;
+	int n_in, n_done;         /* children that have sent their statistics / whose PEs have all their elements */
+	int64_t expected;         /* elements that are still to come */
+	bool known;               /* the list of moves has come */
+};
+
+/* ---- statistics.c ---------------------------------------------------------------------------------------------- */
+
+/** Add what this PE has measured. */
+void statistics_own(struct pe *pe, struct collection *c, struct step *p);
+/** To the parent in PE 0's tree: what this PE has and what came from its children. / From a child. */
+void statistics_send(struct pe *pe, struct collection *c, const struct step *p);
+void statistics_take(struct step *p, const struct sync_msg *m);
+/** `at`: the records of the message. */
+const char *statistics_misfit(struct pe *pe, const struct sync_msg *m, const void *at);
+
+/* ---- question.c: on PE 0 ---------------------------------------------------------------------------------------- */
+
+/** Everything that the strategy sees and says, in blocks of their own. */
+struct question {
+	CkLBStats s;
+	float *background, *speed;
+	CkLBElement *element;
+	CkLBEdge *edge;
+	uint32_t *order;          /* the record of element i */
+	int32_t *to;              /* where element i goes */
+};
+
+/** Ask the strategy; `to` is filled in any case. The caller frees what is in the question. */
+void question_ask(struct pe *pe, struct collection *c, const struct step *p, struct question *q);
+void question_free(struct question *q);
+
+#endif

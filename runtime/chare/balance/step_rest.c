@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step_rest.c: PE 0: a balancing step waits until the job is at rest, so that all elements move together. Other elements of the
+ * program may have much to do, so that this does not happen within CK_SYNC_MS. Then the array opens again, and the step
+ * goes on without rest. After such a step some steps do not try.
+ */
+#include "step_int.h"
+#include "../settle/settle.h"
+
+#include <stdio.h>
+
+enum { SKIP_MOST = 6 };           /* at most 2^6 - 1 steps do not try */
+
+static void look_again(void *arg);
+
+static void set_timer(struct collection *c, double ms)
+{
+	sync_of(c)->timer = true;
+	CcdCallFnAfter(look_again, c, ms);
+}
+
+static void no_rest(struct pe *pe, struct collection *c)
+{
+	struct sync_coll *s = sync_of(c);
+
+	s->closing = false;
+	s->n_stale++;
+	s->restless += s->restless < SKIP_MOST;
+	s->skip = (1u << s->restless) - 1;
+	sync_tell_all(pe, c, SYNC_STEP, NO_REST);
+}
+
+static void look_again(void *arg)
+{
+	struct collection *c = arg;
+	struct sync_coll *s = sync_of(c);
+	const uint64_t now = csd_now_ns();
+
+	s->timer = false;
+	if (!s->closing)
+		return;
+	if (now < s->until_ns)
+		set_timer(c, (double)(s->until_ns - now) * 1e-6);
+	else
+		no_rest(csd_self(), c);
+}
+
+void step_start(struct pe *pe, struct collection *c, bool alone)
+{
+	struct sync_coll *s = sync_of(c);
+	const int64_t ms = balance_of(pe->node)->sync_ms;
+	CkCallback cb = callback_make(CB_AT_REST);
+
+	if (!ms || s->skip || alone) {
+		s->skip -= s->skip && !alone;
+		sync_tell_all(pe, c, SYNC_STEP, UNDER_WAY);
+		return;
+	}
+	s->closing = true;
+	s->until_ns = csd_now_ns() + (uint64_t)ms * 1000000u;
+	if (!s->timer)
+		set_timer(c, (double)ms);
+	sync_tell_all(pe, c, SYNC_CLOSE, 0);
+	cb.id = c->id;
+	qd_start(pe, &cb);
+}
+
+/* Nothing is under way, so all PEs have closed the array. Requests of steps that have gone on without rest are answered
+ * first or together with this step's. */
+void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, cb->id);
+	struct sync_coll *s = sync_of(c);
+
+	csd_msg_free(pe, &env->head);
+	if (s->n_stale) {
+		s->n_stale--;
+		return;
+	}
+	s->closing = false;
+	s->restless = 0;
+	balance_count(pe, COUNT_AT_REST, 1);
+	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
+}
+
+void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	char what[160];
+
+	snprintf(buf, len, "load balancing of %s", coll_describe(coll_get(pe, cb->id), what, sizeof what));
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bulk_come.c: all elements that were to come to a PE have come: they get their slots, or become guests.
+ */
+#include "bulk.h"
+#include "../core/index.h"
+#include "../../machine/cmi_alloc.h"
+
+_Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkIndex i)
+{
+	char index[96];
+
+	index_describe(c->type, i, index, sizeof index);
+	csd_abort(pe, "broken plan: element %s of %s came to PE %d, which is not its place", index, c->type->name, pe->id);
+}
+
+/* Seats move: give it a slot. */
+static void put(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct bulk *b)
+{
+	const uint64_t slot = c->sparse ? c->n_local : index_place(c, obj->index) - c->first;
+
+	if (slot >= c->n_slots || c->elems[slot])
+		not_ours(pe, c, obj->index);
+	obj->coll = c;
+	obj->ordinal = (uint32_t)slot;
+	obj->n_contributed = b->rest.lo;
+	obj->extra &= OBJ_EXTRA;
+	c->elems[slot] = obj;
+	c->n_local++;
+	if (c->sparse)
+		index_add(&place_of(c)->dyn->here, obj);
+}
+
+static void keep_holders(struct pe *pe, struct travel *t)
+{
+	struct stay *s;
+
+	if (!t->n_holders)
+		return;
+	s = stay_get(pe, t->obj);
+	s->holders = t->holders;
+	s->n_holders = s->cap_holders = t->n_holders;
+	t->holders = NULL;
+}
+
+/* Calls that wait for an element that does not exist, whose home is here now. */
+static void keep_waiting(struct collection *c, struct travel *t)
+{
+	struct away *a = away_get(c, t->index);
+
+	if (!a->waiting.head)
+		a->since = closing_wave(c);
+	msg_fifo_append(&a->waiting, &t->late);
+}
+
+static void run_slots(const struct pe *pe, struct collection *c)
+{
+	c->n_slots = coll_run_first(c, pe->id + 1) - c->first;
+	c->elems = cmi_alloc_zero(c->n_slots, sizeof(*c->elems), "elements");
+}
+
+/* The tables are made anew. */
+static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
+{
+	size_t n = b->n_stay;
+
+	for (size_t i = 0; i < b->n_come; i++)
+		n += b->come[i]->obj != NULL;
+	if (b->rest.dynamic) /* of the places that are here now, some may have no element */
+		coll_become_dynamic(pe, c);
+	if (c->sparse)
+		dynamic_slots(c, n);
+	else
+		run_slots(pe, c);
+	for (size_t i = 0; i < b->n_stay; i++)
+		put(pe, c, b->stay[i], b);
+	for (size_t i = 0; i < b->n_come; i++) {
+		struct travel *t = b->come[i];
+
+		if (!t->obj) {
+			keep_waiting(c, t);
+			continue;
+		}
+		put(pe, c, t->obj, b);
+		keep_holders(pe, t);
+	}
+	if (!c->dynamic && c->n_local != c->n_slots)
+		csd_abort(pe, "broken plan: %llu of %llu elements of %s came to PE %d", (unsigned long long)c->n_local,
+			  (unsigned long long)c->n_slots, c->type->name, pe->id);
+}
+
+/* Only elements move: they are guests, or back at their seats. */
+static void guests_in(struct pe *pe, struct collection *c, struct bulk *b)
+{
+	for (size_t i = 0; i < b->n_come; i++) {
+		struct travel *t = b->come[i];
+
+		t->obj->coll = c;
+		if (t->seat == pe->id) {
+			seat_return(pe, t->obj);
+		} else {
+			guest_add(t->obj);
+			stay_get(pe, t->obj)->seat = t->seat;
+		}
+		if (index_home(pe, c, t->index) != pe->id)
+			keep_holders(pe, t);
+	}
+}
+
+void bulk_come(struct pe *pe, struct collection *c, struct bulk *b)
+{
+	if (b->seats)
+		seats_in(pe, c, b);
+	else
+		guests_in(pe, c, b);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rest.c: a collection at rest: it is closed, so that nothing of it comes to be under way, and each PE says what may move
+ * then.
+ */
+#include "place_int.h"
+
+void place_close(struct pe *pe, struct collection *c)
+{
+	if (!c->closed)
+		call_close(pe, c);
+}
+
+bool place_is_closed(const struct collection *c) { return c->closed; }
+
+struct place_rest place_rest_of(struct pe *pe, struct collection *c)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+	struct place_rest r = { .fixed = c->walks, .dynamic = c->dynamic, .away = seats_away(c) };
+
+	for (uint64_t i = 0; i < c->n_slots; i++) {
+		const uint32_t n = c->elems[i] ? c->elems[i]->n_contributed : 0;
+
+		if (!c->elems[i])
+			continue;
+		r.lo = r.any && r.lo < n ? r.lo : n;
+		r.hi = r.any && r.hi > n ? r.hi : n;
+		r.any = true;
+	}
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->watch.rest)
+			ck->parts[i]->watch.rest(pe, c, &r);
+	return r;
+}
+
+void place_rest_join(struct place_rest *all, const struct place_rest *one)
+{
+	const bool fixed = all->fixed || one->fixed || (all->any && one->any && all->scans != one->scans);
+	const bool dynamic = all->dynamic || one->dynamic, away = all->away || one->away;
+
+	if (!all->any) {
+		*all = *one;
+	} else if (one->any) {
+		all->lo = all->lo < one->lo ? all->lo : one->lo;
+		all->hi = all->hi > one->hi ? all->hi : one->hi;
+	}
+	all->fixed = fixed;
+	all->dynamic = dynamic;
+	all->away = away;
+}
+
+bool place_plan_moves_seats(const struct collection *c, const struct place_plan *plan)
+{
+	return c->sparse == !plan->cuts && !plan->rest.fixed && plan->rest.lo == plan->rest.hi;
+}
+
+const char *place_pinned(struct pe *pe, struct ck_obj *obj)
+{
+	const struct stay *s = stay_find(obj->coll, obj->index);
+
+	if (obj->coll->walks || obj_stays(pe, obj) || (s && s->pending))
+		return "a handler is not over";
+	if (holds_ends(pe, obj))
+		return "it holds ends of channels";
+	return NULL;
+}
+
+bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	return ck->alone && ck->alone(pe, obj);
+}
