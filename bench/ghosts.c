@@ -24,7 +24,7 @@
 
 #define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de) /* a NaN */
 
-static const char *const how_name[HOWS] = {"object", "array", "direct"};
+static const char *const how_name[HOWS] = {"object", "array", "channel", "direct"};
 
 struct Main {
 	CProxy_Block blocks;
@@ -130,7 +130,7 @@ static void report(Main *self)
 		us[h] = bench_median(self->us[h], opt.repeat);
 		CkPrintf("ghosts-%s %d %.3f us\n", how_name[h], per_pe, us[h]);
 	}
-	for (int h = OBJECT; h <= ARRAY && self->n_ways == HOWS; h++)
+	for (int h = OBJECT; h <= CHANNEL && self->n_ways == HOWS; h++)
 		CkPrintf("ghosts-gain-%s %d %.1f %%\n", how_name[h], per_pe, gain(us, (enum how)h));
 }
 
@@ -275,6 +275,10 @@ static void send_side(Block *b, int side, int slot)
 		pack_side(b->packed, b->u, b->box, side);
 		Block_array(b->neighbour[side], side ^ 1, slot, n, b->packed);
 		break;
+	case CHANNEL:
+		pack_side(b->packed, b->u, b->box, side);
+		Block_channel(b->neighbour[side], side ^ 1, slot, n, b->packed);
+		break;
 	default:
 		CkDirect_put(&b->out[slot][side]);
 	}
@@ -293,6 +297,12 @@ void Block_on_object(Block *b, Side *m)
 }
 
 void Block_on_array(Block *b, int side, int slot, int n, const double *v)
+{
+	(void)n;
+	keep(b, side, slot, v);
+}
+
+void Block_on_channel(Block *b, int side, int slot, int n, const double *v)
 {
 	(void)n;
 	keep(b, side, slot, v);

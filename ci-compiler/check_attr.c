@@ -12,7 +12,7 @@
 static const char *const names[CI_N_ATTRS] = {
 	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
 	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate",
-	"whenidle", "arrival"
+	"whenidle", "arrival", "channel"
 };
 
 static unsigned lowest(unsigned flags)

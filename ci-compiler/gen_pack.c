@@ -224,8 +224,8 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	if (opens)
-		ci_put(o, "\tck_c = CkGen_openElement(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n", c->name,
-		       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
+		ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n",
+		       gen_open_kind(e), c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
 	else
 		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
@@ -340,7 +340,10 @@ static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct
 		pack_block(o, c, q, before, opens);
 		before = q;
 	}
-	ci_put(o, opens ? "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n" : "\treturn ck_m;\n}\n\n");
+	if (opens)
+		ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", gen_close_kind(e));
+	else
+		ci_put(o, "\treturn ck_m;\n}\n\n");
 }
 
 void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

@@ -288,6 +288,15 @@ static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkEleme
 	return CkGen_openElementClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
 }
 
+/** The same for an entry with [channel], whose calls may be written where they are handled. */
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+				 size_t size_class);
+static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkElement *e, int entry, size_t bytes)
+{
+	return CkGen_openChannelClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+}
+void CkGen_closeChannel(CkGenOpen call);
+
 /** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its lines. */
 static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t bytes)
 {

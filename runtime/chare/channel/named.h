@@ -11,7 +11,7 @@
 
 #include "../place/place.h"
 
-enum { PART_NAMED = 15 };
-extern const struct ck_part named_part;
+enum { PART_NAMED = 15, PART_PATTERN = 16 };
+extern const struct ck_part named_part, pattern_part;
 
 #endif
