@@ -149,6 +149,24 @@ void landing_hear(struct pe *pe, int src)
 		hear(pe, l, PATTERN_WORDS + BATCH);
 }
 
+/* A payload crosses while the PE does something else, if it has something else to do: then what has come is handled in
+ * the next pass. */
+static inline int listen(struct pe *pe, struct lane *l)
+{
+	int n = 0;
+
+	while (l->at < l->end) {
+		land(pe, l, l->word[l->at++]);
+		n++;
+	}
+	if (!bell_rings(&l->ring))
+		return n;
+	if (!pe->queue.plain.head)
+		return n + hear(pe, l, PASS_MOST);
+	take(l);
+	return n + 1;
+}
+
 static int poll_lanes(struct pe *pe)
 {
 	struct pattern_pe *t = pattern_of(pe);
@@ -156,12 +174,8 @@ static int poll_lanes(struct pe *pe)
 
 	if (CSD_UNLIKELY(t->random) && cmi_random_below(&t->random, DEAF))
 		return n;
-	for (int i = 0; i < t->n_lanes; i++) {
-		struct lane *l = t->lanes[i];
-
-		if (bell_rings(&l->ring) || l->at < l->end)
-			n += hear(pe, l, PASS_MOST);
-	}
+	for (int i = 0; i < t->n_lanes; i++)
+		n += listen(pe, t->lanes[i]);
 	return n;
 }
 
@@ -324,7 +338,7 @@ void landings_stop(struct pe *pe)
 {
 	struct pattern_pe *t = pattern_of(pe);
 
-	if (t->n_lanes)
+	if (pe->poll == poll_lanes)
 		pe->poll = t->below;
 	for (int i = 0; i < t->n_lanes; i++) {
 		free(t->lanes[i]->landings);

@@ -30,7 +30,8 @@ struct pattern {
 	struct pattern *next;     /* in its chain, or of those that end */
 	struct pattern_to *way;
 	uint32_t number;          /* of the patterns to that PE */
-	uint32_t n_counted;       /* calls that went as counted messages */
+	uint32_t n_counted;       /* calls that went as counted messages ... */
+	uint32_t n_taken;         /* ... and how many of them are known to be handled */
 	uint64_t used;            /* clock of the last call */
 	uint32_t n_put[PATTERN_MESSAGES];
 };
@@ -263,10 +264,17 @@ static __attribute__((noinline)) bool look(struct pattern *p)
 	return p->n_free > 0;
 }
 
+/* Whether all messages before have been handled. */
+static __attribute__((noinline)) bool all_taken(struct pattern *p)
+{
+	/* acquire: pairs with the release in landing_counted_arrived. */
+	p->n_taken = atomic_load_explicit(&p->block->line.taken, memory_order_acquire);
+	return p->n_taken == p->n_counted;
+}
+
 static inline bool may_put(const struct pe *pe, struct pattern *p)
 {
-	/* acquire: pairs with the release in landing_counted_arrived; the messages before have been handled. */
-	if (CSD_UNLIKELY(p->n_counted != atomic_load_explicit(&p->block->line.taken, memory_order_acquire)))
+	if (CSD_UNLIKELY(p->n_counted != p->n_taken) && !all_taken(p))
 		return false;
 	if (CSD_UNLIKELY(p->way->ring.next == p->way->ring.stop) && !bell_turn(&p->way->ring))
 		return false;

@@ -38,7 +38,7 @@ enum { PATTERN_ASKED, PATTERN_OPEN, PATTERN_CLOSED };
 enum {
 	/* Messages of a block. A caller may be one call ahead of its receiver, and with four it looks at the receiver's
 	 * line at every second or third call only. */
-	PATTERN_MESSAGES = 4,
+	PATTERN_MESSAGES = 8,
 	/* Bytes with the head. Larger calls are messages, whose memory is handed over on the host. */
 	PATTERN_MOST = 64 * 1024,
 	/* Words of a bell. When there is no room for one more, the call is a message. */
