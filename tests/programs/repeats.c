@@ -5,6 +5,8 @@
  * they were made, as long as the caller has not moved between them. Receivers keep some messages, look at them later, and
  * move with them.
  *
+ * Then waves run round a ring: each element waits for both neighbours' sides of a step, in a `when`.
+ *
  *	ckrun -n 4 repeats [seed [phases]]
  *
  * In each phase each element makes its calls in several steps, and may move once. Quiescence ends a phase, so a call that
@@ -15,7 +17,7 @@
 #include "csd.h"
 #include "repeats.decl.h"
 
-enum { NX = 4, NY = 3, N = NX * NY, SIZES = 3, STEPS = 8, KEPT = 3, PHASES = 16 };
+enum { NX = 4, NY = 3, N = NX * NY, SIZES = 3, STEPS = 8, KEPT = 3, PHASES = 16, RING = 6, WAVES = 200, SIDE = 40 };
 
 static const int size_of[SIZES] = { 1, 9, 300 };
 
@@ -82,6 +84,12 @@ void Main_on_counted(Main *self, int k, const long *n)
 	CHECK_EQ(n[0], n[1]);
 	CHECK(n[0] > phases * N * STEPS);
 	CkPrintf("repeats: %ld calls\nstanding: %s\n", n[0], n[3] > n[2] / 10 ? "yes" : n[3] ? "few" : "no");
+	Wave_run_all(Wave_ckNew(CkDims1(RING)), WAVES);
+}
+
+void Main_on_waved(Main *self)
+{
+	(void)self;
 	CkExit(0);
 }
 
@@ -227,6 +235,32 @@ void Cell_pup(pup_er p, Cell *self)
 		pup_bytes(p, &k->at, sizeof *k - offsetof(struct kept, at));
 		k->msg = pup_message(p, k->msg);
 	}
+}
+
+/* ---- waves --------------------------------------------------------------------------------------------------- */
+
+struct Wave {
+	int step, came;
+};
+
+void Wave_on_new(Wave *self) { (void)self; }
+
+static void send_sides(Wave *self)
+{
+	const int me = Wave_thisIndex(self);
+	double v[SIDE];
+
+	for (int i = 0; i < SIDE; i++)
+		v[i] = value(me, self->step, i);
+	Wave_side(Wave_at(Wave_thisProxy(self), (me + 1) % RING), self->step, me, SIDE, v);
+	Wave_side(Wave_at(Wave_thisProxy(self), (me + RING - 1) % RING), self->step, me, SIDE, v);
+}
+
+static void take_side(Wave *self, int step, int from, int n, const double *v)
+{
+	CHECK_EQ(step, self->step);
+	CHECK_EQ(n, SIDE);
+	check_values(from, step, n, v);
 }
 
 #include "repeats.def.h"
