@@ -67,7 +67,7 @@ static inline void standing_free(struct cmi_msg *m)
 	_Atomic uint32_t *freed = &standing_line_of(m)->freed[m->size_class];
 
 	/* relaxed: this PE alone writes it. release: pairs with the acquire in standing_is_free, so what the handler has
-	 * read of the payload was read before it is written again. Model: standing.pml, freed */
+	 * read of the payload was read before it is written again. Model: pattern.pml, standing_free */
 	atomic_store_explicit(freed, atomic_load_explicit(freed, memory_order_relaxed) + 1, memory_order_release);
 }
 

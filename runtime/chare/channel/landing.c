@@ -275,7 +275,8 @@ void landing_counted_arrived(struct pe *pe, struct cmi_msg *msg)
 
 	if (!g->open)
 		open_if_here(pe, l, g);
-	/* release: pairs with the acquire in may_put. This call is handled before the next put is heard. */
+	/* release: pairs with the acquire in may_put. This call is handled before the next put is
+	 * heard. Model: pattern.pml, landing_counted_arrived */
 	atomic_store_explicit(&g->block->line.taken, ++g->taken, memory_order_release);
 	env->refnum = 0;
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
@@ -293,7 +294,7 @@ void landing_close_arrived(struct pe *pe, struct cmi_msg *msg)
 	g = &l->landings[env->place];
 	b = g->block;
 	*g = (struct landing){ 0 };
-	/* release: pairs with the acquire in pattern.c's is_over. */
+	/* release: pairs with the acquire in pattern.c's is_over. Model: pattern.pml, landing_close_arrived */
 	atomic_store_explicit(&b->line.state, PATTERN_CLOSED, memory_order_release);
 	csd_msg_free(pe, msg);
 }

@@ -105,7 +105,8 @@ static struct pattern *add(struct pattern_pe *t, const struct ck_env *env, const
 /* The receiver has nothing of the block any more. */
 static bool is_over(const struct pattern *p)
 {
-	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is used again. */
+	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is used again.
+	 * Model: pattern.pml, is_over */
 	bool over = atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_CLOSED;
 
 	for (unsigned i = 0; i < PATTERN_MESSAGES && over; i++)
@@ -267,7 +268,7 @@ static __attribute__((noinline)) bool look(struct pattern *p)
 /* Whether all messages before have been handled. */
 static __attribute__((noinline)) bool all_taken(struct pattern *p)
 {
-	/* acquire: pairs with the release in landing_counted_arrived. */
+	/* acquire: pairs with the release in landing_counted_arrived. Model: pattern.pml, may_put */
 	p->n_taken = atomic_load_explicit(&p->block->line.taken, memory_order_acquire);
 	return p->n_taken == p->n_counted;
 }
