@@ -9,7 +9,7 @@
  *
  *	ckrun -n 4 repeats [seed [phases]]
  *
- * In each phase each element makes its calls in several steps, and may move once. Quiescence ends a phase, so a call that
+ * In each phase each element makes its calls in several steps, and may move once. Quiescence and a sync end a phase, so a call that
  * is lost, doubled or counted wrong is found. Prints what came, and whether calls were put (`standing`): yes if they were more
  * than a tenth of those that were kept.
  */
@@ -72,10 +72,12 @@ void Main_on_new(Main *self, CkArgMsg *m)
 void Main_on_quiet(Main *self)
 {
 	if (++self->phase < phases)
-		next_phase(self);
+		Cell_sync_all(self->cells);
 	else
 		Cell_count_all(self->cells);
 }
+
+void Main_on_resumed(Main *self) { next_phase(self); }
 
 void Main_on_counted(Main *self, int k, const long *n)
 {
@@ -216,6 +218,11 @@ void Cell_on_taken(Cell *self, int from)
 	(void)self;
 	CHECK(from >= 0 && from < N);
 }
+
+/* With CK_LB elements move here, at rest. */
+void Cell_on_sync(Cell *self) { CkAtSync(self); }
+
+void Cell_on_resumeFromSync(Cell *self) { CkContributeBarrier(self, Main_cb_resumed(mainProxy)); }
 
 void Cell_on_count(Cell *self)
 {
