@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ghosts: the fine-grained stencil, its sides sent as message objects, as arrays, and by channels. Everything else is the
- * same: two slots, no barrier, the kernel of examples/stencil.
+ * ghosts: the fine-grained stencil, its sides sent as message objects, as arrays, by [channel] calls, and by channels.
+ * Everything else is the same: two slots, no barrier, the kernel of examples/stencil.
  *
- *	ckrun -n 2 build/bench/ghosts [--edge n] [--cuts n] [--iters n] [--reps n] [--how object|array|direct] [--smoke]
+ *	ckrun -n 2 build/bench/ghosts [--edge n] [--cuts n] [--iters n] [--reps n] [--how object|array|channel|mixed|direct] [--smoke]
  *
  * A domain of edge x edge x edge cells is cut into (2 * cuts) x cuts x cuts blocks. By default 32 and 4: 64 blocks of
  * 4 x 8 x 8 per PE on 2 PEs. What has come is kept until the iteration has been computed: messages by CkKeepMsg,
@@ -11,8 +11,8 @@
  * object in its own memory, an array in memory of the program, from which the stub copies it.
  *
  * Prints `name parameter value unit`; medians of --reps runs in turn; the parameter is the blocks per PE:
- *	ghosts-object, ghosts-array, ghosts-direct  us  one iteration
- *	ghosts-gain-object, ghosts-gain-array       %   what channels gain over objects, over arrays
+ *	ghosts-object, -array, -channel, -mixed, -direct  us  one iteration; mixed: channels between PEs, arrays within
+ *	ghosts-gain-object, ...                           %   what channels gain over objects, ...
  * All must compute the same, bit for bit. With --how only one way runs, so that valgrind can count its instructions.
  */
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 #define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de) /* a NaN */
 
-static const char *const how_name[HOWS] = {"object", "array", "direct"};
+static const char *const how_name[HOWS] = {"object", "array", "channel", "mixed", "direct"};
 
 struct Main {
 	CProxy_Block blocks;
@@ -45,6 +45,7 @@ struct Block {
 	enum how how;
 	int iter, iters, n_neighbours, n_bound;
 	bool sent;
+	bool near[N_SIDES];        /* the neighbour is on this PE */
 	struct slot slot[SLOTS];
 	struct box box;
 	double *u, *next, *field[SLOTS], *packed, *recv, *wall[N_SIDES];
@@ -72,7 +73,7 @@ static int way_named(const char *name)
 	while (h < HOWS && strcmp(how_name[h], name) != 0)
 		h++;
 	if (h == HOWS)
-		CkAbort("ghosts: --how wants object, array or direct, not '%s'", name);
+		CkAbort("ghosts: --how wants object, array, channel, mixed or direct, not '%s'", name);
 	return h;
 }
 
@@ -130,7 +131,7 @@ static void report(Main *self)
 		us[h] = bench_median(self->us[h], opt.repeat);
 		CkPrintf("ghosts-%s %d %.3f us\n", how_name[h], per_pe, us[h]);
 	}
-	for (int h = OBJECT; h <= ARRAY && self->n_ways == HOWS; h++)
+	for (int h = OBJECT; h < DIRECT && self->n_ways == HOWS; h++)
 		CkPrintf("ghosts-gain-%s %d %.1f %%\n", how_name[h], per_pe, gain(us, (enum how)h));
 }
 
@@ -258,12 +259,18 @@ void Block_on_bind(Block *b, int side, int slot, CkDirectHandle h)
 
 /* ---- one iteration --------------------------------------------------------------------------------- */
 
+/* Mixed: channels between PEs only. */
+static enum how how_of(const Block *b, int side)
+{
+	return b->how != MIXED ? b->how : b->near[side] ? ARRAY : DIRECT;
+}
+
 static void send_side(Block *b, int side, int slot)
 {
 	const int n = (int)side_cells(b->box, side);
 	Side *m;
 
-	switch (b->how) {
+	switch (how_of(b, side)) {
 	case OBJECT:
 		m = Side_alloc((size_t)n);
 		m->side = side ^ 1;
@@ -274,6 +281,10 @@ static void send_side(Block *b, int side, int slot)
 	case ARRAY:
 		pack_side(b->packed, b->u, b->box, side);
 		Block_array(b->neighbour[side], side ^ 1, slot, n, b->packed);
+		break;
+	case CHANNEL:
+		pack_side(b->packed, b->u, b->box, side);
+		Block_channel(b->neighbour[side], side ^ 1, slot, n, b->packed);
 		break;
 	default:
 		CkDirect_put(&b->out[slot][side]);
@@ -298,6 +309,12 @@ void Block_on_array(Block *b, int side, int slot, int n, const double *v)
 	keep(b, side, slot, v);
 }
 
+void Block_on_channel(Block *b, int side, int slot, int n, const double *v)
+{
+	(void)n;
+	keep(b, side, slot, v);
+}
+
 static void update(Block *b, int slot)
 {
 	double *old = b->u;
@@ -309,7 +326,7 @@ static void update(Block *b, int slot)
 	for (int side = 0; side < N_SIDES; side++) {
 		if (b->wall[side])
 			continue;
-		if (b->how == DIRECT)
+		if (how_of(b, side) == DIRECT)
 			CkDirect_ready(&b->in[slot][side]);
 		else
 			CkFreeMsg(b->slot[slot].kept[side]);
@@ -362,7 +379,8 @@ void Block_on_run(Block *b, int how, int iters)
 				b->slot[s].ghost[side] = b->wall[side];
 				continue;
 			}
-			if (how == DIRECT)
+			b->near[side] = Block_ckLocal(b->neighbour[side]) != NULL;
+			if (how_of(b, side) == DIRECT)
 				b->slot[s].ghost[side] = p;
 			p += recv_doubles(b, side);
 		}

@@ -70,7 +70,8 @@ enum {
 	CI_AGGREGATE = 1 << 13,
 	CI_WHENIDLE = 1 << 14,
 	CI_ARRIVAL = 1 << 15,
-	CI_N_ATTRS = 16,
+	CI_CHANNEL = 1 << 16,
+	CI_N_ATTRS = 17,
 
 	/* There is no message that calls such an entry method, or one that only its own stub sends. */
 	CI_OWN_CALL = CI_SYNC | CI_LOCAL | CI_WHENIDLE | CI_ARRIVAL,

@@ -12,7 +12,7 @@
 static const char *const names[CI_N_ATTRS] = {
 	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
 	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate",
-	"whenidle", "arrival"
+	"whenidle", "arrival", "channel"
 };
 
 static unsigned lowest(unsigned flags)
@@ -47,6 +47,8 @@ static const struct conflict conflicts[] = {
 	{CI_ARRIVAL, ~(unsigned)(CI_ARRIVAL | CI_NOTRACE),
 	 "keep one: an [arrival] entry method is called when a put has come through a channel; there is "
 	 "no message"},
+	{CI_CHANNEL, ~(unsigned)(CI_CHANNEL | CI_REDUCTION_TARGET),
+	 "keep one: a [channel] entry method is called plainly, and its calls that repeat need no message"},
 	{CI_LOCAL, CI_SYNC | CI_INLINE | CI_THREADED | CI_WHEN | CI_EXPEDITED | CI_AGGREGATE |
 	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
 	 "keep one: a [local] entry method is called as a function, there is no message; it may "
@@ -105,6 +107,7 @@ static const struct { unsigned flag, kinds; const char *help, *why; } places[] =
 	 "is for an array or a group"},
 	{CI_ARRIVAL, 1 << CI_ARRAY, "move it into an array; CkDirect_createHandle is for other chares",
 	 "is for an array, whose elements are the ends of named channels"},
+	{CI_CHANNEL, 1 << CI_ARRAY, "take it out", "is for an array, whose elements call each other again and again"},
 	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
 };
@@ -132,9 +135,9 @@ static bool check_places(struct checker *c, const struct ci_chare *chare, const 
 
 static bool check_params(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
 {
-	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE;
-	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC;
-	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET;
+	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_CHANNEL;
+	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC | CI_CHANNEL;
+	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET | CI_CHANNEL;
 	const char *word = q->posted ? "nocopypost" : "nocopy";
 	const unsigned no_posted = q->posted ? CI_INLINE : 0;
 	unsigned bad = 0;
@@ -155,6 +158,9 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & (no_nocopy | no_posted)) != 0)
 		return refuse(c, e, bad, ci_fmt(c->ci, "take '%s' out", word),
 			      ci_fmt(c->ci, "does not go with the %s array '%s'", word, q->name));
+	if (q->type.class_ == CI_PUP && (e->attrs & CI_CHANNEL))
+		return refuse(c, e, CI_CHANNEL, "send its fields as plain values and arrays",
+			      ci_fmt(c->ci, "does not go with '%s', which a pup function packs", q->name));
 	return true;
 }
 

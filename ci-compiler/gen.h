@@ -106,6 +106,9 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 /** The same for elements of arrays with any index, and for arrays and strings as parameters: its stub with options does
  * so when it is given none. */
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e);
+/** How the names of the functions end that open and close such a call. */
+static inline const char *gen_open_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : "Element"; }
+static inline const char *gen_close_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : ""; }
 
 /** A callback with data may target e. */
 bool gen_has_cb(const struct ci_entry *e);

@@ -167,15 +167,15 @@ static void open_element(struct ci_out *o, const struct ci_chare *c, const struc
 		gen_args(o, e, "");
 		ci_put(o, ");\n");
 	} else {
-		ci_put(o, "\t\tconst CkGenOpen ck_c = CkGen_openElement(&ck_chare_%s, &ck_to.ck, %d%s, %s);\n\n", c->name,
-		       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", e->params == NULL ? "0" :
+		ci_put(o, "\t\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, &ck_to.ck, %d%s, %s);\n\n",
+		       gen_open_kind(e), c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", e->params == NULL ? "0" :
 		       ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s)", c->name, e->name));
 		if (e->params != NULL) {
 			ci_put(o, "\t\tck_fill_%s_%s(ck_c.payload", c->name, e->name);
 			gen_args(o, e, ", ");
 			ci_put(o, ");\n");
 		}
-		ci_put(o, "\t\tif (ck_c.away)\n\t\t\tCkGen_close(ck_c);\n");
+		ci_put(o, "\t\tif (ck_c.away)\n\t\t\tCkGen_close%s(ck_c);\n", gen_close_kind(e));
 	}
 	ci_put(o, "\t\treturn;\n\t}\n");
 }

@@ -40,10 +40,15 @@ static bool has_count(const struct ci_param *q)
 	return is_pup(q) && q->kind == CI_PARAM_ARRAY;
 }
 
-/* CkGen_place chooses the parameter's alignment by its size. */
+/* CkGen_place, or CkGen_placePut, chooses the parameter's alignment by its size. */
 static bool is_placed(const struct ci_param *q)
 {
 	return q->kind == CI_PARAM_ARRAY && !is_pup(q);
+}
+
+static const char *place_function(const struct ci_entry *e)
+{
+	return e->attrs & CI_CHANNEL ? "CkGen_placePut" : "CkGen_place";
 }
 
 /* The length is one number or one integer parameter. */
@@ -217,15 +222,15 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 		if (!is_block(q))
 			continue;
 		if (is_placed(q))
-			ci_put(o, "\tck_off_%s = CkGen_place(%s, ck_bytes_%s);\n", q->name, end,
+			ci_put(o, "\tck_off_%s = %s(%s, ck_bytes_%s);\n", q->name, place_function(e), end,
 			       q->name);
 		else
 			ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	if (opens)
-		ci_put(o, "\tck_c = CkGen_openElement(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n", c->name,
-		       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
+		ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n",
+		       gen_open_kind(e), c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
 	else
 		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
@@ -340,7 +345,10 @@ static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct
 		pack_block(o, c, q, before, opens);
 		before = q;
 	}
-	ci_put(o, opens ? "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n" : "\treturn ck_m;\n}\n\n");
+	if (opens)
+		ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", gen_close_kind(e));
+	else
+		ci_put(o, "\treturn ck_m;\n}\n\n");
 }
 
 void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -425,8 +433,8 @@ static const char *block_at(struct ci *ci, const struct ci_entry *e, const struc
 		return "(const char *)ck_m";
 	if (!is_placed(q))
 		return "(const char *)ck_m + CkGen_align(sizeof *ck_a)";
-	return ci_fmt(ci, "(const char *)ck_m +\n\t\t\tCkGen_place(sizeof *ck_a, (size_t)%s%s * "
-		      "sizeof(%s))", n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
+	return ci_fmt(ci, "(const char *)ck_m +\n\t\t\t%s(sizeof *ck_a, (size_t)%s%s * "
+		      "sizeof(%s))", place_function(e), n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
 }
 
 /* The number of a nocopypost array among those of its entry. */
@@ -515,7 +523,7 @@ static const char *block_offset(struct ci *ci, const struct ci_entry *e, const s
 		return "0";
 	if (!is_placed(q))
 		return "CkGen_align(sizeof *ck_a)";
-	return ci_fmt(ci, "CkGen_place(sizeof *ck_a, (size_t)%s%s * sizeof(%s))",
+	return ci_fmt(ci, "%s(sizeof *ck_a, (size_t)%s%s * sizeof(%s))", place_function(e),
 		      n->kind == TOK_NAME ? "ck_a->" : "", n->s, element(q));
 }
 

@@ -250,7 +250,7 @@ static bool is_copied(const struct ci_entry *e)
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
 {
 	return c->kind == CI_ARRAY && gen_has_stub(e) && !gen_opens(c, e) && is_copied(e) &&
-	       (e->attrs & ~(unsigned)CI_REDUCTION_TARGET) == 0;
+	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL)) == 0;
 }
 
 bool gen_has_cb(const struct ci_entry *e)

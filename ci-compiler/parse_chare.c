@@ -37,6 +37,7 @@ static const struct attribute attributes_known[] = {
 	{"when", CI_WHEN, NULL},
 	{"whenidle", CI_WHENIDLE, NULL},
 	{"arrival", CI_ARRIVAL, NULL},
+	{"channel", CI_CHANNEL, NULL},
 	{"inline", CI_INLINE, NULL},
 	{"local", CI_LOCAL, NULL},
 	{"exclusive", CI_EXCLUSIVE, NULL},

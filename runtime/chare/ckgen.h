@@ -203,7 +203,8 @@ enum {
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
 	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
 	CKGEN_BULK_HERE = 24 * 1024, /* the same where the message stays on its PE */
-	CKGEN_LARGE = 1024,        /* bytes: an array of this size or more begins on a cache line */
+	CKGEN_LARGE = 1024,        /* bytes: an array of this size or more begins on a cache line ... */
+	CKGEN_LARGE_PUT = 256,     /* ... in a call of a [channel] entry */
 };
 
 size_t CkGen_classAbove(size_t size);
@@ -287,6 +288,15 @@ static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkEleme
 {
 	return CkGen_openElementClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
 }
+
+/** The same for an entry with [channel], whose payload may lie where the call will be handled. */
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+				 size_t size_class);
+static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkElement *e, int entry, size_t bytes)
+{
+	return CkGen_openChannelClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+}
+void CkGen_closeChannel(CkGenOpen call);
 
 /** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its lines. */
 static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t bytes)
@@ -647,6 +657,12 @@ static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 static inline size_t CkGen_place(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;
+}
+/** The same in a call of a [channel] entry, whose bytes may be written to lines that another core has. A store that touches
+ * two such lines waits for both. */
+static inline size_t CkGen_placePut(size_t end, size_t bytes)
+{
+	return bytes < CKGEN_LARGE_PUT ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
 
 /* What `fits` functions ask: whether an array of n elements, a string, a result lies at `at` of so many bytes. */

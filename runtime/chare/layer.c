@@ -30,7 +30,7 @@
 	/* place */ X(place) X(destroy)                         \
 	/* reduce */ X(reduce) X(scan)                          \
 	/* settle */ X(quiesce) X(completion) X(fence)          \
-	/* channel */ X(named)                                  \
+	/* channel */ X(named) X(pattern)                       \
 	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
 	/* buffers */ X(getput) X(live) X(post)                 \
 	/* balance */ X(balance)                                \

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bell.h"
+#include "../scheduler/bell.h"
 #include "direct_handle.h"
 #include "direct_state.h"
 

@@ -57,7 +57,7 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 		if (us < 0 || timer < us)
 			us = timer;
 	}
-	if (pe->armed) {
+	if (pe->armed || pe->listens) {
 		int64_t nap = (int64_t)ARMED_NAP_MIN_US << (pe->idle.sleeps < 6 ? pe->idle.sleeps : 6);
 
 		if (nap > ARMED_NAP_MAX_US)

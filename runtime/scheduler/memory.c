@@ -13,6 +13,7 @@
  */
 #include "csd_int.h"
 #include "../machine/cmi_alloc.h"
+#include "standing.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -174,6 +175,8 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 		return_to(pe->node->pes[m->home], m);
 	else if (m->origin == CMI_ORIGIN_WIRE)
 		cmi_release(pe->wire, m);
+	else if (m->origin == CMI_ORIGIN_STANDING)
+		standing_free(m);
 	else
 		csd_abort(pe, "a message was freed twice, or was never one (%p)", (void *)m);
 }

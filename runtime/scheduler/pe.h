@@ -91,6 +91,7 @@ struct pe {
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* set by a layer: what its `poll` waits for wakes nobody,
 					    * so sleeps are short while this is > 0 */
+	bool listens;                      /* the same, of a layer that waits for such things all the time */
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */

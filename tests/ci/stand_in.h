@@ -252,6 +252,12 @@ CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, in
 	return c;
 }
 
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+				 size_t size_class)
+{
+	return CkGen_openElementClass(chare, e, entry, size, size_class);
+}
+
 void CkGen_close(CkGenOpen c)
 {
 	const CkGenChare *chare = mock.opened;
@@ -259,6 +265,12 @@ void CkGen_close(CkGenOpen c)
 	mock.opened = NULL;
 	note("send", NULL);
 	deliver(chare, (int)c.away - 1, c.payload);
+}
+
+void CkGen_closeChannel(CkGenOpen c)
+{
+	CkGen_close(c);
+	mock.last = "channel";
 }
 
 /* Nothing is held back. */

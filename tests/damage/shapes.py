@@ -49,6 +49,7 @@ REST = "it says something about the job's rest that its sender cannot say"
 NO_ANSWER = 'it is no such answer as the call gets'
 NO_VALUE = 'it is no value of the type that a thread waits for'
 NO_BUFFER = 'it names no buffer'
+NO_PATTERN_SIZE = 'its pattern has a size or a number that none has'
 
 
 def u8(at, value):
@@ -130,6 +131,13 @@ TABLE = [
     (zeros('CkDirect', 72, u32(32, 2), flags=SYSTEM), NO_KIND),                    # ASK outside of checked mode
     (zeros('CkDirect', 72, u32(32, 9), flags=SYSTEM), NO_KIND),
     (zeros('CkDirect', 64, u32(32, 1), flags=SYSTEM), NO_KIND),
+    # ---- calls that repeat
+    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL)), NO_PATTERN_SIZE),
+    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 1 << 20)), NO_PATTERN_SIZE),
+    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128), u32(84, NEVER)), NO_PATTERN_SIZE),
+    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128)), 'its memory is not shared'),
+    (zeros('ck.pattern.call', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
+    (zeros('ck.pattern.close', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
     # ---- calls and broadcasts
     (seed('ck.bcast-050', u32(ROOT, NEVER)), NOT_DOWN),
     (seed('ck.bcast-050', pe=2), NOT_DOWN),

@@ -16,7 +16,7 @@
 
 #include "../place/place.h"
 
-enum { PART_BALANCE = 23 };
+enum { PART_BALANCE = 24 };
 extern const struct ck_part balance_part;
 
 /** When the program's types and strategies are known: choose, and make the tables by which entries are measured. 0. */

@@ -12,7 +12,7 @@
 
 #include "../wait/wait.h"
 
-enum { PART_GETPUT = 20, PART_LIVE = 21, PART_POST = 22 };
+enum { PART_GETPUT = 21, PART_LIVE = 22, PART_POST = 23 };
 extern const struct ck_part getput_part, live_part, post_part;
 
 /* ---- live.c: checked mode; any PE of the process that has the memory ------------------------------ */

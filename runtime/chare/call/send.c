@@ -430,8 +430,10 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
-/* In more than one dimension, and with arrays and strings for parameters. */
-CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+/* In more than one dimension, and with arrays and strings for parameters. What does not stay here goes on to `away`. */
+static inline __attribute__((always_inline)) CkGenOpen
+open_element(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls,
+	     CkGenOpen (*away)(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env))
 {
 	struct pe *pe = ck_self();
 	struct cmi_msg *m = pe->pool.free[cls];
@@ -445,11 +447,28 @@ CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, in
 	const uint64_t place = coll_linear(c, e->index);
 
 	if (CSD_UNLIKELY(c->id != e->id || place - c->first >= c->n_here))
-		return open_element_away(chare, e, pe, env);
+		return away(chare, e, pe, env);
 	env->coll = e->id;
 	env->place = place;
 	csd_send_here(pe, m);
 	return (CkGenOpen){ payload_of(env), 0 };
+}
+
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+{
+	return open_element(chare, e, entry, size, cls, open_element_away);
+}
+
+/* A call that waits for its way says so, too: none behind it may be put. */
+static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare, const CkElement *e,
+							     struct pe *pe, struct ck_env *env)
+{
+	return ck_node_of(pe->node)->repeats(pe, env, open_element_away(chare, e, pe, env));
+}
+
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+{
+	return open_element(chare, e, entry, size, cls, open_channel_away);
 }
 
 void CkGen_close(CkGenOpen call)

@@ -11,8 +11,8 @@
 
 #include "../place/place.h"
 
-enum { PART_NAMED = 15 };
-extern const struct ck_part named_part;
+enum { PART_NAMED = 15, PART_PATTERN = 16 };
+extern const struct ck_part named_part, pattern_part;
 
 /** An element has made so many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);

@@ -97,7 +97,8 @@ static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
-	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone))
+	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone) ||
+	    (p->repeats && ck->repeats) || (p->hear && ck->hear))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
@@ -111,6 +112,10 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->arrivals = p->arrivals;
 	if (p->alone)
 		ck->alone = p->alone;
+	if (p->repeats)
+		ck->repeats = p->repeats;
+	if (p->hear)
+		ck->hear = p->hear;
 }
 
 static int part_start(struct node *node, const struct ck_part *p)

@@ -12,7 +12,7 @@
  * search. Numbers rise in the order of the list. A number that is taken, or out of order, ends the
  * job when it starts.
  *
- *	enum { PART_STATS = 24 };                   its number
+ *	enum { PART_STATS = 25 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
  *	ck_node_state(node, PART_STATS)             its state on a node: node_bytes
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
@@ -202,6 +202,12 @@ struct ck_part {
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	/** A stub of a [channel] entry has opened a call that does not stay here (`call.away`), or that waits here. It may get
+	 * another payload to fill, instead of the message's; then this has taken the message. Only one part has this
+	 * function. */
+	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
+	/** Handle now what PE src has sent to this PE otherwise than by messages. Only one part has this function. */
+	void (*hear)(struct pe *pe, int src);
 
 	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
 	 * what is described, only if csd_at_rest. */

@@ -52,6 +52,8 @@ struct ck_node {
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
+	void (*hear)(struct pe *pe, int src);
 	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);

@@ -13,7 +13,7 @@
 
 #include "../settle/settle.h"
 
-enum { PART_SEED = 16, PART_SINGLE = 17, PART_NODEGROUP = 18, PART_SECTION = 19 };
+enum { PART_SEED = 17, PART_SINGLE = 18, PART_NODEGROUP = 19, PART_SECTION = 20 };
 extern const struct ck_part seed_part, single_part, nodegroup_part, section_part;
 
 /** For the scheduler: the gate that holds back a message of the node's queue, or NULL. Any PE of

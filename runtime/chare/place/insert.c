@@ -243,6 +243,7 @@ static void about_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
+	ck_node_of(pe->node)->hear(pe, m->src_pe);
 	if (is_early(pe, c, m))
 		call_wait(pe, c, m);
 	else
@@ -341,6 +342,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 	case WHERE_ASK:
 	case WHERE_GO:
 	case WHERE_FLUSH:
+		ck_node_of(pe->node)->hear(pe, w.head.src_pe);
 		stay_arrived(pe, c, &w);
 		break;
 	case WHERE_OFFER:

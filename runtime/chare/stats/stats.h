@@ -13,7 +13,7 @@
 
 #include "../balance/balance.h"
 
-enum { PART_STATS = 24 };
+enum { PART_STATS = 25 };
 extern const struct ck_part stats_part;
 
 /** When the program's types are known: make the tables. 0. */

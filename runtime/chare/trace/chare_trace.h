@@ -14,7 +14,7 @@
 
 #include "../core/core.h"
 
-enum { PART_TRACE = 25 };
+enum { PART_TRACE = 26 };
 extern const struct ck_part trace_part;
 
 /** When the program's types are known: make the tables with which they are traced. 0, or a negative errno. */

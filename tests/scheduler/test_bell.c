@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../runtime/direct/bell.h"
+#include "../../runtime/scheduler/bell.h"
 
 enum { SLOTS = 8 };
 

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pattern.c: which calls repeat, and how they are put; see pattern_int.h. */
+#include "pattern_int.h"
+#include "../core/shape.h"
+#include "../../machine/cmi_alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TABLE_FIRST = 64,
+	/* CkGenOpen.away of a call that is being put; others have the PE's number + 1. */
+	PUT = -1,
+	/* A pattern is old when the PE has made so many calls for each of its patterns without one of this. Each new
+	 * pattern looks at OLD_LOOKS others, so there are never many old ones. */
+	OLD_ROUNDS = 64,
+	OLD_LOOKS = 2,
+};
+
+/** What a call is compared with stands first. */
+struct pattern {
+	uint64_t coll, place;
+	const struct ck_obj *from; /* the caller: only a name, it may be gone. NULL: no element */
+	uint32_t call, size;      /* env->call, and bytes with the head */
+	int32_t to;               /* the PE */
+	uint8_t at;               /* the message for the next put ... */
+	uint8_t n_free;           /* ... and how many, from there, are known to be free */
+	bool open;
+	struct standing_block *block; /* ours, in message memory; NULL: not asked yet */
+	struct pattern *next;     /* in its chain, or of those that end */
+	struct pattern_to *way;
+	uint32_t number;          /* of the patterns to that PE */
+	uint32_t n_counted;       /* calls that went as counted messages ... */
+	uint32_t n_taken;         /* ... and how many of them are known to be handled */
+	uint64_t used;            /* clock of the last call */
+	uint32_t n_put[PATTERN_MESSAGES];
+};
+
+/** To one PE. */
+struct pattern_to {
+	struct bell_writer ring;
+	struct standing_block *bell; /* its memory: a message */
+	uint32_t n_numbers;
+	struct pattern *ending;   /* ours: closed; the receiver may still have messages of theirs */
+	struct pattern *ended;    /* ours: only their numbers count */
+};
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+static struct pattern **chain_of(const struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+{
+	const uint64_t x = ((env->coll * 31 + env->place) * 31 + env->call) * 31 + (uintptr_t)from / sizeof *from;
+
+	return &t->table[(x * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (t->cap - 1)];
+}
+
+static struct pattern *find(const struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+{
+	struct pattern *p = t->cap ? *chain_of(t, env, from) : NULL;
+
+	while (p && (p->place != env->place || p->from != from || p->size != env->head.size || p->call != env->call ||
+		     p->coll != env->coll))
+		p = p->next;
+	return p;
+}
+
+static void table_resize(struct pattern_pe *t, uint32_t cap)
+{
+	struct pattern_pe old = *t;
+
+	t->table = cmi_alloc_zero(cap, sizeof *t->table, "the patterns of calls");
+	t->cap = cap;
+	for (uint32_t i = 0; i < old.cap; i++)
+		for (struct pattern *p = old.table[i], *next; p; p = next) {
+			const struct ck_env env = { .coll = p->coll, .place = p->place, .call = p->call };
+			struct pattern **chain = chain_of(t, &env, p->from);
+
+			next = p->next;
+			p->next = *chain;
+			*chain = p;
+		}
+	free(old.table);
+}
+
+static struct pattern *add(struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+{
+	struct pattern *p = cmi_alloc_zero(1, sizeof *p, "a pattern of calls"), **chain;
+
+	if (t->n == t->cap)
+		table_resize(t, t->cap ? 2 * t->cap : TABLE_FIRST);
+	p->coll = env->coll;
+	p->place = env->place;
+	p->from = from;
+	p->call = env->call;
+	p->size = (uint32_t)env->head.size;
+	chain = chain_of(t, env, from);
+	p->next = *chain;
+	*chain = p;
+	t->n++;
+	return p;
+}
+
+/* ---- the end of a pattern ------------------------------------------------------------------------------------ */
+
+/* The receiver has nothing of the block any more. */
+static bool is_over(const struct pattern *p)
+{
+	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is used again.
+	 * Model: pattern.pml, is_over */
+	bool over = atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_CLOSED;
+
+	for (unsigned i = 0; i < PATTERN_MESSAGES && over; i++)
+		over = standing_is_free(p->block, i, p->n_put[i]);
+	return over;
+}
+
+static void collect_ended(struct pe *pe, struct pattern_to *w)
+{
+	for (struct pattern **at = &w->ending, *p; (p = *at);) {
+		if (!is_over(p)) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		csd_msg_free(pe, &p->block->head);
+		p->next = w->ended;
+		w->ended = p;
+	}
+}
+
+static void close_pattern(struct pe *pe, struct pattern *p)
+{
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_PATTERN, H_CLOSE), 0);
+
+	env->coll = p->coll;
+	env->place = p->number;
+	csd_send(pe, p->to, &env->head);
+	p->next = p->way->ending;
+	p->way->ending = p;
+}
+
+/* Takes it out of its chain, in which *at is the link to it. */
+static void end(struct pe *pe, struct pattern **at)
+{
+	struct pattern *p = *at;
+
+	*at = p->next;
+	pattern_of(pe)->n--;
+	if (p->block)
+		close_pattern(pe, p);
+	else
+		free(p);
+}
+
+static void forget(struct pe *pe, const struct pattern *p, const struct ck_env *env)
+{
+	struct pattern **at = chain_of(pattern_of(pe), env, p->from);
+
+	while (*at != p)
+		at = &(*at)->next;
+	end(pe, at);
+}
+
+static void forget_old(struct pe *pe, struct pattern_pe *t)
+{
+	const uint64_t long_ago = (uint64_t)(t->n + TABLE_FIRST) * OLD_ROUNDS;
+
+	for (int i = 0; i < OLD_LOOKS && t->cap; i++)
+		for (struct pattern **at = &t->table[t->hand++ & (t->cap - 1)]; *at;)
+			if (t->clock - (*at)->used > long_ago)
+				end(pe, at);
+			else
+				at = &(*at)->next;
+}
+
+/* ---- the beginning --------------------------------------------------------------------------------------------- */
+
+/* Message memory with a line that is zero; NULL: it cannot be lent to that PE. */
+static struct standing_block *block_for(struct pe *pe, int to, size_t bytes, uint64_t *name_p)
+{
+	struct standing_block *b = (struct standing_block *)csd_msg_alloc(pe, bytes);
+
+	memset(&b->line, 0, sizeof b->line);
+	*name_p = pe_is_here(pe, to) ? (uintptr_t)b : cmi_shared_ref(pe->wire, to, b, bytes);
+	if (*name_p)
+		return b;
+	csd_msg_free(pe, &b->head);
+	return NULL;
+}
+
+static struct pattern_to *way_to(struct pe *pe, int to)
+{
+	struct pattern_pe *t = pattern_of(pe);
+	uint64_t name;
+
+	if (!t->to)
+		t->to = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *t->to, "the patterns of calls");
+	if (!t->to[to]) {
+		struct pattern_to *w = cmi_alloc_zero(1, sizeof *w, "the patterns of calls");
+
+		w->bell = block_for(pe, to, pattern_bell_bytes(), &name);
+		if (w->bell) {
+			memset(w->bell + 1, 0, bell_bytes(PATTERN_WORDS));
+			bell_write_init(&w->ring, (struct bell *)(w->bell + 1), PATTERN_WORDS);
+		}
+		t->to[to] = w;
+	}
+	return t->to[to];
+}
+
+static uint32_t number_new(struct pattern_to *w)
+{
+	struct pattern *p = w->ended;
+	uint32_t number;
+
+	if (!p)
+		return w->n_numbers++;
+	number = p->number;
+	w->ended = p->next;
+	free(p);
+	return number;
+}
+
+/* The second call goes to PE `to`. */
+static void ask(struct pe *pe, struct pattern *p, int to)
+{
+	struct pattern_to *w = way_to(pe, to);
+	struct pattern_msg m = { .size = p->size, .call = p->call };
+	struct ck_env *env;
+
+	if (!w->bell)
+		return; /* on another host */
+	collect_ended(pe, w);
+	p->block = block_for(pe, to, standing_bytes(p->size, PATTERN_MESSAGES), &m.block);
+	if (!p->block)
+		return;
+	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell : cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());
+	m.number = p->number = number_new(w);
+	p->to = to;
+	p->way = w;
+	env = env_new(pe, ck_handler(pe, PART_PATTERN, H_OPEN), sizeof m - sizeof *env);
+	memcpy(env + 1, (const struct ck_env *)&m + 1, sizeof m - sizeof *env);
+	env->coll = p->coll;
+	env->place = p->place;
+	csd_send(pe, to, &env->head);
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------- */
+
+static bool is_open(const struct pattern *p)
+{
+	/* acquire: pairs with the release of landing.c's open: the heads have been written. */
+	return atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_OPEN;
+}
+
+/* Count the messages that are free from p->at on. */
+static __attribute__((noinline)) bool look(struct pattern *p)
+{
+	p->open = p->open || is_open(p);
+	if (!p->open)
+		return false;
+	for (unsigned i = p->at; p->n_free < PATTERN_MESSAGES && standing_is_free(p->block, i, p->n_put[i]);
+	     i = (i + 1) % PATTERN_MESSAGES)
+		p->n_free++;
+	return p->n_free > 0;
+}
+
+/* Whether all messages before have been handled. */
+static __attribute__((noinline)) bool all_taken(struct pattern *p)
+{
+	/* acquire: pairs with the release in landing_counted_arrived. Model: pattern.pml, may_put */
+	p->n_taken = atomic_load_explicit(&p->block->line.taken, memory_order_acquire);
+	return p->n_taken == p->n_counted;
+}
+
+static inline bool may_put(const struct pe *pe, struct pattern *p)
+{
+	if (CSD_UNLIKELY(p->n_counted != p->n_taken) && !all_taken(p))
+		return false;
+	if (CSD_UNLIKELY(p->way->ring.next == p->way->ring.stop) && !bell_turn(&p->way->ring))
+		return false;
+	return (CSD_LIKELY(p->n_free) || look(p)) && !pe->hold;
+}
+
+static inline CkGenOpen open_put(struct pattern_pe *t, struct pattern *p)
+{
+	t->now = p;
+	t->i = p->at;
+	p->n_free--;
+	p->at = (uint8_t)((p->at + 1) % PATTERN_MESSAGES);
+	return (CkGenOpen){ payload_of((struct ck_env *)standing_msg(p->block, p->size, t->i)), PUT };
+}
+
+static CkGenOpen counted(struct pe *pe, struct pattern *p, struct ck_env *env, CkGenOpen call)
+{
+	env->head.handler = ck_handler(pe, PART_PATTERN, H_COUNTED);
+	env->refnum = (int32_t)p->number;
+	p->n_counted++;
+	return call;
+}
+
+static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern *p, struct ck_env *env, CkGenOpen call)
+{
+	struct pattern_pe *t = pattern_of(pe);
+
+	if (!p && call.away && env->head.size <= PATTERN_MOST) {
+		forget_old(pe, t);
+		add(t, env, ck_of(pe)->now.obj)->used = t->clock;
+		return call;
+	}
+	if (!p)
+		return call;
+	p->used = t->clock;
+	if (!p->block && call.away)
+		ask(pe, p, (int)call.away - 1);
+	if (p->block && call.away - 1 == p->to)
+		return counted(pe, p, env, call);
+	if (p->block || !call.away)
+		forget(pe, p, env); /* it goes another way, or waits for one */
+	return call;
+}
+
+/* A call that does not stay here, or waits: where it goes has been decided. Calls of sparse arrays have no place. */
+static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
+{
+	struct pattern_pe *t = pattern_of(pe);
+	struct pattern *p;
+
+	if (CSD_UNLIKELY(env->flags & CK_ENV_UNPLACED || pe->node->closely))
+		return call;
+	t->clock++;
+	p = find(t, env, ck_of(pe)->now.obj);
+	if (CSD_UNLIKELY(!p || !p->block || call.away - 1 != p->to || !may_put(pe, p)))
+		return no_put(pe, p, env, call);
+	p->used = t->clock;
+	csd_msg_free(pe, &env->head);
+	return open_put(t, p);
+}
+
+void CkGen_closeChannel(CkGenOpen call)
+{
+	struct pe *pe = ck_self();
+	struct pattern_pe *t = pattern_of(pe);
+
+	if (CSD_UNLIKELY(call.away != PUT)) {
+		CkGen_close(call);
+		return;
+	}
+	t->now->n_put[t->i]++;
+	pe->n_created++;
+	bell_ring(&t->now->way->ring, pattern_word(t->now->number, t->i)); /* may_put has seen that there is room */
+}
+
+/* ---- the part ------------------------------------------------------------------------------------------------------ */
+
+static void free_list(struct pattern *p)
+{
+	for (struct pattern *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+}
+
+static void pattern_pe_stop(struct pe *pe)
+{
+	struct pattern_pe *t = pattern_of(pe);
+
+	landings_stop(pe);
+	for (uint32_t i = 0; i < t->cap; i++)
+		free_list(t->table[i]);
+	free(t->table);
+	for (int to = 0; t->to && to < pe->node->job->n_pes; to++) {
+		if (!t->to[to])
+			continue;
+		free_list(t->to[to]->ending);
+		free_list(t->to[to]->ended);
+		free(t->to[to]);
+	}
+	free(t->to);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_OPEN] = { "ck.pattern.open", landing_open_arrived,
+		     .shape = { CK_SHAPE_STRUCT(struct pattern_msg), .misfit = landing_open_misfit } },
+	[H_COUNTED] = { "ck.pattern.call", landing_counted_arrived,
+			.shape = { CK_SHAPE_CALL, .misfit = landing_counted_misfit } },
+	[H_CLOSE] = { "ck.pattern.close", landing_close_arrived,
+		      .shape = { CK_SHAPE_STRUCT(struct ck_env), .misfit = landing_close_misfit } },
+};
+
+const struct ck_part pattern_part = {
+	.name = "pattern",
+	.number = PART_PATTERN,
+	.pe_bytes = sizeof(struct pattern_pe),
+	.handlers = handlers,
+	.n_handlers = sizeof handlers / sizeof *handlers,
+	.pe_stop = pattern_pe_stop,
+	.repeats = repeats,
+	.hear = landing_hear,
+};
