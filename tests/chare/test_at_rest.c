@@ -23,10 +23,11 @@ struct kept {
 };
 
 /* Each step ends with a call of Main::next. A digit moves the element to that PE, c lets the caller call it CALLS
- * times, a lets each PE note what it keeps, and ends the job. */
+ * times, k once while the collection is closed on its PE, a lets each PE note what it keeps, and ends the job. */
 static struct job {
 	const char *script;
 	int n_looked;
+	size_t n_held;            /* calls that waited for the collection to be open */
 	struct kept kept[PES];
 } job;
 
@@ -35,7 +36,7 @@ struct Elem { CkProxy main_proxy; int left; };
 
 static const CkGenChare Main_table, Elem_table;
 enum { MAIN_NEW, MAIN_NEXT };
-enum { ELEM_NEW, ELEM_HOP, ELEM_LANDED, ELEM_ASK, ELEM_ASKED, ELEM_LOOK };
+enum { ELEM_NEW, ELEM_HOP, ELEM_LANDED, ELEM_ASK, ELEM_ASKED, ELEM_LOOK, ELEM_CLOSE };
 
 static void call_elem(CkProxy p, int i, int entry, int with)
 {
@@ -79,6 +80,17 @@ static void Elem_asked(void *self, void *payload)
 	call_elem(CkGen_thisProxy(self), CALLER, ELEM_ASK, *(int *)payload - 1);
 }
 
+static void Elem_close(void *self, void *payload)
+{
+	struct collection *c = obj_of(self)->coll;
+
+	(void)payload;
+	place_close(csd_self(), c);
+	call_elem(CkGen_thisProxy(self), MOVER, ELEM_ASKED, 1);
+	job.n_held = ((const struct closed *)coll_state(c, PART_CALL))->n;
+	place_open(csd_self(), c);
+}
+
 static void Elem_look(void *self, void *payload)
 {
 	const struct collection *c = obj_of(self)->coll;
@@ -108,6 +120,8 @@ static void Main_next(void *self_, void *payload)
 	job.script++;
 	if (op == 'a')
 		CkExit(0);
+	else if (op == 'k')
+		call_elem(self->elems, CALLER, ELEM_CLOSE, 0);
 	else if (op == 'c')
 		call_elem(self->elems, CALLER, ELEM_ASK, CALLS);
 	else
@@ -132,9 +146,10 @@ static const CkGenChare Main_table = {
 static const CkGenEntry elem_entries[] = {
 	{ .name = "Elem", .call = Elem_new }, { .name = "hop", .call = Elem_hop }, { .name = "landed", .call = Elem_landed },
 	{ .name = "ask", .call = Elem_ask }, { .name = "asked", .call = Elem_asked }, { .name = "look", .call = Elem_look },
+	{ .name = "close", .call = Elem_close },
 };
 static const CkGenChare Elem_table = {
-	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem), .entries = elem_entries, .n_entries = 6
+	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem), .entries = elem_entries, .n_entries = 7
 };
 static const CkGenChare *const chares[] = { &Main_table, &Elem_table };
 static const CkGenModule module = { .name = "at_rest", .chares = chares, .n_chares = 2 };
@@ -174,6 +189,14 @@ static void a_lease_is_a_number_and_a_record_at_the_place(void **state)
 	      (struct kept){ .leases = 1 });
 }
 
+static void a_call_waits_for_a_closed_collection_in_spite_of_a_lease(void **state)
+{
+	(void)state;
+	check("1cka", (struct kept){ .lives = 1, .stubs = 1 }, (struct kept){ .guests = 1, .stays = 1 },
+	      (struct kept){ .leases = 1 });
+	assert_int_equal(job.n_held, 1);
+}
+
 static void nobody_keeps_anything_of_an_element_that_is_back(void **state)
 {
 	(void)state;
@@ -188,6 +211,7 @@ int main(void)
 		cmocka_unit_test(home_keeps_a_number_and_the_place_a_guest),
 		cmocka_unit_test(home_has_a_record_while_a_pe_calls_by_way_of_it),
 		cmocka_unit_test(a_lease_is_a_number_and_a_record_at_the_place),
+		cmocka_unit_test(a_call_waits_for_a_closed_collection_in_spite_of_a_lease),
 		cmocka_unit_test(nobody_keeps_anything_of_an_element_that_is_back),
 	};
 

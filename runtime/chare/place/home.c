@@ -95,7 +95,8 @@ void away_rest(struct away *a)
 {
 	struct dynamic *dyn = place_of(a->coll)->dyn;
 
-	if (a->pe < 0 || a->moving || a->asked || a->n_senders || a->waiting.head)
+	assert(a->pe >= 0 && !a->moving && !a->asked && !a->waiting.head);
+	if (a->n_senders)
 		return;
 	index_remove_trim(&dyn->away, a->index);
 	elemmap_add(&dyn->lives, elem_key_of(a->coll, a->index), (uint32_t)a->pe + 1);

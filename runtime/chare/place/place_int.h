@@ -163,7 +163,8 @@ void resume(struct pe *pe, struct msg_fifo *f);
 /** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
 struct away *away_find(struct collection *c, CkIndex i);
 struct away *away_get(struct collection *c, CkIndex i);
-/** If there is nothing else to know of the element, only note where it lives. The record is the caller's no more. */
+/** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only note where it lives.
+ * The record is the caller's no more. */
 void away_rest(struct away *a);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
