@@ -71,7 +71,7 @@ step() { # name, command...
 
 examples="hello heat1d threadring nqueens histogram"
 programs="channels messages getput params reductions order lend groups"
-units="machine/test_ring machine/test_msg_stack machine/test_copy machine/test_wake_host direct/test_bell direct/test_pollset
+units="machine/test_ring machine/test_msg_stack machine/test_copy machine/test_wake_host scheduler/test_bell direct/test_pollset
 	scheduler/test_queue scheduler/test_node_queue scheduler/test_prio scheduler/test_thread"
 files=$(for e in $examples; do echo "$B/examples/$e/$e"; done
 	for p in $programs; do echo "$B/tests/programs/$p"; done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * channel.pml: put, poll and ready, with the bell (runtime/direct: channel.h, channel.c, arrival.c, pollset.c,
- * bell.h, bell.c, bells.c, sender.c, put.c), in memory with relaxed stores (weak.pml).
+ * bells.c, sender.c, put.c; runtime/scheduler: bell.h, bell.c), in memory with relaxed stores (weak.pml).
  *
  * One PE puts into CHANNELS channels of another one, PUTS times into each. The receiver may say ready in the
  * arrival's function or later, at once (CkDirect_ready) or in two steps (readyMark, readyPollQ). It tells the
