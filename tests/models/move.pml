@@ -26,6 +26,7 @@
  *                   on its way.
  *          end      every element arrives, and every call is handled.
  *
+ * cc: -O0
  * run: -DSENDERS=3 -DCALLS=2 -DMOVES=3
  * run: -DTHIRD -DSENDERS=2 -DCALLS=3 -DMOVES=3
  * run: -DTHIRD -DSENDERS=6 -DCALLS=2 -DMOVES=2

@@ -9,6 +9,7 @@
 #
 #	run: FLAGS               spin's -D flags; one line for each way
 #	big: FLAGS               a way that takes minutes or gigabytes, with --big only
+#	cc: FLAG                 how the checker is compiled, where -O1 takes longer than it saves (not with --big)
 #	mutant N: text           run in the first way
 #	mutant N: WAY: text      run in the first way that has -DWAY...
 #
@@ -42,12 +43,13 @@ fail() { echo "models: $*"; failed=1; }
 
 # Make the checker of a model for one way: model, directory, flags.
 build() {
-	local model=$1 dir=$2
+	local model=$1 dir=$2 level
 	shift 2
+	[ -n "$big" ] || level=$(sed -n 's/^ \* cc: //p' "$model.pml")
 	mkdir -p "$dir" && cp ./*.pml "$dir" || return
 	# Spin runs the preprocessor of the system by itself.
 	(cd "$dir" && spin "$@" -a "$model.pml" >spin.out 2>&1 &&
-		"$CC" -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=$MEMORY_MB -o pan pan.c) >"$dir/cc.out" 2>&1 &&
+		"$CC" "${level:--O1}" -w -DSAFETY -DCOLLAPSE -DMEMLIM=$MEMORY_MB -o pan pan.c) >"$dir/cc.out" 2>&1 &&
 		! grep -q Error "$dir/spin.out" && return
 	cat "$dir/spin.out" "$dir/cc.out"
 	return 1
