@@ -199,7 +199,7 @@ static inline uint64_t csd_now_ns(void)
 
 /* ---- the node -------------------------------------------------------------------------- */
 
-enum { CSD_MAX_HANDLERS = 64 };
+enum { CSD_MAX_HANDLERS = 128 };
 
 struct csd_handler {
 	const char *name;

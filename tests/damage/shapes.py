@@ -93,7 +93,7 @@ def word(kind, *changes, size=160):
 CHECK, ANSWER, ASK, POKE, RESUME, CLOSE, STEP, STATS, MOVES, CANCEL, DONE = range(11)
 
 
-def sync(kind, *changes, coll=GRID_COLL, size=112, pe=1):
+def sync(kind, *changes, coll=GRID_COLL, size=120, pe=1):
     """A word of a sync of the grid, whose elements have not called CkAtSync."""
     return zeros('ck.sync.step', size, u64(32, coll), u32(40, kind), *changes, pe=pe)
 
@@ -242,7 +242,7 @@ TABLE = [
     (sync(ANSWER, u32(44, 1)), 'nobody has asked for it'),
     (sync(ANSWER, coll=CELLS_COLL), 'its elements do not sync'),
     (sync(ANSWER, coll=0), NOBODY),
-    (sync(ANSWER, size=113), 'it is too long'),
+    (sync(ANSWER, size=121), 'it is too long'),
     (sync(CHECK), NO_KIND),
     (sync(DONE + 1), NO_KIND),
     (sync(POKE), None),
