@@ -90,15 +90,25 @@ void Cube_on_new(Cube *m)
 	}
 }
 
+static size_t here_bytes(void)
+{
+	return (size_t)(N_KINDS * opt.p) * sizeof(bool);
+}
+
+void look_for_neighbours(Cube *m)
+{
+	for (int kind = 0; kind < N_KINDS; kind++)
+		for (int q = 0; q < opt.p; q++)
+			m->here[kind * opt.p + q] = Cube_ckLocal(peer(m, kind, q));
+}
+
 /* Not in the constructor: those of the others may not have run. */
 void find_neighbours(Cube *m)
 {
 	if (m->here)
 		return;
-	m->here = alloc_bytes((size_t)(N_KINDS * opt.p) * sizeof *m->here);
-	for (int kind = 0; kind < N_KINDS; kind++)
-		for (int q = 0; q < opt.p; q++)
-			m->here[kind * opt.p + q] = Cube_ckLocal(peer(m, kind, q));
+	m->here = alloc_bytes(here_bytes());
+	look_for_neighbours(m);
 }
 
 /* The own slices as they are in iteration 0; nothing is summed yet. The peers' slices must not be
@@ -118,6 +128,58 @@ void Cube_on_prepare(Cube *m, int mode)
 	}
 	memset(m->c, 0, (size_t)slice_doubles(m, m->y) * sizeof *m->c);
 	CkContributeBarrier(m, Main_cb_prepared(mainProxy));
+}
+
+static double *pup_receive(pup_er p, double *old, size_t n)
+{
+	double *v = opt.malloc_recv ? pup_alloc(p, old, n * sizeof *v) : pup_alloc_direct(p, old, n * sizeof *v);
+
+	pup_doubles(p, v, n);
+	return v;
+}
+
+static void pup_place(pup_er p, Cube *m)
+{
+	pup_int(p, &m->x);
+	pup_int(p, &m->y);
+	pup_int(p, &m->z);
+	pup_int(p, &m->nb);
+	pup_ints(p, m->me, N_KINDS);
+	m->start = pup_alloc(p, m->start, (size_t)(opt.p + 1) * sizeof *m->start);
+	pup_ints(p, m->start, (size_t)opt.p + 1);
+	m->here = pup_alloc(p, m->here, here_bytes());
+}
+
+static void pup_blocks(pup_er p, Cube *m)
+{
+	const size_t block = (size_t)m->nb * (size_t)m->nb, own = (size_t)slice_doubles(m, m->me[KIND_C]);
+
+	for (int s = 0; s < n_slots(); s++)
+		for (int kind = KIND_A; kind <= KIND_B; kind++) {
+			m->ab[kind][s] = pup_receive(p, m->ab[kind][s], block);
+			pieces_pup(p, m, kind, s);
+		}
+	m->partial = pup_alloc(p, m->partial, block * sizeof *m->partial);
+	m->c = pup_alloc(p, m->c, own * sizeof *m->c);
+	pup_doubles(p, m->c, own);
+}
+
+/* Size, pack, unpack and free the chare between two iterations of a run by messages (--lb): there are no channels, no
+ * message is kept, and the last product has been sent. `here` is looked up again where the chare arrives. */
+void Cube_pup(pup_er p, Cube *m)
+{
+	if (pup_isUnpacking(p))
+		*m = (Cube){0};
+	pup_place(p, m);
+	pup_blocks(p, m);
+	pup_ints(p, m->factor_in, N_SLOTS);
+	pup_int(p, &m->mode);
+	pup_int(p, &m->iter);
+	pup_int(p, &m->iters);
+	pup_bool(p, &m->go);
+	pup_bytes(p, &m->stage, sizeof m->stage);
+	pup_ints(p, m->missing_inputs, N_SLOTS);
+	pup_ints(p, m->missing_parts, N_SLOTS);
 }
 
 void Cube_on_finish(Cube *m)

@@ -21,7 +21,8 @@ static inline int slot_of(int iter)
 void *alloc_bytes(size_t bytes);
 double *alloc_doubles(size_t n);
 
-/** Find out which peers are on this PE; once all chares exist. */
+/** Find out which peers are on this PE; once all chares exist. The second one looks again: some may have moved. */
 void find_neighbours(Cube *m);
+void look_for_neighbours(Cube *m);
 
 #endif

@@ -29,6 +29,9 @@
  *  (5) An iteration begins only when all puts of the one before are locally complete: the
  *      own slices and the product may be written again.
  * With --sync barrier a reduction after each iteration replaces (1): one slot is enough.
+ *
+ * With --lb chares may move when all of them are between the same two iterations (CkAtSync). Nothing has been sent for
+ * the next one, so no slice is on its way, and none is kept.
  */
 #include "cube.h"
 
@@ -199,6 +202,23 @@ static bool do_stage(Cube *m, int slot)
 	}
 }
 
+static void join_barrier(Cube *m)
+{
+	CkContributeBarrier(m, Cube_cb_go_all(Cube_thisProxy(m)));
+}
+
+/* Two iterations: wait for the others, if the user says so. */
+static void between(Cube *m)
+{
+	const bool sync = opt.lb && m->iter % opt.lb == 0;
+
+	m->go = !sync && !opt.barrier;
+	if (sync)
+		CkAtSync(m);
+	else if (opt.barrier)
+		join_barrier(m);
+}
+
 static void go_on(Cube *m)
 {
 	while (m->iter < m->iters) {
@@ -210,10 +230,8 @@ static void go_on(Cube *m)
 		}
 		m->stage = SEND_INPUTS;
 		m->iter++;
-		if (opt.barrier && m->iter < m->iters) {
-			m->go = false;
-			CkContributeBarrier(m, Cube_cb_go_all(Cube_thisProxy(m)));
-		}
+		if (m->iter < m->iters)
+			between(m);
 	}
 	if (m->go && m->unsent == 0) {
 		m->go = false;
@@ -236,6 +254,16 @@ void Cube_on_go(Cube *m)
 {
 	m->go = true;
 	cube_advance(m);
+}
+
+/* The sync is over: this chare and its peers may be elsewhere. */
+void Cube_on_resumeFromSync(Cube *m)
+{
+	look_for_neighbours(m);
+	if (opt.barrier)
+		join_barrier(m);
+	else
+		Cube_on_go(m);
 }
 
 void Cube_on_run(Cube *m, int iters)

@@ -26,6 +26,8 @@ static const char usage[] =
 	"  --sync S               none, or barrier after every multiplication (none);\n"
 	"                         with barrier half the memory: faster where none needs\n"
 	"                         more than the caches hold\n"
+	"  --lb N                 every N multiplications CK_LB may move chares; with\n"
+	"                         --mode msg only (0: never)\n"
 	"  --map M                chares in blocks, or spread so that those that exchange\n"
 	"                         are on different PEs, as with one chare per PE (block)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
@@ -41,7 +43,7 @@ static const struct option long_options[] = {
 	{"iters", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'w'},
 	{"repeat", required_argument, NULL, 'r'}, {"mode", required_argument, NULL, 'm'},
 	{"sync", required_argument, NULL, 's'},   {"recv", required_argument, NULL, 'R'},
-	{"map", required_argument, NULL, 'M'},
+	{"map", required_argument, NULL, 'M'},    {"lb", required_argument, NULL, 'l'},
 	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
 	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -61,6 +63,7 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	case 'i': return values_number(program, "iters", optarg, 1, MAX_ITERS, &o->iters);
 	case 'w': return values_number(program, "warmup", optarg, 0, MAX_ITERS, &o->warmup);
 	case 'r': return values_number(program, "repeat", optarg, 1, MAX_ITERS, &o->repeat);
+	case 'l': return values_number(program, "lb", optarg, 0, MAX_ITERS, &o->lb);
 	case 'm':
 		rc = values_word(program, "mode", optarg, modes, &w);
 		o->modes[MODE_MSG] = w != 1;
@@ -124,6 +127,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
+	if (o->lb && o->modes[MODE_DIRECT])
+		return values_complain(program, "--lb needs --mode msg: the channels of --mode direct stay on the PE that made them");
 	o->verify = verify >= 0 ? verify : o->n <= VERIFY_N;
 	return check_sizes(o);
 }

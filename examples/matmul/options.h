@@ -14,6 +14,7 @@ struct options {
 	int warmup;             /* iterations before the clock starts */
 	int repeat;             /* timed runs per mode */
 	bool modes[N_MODES];
+	int lb;                 /* --lb: after so many multiplications CK_LB may move chares; 0: never */
 	bool barrier;           /* --sync barrier: one iteration in flight in the whole job */
 	bool spread;            /* --map spread: chares that exchange are on different PEs */
 	bool malloc_recv;       /* --recv malloc: receive buffers that only this process maps */

@@ -13,13 +13,28 @@ static struct piece in_block(const Cube *m, int kind, int slot, int q)
 	return (struct piece){slice_of(m, m->ab[kind][slot], q), NULL};
 }
 
+static size_t pieces_bytes(void)
+{
+	return (size_t)opt.p * sizeof(struct piece);
+}
+
+static void all_in_block(Cube *m, int kind, int slot)
+{
+	for (int q = 0; q < opt.p; q++)
+		m->pieces[kind][slot][q] = in_block(m, kind, slot, q);
+}
+
 void pieces_init(Cube *m, int kind, int slot)
 {
-	struct piece *p = alloc_bytes((size_t)opt.p * sizeof *p);
+	m->pieces[kind][slot] = alloc_bytes(pieces_bytes());
+	all_in_block(m, kind, slot);
+}
 
-	for (int q = 0; q < opt.p; q++)
-		p[q] = in_block(m, kind, slot, q);
-	m->pieces[kind][slot] = p;
+void pieces_pup(pup_er p, Cube *m, int kind, int slot)
+{
+	m->pieces[kind][slot] = pup_alloc(p, m->pieces[kind][slot], pieces_bytes());
+	if (pup_isUnpacking(p))
+		all_in_block(m, kind, slot);
 }
 
 void pieces_fini(Cube *m, int kind, int slot)

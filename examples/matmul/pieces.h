@@ -18,6 +18,8 @@ struct piece {
 
 void pieces_init(Cube *m, int kind, int slot);
 void pieces_fini(Cube *m, int kind, int slot);
+/** Where nothing is kept. */
+void pieces_pup(pup_er p, Cube *m, int kind, int slot);
 
 /* Bytes of a slice. Twice as many gained a sixth of the time, half as many nearly nothing. */
 enum { KEEP_BYTES = 32 << 10 };
