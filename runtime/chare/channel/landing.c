@@ -332,7 +332,6 @@ const char *landing_close_misfit(struct pe *pe, const struct cmi_msg *m)
 	return number_misfit(pe, m, ((const struct ck_env *)m)->place);
 }
 
-
 /* ---- the end ------------------------------------------------------------------------------------------------------ */
 
 void landings_stop(struct pe *pe)

@@ -31,18 +31,6 @@ static void put(struct pe *pe, struct collection *c, struct ck_obj *obj, const s
 		index_add(&place_of(c)->dyn->here, obj);
 }
 
-static void keep_holders(struct pe *pe, struct travel *t)
-{
-	struct stay *s;
-
-	if (!t->n_holders)
-		return;
-	s = stay_get(pe, t->obj);
-	s->holders = t->holders;
-	s->n_holders = s->cap_holders = t->n_holders;
-	t->holders = NULL;
-}
-
 /* Calls that wait for an element that does not exist, whose home is here now. */
 static void keep_waiting(struct collection *c, struct travel *t)
 {
@@ -82,7 +70,7 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 			continue;
 		}
 		put(pe, c, t->obj, b);
-		keep_holders(pe, t);
+		stay_take_holders(pe, t);
 	}
 	if (!c->dynamic && c->n_local != c->n_slots)
 		csd_abort(pe, "broken plan: %llu of %llu elements of %s came to PE %d", (unsigned long long)c->n_local,
@@ -101,7 +89,7 @@ static void guests_in(struct pe *pe, struct collection *c, struct bulk *b)
 		else
 			guest_add(t->obj, t->seat);
 		if (index_home(pe, c, t->index) != pe->id)
-			keep_holders(pe, t);
+			stay_take_holders(pe, t);
 	}
 }
 

@@ -58,6 +58,19 @@ struct stay *stay_get(struct pe *pe, struct ck_obj *obj)
 	return stay_of(obj, obj_is_guest(obj) ? place_seat(obj) : pe->id);
 }
 
+struct stay *stay_take_holders(struct pe *pe, struct travel *t)
+{
+	struct stay *s;
+
+	if (!t->n_holders)
+		return NULL;
+	s = stay_get(pe, t->obj);
+	s->holders = t->holders;
+	s->n_holders = s->cap_holders = t->n_holders;
+	t->holders = NULL;
+	return s;
+}
+
 void stay_free(struct stay *s)
 {
 	index_remove_trim(&place_of(s->coll)->dyn->stays, s->index);
@@ -575,13 +588,9 @@ static void settle(struct pe *pe, struct travel *t)
 	if (home == pe->id)
 		return;
 	tell_where(pe, home, about_element(t->obj->coll, t->index, WHERE_BORN));
-	if (!t->n_holders)
-		return;
-	s = stay_get(pe, t->obj);
-	s->holders = t->holders;
-	s->n_holders = s->cap_holders = t->n_holders;
-	t->holders = NULL;
-	lease_again(pe, s);
+	s = stay_take_holders(pe, t);
+	if (s)
+		lease_again(pe, s);
 }
 
 /* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that

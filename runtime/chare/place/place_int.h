@@ -190,6 +190,8 @@ void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 struct stay *stay_find(const struct collection *c, CkIndex i);
 /** The element's record, which it gets if it has none. / End the record. */
 struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
+/** The element of `t` has come: who holds leases of it moves from `t` into its record, which is returned; NULL: nobody. */
+struct stay *stay_take_holders(struct pe *pe, struct travel *t);
 void stay_free(struct stay *s);
 /** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has come. */
 void tell_leaving(struct pe *pe, struct ck_obj *obj);
