@@ -104,7 +104,7 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* Calls that this PE made before the collection's creation arrived, because the proxy was
  * faster. Their homes are known now. They leave before the constructors run, so that no later
- * call overtakes them. */
+ * call overtakes them. An element that has come already (H_MOVE) waits here, too, and is no call. */
 static void route_early(struct pe *pe, struct collection *c)
 {
 	struct cmi_msg *m = c->waiting.head, *next;
@@ -118,7 +118,7 @@ static void route_early(struct pe *pe, struct collection *c)
 		next = m->next;
 		if (m->handler == ck_handler(pe, PART_PLACE, H_INSERT))
 			home = address_by_index(pe, c, env->index, env);
-		else if (env->flags & CK_ENV_UNPLACED)
+		else if (m->handler != ck_handler(pe, PART_PLACE, H_MOVE) && env->flags & CK_ENV_UNPLACED)
 			home = address_in_array(pe, c, env->index, env);
 		if (home == pe->id)
 			coll_wait(c, m);
