@@ -82,7 +82,18 @@ static int length(int from, int seq)
 	return seq % 31 == 30 ? 4000 : (int)(check_mix((uint64_t)(from * 100 + seq)) % 20);
 }
 
-void Cell_on_plain(Cell *self, int from, int seq) { came(self, from, seq); }
+/* What is kept is a copy of the parameters, which may lie in the batch. */
+void Cell_on_plain(Cell *self, int from, int seq)
+{
+	if (seq % 8 == 0) {
+		int *kept = CkKeepMsg();
+
+		CHECK_EQ(kept[0], from);
+		CHECK_EQ(kept[1], seq);
+		CkFreeMsg(kept);
+	}
+	came(self, from, seq);
+}
 
 void Cell_on_mixed(Cell *self, double d, short from, int seq)
 {

@@ -159,6 +159,7 @@ static void aggregate_pe_start(struct pe *pe)
 	const struct agg_limits *l = ck_node_state(pe->node, PART_AGGREGATE);
 
 	agg_of(pe)->tail = &agg_of(pe)->list;
+	agg_of(pe)->batch.flags = CK_ENV_SPECIAL; /* CkKeepMsg must see that it is no message */
 	set_limits(pe, l);
 }
 

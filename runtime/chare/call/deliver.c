@@ -539,12 +539,13 @@ void *CkKeepMsg(void)
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
-	if (aggregate_runs(pe)) {
-		ck_of(pe)->now.env = NULL;
-		return aggregate_keep(pe);
-	}
-	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL))
+	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL)) {
+		if (aggregate_runs(pe)) {
+			ck_of(pe)->now.env = NULL;
+			return aggregate_keep(pe);
+		}
 		check_keep(pe);
+	}
 	env->head.mark = OWNER_PROGRAM;
 	if (ck_of(pe)->shared)
 		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */

@@ -430,18 +430,29 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
-/* In more than one dimension, and with arrays and strings for parameters. What does not stay here goes on to `away`. */
-static inline __attribute__((always_inline)) CkGenOpen
-open_element(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls,
-	     CkGenOpen (*away)(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env))
+typedef CkGenOpen open_fn(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls);
+typedef CkGenOpen away_fn(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env);
+
+static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *chare, const CkElement *e, int entry,
+							      size_t size, size_t cls, open_fn *again)
+{
+	struct pe *pe = ck_self();
+
+	csd_msg_free(pe, csd_msg_alloc_call_slow(pe, size, (unsigned)cls));
+	return again(chare, e, entry, size, cls);
+}
+
+/* In more than one dimension, and with arrays and strings for parameters. What does not stay here goes on to `away`.
+ * `again` is the caller. */
+static inline __attribute__((always_inline)) CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry,
+								    size_t size, size_t cls, away_fn *away, open_fn *again)
 {
 	struct pe *pe = ck_self();
 	struct cmi_msg *m = pe->pool.free[cls];
 
-	if (CSD_LIKELY(m != NULL))
-		pe->pool.free[cls] = m->next;
-	else
-		m = csd_msg_alloc_call_slow(pe, size, (unsigned)cls);
+	if (CSD_UNLIKELY(!m))
+		return element_empty_pool(chare, e, entry, size, cls, again);
+	pe->pool.free[cls] = m->next;
 	struct ck_env *env = open_env(pe, m, entry, size);
 	const struct collection *c = ck_of(pe)->last;
 	const uint64_t place = coll_linear(c, e->index);
@@ -456,7 +467,7 @@ open_element(const CkGenChare *chare, const CkElement *e, int entry, size_t size
 
 CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
 {
-	return open_element(chare, e, entry, size, cls, open_element_away);
+	return open_element(chare, e, entry, size, cls, open_element_away, CkGen_openElementClass);
 }
 
 /* A call that waits for its way says so, too: none behind it may be put. */
@@ -468,7 +479,7 @@ static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *c
 
 CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
 {
-	return open_element(chare, e, entry, size, cls, open_channel_away);
+	return open_element(chare, e, entry, size, cls, open_channel_away, CkGen_openChannelClass);
 }
 
 void CkGen_close(CkGenOpen call)

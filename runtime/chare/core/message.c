@@ -106,12 +106,10 @@ struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)
 	return copy;
 }
 
-void env_unref(struct pe *pe, struct ck_env *env)
+void env_unref_shared(struct pe *pe, struct ck_env *env)
 {
-	/* The only holder needs no atomic decrement. The acquire pairs with the release by which the
-	 * other holders let go, so their reads of the message are over. */
-	if (atomic_load_explicit(&env->refs, memory_order_acquire) == 1 ||
-	    atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
+	/* Release: our reads are over before another holder frees it; acquire: as in env_unref. */
+	if (atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1)
 		csd_msg_free(pe, &env->head);
 }
 

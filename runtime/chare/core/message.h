@@ -29,8 +29,18 @@ bool env_add_section(struct ck_env *env, CkSection section);
 CkSection env_drop_section(struct ck_env *env);
 /** The section behind the payload, in a message with CK_MORE_SECTION. */
 CkSection env_section(const struct ck_env *env);
+/** env_unref of a message that others may hold, too. */
+void env_unref_shared(struct pe *pe, struct ck_env *env);
 /** Let go of a message; the last holder frees it. */
-void env_unref(struct pe *pe, struct ck_env *env);
+static inline void env_unref(struct pe *pe, struct ck_env *env)
+{
+	/* The only holder needs no atomic decrement. The acquire pairs with the release by which the
+	 * other holders let go, so their reads of the message are over. */
+	if (CSD_LIKELY(atomic_load_explicit(&env->refs, memory_order_acquire) == 1))
+		csd_msg_free(pe, &env->head);
+	else
+		env_unref_shared(pe, env);
+}
 /** Send copies to this PE's children in the tree of env->root, once. The caller still owns `env`. */
 void bcast_forward(struct pe *pe, struct ck_env *env);
 /** The same in the tree of `root`, for messages that do not name it. */
