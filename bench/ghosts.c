@@ -268,6 +268,8 @@ static enum how how_of(const Block *b, int side)
 static void send_side(Block *b, int side, int slot)
 {
 	const int n = (int)side_cells(b->box, side);
+	CkPrepared call;
+	double *v;
 	Side *m;
 
 	switch (how_of(b, side)) {
@@ -283,8 +285,9 @@ static void send_side(Block *b, int side, int slot)
 		Block_array(b->neighbour[side], side ^ 1, slot, n, b->packed);
 		break;
 	case CHANNEL:
-		pack_side(b->packed, b->u, b->box, side);
-		Block_channel(b->neighbour[side], side ^ 1, slot, n, b->packed);
+		call = Block_channel_prepare(b->neighbour[side], side ^ 1, slot, n, &v);
+		pack_side(v, b->u, b->box, side);
+		CkCommit(call);
 		break;
 	default:
 		CkDirect_put(&b->out[slot][side]);

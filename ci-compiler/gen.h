@@ -110,6 +110,11 @@ bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e);
 static inline const char *gen_open_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : "Element"; }
 static inline const char *gen_close_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : ""; }
 
+/** There is X_f_prepare: a [channel] entry has arrays, which the caller may write where they are handled. */
+bool gen_prepares(const struct ci_chare *c, const struct ci_entry *e);
+/** Print its head, without the end of the line. */
+void gen_prepare_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** A callback with data may target e. */
 bool gen_has_cb(const struct ci_entry *e);
 /** A callback with data, or with a message, may target e. */

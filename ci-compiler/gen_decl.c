@@ -403,6 +403,10 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		else
 			stub(o, c, e, f);
 	}
+	if (gen_prepares(c, e)) {
+		gen_prepare_head(o, c, e);
+		ci_put(o, ";\n");
+	}
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)
 		ci_put(o, "CkCallback %s_cb_%s%s(%s%s to);\n", c->name, e->name, f->suffix,
 		       f->proxy, c->name);

@@ -310,6 +310,8 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 		local_stub(o, c, e);
 	if (gen_opens(c, e))
 		open_stub(o, c, e);
+	if (gen_prepares(c, e))
+		gen_prepare(o, c, e);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
 		stub(o, c, e, f);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_is_target(e); f++)

@@ -13,6 +13,9 @@ bool gen_packs(const struct ci_chare *c, const struct ci_entry *e);
 /** Print the function that makes the payload from the arguments, if gen_packs. */
 void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
+/** Print X_f_prepare, if gen_prepares. */
+void gen_prepare(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** Print the payload's struct and the trampolines that call the handler. */
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 

@@ -211,7 +211,7 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\n");
 }
 
-static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
+static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *opens)
 {
 	const char *end = has_struct(e) ? "sizeof *ck_a" : "0";
 
@@ -229,8 +229,8 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	if (opens)
-		ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, ck_to, %d%s, %s);\n\tck_m = ck_c.payload;\n",
-		       gen_open_kind(e), c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
+		ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, %s, %d%s, %s);\n\tck_m = ck_c.payload;\n",
+		       gen_open_kind(e), c->name, opens, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
 	else
 		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
@@ -259,8 +259,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\tck_a = (struct ck_args_%s_%s *)ck_m;\n", c->name, e->name);
 	ci_put(o, "\tmemset(ck_m, 0, %s);\n", b ? "CkGen_align(sizeof *ck_a)" : "sizeof *ck_a");
 	if (b != NULL && is_placed(b))
-		ci_put(o, "\tCkGen_zero((char *)ck_m + CkGen_align(sizeof *ck_a),\n"
-		       "\t\t   ck_off_%s - CkGen_align(sizeof *ck_a));\n", b->name);
+		ci_put(o, "\tCkGen_zeroToLine(ck_m, CkGen_align(sizeof *ck_a), ck_off_%s);\n", b->name);
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
 		pack_value(o, q);
 	for (; b != NULL; b = next_block(b))
@@ -268,8 +267,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 			ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
 }
 
-static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q,
-		       const struct ci_param *before, bool opens)
+static void pack_gap(struct ci_out *o, const struct ci_param *q, const struct ci_param *before)
 {
 	const char *n = q->name;
 
@@ -279,6 +277,12 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 		ci_put(o, "\tCkGen_zero((char *)ck_m + ck_off_%s + ck_bytes_%s,\n"
 		       "\t\t   ck_off_%s - ck_off_%s - ck_bytes_%s);\n", b, b, n, b, b);
 	}
+}
+
+static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q, bool opens)
+{
+	const char *n = q->name;
+
 	if (is_pup(q)) {
 		ci_put(o, "\tCkGen_pupPack(%s, %s, sizeof(%s), %s,\n\t\t      (char *)ck_m + "
 		       "ck_off_%s, ck_bytes_%s);\n", pup_name(o->ci, c, q), n, element(q),
@@ -339,16 +343,34 @@ static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct
 	gen_params(o, e, "");
 	ci_put(o, ")\n{\n");
 	pack_locals(o, c, e, opens);
-	pack_sizes(o, c, e, opens);
+	pack_sizes(o, c, e, opens ? "ck_to" : NULL);
 	pack_values(o, c, e);
 	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
-		pack_block(o, c, q, before, opens);
+		pack_gap(o, q, before);
+		pack_block(o, c, q, opens);
 		before = q;
 	}
 	if (opens)
 		ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", gen_close_kind(e));
 	else
 		ci_put(o, "\treturn ck_m;\n}\n\n");
+}
+
+void gen_prepare(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const struct ci_param *before = NULL;
+
+	gen_prepare_head(o, c, e);
+	ci_put(o, "\n{\n");
+	pack_locals(o, c, e, true);
+	pack_sizes(o, c, e, "&ck_to.ck");
+	pack_values(o, c, e);
+	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
+		pack_gap(o, q, before);
+		ci_put(o, "\t*%s = (%s *)(void *)((char *)ck_m + ck_off_%s);\n", q->name, element(q), q->name);
+		before = q;
+	}
+	ci_put(o, "\treturn CkGen_prepared(ck_c);\n}\n\n");
 }
 
 void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)

@@ -253,6 +253,26 @@ bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
 	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL)) == 0;
 }
 
+bool gen_prepares(const struct ci_chare *c, const struct ci_entry *e)
+{
+	bool arrays = false;
+
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_STRING)
+			return false;
+		arrays = arrays || q->kind == CI_PARAM_ARRAY;
+	}
+	return arrays && (e->attrs & CI_CHANNEL) && gen_opens_element(c, e);
+}
+
+void gen_prepare_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "CkPrepared %s_%s_prepare(CProxyElement_%s ck_to", c->name, e->name, c->name);
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		ci_put(o, ", %s%s%s", q->type.text, q->kind == CI_PARAM_ARRAY ? " **" : " ", q->name);
+	ci_put(o, ")");
+}
+
 bool gen_has_cb(const struct ci_entry *e)
 {
 	if (e->ctor || (e->attrs & CI_OWN_CALL) != 0)

@@ -404,6 +404,27 @@ typedef struct CkArgMsg {
  * Errors   an entry with nocopy or pup parameters aborts: they are valid in the handler only. */
 void *CkKeepMsg(void);
 
+/** A call of a [channel] entry whose arrays are being written where they will be handled. ckci makes
+ * CkPrepared X_f_prepare(element, parameters): an array parameter `T v[n]` is a `T **v`, which it points to n elements with
+ * any contents. Write them, then call CkCommit: the array is not copied any more.
+ *
+ * Called   where the call itself may be made. Between the two only the arrays are written: no call, no wait.
+ * Owner    the arrays are the runtime's; they may be written until CkCommit.
+ * Errors   a handler that prepares a call, or waits, before it has committed the last one aborts, unless that one was for an
+ *          element of its own PE.
+ * Source   GASNet-EX, active messages with negotiated payload (gex_AM_Prepare..., gex_AM_Commit...). */
+typedef struct CkPrepared {
+	void *payload;         /* private, both of them */
+	int64_t away;
+} CkPrepared;
+void CkGen_commit(CkPrepared call);
+/** Send the call that X_f_prepare has returned. */
+static inline void CkCommit(CkPrepared call)
+{
+	if (call.away) /* else it is in the queue */
+		CkGen_commit(call);
+}
+
 /** Memory for M_pack and M_unpack, which convert a message that the program packs itself
  * (`message [packed] M;` in the .ci file).
  *

@@ -298,6 +298,15 @@ static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkEleme
 }
 void CkGen_closeChannel(CkGenOpen call);
 
+/** What X_f_prepare returns: the caller of the stub writes the arrays and commits the call. */
+CkPrepared CkGen_preparedAway(CkPrepared call);
+static inline CkPrepared CkGen_prepared(CkGenOpen call)
+{
+	const CkPrepared p = { call.payload, call.away };
+
+	return call.away ? CkGen_preparedAway(p) : p;
+}
+
 /** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its lines. */
 static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t bytes)
 {
@@ -696,6 +705,14 @@ static inline void CkGen_zero(void *to, size_t n)
 		*p = 0;
 		__asm__("" : "+r"(p));
 	}
+}
+
+/** Zero the gap between the values, which end at the constant `from`, and the first array. It begins there or on the next
+ * line (CkGen_place), so this is a few stores of constant size. */
+static inline void CkGen_zeroToLine(void *payload, size_t from, size_t to)
+{
+	if (to != from)
+		memset((char *)payload + from, 0, ((from + 63) & ~(size_t)63) - from);
 }
 
 /** Abort because an array length in a call was negative. */

@@ -159,6 +159,11 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 void aggregate_flush(struct pe *pe);
 void aggregate_flush_to(struct pe *pe, int dst_pe);
 /** Whether the running call came in a batch. */
+/** Write "X::f was prepared and has not been committed" to buf, and return buf. */
+const char *prepared_describe(struct pe *pe, char *buf, size_t len);
+/** Abort with it. */
+_Noreturn void prepared_left(struct pe *pe);
+
 bool aggregate_runs(const struct pe *pe);
 /** Copy what the running handler was given into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);

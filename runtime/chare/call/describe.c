@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * describe.c: answers the scheduler's questions about message memory: may the running code wait for room, and
- * what are the messages that fill it (room.c, report.c of the scheduler).
+ * what are the messages that fill it (room.c, report.c of the scheduler). Names the call that a program forgot to commit.
  */
 #include "call.h"
 
@@ -34,4 +34,22 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 		 describe_entry(c->type, env->entry, name, sizeof name));
 	return all || (env->flags & CK_ENV_UNPLACED) || env->place >= c->total ?
 		       -1 : coll_home(pe, c, env->place);
+}
+
+const char *prepared_describe(struct pe *pe, char *buf, size_t len)
+{
+	const struct ck_env *env = env_of(ck_of(pe)->prepared);
+	char name[128];
+
+	snprintf(buf, len, "%s was prepared and has not been committed",
+		 describe_entry(coll_get(pe, env->coll)->type, env->entry, name, sizeof name));
+	return buf;
+}
+
+void prepared_left(struct pe *pe)
+{
+	char what[192];
+
+	csd_abort(pe, "%s: write its arrays, then call CkCommit, before anything else is prepared and before the "
+		  "handler waits", prepared_describe(pe, what, sizeof what));
 }

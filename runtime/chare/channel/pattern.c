@@ -4,13 +4,12 @@
 #include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	TABLE_FIRST = 64,
-	/* CkGenOpen.away of a call that is being put; others have the PE's number + 1. */
-	PUT = -1,
 	/* A pattern is old when the PE has made so many calls for each of its patterns without one of this. Each new
 	 * pattern looks at OLD_LOOKS others, so there are never many old ones. */
 	OLD_ROUNDS = 64,
@@ -35,6 +34,16 @@ struct pattern {
 	uint64_t used;            /* clock of the last call */
 	uint32_t n_put[PATTERN_MESSAGES];
 };
+
+/* CkGenOpen.away of a call that is being put: pattern and message, as a negative number; others have the PE's number + 1. A
+ * pattern is memory of malloc, so its address has room for the number of a message. */
+static inline int64_t put_name(const struct pattern *p, unsigned i) { return -(int64_t)((uintptr_t)p | i); }
+static inline struct pattern *put_pattern(int64_t away)
+{
+	return (struct pattern *)((uintptr_t)-away & ~(uintptr_t)(STANDING_MOST - 1));
+}
+static inline unsigned put_message(int64_t away) { return (unsigned)-away & (STANDING_MOST - 1); }
+_Static_assert((int)PATTERN_MESSAGES <= (int)STANDING_MOST && STANDING_MOST <= _Alignof(max_align_t), "the address has room");
 
 /** To one PE. */
 struct pattern_to {
@@ -282,13 +291,13 @@ static inline bool may_put(const struct pe *pe, struct pattern *p)
 	return (CSD_LIKELY(p->n_free) || look(p)) && !pe->hold;
 }
 
-static inline CkGenOpen open_put(struct pattern_pe *t, struct pattern *p)
+static inline CkGenOpen open_put(struct pattern *p)
 {
-	t->now = p;
-	t->i = p->at;
+	const unsigned i = p->at;
+
 	p->n_free--;
-	p->at = (uint8_t)((p->at + 1) % PATTERN_MESSAGES);
-	return (CkGenOpen){ payload_of((struct ck_env *)standing_msg(p->block, p->size, t->i)), PUT };
+	p->at = (uint8_t)((i + 1) % PATTERN_MESSAGES);
+	return (CkGenOpen){ payload_of((struct ck_env *)standing_msg(p->block, p->size, i)), put_name(p, i) };
 }
 
 static CkGenOpen counted(struct pe *pe, struct pattern *p, struct ck_env *env, CkGenOpen call)
@@ -334,21 +343,23 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 		return no_put(pe, p, env, call);
 	p->used = t->clock;
 	csd_msg_free(pe, &env->head);
-	return open_put(t, p);
+	return open_put(p);
 }
 
 void CkGen_closeChannel(CkGenOpen call)
 {
 	struct pe *pe = ck_self();
-	struct pattern_pe *t = pattern_of(pe);
 
-	if (CSD_UNLIKELY(call.away != PUT)) {
+	if (CSD_UNLIKELY(call.away > 0)) {
 		CkGen_close(call);
 		return;
 	}
-	t->now->n_put[t->i]++;
+	struct pattern *p = put_pattern(call.away);
+	const unsigned i = put_message(call.away);
+
+	p->n_put[i]++;
 	pe->n_created++;
-	bell_ring(&t->now->way->ring, pattern_word(t->now->number, t->i)); /* may_put has seen that there is room */
+	bell_ring(&p->way->ring, pattern_word(p->number, i)); /* may_put has seen that there is room */
 }
 
 /* ---- the part ------------------------------------------------------------------------------------------------------ */
@@ -397,4 +408,5 @@ const struct ck_part pattern_part = {
 	.pe_stop = pattern_pe_stop,
 	.repeats = repeats,
 	.hear = landing_hear,
+	.describe = prepared_tell,
 };

@@ -67,8 +67,6 @@ struct pattern_pe {
 	uint32_t cap, n;          /* cap: a power of two, or 0 */
 	uint32_t hand;            /* of the table: where old patterns are looked for next */
 	uint64_t clock;           /* calls so far */
-	struct pattern *now;      /* the put that is being filled ... */
-	unsigned i;               /* ... and its message */
 	struct lane **lanes;      /* ours, [n_lanes]: the receiver's side */
 	int n_lanes;
 	int (*below)(struct pe *pe); /* what this PE polled before it had lanes */
@@ -76,6 +74,10 @@ struct pattern_pe {
 };
 
 static inline struct pattern_pe *pattern_of(const struct pe *pe) { return ck_state(pe, PART_PATTERN); }
+
+/* ---- prepare.c ---- */
+/** For the watchdog: the call that is prepared. */
+void prepared_tell(struct pe *pe, csd_line_fn line, void *arg);
 
 /* ---- landing.c ---- */
 /** For csd_shape.misfit of these messages. */

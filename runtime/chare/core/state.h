@@ -81,6 +81,7 @@ struct ck_pe {
 	bool shared;              /* now.env goes to several elements */
 	uint32_t body;            /* entry whose body runs (wait/bodies.c); 0: none */
 	bool starting;            /* the initproc functions run */
+	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL: none */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
 	struct collection *last;  /* the one found most recently; at first `none` */

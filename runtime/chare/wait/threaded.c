@@ -14,8 +14,11 @@
  * calls that wait for a condition are tested again. */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
-	struct ck_obj *stops = kept_swap(pe, state);
+	struct ck_obj *stops;
 
+	if (CSD_UNLIKELY(ck_of(pe)->prepared != NULL))
+		prepared_left(pe);
+	stops = kept_swap(pe, state);
 	if (stops && (stops->extra & OBJ_EXTRA))
 		when_test_soon(pe, stops);
 }
