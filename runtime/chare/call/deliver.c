@@ -531,6 +531,26 @@ static void check_keep(struct pe *pe)
 			  "handler returns; copy what is to be kept");
 }
 
+static inline void *keep(struct pe *pe, struct ck_env *env)
+{
+	env->head.mark = OWNER_PROGRAM;
+	if (ck_of(pe)->shared)
+		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
+		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+	ck_of(pe)->now.env = NULL;
+	return payload_of(env);
+}
+
+static __attribute__((noinline)) void *keep_special(struct pe *pe, struct ck_env *env)
+{
+	if (aggregate_runs(pe)) {
+		ck_of(pe)->now.env = NULL;
+		return aggregate_keep(pe);
+	}
+	check_keep(pe);
+	return keep(pe, env);
+}
+
 void *CkKeepMsg(void)
 {
 	struct pe *pe = ck_self();
@@ -539,19 +559,7 @@ void *CkKeepMsg(void)
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
-	if (CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL)) {
-		if (aggregate_runs(pe)) {
-			ck_of(pe)->now.env = NULL;
-			return aggregate_keep(pe);
-		}
-		check_keep(pe);
-	}
-	env->head.mark = OWNER_PROGRAM;
-	if (ck_of(pe)->shared)
-		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
-		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
-	ck_of(pe)->now.env = NULL;
-	return payload_of(env);
+	return CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL) ? keep_special(pe, env) : keep(pe, env);
 }
 
 void CkFreeMsg(void *msg)
