@@ -53,13 +53,14 @@ struct msg_slab {
 void msg_pool_init(struct msg_pool *pool, int local);
 void msg_pool_fini(struct msg_pool *pool);
 uint32_t msg_slab_blocks(unsigned cls);
+size_t msg_slab_skip(unsigned cls);         /* bytes before the first block */
 size_t msg_slab_bytes(unsigned cls);
 struct cmi_msg *msg_pool_pop(struct pe *pe, unsigned cls); /* after the returns; NULL: none */
 struct cmi_msg *msg_pool_refill(struct pe *pe, unsigned cls, bool counted);
 void msg_slab_cut(struct pe *pe, struct msg_slab *slab);   /* all blocks into the free list */
 static inline struct cmi_msg *msg_slab_block(const struct msg_slab *slab, uint32_t i)
 {
-	return (struct cmi_msg *)(void *)(slab->at + i * msg_class_bytes(slab->cls));
+	return (struct cmi_msg *)(void *)(slab->at + msg_slab_skip(slab->cls) + i * msg_class_bytes(slab->cls));
 }
 
 /* reclaim.c */

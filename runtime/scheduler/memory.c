@@ -62,10 +62,18 @@ uint32_t msg_slab_blocks(unsigned cls)
 	return bytes <= SLAB_BYTES / 16 ? (uint32_t)(SLAB_BYTES / bytes) : 1;
 }
 
+/* A large block begins in the middle of a page. A copy to where the place in its page is up to 15 bytes behind that of the
+ * source goes at 3.4 GB/s instead of 50 on an AMD EPYC (family 25 model 17): the kernel's (`rep movsb`) and memcpy's. The kernel puts
+ * what is sent over tcp behind a short head at a page's beginning, and arrays of a program often begin there, too. */
+size_t msg_slab_skip(unsigned cls)
+{
+	return msg_slab_blocks(cls) == 1 ? PAGE / 2 : 0;
+}
+
 /* Whole pages, so that they can be given back. */
 size_t msg_slab_bytes(unsigned cls)
 {
-	return (msg_slab_blocks(cls) * msg_class_bytes(cls) + PAGE - 1) / PAGE * PAGE;
+	return (msg_slab_skip(cls) + msg_slab_blocks(cls) * msg_class_bytes(cls) + PAGE - 1) / PAGE * PAGE;
 }
 
 static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
@@ -104,12 +112,11 @@ static struct msg_slab *slab_take(struct pe *pe, unsigned cls)
 
 void msg_slab_cut(struct pe *pe, struct msg_slab *slab)
 {
-	size_t bytes = msg_class_bytes(slab->cls);
 	uint32_t owner = owner_word(pe->local, slab->cls);
 	struct cmi_msg *next = pe->pool.free[slab->cls];
 
-	for (size_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
-		struct cmi_msg *m = (struct cmi_msg *)(void *)(slab->at + i * bytes);
+	for (uint32_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
+		struct cmi_msg *m = msg_slab_block(slab, i);
 
 		m->owner = owner;
 		csd_poison(m);
