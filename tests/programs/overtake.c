@@ -6,12 +6,12 @@
  * another way could come first. A branch has at most WINDOW calls of an element under way, since with many of them no
  * message of a pattern is free, and calls are not put.
  *
- *	ckrun -n 3 overtake [seed [ticks]]
+ *	ckrun -n 3 overtake [seed [calls]]
  */
 #include "check.h"
 #include "overtake.decl.h"
 
-enum { N = 4, PES_MOST = 8, WINDOW = 6, TICKS = 4000, WORK = 4000, STAYS = 24 };
+enum { N = 4, PES_MOST = 8, WINDOW = 6, CALLS = 10000, WORK = 4000, STAYS = 24 };
 
 struct Main {
 	long sent;
@@ -38,7 +38,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	CkPrintf("overtake: seed %llu\n", (unsigned long long)seed);
 	sinks = Sink_ckNew(CkDims1(N), seed);
-	sources = Source_ckNew(seed, check_argument(m, 2, TICKS));
+	sources = Source_ckNew(seed, check_argument(m, 2, CALLS));
 	CkStartQD(Main_cb_quiet(mainProxy));
 }
 
@@ -65,10 +65,10 @@ void Main_on_came(Main *self, long got)
 
 static uint64_t draw(uint64_t *random, uint64_t n) { return (*random = check_mix(*random)) % n; }
 
-void Source_on_new(Source *self, uint64_t seed, int ticks)
+void Source_on_new(Source *self, uint64_t seed, int calls)
 {
 	self->random = check_mix(seed + 100 + (uint64_t)CkMyPe());
-	self->left = ticks;
+	self->left = calls;
 	Source_tick(Source_at(Source_thisProxy(self), CkMyPe()));
 }
 
@@ -84,12 +84,13 @@ static void work(Source *self)
 void Source_on_tick(Source *self)
 {
 	for (int i = 0; i < N; i++)
-		if (self->under_way[i] < WINDOW && draw(&self->random, 4) == 0) {
+		if (self->left > 0 && self->under_way[i] < WINDOW && draw(&self->random, 4) == 0) {
+			self->left--;
 			self->under_way[i]++;
 			Sink_take(Sink_at(sinks, i), CkMyPe(), self->no[i]++);
 		}
 	work(self);
-	if (--self->left > 0)
+	if (self->left > 0)
 		Source_tick(Source_at(Source_thisProxy(self), CkMyPe()));
 }
 

@@ -123,7 +123,8 @@ struct sync_sums {
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
-	double lost;              /* seconds that the PE with most took longer than all would, since the last step */
+	double lost;              /* seconds that the PE with most took longer than all would, in the last syncs with more than is
+				   * tolerated, since the last step */
 	double cost;              /* seconds that the last step took; 0: there were not two yet */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
 	uint32_t n_steps;

@@ -98,14 +98,14 @@ static void judge(struct choice *ch, double imbalance, double tolerance)
 	ch->before = 0;
 }
 
-/* A step pays when the job has lost as much as one costs: then it costs at most twice what the best choice of moments would,
- * whatever comes. The first two are trials. */
+/* A step pays when the job has lost as much as one costs. The first two are trials. An imbalance that went by itself is
+ * forgotten: the next one is another one, and mostly what the machine did besides. */
 static bool pays(struct choice *ch, double max, double level, double tolerance)
 {
 	const double imbalance = level > 0 ? max / level - 1 : 0;
 
 	judge(ch, imbalance, tolerance);
-	ch->lost += max - level;
+	ch->lost = imbalance > tolerance ? ch->lost + max - level : 0;
 	if (imbalance <= tolerance || ch->lost < ch->cost * patience_of(ch))
 		return false;
 	ch->before = imbalance;
