@@ -13,7 +13,8 @@ the system allows that (chrt); a round then takes a few seconds in which hardly 
     perfect  particles and an uneven stencil: what a step would take if two PEs took half as long as one, over what it takes. One
              PE's time is that of two jobs of one PE, each on a core, so that both cores are busy in both cases
     even     what CkAtSync and measuring cost where there is nothing to balance: instructions of the program and the chare
-             layer with CK_LB over those without, as valgrind counts them, with a sync in every tenth step
+             layer with CK_LB over those without, as valgrind counts them, with a sync in every tenth step: in which no step
+             is taken, and with CK_LB=auto, which may take some
 
 Each line: name, parameter, the median of all rounds, unit, the least and the greatest."""
 import argparse
@@ -131,13 +132,13 @@ COUNTED = re.compile("(^|/)(bench|examples|runtime/chare)/|msort|memcpy")
 SELF = re.compile(r"\s*([\d,]+) \(.*?\)\s+(\S+)")
 
 
-def instructions(b, program, lb):
+def instructions(b, program, env):
     """Of all processes: of the program, what it calls of libc, and the chare layer. Polling is not in it."""
     total = 0
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([f"{b.build}/bin/ckrun", "-n", "2", "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/%p",
                         f"{b.build}/{program[0]}", *program[1:]], check=True, capture_output=True,
-                       env={**os.environ, "CK_LB": lb, "CK_LB_TOLERANCE": "100"})
+                       env={**os.environ, **env})
         for count in Path(folder).iterdir():
             table = subprocess.run(["callgrind_annotate", "--inclusive=no", "--auto=no", "--threshold=100", count], check=True,
                                    capture_output=True, text=True).stdout
@@ -151,10 +152,12 @@ def even(b):
         return
     for name, (program, length) in EVEN.items():
         took = {}
-        for lb in ("off", "cuts"):
-            short, long = (instructions(b, [*program, length, str(n)], lb) for n in (20, 60))
+        for lb in ("off", "cuts", "auto"):
+            env = {"CK_LB": lb, "CK_LB_TOLERANCE": "0.05" if lb == "auto" else "100"}
+            short, long = (instructions(b, [*program, length, str(n)], env) for n in (20, 60))
             took[lb] = long - short
         b.add("loads-even", name, took["cuts"] / took["off"], "ratio")
+        b.add("loads-even-auto", name, took["auto"] / took["off"], "ratio")
 
 
 PARTS = {"hog": hog, "drift": drift, "perfect": perfect, "even": even}

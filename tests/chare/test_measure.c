@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_measure.c: what runs gets the time that passes: an element in its handler and in the arrival of a channel, and
- * nobody while its PE is idle. And what a balancing step is told of elements that cannot move.
+ * nobody while its PE is idle or an element is made. And what a balancing step is told of elements that cannot move.
  *
  * Time passes by itself here: pass() says that the last look at the clock was long ago. It takes half of the time since the
  * machine started, which no handler of this test takes.
@@ -55,7 +55,12 @@ static void pass(void)
 
 /* ---- elements --------------------------------------------------------------------------------------------- */
 
-void Cell_on_new(Cell *self) { self->in = self->out = NULL; }
+void Cell_on_new(Cell *self)
+{
+	self->in = self->out = NULL;
+	if (Cell_thisIndex(self) == CELL)
+		pass();
+}
 
 void Cell_on_work(Cell *self)
 {
@@ -143,6 +148,13 @@ void Watch_on_seen(Watch *self, bool element)
 	Main_next(mainProxy);
 }
 
+void Watch_on_made(Watch *self)
+{
+	(void)self;
+	CHECK(elem_of(cell(CELL))->ticks < much / 2 && meter()->made >= much && meter()->busy < much / 2);
+	Main_next(mainProxy);
+}
+
 /* Whether the step `way` may move the element. */
 static bool movable(struct step *p, enum step_way way, int i)
 {
@@ -195,15 +207,16 @@ void Main_on_next(Main *self)
 	const CProxyElement_Watch w = Watch_at(watches, 1);
 
 	switch (self->step++) {
-	case 0: Cell_work(c); break;
-	case 1: Watch_seen(w, true); break;
-	case 2: CkPrintf("ok  a handler's time is its element's\n"); Cell_rest(c, false); break;
-	case 3: Watch_seen(w, false); break;
-	case 4: CkPrintf("ok  what passes while the PE is idle is not the next handler's\n"); Cell_receive(c); break;
-	case 5: Watch_seen(w, true); break;
-	case 6: CkPrintf("ok  the time of a channel's arrival is its element's\n"); Cell_rest(c, true); break;
-	case 7: Watch_seen(w, false); break;
-	case 8:
+	case 0: Watch_made(w); break;
+	case 1: CkPrintf("ok  what a constructor takes is nobody's\n"); Cell_work(c); break;
+	case 2: Watch_seen(w, true); break;
+	case 3: CkPrintf("ok  a handler's time is its element's\n"); Cell_rest(c, false); break;
+	case 4: Watch_seen(w, false); break;
+	case 5: CkPrintf("ok  what passes while the PE is idle is not the next handler's\n"); Cell_receive(c); break;
+	case 6: Watch_seen(w, true); break;
+	case 7: CkPrintf("ok  the time of a channel's arrival is its element's\n"); Cell_rest(c, true); break;
+	case 8: Watch_seen(w, false); break;
+	case 9:
 		CkPrintf("ok  what passes while the PE is idle is not the next arrival's\n");
 		for (int i = CELL; i < LATE; i++)
 			Cell_sync(Cell_at(cells, i));

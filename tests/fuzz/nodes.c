@@ -305,6 +305,17 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
+void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from);
+
+/* What nodes share (CHECK_NET=shared) they share as threads. A child has a copy of it, or it would change its parent's. */
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from)
+{
+	if (fd >= 0 && (flags & MAP_FIXED))
+		flags = (flags & ~MAP_SHARED) | MAP_PRIVATE;
+	return __real_mmap(at, bytes, prot, flags, fd, from);
+}
+
 static void lockstep_init(void)
 {
 	struct timespec t;
@@ -366,8 +377,11 @@ int main(int argc, char **argv)
 {
 	static struct csd_config cfg[NODES];
 	struct cmi_loop_net *net = cmi_loop_net_create(NODES, 0);
+	const char *kind = getenv("CHECK_NET");
 	pthread_t thread;
 
+	if (kind && strcmp(kind, "shared") == 0)
+		cmi_loop_net_share(net);
 	here.argc = argc;
 	here.argv = argv;
 	lockstep_init();

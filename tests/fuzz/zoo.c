@@ -12,9 +12,9 @@
 #include "nodes.h"
 #include "zoo.decl.h"
 
-enum { CELLS = 8, TURNS = 2, MOST = 16 };
+enum { CELLS = 8, TURNS = 2, OFTEN = 5, MOST = 16 };
 
-struct Main { int n_over; };
+struct Main { int n_over; CProxy_Nomad nomads; };
 struct Cell { double place[MOST]; int n_in; };
 struct Grid { int turn; };
 struct Spot { int n_in; };
@@ -352,6 +352,19 @@ void Team_on_stay(Team *self, int what)
 	}
 }
 
+void Nomad_on_often(Nomad *self, int n, const int *v) { (void)self; READ(v, n); }
+
+/* A pattern that repeats: with other nodes in shared memory (CHECK_NET) it gets a block there. The nomads leave meanwhile, which ends it. */
+void Team_on_often(Team *self, CProxy_Nomad all)
+{
+	(void)self;
+	if (!zoo_is_told(nomads_id, all.ck.id))
+		return;
+	for (int i = 0; i < NODES; i++)
+		for (int k = 0; k < 4; k++)
+			Nomad_often(Nomad_at(all, i), 3, ints);
+}
+
 /* To the next PE, and there once more. What it contributes goes to its seat. */
 void Nomad_on_go(Nomad *self, CProxy_Nomad all, int left, int n, const int *v)
 {
@@ -366,11 +379,15 @@ void Nomad_on_go(Nomad *self, CProxy_Nomad all, int left, int n, const int *v)
 	Nomad_go(Nomad_at(all, Nomad_thisIndex(self)), all, left - 1, 2, ints);
 }
 
-static void wander(void)
+static void settle(Main *self)
 {
-	CProxy_Nomad all = Nomad_ckNew(CkDims1(NODES));
+	self->nomads = Nomad_ckNew(CkDims1(NODES));
+	nomads_id = self->nomads.ck.id;
+	Team_often_all(team, self->nomads);
+}
 
-	nomads_id = all.ck.id;
+static void wander(CProxy_Nomad all)
+{
 	for (int i = 0; i < NODES; i++) {
 		CProxyElement_Nomad it = Nomad_at(all, i);
 
@@ -458,7 +475,13 @@ void Main_on_over(Main *self)
 	} else if (self->n_over == TURNS) {
 		for (int i = 0; i < 4; i++)
 			Team_stay(Team_at(team, 0), i);
-		wander();
+		settle(self);
+		self->n_over++;
+		CkStartQD(Main_cb_over(mainProxy));
+	} else if (self->n_over < TURNS + OFTEN) {
+		if (self->n_over == TURNS + 1)
+			wander(self->nomads);
+		Team_often_all(team, self->nomads);
 		self->n_over++;
 		CkStartQD(Main_cb_over(mainProxy));
 	} else {

@@ -78,6 +78,7 @@ struct meter {
 				   * whose time goes to the handler that follows */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
+	uint64_t made;            /* constructors of elements: nobody's load */
 	uint64_t from_ticks, from_ns; /* when the PE began */
 	bool speeds;              /* `share` is measured */
 	struct share share;
@@ -122,16 +123,22 @@ struct sync_sums {
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
-	double lost;              /* seconds that the PE with most took longer than all would, since the last step */
-	double cost;              /* seconds that the last step took; 0: there was none */
+	double lost;              /* seconds that the PE with most took longer than all would, in the last syncs with more than is
+				   * tolerated, since the last step */
+	double cost;              /* seconds that the last step took; 0: there were not two yet */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
+	uint32_t n_steps;
 	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
+	bool tried;               /* there was a step */
 };
 /** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
 bool choose_looks(const struct balance_node *b, uint32_t round);
 bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s);
 /** The step has taken so many seconds. */
 void choose_took(struct choice *ch, double seconds);
+/** CK_LB=auto: ask the cheapest strategy that helps; see choose_answer. */
+int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+		    const struct lb_strategy **st_p);
 /** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without extents. Returns
  * what lb_strategy_run does; *st_p is who has answered. */
 int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,

@@ -85,35 +85,40 @@ bool choose_looks(const struct balance_node *b, uint32_t round)
 
 enum { PATIENCE_MOST = 64 };
 
-/* The last step has halved the imbalance, or it has not helped. */
-static void judge(struct choice *ch, double imbalance)
+static double patience_of(const struct choice *ch) { return ch->patience > 0 ? ch->patience : 1; }
+
+/* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not helped. */
+static void judge(struct choice *ch, double imbalance, double tolerance)
 {
 	if (!ch->before)
 		return;
-	ch->patience = imbalance <= ch->before / 2 ? 1 : ch->patience * 2;
+	ch->patience = imbalance <= tolerance || imbalance <= ch->before / 2 ? 1 : 2 * patience_of(ch);
 	if (ch->patience > PATIENCE_MOST)
 		ch->patience = PATIENCE_MOST;
 	ch->before = 0;
 }
 
-/* A step pays when the job has lost as much as one costs: then it costs at most twice what the best choice of moments would,
- * whatever comes. The first one is a trial. */
+/* A step pays when the job has lost as much as one costs. The first two are trials. An imbalance that went by itself is
+ * forgotten: the next one is another one, and mostly what the machine did besides. */
 static bool pays(struct choice *ch, double max, double level, double tolerance)
 {
 	const double imbalance = level > 0 ? max / level - 1 : 0;
 
-	judge(ch, imbalance);
-	ch->lost += max - level;
-	if (imbalance <= tolerance || ch->lost < ch->cost * (ch->patience > 0 ? ch->patience : 1))
+	judge(ch, imbalance, tolerance);
+	ch->lost = imbalance > tolerance ? ch->lost + max - level : 0;
+	if (imbalance <= tolerance || ch->lost < ch->cost * patience_of(ch))
 		return false;
 	ch->before = imbalance;
 	ch->lost = 0;
 	return true;
 }
 
+/* Before the first step elements touched their memory for the first time, which hid what they take later, so the second step
+ * need not wait. What the first one took says little, too: PEs met for the first time. */
 void choose_took(struct choice *ch, double seconds)
 {
-	ch->cost = seconds;
+	ch->cost = ch->tried ? seconds : 0;
+	ch->tried = true;
 }
 
 /* The level is what all PEs would take if work could be cut at will. */
@@ -130,27 +135,42 @@ bool choose_step(const struct balance_node *b, struct choice *ch, const struct s
 static const char *const candidates[] = { "cuts", "refine", "greedy" };
 enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 static const double AS_GOOD = 1.02;
+/* Strategies may use up the tolerance to move less. Of half of it, the other half is left for what changes until the next step. */
+static const double FINER = 0.5;
 
-/* The first that comes close to the best. */
-static int cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
+/* The time of the longest PE that is good enough: what is tolerated, or nearly the best that there is. */
+static double enough(const CkLBStats *s, double best)
+{
+	struct lb_quality now;
+	double tolerated;
+
+	lb_quality(s, NULL, &now);
+	tolerated = now.fair * (1 + s->tolerance);
+	return tolerated > best * AS_GOOD ? tolerated : best * AS_GOOD;
+}
+
+int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
 		    const struct lb_strategy **st_p)
 {
+	const int first = extents ? 0 : 1;
 	double max[N_CANDIDATES], best = HUGE_VAL;
+	CkLBStats finer = *s;
 	struct lb_quality q;
-	int i = 0;
+	int i = first;
 
-	for (int k = extents ? 0 : 1; k < N_CANDIDATES; k++) {
+	finer.tolerance *= FINER;
+	for (int k = first; k < N_CANDIDATES; k++) {
 		max[k] = HUGE_VAL;
-		if (lb_strategy_run(lb_strategy_find(t, candidates[k]), s, to, which_p))
+		if (lb_strategy_run(lb_strategy_find(t, candidates[k]), &finer, to, which_p))
 			continue;
 		lb_quality(s, to, &q);
 		max[k] = q.max;
 		best = q.max < best ? q.max : best;
 	}
-	for (i = extents ? 0 : 1; i < N_CANDIDATES - 1 && max[i] > best * AS_GOOD; i++)
-		;
+	while (i < N_CANDIDATES - 1 && max[i] > enough(s, best))
+		i++;
 	*st_p = lb_strategy_find(t, candidates[i]);
-	return lb_strategy_run(*st_p, s, to, which_p);
+	return lb_strategy_run(*st_p, &finer, to, which_p);
 }
 
 int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
@@ -159,7 +179,7 @@ int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int
 	const struct balance_node *b = balance_of(node);
 
 	if (b->automatic)
-		return cheapest(&ck_node_of(node)->strategies, s, extents, to, which_p, st_p);
+		return choose_cheapest(&ck_node_of(node)->strategies, s, extents, to, which_p, st_p);
 	*st_p = b->strategy;
 	return lb_strategy_run(b->strategy, s, to, which_p);
 }

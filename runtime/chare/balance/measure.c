@@ -37,7 +37,7 @@ static inline void look(struct meter *m)
 
 	m->since += passed;
 	*m->to += passed;
-	if (m->to != &m->idle)
+	if (m->to != &m->idle && m->to != &m->made)
 		m->busy += passed;
 }
 
@@ -143,13 +143,13 @@ static void begin_within(struct meter *m)
 		stretch_begins(m);
 }
 
-static inline uint64_t *begin(struct meter *m, void *self)
+static inline uint64_t *begin(struct meter *m, uint64_t *to)
 {
 	uint64_t *outer = m->to;
 
 	if (CSD_UNLIKELY(outer != NULL))
 		begin_within(m);
-	m->to = clock_of(m, obj_of(self));
+	m->to = to;
 	return outer;
 }
 
@@ -171,16 +171,27 @@ static inline const CkGenEntry *under(const struct pe *pe)
 static void call_measured(void *self, void *payload)
 {
 	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), self);
+	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
 
 	under(pe)->call(self, payload);
 	end(meter_of(pe), outer);
 }
 
+/* An element is made once. What that takes says nothing about the steps to come, and may be much more than they take. */
+static void construct_measured(void *self, void *payload)
+{
+	struct pe *pe = ck_self();
+	struct meter *m = meter_of(pe);
+	uint64_t *outer = begin(m, coll_syncs(obj_of(self)->coll) ? &m->made : &m->other);
+
+	under(pe)->call(self, payload);
+	end(m, outer);
+}
+
 static void call_reduced_measured(void *self, void *payload)
 {
 	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), self);
+	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
 
 	under(pe)->reduced(self, payload);
 	end(meter_of(pe), outer);
@@ -189,7 +200,7 @@ static void call_reduced_measured(void *self, void *payload)
 static void call_answer_measured(void *self, void *payload, void *reply)
 {
 	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), self);
+	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
 
 	under(pe)->answer(self, payload, reply);
 	end(meter_of(pe), outer);
@@ -245,6 +256,8 @@ static struct measured_type *measure_type(const CkGenChare *type)
 
 	t->n_entries = type->n_entries;
 	entries_called_by(type, type->entries, 0, &measured_calls, t->entries);
+	if (t->n_entries && t->entries[0].call == call_measured)
+		t->entries[0].call = construct_measured;
 	return t;
 }
 

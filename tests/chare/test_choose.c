@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_choose.c: what CK_LB=auto decides: when a step pays, on loads that two programs had, and which strategy is asked, on
+ * statistics of bench/stats and on made-up ones. Times are in ms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "../../runtime/chare/balance/balance_int.h"
+#include "../../runtime/chare/balance/strategies/lb_dump.h"
+#include "lb_make.h"
+
+static const struct balance_node with_auto = { .automatic = true, .tolerance = 0.05 };
+static struct choice choice;
+
+static void start(void) { choice = (struct choice){ 0 }; }
+
+/* A sync of two PEs. */
+static bool step_at(double max, double level)
+{
+	const struct sync_sums s = { .max = max * 1e-3, .work = 2 * level * 1e-3, .speed = 2 };
+
+	return choose_step(&with_auto, &choice, &s);
+}
+
+static void took(double ms) { choose_took(&choice, ms * 1e-3); }
+
+/* ---- when a step pays ------------------------------------------------------------------------------- */
+
+/* The uneven stencil: its blocks touched their memory before the first step. */
+static void the_second_step_does_not_wait(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(5.257, 3.911));
+	took(1.048);
+	assert_true(step_at(2.687, 2.288));
+	took(0.601);
+	assert_false(step_at(2.160, 2.144));
+	assert_false(step_at(2.148, 2.132));
+}
+
+static void later_steps_wait_until_their_cost_is_lost(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(20, 10));
+	took(3);
+	assert_true(step_at(12, 10));
+	took(2);
+	assert_false(step_at(10.9, 10));
+	assert_false(step_at(10.9, 10));
+	assert_true(step_at(10.9, 10));
+}
+
+static void what_is_tolerated_takes_no_step(void **state)
+{
+	(void)state;
+	start();
+	for (int i = 0; i < 1000; i++)
+		assert_false(step_at(10.4, 10));
+}
+
+/* The stencil with equal blocks, on a machine that has other work: the PEs in turn are late now and then. */
+static void an_imbalance_that_goes_by_itself_is_forgotten(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(1.54, 1.29));
+	took(1.1);
+	assert_true(step_at(1.35, 1.2));
+	took(0.3);
+	for (int i = 0; i < 100; i++) {
+		assert_false(step_at(1.3, 1.2));
+		assert_false(step_at(1.31, 1.2));
+		assert_false(step_at(1.23, 1.2));
+	}
+}
+
+/* The particles, which wander: the step was asked to leave no more than that. */
+static void a_step_that_leaves_what_is_tolerated_has_helped(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(26.8, 14.4));
+	took(2.5);
+	assert_true(step_at(14.9, 13.9));
+	took(0.5);
+	assert_false(step_at(10.344, 9.912));  /* 0.044 after 0.073 */
+	assert_true(step_at(10.6, 10));        /* the cost is lost once, not twice */
+}
+
+static void steps_that_do_not_help_become_rare(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	start();
+	for (int i = 0; i < 1000; i++)
+		if (step_at(12, 10)) {
+			took(2);
+			n++;
+		}
+	assert_in_range(n, 8, 24);     /* patience grows to 64 */
+}
+
+/* ---- who is asked --------------------------------------------------------------------------------------- */
+
+static const char *asked(const CkLBStats *s, bool extents, struct lb_quality *q)
+{
+	int32_t *to = calloc(s->n + 1, sizeof *to);
+	const struct lb_strategy *st;
+	size_t which;
+
+	assert_int_equal(choose_cheapest(NULL, s, extents, to, &which, &st), 0);
+	lb_quality(s, to, q);
+	free(to);
+	return st->name;
+}
+
+/* Cuts leave neighbours together, which no load shows. greedy is better by less than what is tolerated. */
+static void cuts_that_are_tolerated_are_taken(void **state)
+{
+	static const char *const files[] = { "bench/stats/particles.lb", "bench/stats/stencil.lb" };
+	struct lb_quality q;
+	struct lb_dump d;
+	char why[200];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(files[i], "r");
+		size_t line = 1;
+
+		assert_non_null(f);
+		while (lb_dump_read(f, &line, &d, why, sizeof why) > 0) {
+			assert_string_equal(asked(&d.s, true, &q), "cuts");
+			assert_true(q.max <= q.fair * (1 + d.s.tolerance));
+			assert_string_equal(asked(&d.s, false, &q), "refine");
+			lb_dump_free(&d);
+		}
+		fclose(f);
+	}
+}
+
+/* So that the next step is not due at once. */
+static void half_of_the_tolerance_is_left(void **state)
+{
+	struct made m = made_create(2, 1, 1000, 0);
+	struct lb_quality q;
+
+	(void)state;
+	for (size_t i = 0; i < m.s.n; i++)
+		m.element[i].pe = i >= 700;
+	assert_string_equal(asked(&m.s, true, &q), "cuts");
+	assert_true(q.max <= q.fair * 1.026);
+	made_free(&m);
+}
+
+/* Large ones and small ones in turn: no cut is good. */
+static void who_helps_more_is_asked_where_cuts_do_not(void **state)
+{
+	static const float seconds[] = { 9, 1, 1, 1, 8, 1, 1, 1, 1, 1, 1, 2, 9, 1, 1, 1 };
+	const size_t n = sizeof seconds / sizeof *seconds;
+	struct made m = made_create(4, 1, n, 0);
+	struct lb_quality q;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		m.element[i].seconds = seconds[i];
+		m.element[i].pe = (int32_t)(i / 4);
+	}
+	assert_string_not_equal(asked(&m.s, true, &q), "cuts");
+	assert_true(q.max <= 11);
+	made_free(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_second_step_does_not_wait),
+		cmocka_unit_test(later_steps_wait_until_their_cost_is_lost),
+		cmocka_unit_test(what_is_tolerated_takes_no_step),
+		cmocka_unit_test(an_imbalance_that_goes_by_itself_is_forgotten),
+		cmocka_unit_test(a_step_that_leaves_what_is_tolerated_has_helped),
+		cmocka_unit_test(steps_that_do_not_help_become_rare),
+		cmocka_unit_test(cuts_that_are_tolerated_are_taken),
+		cmocka_unit_test(half_of_the_tolerance_is_left),
+		cmocka_unit_test(who_helps_more_is_asked_where_cuts_do_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_hears.c: calls that have been put are heard before two messages are handled which say that their way is empty:
+ * SWITCH, at the home of an element that is away, and FLUSH, where an element is about to leave.
+ *
+ * Three PEs: PE 2 calls a cell whose home is PE 0, and which moves to PE 1. A PE that is deaf does not look at bells by
+ * itself, so what it handles has been heard by one of these messages, or too late. Programs seldom get there: the bell would have to
+ * be missed for as long as several messages travel.
+ */
+#include <stdlib.h>
+
+#include "../../runtime/chare/channel/pattern_int.h"
+#include "../../runtime/chare/place/place_int.h"
+#include "test_hears.decl.h"
+
+#define CHECK(what) ((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
+
+enum { HOME, PLACE, CALLER, PES };
+
+struct Main { int step; };
+struct Cell { int no, must, standing; };
+struct Caller { int no; };
+
+__attribute__((constructor)) static void settings(void)
+{
+	setenv("CK_PES", "3", 1);
+}
+
+static CProxyElement_Cell cell(void) { return Cell_at(cells, 0); }
+static CProxyElement_Caller caller(int pe) { return Caller_at(callers, pe); }
+
+/* ---- who is called --------------------------------------------------------------------------------------- */
+
+void Cell_on_new(Cell *self) { (void)self; }
+
+void Cell_on_put(Cell *self, int no)
+{
+	const struct ck_env *env = ck_of(csd_self())->now.env;
+
+	CHECK(no == self->no);
+	self->no++;
+	self->standing = env && env->head.origin == CMI_ORIGIN_STANDING;
+}
+
+void Cell_on_plain(Cell *self) { (void)self; }
+
+void Cell_on_leave(Cell *self, int to, int must)
+{
+	CHECK(to == HOME || self->standing); /* a guest gets copies */
+	self->must = must;
+	CkMigrateMe(self, to);
+}
+
+/* What came for it while it was about to leave is handled next. */
+void Cell_on_arrived(Cell *self) { Cell_came(Cell_thisElement(self)); }
+
+void Cell_on_came(Cell *self) { CHECK(self->no >= self->must); }
+
+/* ---- who calls ---------------------------------------------------------------------------------------------- */
+
+void Caller_on_new(Caller *self) { self->no = 0; }
+
+void Caller_on_put(Caller *self, int n)
+{
+	for (; n > 0; n--)
+		Cell_put(cell(), self->no++);
+}
+
+static int (*hearing)(struct pe *pe);
+
+void Caller_on_deaf(Caller *self, bool on)
+{
+	struct pe *pe = csd_self();
+
+	(void)self;
+	CHECK(pattern_of(pe)->n_lanes == 1);
+	if (on)
+		hearing = pe->poll;
+	pe->poll = on ? pattern_of(pe)->below : hearing;
+}
+
+/* Home offers a lease for the second call that it passes on. */
+void Caller_on_change_way(Caller *self)
+{
+	Cell_put(cell(), self->no++);
+	Cell_plain(cell());
+	Cell_plain(cell());
+	Caller_wait_for_lease(caller(CALLER));
+}
+
+static bool has_lease(void)
+{
+	const struct collection *c = coll_get(csd_self(), cells.ck.id);
+	const struct elemmap_slot *way = c->routes ? elemmap_find(c->routes, elem_key_of_place(0)) : NULL;
+
+	return way && way->no >= WAY_LEASE;
+}
+
+void Caller_on_wait_for_lease(Caller *self)
+{
+	if (has_lease())
+		Cell_put(cell(), self->no++);
+	else
+		Caller_wait_for_lease(caller(CALLER));
+}
+
+void Caller_on_send_away(Caller *self)
+{
+	Cell_put(cell(), self->no++);
+	Cell_leave(cell(), HOME, self->no);
+}
+
+/* ---- the steps of the test ------------------------------------------------------------------------------------ */
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	(void)m;
+	mainProxy = Main_thisProxy(self);
+	cells = Cell_ckNew(CkDims(1));
+	callers = Caller_ckNew();
+	CkStartQD(Main_cb_next(mainProxy));
+}
+
+/* Calls are put from the third on, when nothing is under way. */
+void Main_on_next(Main *self)
+{
+	switch (self->step++) {
+	case 0: case 1: Caller_put(caller(CALLER), 4); break;
+	case 2: Cell_leave(cell(), PLACE, 1); break;
+	case 3: Caller_deaf(caller(HOME), true); break;
+	case 4: Caller_change_way(caller(CALLER)); break;
+	case 5:
+		CkPrintf("ok  home hears what was put before it passes a SWITCH on\n");
+		Caller_deaf(caller(HOME), false);
+		break;
+	case 6: case 7: Caller_put(caller(CALLER), 4); break;
+	case 8: Caller_deaf(caller(PLACE), true); break;
+	case 9: Caller_send_away(caller(CALLER)); break;
+	case 10: Caller_deaf(caller(PLACE), false); break;
+	default:
+		CkPrintf("ok  a place hears what was put before its element leaves\n");
+		CkExit(0);
+	}
+	CkStartQD(Main_cb_next(mainProxy));
+}
+
+#include "test_hears.def.h"
