@@ -56,6 +56,8 @@ printf 'module mi {\ngroup X { readonly int n; entry X(); entry [whenidle] bool 
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 printf 'module ma {\narray [1D] X { entry X(); entry [arrival] void f(int tag); };\n}\n' >"$tmp/m.ci"
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
+printf 'module mc {\narray [1D] X { entry X(); entry [channel] void f(int n, double v[n]); };\n}\n' >"$tmp/m.ci"
+"$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 printf 'module mp {\npup X [on_arrived];\narray [1D] X { entry X(); };\n}\n' >"$tmp/m.ci"
 "$CKCI" -o "$tmp" "$tmp/m.ci" || exit 1
 cat "$tmp"/m*.decl.h "$tmp"/m*.def.h | grep -oE "$word" >>"$tmp/words"
