@@ -135,7 +135,9 @@ TABLE = [
     (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL)), NO_PATTERN_SIZE),
     (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 1 << 20)), NO_PATTERN_SIZE),
     (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128), u32(84, NEVER)), NO_PATTERN_SIZE),
-    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128)), 'its memory is not shared'),
+    (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128)), 'its memory was not lent for it'),
+    (seed('ck.pattern.open-131'), None),
+    (seed('ck.pattern.open-notlent'), 'its memory was not lent for it'),
     (zeros('ck.pattern.call', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
     (zeros('ck.pattern.close', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
     # ---- calls and broadcasts
@@ -397,7 +399,8 @@ def said(options, what):
         file.flush()
         run = subprocess.run([f'{options.build}/tests/fuzz/fuzz_wire', file.name], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True, errors='replace', timeout=60,
-                             env={**os.environ, **({'CK_LB': 'rotate'} if what[1] == 'ck.sync.step' else {})})
+                             env={**os.environ, **({'CK_LB': 'rotate'} if what[1] == 'ck.sync.step' else {}),
+                                  **({'CHECK_NET': 'shared'} if what[1].startswith('ck.pattern.open-') else {})})
     reason = re.search(r'does not fit: (.*); it was damaged on its way', run.stderr)
     if run.returncode:
         return f'exit code {run.returncode}: {run.stderr[-500:]}'

@@ -13,20 +13,22 @@ export UBSAN_OPTIONS=print_stacktrace=1
 mkdir -p "$FUZZ_BUILD/found"
 
 fuzz() { # target
-	local target=$1 log=$FUZZ_BUILD/found/$1.log inputs=() code input
+	local target=$1 program=${1%_shared} log=$FUZZ_BUILD/found/$1.log inputs=() code input
 	local corpus=$FUZZ_BUILD/corpus/$target
 	mkdir -p "$corpus"
-	inputs=("$corpus" "tests/fuzz/seeds/$target")
+	inputs=("$corpus" "tests/fuzz/seeds/$program")
+	# Nodes of one host.
+	[ "$target" = "$program" ] || export CHECK_NET=shared
 	# Those two fork for most inputs, which takes many seconds on a machine that is full of other work.
 	case $target in
-	wire | handle) options=(-rss_limit_mb=4096 -max_len=2048 -timeout=100) ;;
+	wire* | handle) options=(-rss_limit_mb=4096 -max_len=2048 -timeout=100) ;;
 	ckci) inputs+=(tests/ci/accept tests/ci/refuse)
 		options=(-max_len=8192 -dict=tests/fuzz/ckci.dict) ;;
 	*) options=(-max_len=8192) ;;
 	esac
 	# What the tested code says is thrown away (close_fd_mask). The sanitizers' words are not, except those of the
 	# children of wire and handle.
-	"$FUZZ_BUILD/tests/fuzz/fuzz_$target" -max_total_time="$FUZZ_SECONDS" -timeout=20 -close_fd_mask=3 \
+	"$FUZZ_BUILD/tests/fuzz/fuzz_$program" -max_total_time="$FUZZ_SECONDS" -timeout=20 -close_fd_mask=3 \
 		-print_final_stats=1 -artifact_prefix="$FUZZ_BUILD/found/$target-" "${options[@]}" \
 		"${inputs[@]}" >"$log" 2>&1 </dev/null
 	code=$?
@@ -40,7 +42,7 @@ fuzz() { # target
 		grep -v -e '^#' -e '^"' "$log" | tail -40
 		# Once more, and now with all that is said.
 		input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
-		[ -z "$input" ] || "$FUZZ_BUILD/tests/fuzz/fuzz_$target" -timeout=20 "$input" 2>&1 </dev/null | head -40
+		[ -z "$input" ] || "$FUZZ_BUILD/tests/fuzz/fuzz_$program" -timeout=20 "$input" 2>&1 </dev/null | head -40
 		return 1
 	fi
 }
@@ -50,5 +52,6 @@ targets=("$@")
 [ $# -gt 0 ] || for c in tests/fuzz/fuzz_*.c; do
 	target=${c#*/fuzz_}
 	targets+=("${target%.c}")
+	[ "${target%.c}" != wire ] || targets+=(wire_shared)
 done
 printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz {}'

@@ -14,7 +14,7 @@
 
 enum { CELLS = 8, TURNS = 2, OFTEN = 5, MOST = 16 };
 
-struct Main { int n_over; CProxy_Nomad nomads; };
+struct Main { int n_over; CProxy_Rover rovers; };
 struct Cell { double place[MOST]; int n_in; };
 struct Grid { int turn; };
 struct Spot { int n_in; };
@@ -22,10 +22,11 @@ struct Team { CProxy_One one; CkCompletion end; };
 struct Hall { int n; };
 struct One { int n; };
 struct Nomad { int n, *v; };
+struct Rover { int n_in; };
 
 struct zoo_names zoo_names;
 static bool zoo_over;
-static uint64_t nomads_id;
+static uint64_t nomads_id, rovers_id;
 static volatile long long sum; /* so that everything is read */
 
 static void read_bytes(const void *p, size_t bytes)
@@ -352,17 +353,28 @@ void Team_on_stay(Team *self, int what)
 	}
 }
 
-void Nomad_on_often(Nomad *self, int n, const int *v) { (void)self; READ(v, n); }
+void Rover_on_new(Rover *self) { (void)self; }
 
-/* A pattern that repeats: with other nodes in shared memory (CHECK_NET) it gets a block there. The nomads leave meanwhile, which ends it. */
-void Team_on_often(Team *self, CProxy_Nomad all)
+void Rover_pup(pup_er p, Rover *self) { pup_int(p, &self->n_in); }
+
+void Rover_on_often(Rover *self, int n, const int *v)
+{
+	self->n_in++;
+	READ(v, n);
+}
+
+void Rover_on_leave(Rover *self) { CkMigrateMe(self, (CkMyPe() + 1) % CkNumPes()); }
+
+/* A pattern that repeats: with other nodes in shared memory (CHECK_NET) it gets a block there. The rovers leave meanwhile,
+ * which ends it. */
+void Team_on_often(Team *self, CProxy_Rover all)
 {
 	(void)self;
-	if (!zoo_is_told(nomads_id, all.ck.id))
+	if (!zoo_is_told(rovers_id, all.ck.id))
 		return;
 	for (int i = 0; i < NODES; i++)
 		for (int k = 0; k < 4; k++)
-			Nomad_often(Nomad_at(all, i), 3, ints);
+			Rover_often(Rover_at(all, i), 3, ints);
 }
 
 /* To the next PE, and there once more. What it contributes goes to its seat. */
@@ -381,13 +393,16 @@ void Nomad_on_go(Nomad *self, CProxy_Nomad all, int left, int n, const int *v)
 
 static void settle(Main *self)
 {
-	self->nomads = Nomad_ckNew(CkDims1(NODES));
-	nomads_id = self->nomads.ck.id;
-	Team_often_all(team, self->nomads);
+	self->rovers = Rover_ckNew(CkDims1(NODES));
+	rovers_id = self->rovers.ck.id;
+	Team_often_all(team, self->rovers);
 }
 
-static void wander(CProxy_Nomad all)
+static void wander(void)
 {
+	CProxy_Nomad all = Nomad_ckNew(CkDims1(NODES));
+
+	nomads_id = all.ck.id;
 	for (int i = 0; i < NODES; i++) {
 		CProxyElement_Nomad it = Nomad_at(all, i);
 
@@ -475,13 +490,14 @@ void Main_on_over(Main *self)
 	} else if (self->n_over == TURNS) {
 		for (int i = 0; i < 4; i++)
 			Team_stay(Team_at(team, 0), i);
+		wander();
 		settle(self);
 		self->n_over++;
 		CkStartQD(Main_cb_over(mainProxy));
 	} else if (self->n_over < TURNS + OFTEN) {
 		if (self->n_over == TURNS + 1)
-			wander(self->nomads);
-		Team_often_all(team, self->nomads);
+			Rover_leave_all(self->rovers);
+		Team_often_all(team, self->rovers);
 		self->n_over++;
 		CkStartQD(Main_cb_over(mainProxy));
 	} else {

@@ -301,17 +301,31 @@ void landing_close_arrived(struct pe *pe, struct cmi_msg *msg)
 
 /* ---- the shapes of messages from other processes ---------------------------------------------------------------- */
 
+/* Memory that the sender has made for this. If it has not, anything may lie there: it is only read. */
+static __attribute__((no_sanitize("address"))) bool is_lent(struct pe *pe, int src, uint64_t name, size_t bytes,
+							    enum pattern_block what)
+{
+	const struct cmi *machine = pe->node->machine;
+
+	if (name % CMI_LINE || !cmi_shared_fits(machine, name, bytes))
+		return false;
+	const struct cmi_msg *head = cmi_shared_ptr(machine, name);
+
+	return head->handler == pattern_mark(pe, what) && head->src_pe == src && head->size == bytes;
+}
+
 const char *landing_open_misfit(struct pe *pe, const struct cmi_msg *msg)
 {
 	const struct pattern_msg *m = (const struct pattern_msg *)msg;
-	const struct cmi *machine = pe->node->machine;
 	const struct lane *l = lane_of(pe, msg->src_pe);
 
 	if (m->size < sizeof(struct ck_env) || m->size > PATTERN_MOST || m->number > (l ? 2 * l->n + 1 : 1) + PATTERN_WORDS)
 		return "its pattern has a size or a number that none has";
-	if (m->block % CMI_LINE || !cmi_shared_fits(machine, m->block, standing_bytes(m->size, PATTERN_MESSAGES)) ||
-	    m->bell % CMI_LINE || !cmi_shared_fits(machine, m->bell, pattern_bell_bytes()))
-		return "its memory is not shared";
+	if (l && m->number < l->n && l->landings[m->number].block)
+		return "its pattern has begun already";
+	if (!is_lent(pe, msg->src_pe, m->block, standing_bytes(m->size, PATTERN_MESSAGES), PATTERN_BLOCK) ||
+	    !is_lent(pe, msg->src_pe, m->bell, pattern_bell_bytes(), PATTERN_BELL))
+		return "its memory was not lent for it";
 	return shape_coll(pe, msg);
 }
 

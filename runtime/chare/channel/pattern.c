@@ -131,6 +131,7 @@ static void collect_ended(struct pe *pe, struct pattern_to *w)
 			continue;
 		}
 		*at = p->next;
+		p->block->head.handler = 0; /* the mark */
 		csd_msg_free(pe, &p->block->head);
 		p->next = w->ended;
 		w->ended = p;
@@ -185,10 +186,12 @@ static void forget_old(struct pe *pe, struct pattern_pe *t)
 /* ---- the beginning --------------------------------------------------------------------------------------------- */
 
 /* Message memory with a line that is zero; NULL: it cannot be lent to that PE. */
-static struct standing_block *block_for(struct pe *pe, int to, size_t bytes, uint64_t *name_p)
+static struct standing_block *block_for(struct pe *pe, int to, size_t bytes, enum pattern_block what, uint64_t *name_p)
 {
 	struct standing_block *b = (struct standing_block *)csd_msg_alloc(pe, bytes);
 
+	b->head.src_pe = pe->id;
+	b->head.handler = pattern_mark(pe, what);
 	memset(&b->line, 0, sizeof b->line);
 	*name_p = pe_is_here(pe, to) ? (uintptr_t)b : cmi_shared_ref(pe->wire, to, b, bytes);
 	if (*name_p)
@@ -207,7 +210,7 @@ static struct pattern_to *way_to(struct pe *pe, int to)
 	if (!t->to[to]) {
 		struct pattern_to *w = cmi_alloc_zero(1, sizeof *w, "the patterns of calls");
 
-		w->bell = block_for(pe, to, pattern_bell_bytes(), &name);
+		w->bell = block_for(pe, to, pattern_bell_bytes(), PATTERN_BELL, &name);
 		if (w->bell) {
 			memset(w->bell + 1, 0, bell_bytes(PATTERN_WORDS));
 			bell_write_init(&w->ring, (struct bell *)(w->bell + 1), PATTERN_WORDS);
@@ -240,7 +243,7 @@ static void ask(struct pe *pe, struct pattern *p, int to)
 	if (!w->bell)
 		return; /* on another host */
 	collect_ended(pe, w);
-	p->block = block_for(pe, to, standing_bytes(p->size, PATTERN_MESSAGES), &m.block);
+	p->block = block_for(pe, to, standing_bytes(p->size, PATTERN_MESSAGES), PATTERN_BLOCK, &m.block);
 	if (!p->block)
 		return;
 	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell : cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());

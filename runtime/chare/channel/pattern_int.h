@@ -73,6 +73,14 @@ struct pattern_pe {
 	uint64_t random;          /* CK_RANDOM_DELAY: state; else 0 */
 };
 
+/** What a PE lends to another one. The head of the memory, which is a message that is never sent, says what it is, until
+ * it is freed: its handler is this mark. So a receiver takes no other memory for it. */
+enum pattern_block { PATTERN_BLOCK = H_OPEN, PATTERN_BELL = H_COUNTED };
+static inline uint16_t pattern_mark(const struct pe *pe, enum pattern_block what)
+{
+	return (uint16_t)ck_handler(pe, PART_PATTERN, what);
+}
+
 static inline struct pattern_pe *pattern_of(const struct pe *pe) { return ck_state(pe, PART_PATTERN); }
 
 /* ---- prepare.c ---- */
