@@ -7,8 +7,9 @@
  *
  * A domain of edge x edge x edge cells is cut into (2 * cuts) x cuts x cuts blocks. By default 32 and 4: 64 blocks of
  * 4 x 8 x 8 per PE on 2 PEs. What has come is kept until the iteration has been computed: messages by CkKeepMsg,
- * buffers of channels until CkDirect_ready. A channel gathers a side straight from the block; the other two pack it, an
- * object in its own memory, an array in memory of the program, from which the stub copies it.
+ * buffers of channels until CkDirect_ready. A channel gathers a side straight from the block; the others pack it: an
+ * object in its own memory, a [channel] call where it is handled (X_f_prepare), an array in memory of the program, from which
+ * the stub copies it.
  *
  * Prints `name parameter value unit`; medians of --reps runs in turn; the parameter is the blocks per PE:
  *	ghosts-object, -array, -channel, -mixed, -direct  us  one iteration; mixed: channels between PEs, arrays within
@@ -284,7 +285,7 @@ static void send_side(Block *b, int side, int slot)
 		pack_side(b->packed, b->u, b->box, side);
 		Block_array(b->neighbour[side], side ^ 1, slot, n, b->packed);
 		break;
-	case CHANNEL:
+	case CHANNEL: /* into the call itself */
 		call = Block_channel_prepare(b->neighbour[side], side ^ 1, slot, n, &v);
 		pack_side(v, b->u, b->box, side);
 		CkCommit(call);
