@@ -61,13 +61,15 @@ enum {
 /* What an entry method has. */
 enum {
 	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64, ARRIVAL = 128,
+	PREPARED = 256,
 };
 
-static unsigned parts_of(const struct ci_entry *e)
+static unsigned parts_of(const struct ci_chare *c, const struct ci_entry *e)
 {
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
 	       (e->attrs & CI_SYNC ? SYNC : e->attrs & CI_ARRIVAL ? 0u : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
-	       (e->attrs & CI_WHENIDLE ? IDLE : 0u) | (e->attrs & CI_ARRIVAL ? ARRIVAL : 0u);
+	       (e->attrs & CI_WHENIDLE ? IDLE : 0u) | (e->attrs & CI_ARRIVAL ? ARRIVAL : 0u) |
+	       (gen_prepares(c, e) ? PREPARED : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -85,6 +87,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_", "_to_strided", ANY, ARRIVAL, "makes a sending end of '%s'"},
 		{"_", "_reduced", ANY, ARRIVAL, "makes the receiving ends of several channels of '%s'"},
 		{"_", "", ANY, CALL, "calls '%s'"},
+		{"_", "_prepare", ARRAY, PREPARED, "prepares a call of '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},
 		{"_", "_all_opt", COLLECTION, SEND, "calls '%s' of all elements with options"},
@@ -97,7 +100,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 	const char *owner = ci_fmt(l->ci, "entry method '%s' of '%s'", e->name, c->name);
 
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		if ((forms[i].kinds & 1u << c->kind) && (forms[i].parts & parts_of(e)))
+		if ((forms[i].kinds & 1u << c->kind) && (forms[i].parts & parts_of(c, e)))
 			add(l, (struct made){
 				.name = ci_fmt(l->ci, "%s%s%s%s", c->name, forms[i].infix, e->name,
 					       forms[i].suffix),
