@@ -11,7 +11,7 @@
  *
  * In each phase each element makes its calls in several steps, and may move once. Quiescence and a sync end a phase, so a call that
  * is lost, doubled or counted wrong is found. Prints what came, and whether calls were put (`standing`): yes if they were more
- * than a tenth of those that were kept.
+ * than a thirtieth of those that were kept (a sixth on a quiet machine).
  */
 #include "check.h"
 #include "csd.h"
@@ -85,7 +85,7 @@ void Main_on_counted(Main *self, int k, const long *n)
 	CHECK_EQ(k, 4);
 	CHECK_EQ(n[0], n[1]);
 	CHECK(n[0] > phases * N * STEPS);
-	CkPrintf("repeats: %ld calls\nstanding: %s\n", n[0], n[3] > n[2] / 10 ? "yes" : n[3] ? "few" : "no");
+	CkPrintf("repeats: %ld calls\nstanding: %s\n", n[0], n[3] > n[2] / 30 ? "yes" : n[3] ? "few" : "no");
 	Wave_run_all(Wave_ckNew(CkDims1(RING)), WAVES);
 }
 
