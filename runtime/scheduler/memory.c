@@ -112,11 +112,13 @@ static struct msg_slab *slab_take(struct pe *pe, unsigned cls)
 
 void msg_slab_cut(struct pe *pe, struct msg_slab *slab)
 {
+	const size_t bytes = msg_class_bytes(slab->cls);
+	char *first = (char *)msg_slab_block(slab, 0);
 	uint32_t owner = owner_word(pe->local, slab->cls);
 	struct cmi_msg *next = pe->pool.free[slab->cls];
 
-	for (uint32_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
-		struct cmi_msg *m = msg_slab_block(slab, i);
+	for (size_t i = msg_slab_blocks(slab->cls); i-- > 0;) {
+		struct cmi_msg *m = (struct cmi_msg *)(void *)(first + i * bytes);
 
 		m->owner = owner;
 		csd_poison(m);
