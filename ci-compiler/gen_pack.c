@@ -211,6 +211,7 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\n");
 }
 
+/* `opens`: the expression of the element whose call it opens; NULL: it only makes the payload. */
 static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *opens)
 {
 	const char *end = has_struct(e) ? "sizeof *ck_a" : "0";
@@ -267,6 +268,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 			ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
 }
 
+/* Zero what lies between two blocks. */
 static void pack_gap(struct ci_out *o, const struct ci_param *q, const struct ci_param *before)
 {
 	const char *n = q->name;

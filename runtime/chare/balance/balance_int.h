@@ -127,7 +127,6 @@ struct choice {
 				   * tolerated, since the last step */
 	double cost;              /* seconds that the last step took; 0: there were not two yet */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
-	uint32_t n_steps;
 	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
 	bool tried;               /* there was a step */
 };

@@ -323,7 +323,7 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 {
 	struct pe *pe = ck_self();
 
-	csd_msg_free(pe, csd_msg_alloc_call_slow(pe, size, (unsigned)cls));
+	csd_msg_room_slow(pe, size);
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
@@ -438,7 +438,7 @@ static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *
 {
 	struct pe *pe = ck_self();
 
-	csd_msg_free(pe, csd_msg_alloc_call_slow(pe, size, (unsigned)cls));
+	csd_msg_room_slow(pe, size);
 	return again(chare, e, entry, size, cls);
 }
 
