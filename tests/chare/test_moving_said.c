@@ -16,8 +16,8 @@
 
 enum { PES = 3, PER_PE = 2, CALLS = 4, TEXT = 4096 };
 
-/* Of one job. Element 0, whose home is PE 0, moves to PE 1. The last element, on PE 2, calls it until it has a lease.
- * Then element 0 moves to PE 2. */
+/* Of one job. Element 0, whose home is PE 0, moves to PE 1. The last element, on PE 2, calls it until its PE has a
+ * lease. Then element 0 moves to PE 2. */
 static struct job {
 	enum where_kind held;     /* the kind that is held back ... */
 	int on;                   /* ... on this PE */
@@ -25,14 +25,18 @@ static struct job {
 	CmiHandler where;
 	pthread_mutex_t lock;     /* of the text */
 	char text[TEXT];
-	int n_looked, n_calls;
+	int n_looked;
+	bool leased;              /* PE 2 had a lease when it last called */
+	bool moves;               /* element 0 was told to move to PE 2 ... */
+	int n_left;               /* ... and so many calls are still to come */
+	bool released;            /* the message is under way again */
 } job;
 
 struct Main { CkProxy self, elems; };
 struct Elem { CkProxy main_proxy; int n; };
 
 static const CkGenChare Main_table, Elem_table;
-enum { MAIN_NEW, MAIN_CALLED, MAIN_HELD, MAIN_LOOKED };
+enum { MAIN_NEW, MAIN_CALLED, MAIN_HELD, MAIN_LOOKED, MAIN_RELEASED };
 enum { ELEM_NEW, ELEM_MOVE, ELEM_CALL, ELEM_CALLED, ELEM_LOOK, ELEM_RELEASE };
 
 /* ---- what is held back ------------------------------------------------------------------------- */
@@ -81,11 +85,20 @@ static void Elem_new(void *self, void *payload) { (void)self, (void)payload; }
 static void Elem_move(void *self, void *payload) { CkMigrateMe(self, *(int *)payload); }
 static void Elem_called(void *self, void *payload) { (void)self, (void)payload; tell_main(MAIN_CALLED); }
 
+static bool has_lease_of_0(CkProxy elems)
+{
+	const struct collection *c = coll_get(csd_self(), elems.id);
+	const struct elemmap_slot *r = c->routes ? elemmap_find(c->routes, elem_key_of_place(0)) : NULL;
+
+	return r && r->no >= WAY_LEASE;
+}
+
 /* Call element 0 so often. */
 static void Elem_call(void *self, void *payload)
 {
 	const struct Main m = { .elems = CkGen_thisProxy(self) };
 
+	job.leased = has_lease_of_0(m.elems);
 	for (int i = 0; i < *(int *)payload; i++)
 		send(&m, 0, ELEM_CALLED, 0);
 }
@@ -103,6 +116,7 @@ static void Elem_release(void *self, void *payload)
 {
 	(void)self, (void)payload;
 	job.where(csd_self(), job.msg);
+	tell_main(MAIN_RELEASED);
 }
 
 static void Main_new(void *self, void *payload)
@@ -118,19 +132,29 @@ static void Main_new(void *self, void *payload)
 	send(m, PES * PER_PE - 1, ELEM_CALL, 1);
 }
 
-/* One call after the other, then element 0 moves, and many at once. */
+/* All calls may come before element 0 hears that it is to move. */
+static void end_if_over(void)
+{
+	if (job.moves && !job.n_left && job.released)
+		CkExit(0);
+}
+
+/* One call after the other until PE 2 has a lease; then element 0 moves, and many at once. */
 static void Main_called(void *self, void *payload)
 {
 	struct Main *m = self;
 
 	(void)payload;
-	if (++job.n_calls < CALLS) {
-		send(m, PES * PER_PE - 1, ELEM_CALL, 1);
-	} else if (job.n_calls == CALLS) {
+	if (job.moves) {
+		job.n_left--;
+		end_if_over();
+	} else if (job.leased) {
+		job.moves = true;
+		job.n_left = CALLS;
 		send(m, 0, ELEM_MOVE, 2);
 		send(m, PES * PER_PE - 1, ELEM_CALL, CALLS);
-	} else if (job.n_calls == 2 * CALLS) {
-		CkExit(0);
+	} else {
+		send(m, PES * PER_PE - 1, ELEM_CALL, 1);
 	}
 }
 
@@ -149,13 +173,22 @@ static void Main_looked(void *self, void *payload)
 		send(self, job.on ? job.on * PER_PE : 1, ELEM_RELEASE, 0);
 }
 
+static void Main_released(void *self, void *payload)
+{
+	(void)self, (void)payload;
+	job.released = true;
+	end_if_over();
+}
+
 #define ENTRY(chare, e) { .name = #e, .call = chare##_##e }
-static const CkGenEntry main_entries[] = { ENTRY(Main, new), ENTRY(Main, called), ENTRY(Main, held), ENTRY(Main, looked) };
+static const CkGenEntry main_entries[] = {
+	ENTRY(Main, new), ENTRY(Main, called), ENTRY(Main, held), ENTRY(Main, looked), ENTRY(Main, released)
+};
 static const CkGenEntry elem_entries[] = {
 	ENTRY(Elem, new), ENTRY(Elem, move), ENTRY(Elem, call), ENTRY(Elem, called), ENTRY(Elem, look), ENTRY(Elem, release)
 };
 static const CkGenChare Main_table = {
-	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main), .entries = main_entries, .n_entries = 4
+	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main), .entries = main_entries, .n_entries = 5
 };
 static const CkGenChare Elem_table = {
 	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem), .entries = elem_entries, .n_entries = 6
