@@ -243,11 +243,21 @@ void traced_node_start(struct node *node)
 {
 	if (!node->trace.asked.on)
 		return;
+	trace_make_folder(&node->trace.asked);
 	for (int i = N_OWN_HANDLERS; i < node->n_handlers; i++)
 		if (i != node->h_held) /* it hands the message to the handler that is meant */
 			trace_handler(node, i);
 	node->trace.swap_running = node->up.swap_running;
 	node->up.swap_running = swap_traced;
+}
+
+/* What is wrong is the disk, not the program: no back-trace. */
+_Noreturn static void no_file(struct pe *pe, const char *why)
+{
+	char line[TRACE_TEXT + 320];
+
+	snprintf(line, sizeof line, "chard: PE %d (node %d): %s", pe->id, pe->node->job->node, why);
+	cmi_abort(pe->node->machine, 1, false, line);
 }
 
 void traced_pe_start(struct pe *pe)
@@ -267,7 +277,7 @@ void traced_pe_start(struct pe *pe)
 
 	t->file = trace_create(&node->trace.asked, &w, NAMES_ROOM + node->trace.names_bytes, why, sizeof why);
 	if (!t->file)
-		csd_abort(pe, "%s", why);
+		no_file(pe, why);
 	for (int i = 0; i < node->n_handlers; i++)
 		trace_add_name(t->file, TRACE_NAME_HANDLER, (uint16_t)i, node->handlers[i].name);
 	t->on = true;

@@ -83,14 +83,23 @@ static void remove_older(const struct trace_options *o, int from)
 	while (unlink(name) == 0);
 }
 
+void trace_make_folder(const struct trace_options *o)
+{
+	char inside[TRACE_TEXT + 32], allowed[TRACE_TEXT];
+
+	snprintf(inside, sizeof inside, "%s/.", o->folder); /* of a file this is ENOTDIR */
+	if ((!mkdir(o->folder, 0777) || errno == EEXIST) && !access(inside, W_OK | X_OK))
+		return;
+	snprintf(allowed, sizeof allowed, "a folder in which files can be made (%s)", strerror(errno));
+	cmi_env_refuse("CK_TRACE", o->folder, allowed);
+}
+
 /* A file of its own: one that is there may still be mapped by a job that is ending. Its blocks are taken now,
  * because a store into a page for which the disk has no room would be a SIGBUS. */
-static int file_create(const struct trace_options *o, const char *name, size_t bytes)
+static int file_create(const char *name, size_t bytes)
 {
 	int fd, err;
 
-	if (mkdir(o->folder, 0777) && errno != EEXIST)
-		return -errno;
 	if (unlink(name) && errno != ENOENT)
 		return -errno;
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -172,7 +181,7 @@ struct trace *trace_create(const struct trace_options *o, const struct trace_wri
 	file_name(name, sizeof name, o, w->pe);
 	if (w->pe == 0)
 		remove_older(o, w->n_pes);
-	int fd = file_create(o, name, bytes);
+	int fd = file_create(name, bytes);
 	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (p == MAP_FAILED) {

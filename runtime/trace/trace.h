@@ -55,7 +55,10 @@ struct trace {
 /** Read CK_TRACE. A value that makes no sense ends the process with one line. */
 struct trace_options trace_asked(void);
 
-/** Create the file <folder>/pe<N>.trace, and the folder when there is none. `names`: bytes for names. NULL, with
+/** Create the folder when there is none. One in which no file can be made ends the process with one line. */
+void trace_make_folder(const struct trace_options *o);
+
+/** Create the file <folder>/pe<N>.trace. `names`: bytes for names. NULL, with
  * `why` filled in: it cannot be. */
 struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w, size_t names,
 			   char *why, size_t len);
