@@ -378,16 +378,28 @@ static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struc
 /* Two comparisons replace all checks. n_here is 0 while the elements do not exist or must be looked
  * up. A `call` with any flag is larger than every entry's number. Whatever else needs care (entries
  * with attributes, elements that come and go) sets n_here or n_entries to 0. */
+static inline bool runs_by_place(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	uint64_t at = env->place - c->first;
+
+	if (CSD_UNLIKELY(at >= c->n_here || env->call >= c->n_entries))
+		return false;
+	run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+	return true;
+}
+
 void element_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
-	uint64_t at = env->place - c->first;
 
-	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries))
-		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
-	else
+	if (CSD_UNLIKELY(!runs_by_place(pe, c, env)))
 		element_arrived_by_table(pe, c, env);
+}
+
+bool element_runs(struct pe *pe, struct ck_env *env)
+{
+	return runs_by_place(pe, coll_get(pe, env->coll), env);
 }
 
 /* The same for a call from another process: its parameters must fit the entry. */

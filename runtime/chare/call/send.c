@@ -474,7 +474,9 @@ CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, in
 static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare, const CkElement *e,
 							     struct pe *pe, struct ck_env *env)
 {
-	return ck_node_of(pe->node)->repeats(pe, env, open_element_away(chare, e, pe, env));
+	CkGenOpen call = ck_node_of(pe->node)->put(pe, e, env);
+
+	return CSD_LIKELY(call.payload) ? call : ck_node_of(pe->node)->repeats(pe, env, open_element_away(chare, e, pe, env));
 }
 
 CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)

@@ -11,8 +11,6 @@
 enum {
 	/* Words that are taken from a bell at a time: the payloads cross together. */
 	BATCH = 8,
-	/* Of each payload at most so many bytes. */
-	FETCH_MOST = 1024,
 	/* Calls that a pass of the loop handles of one PE. */
 	PASS_MOST = 64,
 	/* CK_RANDOM_DELAY: of so many looks all but one miss the bell. */
@@ -35,7 +33,7 @@ struct lane {
 	bool away;                /* of another process */
 	uint32_t n;
 	struct landing *landings; /* ours, [n], by number */
-	uint64_t word[BATCH];     /* taken from the bell; those from `at` on are not handled yet */
+	struct ck_env *call[BATCH]; /* what the bell has named; those from `at` on are not handled yet */
 	unsigned at, end;
 };
 
@@ -57,9 +55,11 @@ _Noreturn static void broken(struct pe *pe, const struct lane *l, const char *wh
 		  l->src_pe, what);
 }
 
-/* The parameters of a call from another process must lie within it. */
+/* What the heads say was written here, but the memory is another process's; and the parameters must lie within the call. */
 static inline void check_fits(struct pe *pe, const struct lane *l, const struct collection *c, struct ck_env *env)
 {
+	if (CSD_UNLIKELY(!c->type || env->entry >= c->type->n_entries))
+		broken(pe, l, "is of no entry");
 	const CkGenEntry *e = &c->type->entries[env->entry];
 
 	if (CSD_UNLIKELY(e->fits && !e->fits(payload_of(env), env->head.size - sizeof *env)))
@@ -68,8 +68,9 @@ static inline void check_fits(struct pe *pe, const struct lane *l, const struct 
 
 /* Where calls are measured, an element is found all the same. All others may keep the message, or send it on: they get
  * a copy. */
-static __attribute__((noinline)) void land_slow(struct pe *pe, struct collection *c, struct ck_env *env)
+static __attribute__((noinline)) void land_slow(struct pe *pe, struct ck_env *env)
 {
+	const struct collection *c = coll_get(pe, env->coll);
 	struct ck_obj *obj = coll_find(c, env->place);
 	struct ck_env *copy;
 
@@ -82,7 +83,19 @@ static __attribute__((noinline)) void land_slow(struct pe *pe, struct collection
 	element_arrived(pe, &copy->head);
 }
 
-static inline void land(struct pe *pe, const struct lane *l, uint64_t word)
+static inline void land(struct pe *pe, struct lane *l)
+{
+	struct ck_env *env = l->call[l->at++];
+
+	if (l->away)
+		check_fits(pe, l, coll_get(pe, env->coll), env);
+	if (CSD_UNLIKELY(!element_runs(pe, env)))
+		land_slow(pe, env);
+	pe->n_processed++;
+}
+
+/* The call that a word names; its payload crosses from now on. */
+static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t word)
 {
 	const uint64_t number = word / STANDING_MOST;
 
@@ -90,38 +103,21 @@ static inline void land(struct pe *pe, const struct lane *l, uint64_t word)
 		broken(pe, l, "is of no pattern");
 
 	const struct landing *g = &l->landings[number];
-	struct ck_env *env = (struct ck_env *)standing_msg(g->block, g->size, word % STANDING_MOST);
-	struct collection *c = coll_get(pe, g->coll);
-
-	if (l->away)
-		check_fits(pe, l, c, env);
-	if (CSD_LIKELY(g->place - c->first < c->n_here && g->call < c->n_entries))
-		element_arrived(pe, &env->head);
-	else
-		land_slow(pe, c, env);
-	pe->n_processed++;
-}
-
-static inline void fetch(const struct lane *l, uint64_t word)
-{
-	const uint64_t number = word / STANDING_MOST;
-
-	if (number >= l->n || !l->landings[number].open)
-		return;
-	const struct landing *g = &l->landings[number];
 	const char *p = (const char *)standing_msg(g->block, g->size, word % STANDING_MOST);
-	const size_t bytes = g->size < FETCH_MOST ? g->size : FETCH_MOST;
+	const size_t bytes = g->size < PATTERN_AHEAD ? g->size : PATTERN_AHEAD;
 
 	for (size_t i = sizeof(struct ck_env); i < bytes; i += CMI_LINE)
 		__builtin_prefetch(p + i);
+	return (struct ck_env *)p;
 }
 
-/* Forced inline: gcc considers a function that only prefetches to have no effect. */
-static inline __attribute__((always_inline)) bool take(struct lane *l)
+static bool take(struct pe *pe, struct lane *l)
 {
+	uint64_t word;
+
 	l->at = l->end = 0;
-	while (l->end < BATCH && bell_next(&l->ring, &l->word[l->end]))
-		fetch(l, l->word[l->end++]);
+	while (l->end < BATCH && bell_next(&l->ring, &word))
+		l->call[l->end++] = named(pe, l, word);
 	if (l->end)
 		bell_taken(&l->ring);
 	return l->end > 0;
@@ -132,8 +128,8 @@ static int hear(struct pe *pe, struct lane *l, int most)
 {
 	int n = 0;
 
-	while (n < most && (l->at < l->end || take(l))) {
-		land(pe, l, l->word[l->at++]);
+	while (n < most && (l->at < l->end || take(pe, l))) {
+		land(pe, l);
 		n++;
 	}
 	pe->n_dispatched += (uint64_t)n;
@@ -156,14 +152,14 @@ static inline int listen(struct pe *pe, struct lane *l)
 	int n = 0;
 
 	while (l->at < l->end) {
-		land(pe, l, l->word[l->at++]);
+		land(pe, l);
 		n++;
 	}
 	if (!bell_rings(&l->ring))
 		return n;
 	if (!pe->queue.plain.head)
 		return n + hear(pe, l, PASS_MOST);
-	take(l);
+	take(pe, l);
 	return n + 1;
 }
 
@@ -173,6 +169,9 @@ static int poll_lanes(struct pe *pe)
 	int n = t->below ? t->below(pe) : 0;
 
 	if (CSD_UNLIKELY(t->random) && cmi_random_below(&t->random, DEAF))
+		return n;
+	/* A bell that another core rings is a line that comes from there; a PE with other work fetches it half as often. */
+	if (pe->queue.plain.head && pe->passes % 2)
 		return n;
 	for (int i = 0; i < t->n_lanes; i++)
 		n += listen(pe, t->lanes[i]);

@@ -3,6 +3,7 @@
 #include "pattern_int.h"
 #include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
+#include "../../machine/cmi_copy.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,11 +17,15 @@ enum {
 	OLD_LOOKS = 2,
 };
 
-/** What a call is compared with stands first. */
-struct pattern {
+/** What the calls of a pattern have in common. */
+struct pattern_key {
 	uint64_t coll, place;
 	const struct ck_obj *from; /* the caller: only a name, it may be gone. NULL: no element */
 	uint32_t call, size;      /* env->call, and bytes with the head */
+};
+
+struct pattern {
+	struct pattern_key key;
 	int32_t to;               /* the PE */
 	uint8_t at;               /* the message for the next put ... */
 	uint8_t n_free;           /* ... and how many, from there, are known to be free */
@@ -32,6 +37,7 @@ struct pattern {
 	uint32_t n_counted;       /* calls that went as counted messages ... */
 	uint32_t n_taken;         /* ... and how many of them are known to be handled */
 	uint64_t used;            /* clock of the last call */
+	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: it has not been, at a put */
 	uint32_t n_put[PATTERN_MESSAGES];
 };
 
@@ -56,19 +62,25 @@ struct pattern_to {
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static struct pattern **chain_of(const struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+/* Of a call that the running handler makes. */
+static inline struct pattern_key key_of(const struct pe *pe, const struct ck_env *env)
 {
-	const uint64_t x = ((env->coll * 31 + env->place) * 31 + env->call) * 31 + (uintptr_t)from / sizeof *from;
-
-	return &t->table[(x * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (t->cap - 1)];
+	return (struct pattern_key){ env->coll, env->place, ck_of(pe)->now.obj, env->call, (uint32_t)env->head.size };
 }
 
-static struct pattern *find(const struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+static inline struct pattern **chain_of(const struct pattern_pe *t, struct pattern_key k)
 {
-	struct pattern *p = t->cap ? *chain_of(t, env, from) : NULL;
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), x = (k.place + ((uint64_t)k.call << 32)) * odd ^ (uintptr_t)k.from;
 
-	while (p && (p->place != env->place || p->from != from || p->size != env->head.size || p->call != env->call ||
-		     p->coll != env->coll))
+	return &t->table[(x * odd >> 32) & (t->cap - 1)];
+}
+
+static inline struct pattern *find(const struct pattern_pe *t, struct pattern_key k)
+{
+	struct pattern *p = CSD_LIKELY(t->cap) ? *chain_of(t, k) : NULL;
+
+	while (p && (p->key.place != k.place || p->key.from != k.from || p->key.size != k.size || p->key.call != k.call ||
+		     p->key.coll != k.coll))
 		p = p->next;
 	return p;
 }
@@ -81,8 +93,7 @@ static void table_resize(struct pattern_pe *t, uint32_t cap)
 	t->cap = cap;
 	for (uint32_t i = 0; i < old.cap; i++)
 		for (struct pattern *p = old.table[i], *next; p; p = next) {
-			const struct ck_env env = { .coll = p->coll, .place = p->place, .call = p->call };
-			struct pattern **chain = chain_of(t, &env, p->from);
+			struct pattern **chain = chain_of(t, p->key);
 
 			next = p->next;
 			p->next = *chain;
@@ -91,22 +102,18 @@ static void table_resize(struct pattern_pe *t, uint32_t cap)
 	free(old.table);
 }
 
-static struct pattern *add(struct pattern_pe *t, const struct ck_env *env, const struct ck_obj *from)
+static void add(struct pattern_pe *t, struct pattern_key k)
 {
 	struct pattern *p = cmi_alloc_zero(1, sizeof *p, "a pattern of calls"), **chain;
 
 	if (t->n == t->cap)
 		table_resize(t, t->cap ? 2 * t->cap : TABLE_FIRST);
-	p->coll = env->coll;
-	p->place = env->place;
-	p->from = from;
-	p->call = env->call;
-	p->size = (uint32_t)env->head.size;
-	chain = chain_of(t, env, from);
+	p->key = k;
+	p->used = ++t->clock;
+	chain = chain_of(t, k);
 	p->next = *chain;
 	*chain = p;
 	t->n++;
-	return p;
 }
 
 /* ---- the end of a pattern ------------------------------------------------------------------------------------ */
@@ -142,7 +149,7 @@ static void close_pattern(struct pe *pe, struct pattern *p)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_PATTERN, H_CLOSE), 0);
 
-	env->coll = p->coll;
+	env->coll = p->key.coll;
 	env->place = p->number;
 	csd_send(pe, p->to, &env->head);
 	p->next = p->way->ending;
@@ -162,9 +169,9 @@ static void end(struct pe *pe, struct pattern **at)
 		free(p);
 }
 
-static void forget(struct pe *pe, const struct pattern *p, const struct ck_env *env)
+static void forget(struct pe *pe, const struct pattern *p)
 {
-	struct pattern **at = chain_of(pattern_of(pe), env, p->from);
+	struct pattern **at = chain_of(pattern_of(pe), p->key);
 
 	while (*at != p)
 		at = &(*at)->next;
@@ -237,13 +244,13 @@ static uint32_t number_new(struct pattern_to *w)
 static void ask(struct pe *pe, struct pattern *p, int to)
 {
 	struct pattern_to *w = way_to(pe, to);
-	struct pattern_msg m = { .size = p->size, .call = p->call };
+	struct pattern_msg m = { .size = p->key.size, .call = p->key.call };
 	struct ck_env *env;
 
 	if (!w->bell)
 		return; /* on another host */
 	collect_ended(pe, w);
-	p->block = block_for(pe, to, standing_bytes(p->size, PATTERN_MESSAGES), PATTERN_BLOCK, &m.block);
+	p->block = block_for(pe, to, standing_bytes(p->key.size, PATTERN_MESSAGES), PATTERN_BLOCK, &m.block);
 	if (!p->block)
 		return;
 	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell : cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());
@@ -252,8 +259,8 @@ static void ask(struct pe *pe, struct pattern *p, int to)
 	p->way = w;
 	env = env_new(pe, ck_handler(pe, PART_PATTERN, H_OPEN), sizeof m - sizeof *env);
 	memcpy(env + 1, (const struct ck_env *)&m + 1, sizeof m - sizeof *env);
-	env->coll = p->coll;
-	env->place = p->place;
+	env->coll = p->key.coll;
+	env->place = p->key.place;
 	csd_send(pe, to, &env->head);
 }
 
@@ -285,6 +292,11 @@ static __attribute__((noinline)) bool all_taken(struct pattern *p)
 	return p->n_taken == p->n_counted;
 }
 
+static inline bool is_ready(const struct pattern *p)
+{
+	return p->n_counted == p->n_taken && p->way->ring.next != p->way->ring.stop && p->n_free;
+}
+
 static inline bool may_put(const struct pe *pe, struct pattern *p)
 {
 	if (CSD_UNLIKELY(p->n_counted != p->n_taken) && !all_taken(p))
@@ -294,13 +306,29 @@ static inline bool may_put(const struct pe *pe, struct pattern *p)
 	return (CSD_LIKELY(p->n_free) || look(p)) && !pe->hold;
 }
 
-static inline CkGenOpen open_put(struct pattern *p)
+/* The receiver has these lines. They come here while the stub goes on, all at once: a store waits for one after the other. */
+static inline void ask_for_lines(const struct pattern *p, const char *msg)
+{
+	const size_t bytes = p->key.size < PATTERN_AHEAD ? p->key.size : PATTERN_AHEAD;
+
+	cmi_own_lines(msg + sizeof(struct ck_env), bytes - sizeof(struct ck_env));
+	cmi_own_line(p->way->ring.next);
+	if (CSD_UNLIKELY(!p->n_free))
+		__builtin_prefetch(&p->block->line); /* for CkGen_closeChannel */
+}
+
+/* Takes the message. */
+static inline CkGenOpen open_put(struct pe *pe, struct pattern *p, struct ck_env *env)
 {
 	const unsigned i = p->at;
+	struct cmi_msg *m = standing_msg(p->block, p->key.size, i);
 
+	csd_msg_free(pe, &env->head);
+	p->used = ++pattern_of(pe)->clock;
 	p->n_free--;
 	p->at = (uint8_t)((i + 1) % PATTERN_MESSAGES);
-	return (CkGenOpen){ payload_of((struct ck_env *)standing_msg(p->block, p->size, i)), put_name(p, i) };
+	ask_for_lines(p, (const char *)m);
+	return (CkGenOpen){ payload_of((struct ck_env *)m), put_name(p, i) };
 }
 
 static CkGenOpen counted(struct pe *pe, struct pattern *p, struct ck_env *env, CkGenOpen call)
@@ -317,18 +345,18 @@ static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern 
 
 	if (!p && call.away && env->head.size <= PATTERN_MOST) {
 		forget_old(pe, t);
-		add(t, env, ck_of(pe)->now.obj)->used = t->clock;
+		add(t, key_of(pe, env));
 		return call;
 	}
 	if (!p)
 		return call;
-	p->used = t->clock;
+	p->used = ++t->clock;
 	if (!p->block && call.away)
 		ask(pe, p, (int)call.away - 1);
 	if (p->block && call.away - 1 == p->to)
 		return counted(pe, p, env, call);
 	if (p->block || !call.away)
-		forget(pe, p, env); /* it goes another way, or waits for one */
+		forget(pe, p); /* it goes another way, or waits for one */
 	return call;
 }
 
@@ -340,13 +368,27 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 
 	if (CSD_UNLIKELY(env->flags & CK_ENV_UNPLACED || pe->node->closely))
 		return call;
-	t->clock++;
-	p = find(t, env, ck_of(pe)->now.obj);
+	p = find(t, key_of(pe, env));
 	if (CSD_UNLIKELY(!p || !p->block || call.away - 1 != p->to || !may_put(pe, p)))
 		return no_put(pe, p, env, call);
-	p->used = t->clock;
-	csd_msg_free(pe, &env->head);
-	return open_put(p);
+	const struct collection *c = coll_get(pe, env->coll);
+
+	p->n_maps = c->routes ? 0 : c->n_maps;
+	return open_put(pe, p, env);
+}
+
+/* Where the call goes needs no decision if it went home at an earlier put, no call of the collection takes another way now,
+ * and homes are what they were. What is not plain in any other way is for `repeats`, so that this calls no other function. */
+static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
+{
+	struct pattern_pe *t = pattern_of(pe);
+	const struct collection *c = ck_of(pe)->last;
+	struct pattern *p = find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj, env->call,
+							  (uint32_t)env->head.size });
+
+	if (CSD_UNLIKELY(!p || c->id != e->id || c->routes || p->n_maps != c->n_maps || !is_ready(p) || pe->hold))
+		return (CkGenOpen){ NULL, 0 };
+	return open_put(pe, p, env);
 }
 
 void CkGen_closeChannel(CkGenOpen call)
@@ -363,6 +405,8 @@ void CkGen_closeChannel(CkGenOpen call)
 	p->n_put[i]++;
 	pe->n_created++;
 	bell_ring(&p->way->ring, pattern_word(p->number, i)); /* may_put has seen that there is room */
+	if (CSD_UNLIKELY(!p->n_free))
+		look(p); /* now, when the line has come, and not at the next call */
 }
 
 /* ---- the part ------------------------------------------------------------------------------------------------------ */
@@ -409,6 +453,7 @@ const struct ck_part pattern_part = {
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.pe_stop = pattern_pe_stop,
+	.put = put,
 	.repeats = repeats,
 	.hear = landing_hear,
 	.describe = prepared_tell,

@@ -17,8 +17,8 @@
  * `taken` says that these have been handled. A message comes after the puts before it, because its handler hears the
  * bell first, and what has been heard has been handled. There is no order with any other call.
  *
- * Where a call goes is decided as for every call (send.c, place/route.c), before it is asked whether it can be a put. So
- * elements may move. A put that finds its element gone goes on as a message, as a call does that comes to its home. What
+ * Where a call goes is decided as for every call (send.c, place/route.c), before it is asked whether it can be a put; or that
+ * was decided for an earlier put, and nothing has changed since. So elements may move. A put that finds its element gone goes on as a message, as a call does that comes to its home. What
  * leaves say is a message, too: who handles SWITCH or FLUSH hears its sender's bell first.
  *
  * What has been put counts as sent and handled. Only calls to PEs of the same host are put.
@@ -41,6 +41,8 @@ enum {
 	PATTERN_MESSAGES = 8,
 	/* Bytes with the head. Larger calls are messages, whose memory is handed over on the host. */
 	PATTERN_MOST = 64 * 1024,
+	/* Bytes of a payload of which the lines are asked for ahead, by the caller and by the receiver. */
+	PATTERN_AHEAD = 1024,
 	/* Words of a bell. When there is no room for one more, the call is a message. */
 	PATTERN_WORDS = 1024,
 };

@@ -251,6 +251,7 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 		c->box[d] = dims.n[d];
 	c->map = map;
 	c->home = map ? user_home : home_in_blocks;
+	c->n_maps++;
 	if (type->kind == CKGEN_MAINCHARE) {
 		c->total = c->n_slots = c->n_local = 1;
 		return;

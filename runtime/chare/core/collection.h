@@ -95,6 +95,7 @@ struct collection {
 	CkMapFn map;              /* NULL: each PE has a run of neighbouring places, by blocks or cuts */
 	/** Of an array with extents: the home of a place that is not among this PE's. */
 	int (*home)(struct pe *pe, const struct collection *c, uint64_t place);
+	uint32_t n_maps;          /* how often places have got homes: as long as it is the same, they are */
 	uint64_t total;           /* places of an array */
 	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
 	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else NULL */

@@ -90,5 +90,6 @@ void coll_cut(struct pe *pe, struct collection *c, struct cuts *k)
 	c->map = NULL;
 	idmap_free(&c->slots);
 	c->home = home_by_cuts;
+	c->n_maps++;
 	c->first = k->at[pe->id];
 }

@@ -98,7 +98,7 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
 	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone) ||
-	    (p->repeats && ck->repeats) || (p->hear && ck->hear))
+	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
@@ -112,6 +112,8 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->arrivals = p->arrivals;
 	if (p->alone)
 		ck->alone = p->alone;
+	if (p->put)
+		ck->put = p->put;
 	if (p->repeats)
 		ck->repeats = p->repeats;
 	if (p->hear)

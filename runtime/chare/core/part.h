@@ -202,6 +202,9 @@ struct ck_part {
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	/** A stub of a [channel] entry opens a call of an element that is not among those that calls find by place alone; the
+	 * message is not addressed yet. As `repeats`; but a payload of NULL: it is to go as any call, and `repeats` to see it. */
+	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
 	/** A stub of a [channel] entry has opened a call that does not stay here (`call.away`), or that waits here. It may get
 	 * another payload to fill, instead of the message's; then this has taken the message. Only one part has this
 	 * function. */

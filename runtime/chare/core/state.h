@@ -52,6 +52,7 @@ struct ck_node {
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
 	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
 	void (*hear)(struct pe *pe, int src);
 	bool (*alone)(struct pe *pe, struct ck_obj *obj);
