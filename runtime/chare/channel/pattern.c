@@ -24,32 +24,32 @@ struct pattern_key {
 	uint32_t call, size;      /* env->call, and bytes with the head */
 };
 
+/** What a put reads is one line. A step of the program may lie between two puts of a pattern, so it comes from afar. */
 struct pattern {
 	struct pattern_key key;
-	int32_t to;               /* the PE */
-	uint8_t at;               /* the message for the next put ... */
-	uint8_t n_free;           /* ... and how many, from there, are known to be free */
-	bool open;
 	struct standing_block *block; /* ours, in message memory; NULL: not asked yet */
-	struct pattern *next;     /* in its chain, or of those that end */
-	struct pattern_to *way;
+	uint64_t n_puts;          /* opened; each takes the next message of the block */
+	int32_t to;               /* the PE */
 	uint32_t number;          /* of the patterns to that PE */
-	uint32_t n_counted;       /* calls that went as counted messages ... */
-	uint32_t n_taken;         /* ... and how many of them are known to be handled */
-	uint64_t used;            /* clock of the last call */
 	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: it has not been, at a put */
-	uint32_t n_put[PATTERN_MESSAGES];
+	uint8_t n_free;           /* messages that are known to be free, from the next one on */
+	bool behind;              /* messages before may not have been handled yet */
+
+	uint64_t used;            /* clock of the last call */
+	struct pattern *next;     /* in its chain, or of those that end */
+	uint32_t n_counted;       /* calls that went as counted messages */
 };
+_Static_assert(offsetof(struct pattern, used) == CMI_LINE, "a line");
 
 /* CkGenOpen.away of a call that is being put: pattern and message, as a negative number; others have the PE's number + 1. A
- * pattern is memory of malloc, so its address has room for the number of a message. */
+ * pattern begins on a line, so its address has room for the number of a message. */
 static inline int64_t put_name(const struct pattern *p, unsigned i) { return -(int64_t)((uintptr_t)p | i); }
 static inline struct pattern *put_pattern(int64_t away)
 {
 	return (struct pattern *)((uintptr_t)-away & ~(uintptr_t)(STANDING_MOST - 1));
 }
 static inline unsigned put_message(int64_t away) { return (unsigned)-away & (STANDING_MOST - 1); }
-_Static_assert((int)PATTERN_MESSAGES <= (int)STANDING_MOST && STANDING_MOST <= _Alignof(max_align_t), "the address has room");
+_Static_assert((int)PATTERN_MESSAGES <= (int)STANDING_MOST && (int)STANDING_MOST <= (int)CMI_LINE, "the address has room");
 
 /** To one PE. */
 struct pattern_to {
@@ -104,7 +104,8 @@ static void table_resize(struct pattern_pe *t, uint32_t cap)
 
 static void add(struct pattern_pe *t, struct pattern_key k)
 {
-	struct pattern *p = cmi_alloc_zero(1, sizeof *p, "a pattern of calls"), **chain;
+	const size_t bytes = (sizeof(struct pattern) + CMI_LINE - 1) / CMI_LINE * CMI_LINE;
+	struct pattern *p = cmi_alloc_aligned(CMI_LINE, bytes, "a pattern of calls"), **chain;
 
 	if (t->n == t->cap)
 		table_resize(t, t->cap ? 2 * t->cap : TABLE_FIRST);
@@ -118,6 +119,13 @@ static void add(struct pattern_pe *t, struct pattern_key k)
 
 /* ---- the end of a pattern ------------------------------------------------------------------------------------ */
 
+static inline struct pattern_to *way_of(const struct pattern_pe *t, const struct pattern *p) { return t->to[p->to]; }
+
+static bool is_free(const struct pattern *p, unsigned i)
+{
+	return standing_is_free(p->block, i, (uint32_t)((p->n_puts + PATTERN_MESSAGES - 1 - i) / PATTERN_MESSAGES));
+}
+
 /* The receiver has nothing of the block any more. */
 static bool is_over(const struct pattern *p)
 {
@@ -126,7 +134,7 @@ static bool is_over(const struct pattern *p)
 	bool over = atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_CLOSED;
 
 	for (unsigned i = 0; i < PATTERN_MESSAGES && over; i++)
-		over = standing_is_free(p->block, i, p->n_put[i]);
+		over = is_free(p, i);
 	return over;
 }
 
@@ -148,12 +156,13 @@ static void collect_ended(struct pe *pe, struct pattern_to *w)
 static void close_pattern(struct pe *pe, struct pattern *p)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_PATTERN, H_CLOSE), 0);
+	struct pattern_to *way = way_of(pattern_of(pe), p);
 
 	env->coll = p->key.coll;
 	env->place = p->number;
 	csd_send(pe, p->to, &env->head);
-	p->next = p->way->ending;
-	p->way->ending = p;
+	p->next = way->ending;
+	way->ending = p;
 }
 
 /* Takes it out of its chain, in which *at is the link to it. */
@@ -256,7 +265,6 @@ static void ask(struct pe *pe, struct pattern *p, int to)
 	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell : cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());
 	m.number = p->number = number_new(w);
 	p->to = to;
-	p->way = w;
 	env = env_new(pe, ck_handler(pe, PART_PATTERN, H_OPEN), sizeof m - sizeof *env);
 	memcpy(env + 1, (const struct ck_env *)&m + 1, sizeof m - sizeof *env);
 	env->coll = p->key.coll;
@@ -272,14 +280,12 @@ static bool is_open(const struct pattern *p)
 	return atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_OPEN;
 }
 
-/* Count the messages that are free from p->at on. */
+/* Count the messages that are free from the next one on, when none was. */
 static __attribute__((noinline)) bool look(struct pattern *p)
 {
-	p->open = p->open || is_open(p);
-	if (!p->open)
+	if (!is_open(p))
 		return false;
-	for (unsigned i = p->at; p->n_free < PATTERN_MESSAGES && standing_is_free(p->block, i, p->n_put[i]);
-	     i = (i + 1) % PATTERN_MESSAGES)
+	while (p->n_free < PATTERN_MESSAGES && is_free(p, (p->n_puts + p->n_free) % PATTERN_MESSAGES))
 		p->n_free++;
 	return p->n_free > 0;
 }
@@ -288,46 +294,42 @@ static __attribute__((noinline)) bool look(struct pattern *p)
 static __attribute__((noinline)) bool all_taken(struct pattern *p)
 {
 	/* acquire: pairs with the release in landing_counted_arrived. Model: pattern.pml, may_put */
-	p->n_taken = atomic_load_explicit(&p->block->line.taken, memory_order_acquire);
-	return p->n_taken == p->n_counted;
+	p->behind = atomic_load_explicit(&p->block->line.taken, memory_order_acquire) != p->n_counted;
+	return !p->behind;
 }
 
-static inline bool is_ready(const struct pattern *p)
+static bool may_put(const struct pe *pe, struct pattern *p)
 {
-	return p->n_counted == p->n_taken && p->way->ring.next != p->way->ring.stop && p->n_free;
-}
+	struct bell_writer *ring = &way_of(pattern_of(pe), p)->ring;
 
-static inline bool may_put(const struct pe *pe, struct pattern *p)
-{
-	if (CSD_UNLIKELY(p->n_counted != p->n_taken) && !all_taken(p))
+	if (p->behind && !all_taken(p))
 		return false;
-	if (CSD_UNLIKELY(p->way->ring.next == p->way->ring.stop) && !bell_turn(&p->way->ring))
+	if (ring->next == ring->stop && !bell_turn(ring))
 		return false;
-	return (CSD_LIKELY(p->n_free) || look(p)) && !pe->hold;
+	return (p->n_free || look(p)) && !pe->hold;
 }
 
 /* The receiver has these lines. They come here while the stub goes on, all at once: a store waits for one after the other. */
-static inline void ask_for_lines(const struct pattern *p, const char *msg)
+static inline void ask_for_lines(const struct pattern *p, const struct pattern_to *way, const char *msg)
 {
 	const size_t bytes = p->key.size < PATTERN_AHEAD ? p->key.size : PATTERN_AHEAD;
 
 	cmi_own_lines(msg + sizeof(struct ck_env), bytes - sizeof(struct ck_env));
-	cmi_own_line(p->way->ring.next);
+	cmi_own_line(way->ring.next);
 	if (CSD_UNLIKELY(!p->n_free))
 		__builtin_prefetch(&p->block->line); /* for CkGen_closeChannel */
 }
 
 /* Takes the message. */
-static inline CkGenOpen open_put(struct pe *pe, struct pattern *p, struct ck_env *env)
+static inline CkGenOpen open_put(struct pe *pe, struct pattern *p, const struct pattern_to *way, struct ck_env *env)
 {
-	const unsigned i = p->at;
+	const unsigned i = p->n_puts++ % PATTERN_MESSAGES;
 	struct cmi_msg *m = standing_msg(p->block, p->key.size, i);
 
 	csd_msg_free(pe, &env->head);
 	p->used = ++pattern_of(pe)->clock;
 	p->n_free--;
-	p->at = (uint8_t)((i + 1) % PATTERN_MESSAGES);
-	ask_for_lines(p, (const char *)m);
+	ask_for_lines(p, way, (const char *)m);
 	return (CkGenOpen){ payload_of((struct ck_env *)m), put_name(p, i) };
 }
 
@@ -336,6 +338,7 @@ static CkGenOpen counted(struct pe *pe, struct pattern *p, struct ck_env *env, C
 	env->head.handler = ck_handler(pe, PART_PATTERN, H_COUNTED);
 	env->refnum = (int32_t)p->number;
 	p->n_counted++;
+	p->behind = true;
 	return call;
 }
 
@@ -374,7 +377,7 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 	const struct collection *c = coll_get(pe, env->coll);
 
 	p->n_maps = c->routes ? 0 : c->n_maps;
-	return open_put(pe, p, env);
+	return open_put(pe, p, way_of(t, p), env);
 }
 
 /* Where the call goes needs no decision if it went home at an earlier put, no call of the collection takes another way now,
@@ -386,9 +389,11 @@ static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 	struct pattern *p = find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj, env->call,
 							  (uint32_t)env->head.size });
 
-	if (CSD_UNLIKELY(!p || c->id != e->id || c->routes || p->n_maps != c->n_maps || !is_ready(p) || pe->hold))
+	if (CSD_UNLIKELY(!p || c->id != e->id || c->routes || p->n_maps != c->n_maps || p->behind || !p->n_free || pe->hold))
 		return (CkGenOpen){ NULL, 0 };
-	return open_put(pe, p, env);
+	const struct pattern_to *way = way_of(t, p);
+
+	return CSD_LIKELY(way->ring.next != way->ring.stop) ? open_put(pe, p, way, env) : (CkGenOpen){ NULL, 0 };
 }
 
 void CkGen_closeChannel(CkGenOpen call)
@@ -402,9 +407,8 @@ void CkGen_closeChannel(CkGenOpen call)
 	struct pattern *p = put_pattern(call.away);
 	const unsigned i = put_message(call.away);
 
-	p->n_put[i]++;
 	pe->n_created++;
-	bell_ring(&p->way->ring, pattern_word(p->number, i)); /* may_put has seen that there is room */
+	bell_ring(&way_of(pattern_of(pe), p)->ring, pattern_word(p->number, i)); /* may_put has seen that there is room */
 	if (CSD_UNLIKELY(!p->n_free))
 		look(p); /* now, when the line has come, and not at the next call */
 }
