@@ -31,6 +31,7 @@ struct share_head {
 	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
 	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
 	atomic_bool whole;          /* the node has mapped the segments of all others; relaxed, as mapped */
+	_Atomic uint32_t n_whole;   /* of the host's first node: how many nodes have said so; relaxed, as mapped */
 	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 
@@ -53,6 +54,7 @@ struct share {
 	size_t lines_at;            /* offset of the lines in each segment */
 	char *own;                  /* base + me * segment, or the private segment */
 	bool any;                   /* some other node is reached */
+	bool all;                   /* all nodes have mapped all segments, so nobody needs to look at each of them */
 	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
