@@ -86,10 +86,11 @@ static bool tcp_is_certain(const struct cmi *m)
 static void set_tcp_options(const struct cmi *m)
 {
 	/* What is larger than a segment travels in several. With UCX's 64 KB such a segment is a little larger than the
-	 * kernel's largest packet (GSO), and the rest becomes a packet of its own each time: 12 % at 500 kB. This
-	 * is the largest that is a single packet with Ethernet's usual MTU of 1500 and with 9000. */
+	 * kernel's largest packet (GSO), and the rest becomes a packet of its own each time: 12 % at 500 kB. 61 kB is the
+	 * largest that is a single packet with Ethernet's usual MTU of 1500 and with 9000; two of them in a segment take
+	 * 0.86 to 0.96 of the time from 100 kB on. */
 	if (tcp_is_certain(m))
-		set_variable("UCX_TCP_RX_SEG_SIZE", "61k");
+		set_variable("UCX_TCP_RX_SEG_SIZE", "122k");
 }
 
 static int set_option(ucp_config_t *config, const char *name, const char *value)
