@@ -21,7 +21,7 @@
 
 enum {
 	/* Of a receive buffer, in bytes as the kernel counts them, with its own overhead: room for a message of 55 kB and not
-	 * for a segment of 61 kB (ucx.c). */
+	 * for one of the packets of UCX's segments, 61 kB (ucx.c). */
 	WINDOW_ROOM = 56000,
 	/* What has fewer bytes fits into one segment with Ethernet's usual MTU, and is acknowledged with the answer. */
 	WINDOW_SEGMENT = 1400,
