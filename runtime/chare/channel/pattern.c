@@ -26,7 +26,7 @@ struct pattern_key {
 
 /** What a put reads is one line. A step of the program may lie between two puts of a pattern, so it comes from afar. */
 struct pattern {
-	struct pattern_key key;
+	_Alignas(CMI_LINE) struct pattern_key key;
 	struct standing_block *block; /* ours, in message memory; NULL: not asked yet */
 	uint64_t n_puts;          /* opened; each takes the next message of the block */
 	int32_t to;               /* the PE */
@@ -104,8 +104,7 @@ static void table_resize(struct pattern_pe *t, uint32_t cap)
 
 static void add(struct pattern_pe *t, struct pattern_key k)
 {
-	const size_t bytes = (sizeof(struct pattern) + CMI_LINE - 1) / CMI_LINE * CMI_LINE;
-	struct pattern *p = cmi_alloc_aligned(CMI_LINE, bytes, "a pattern of calls"), **chain;
+	struct pattern *p = cmi_alloc_aligned(CMI_LINE, sizeof *p, "a pattern of calls"), **chain;
 
 	if (t->n == t->cap)
 		table_resize(t, t->cap ? 2 * t->cap : TABLE_FIRST);
