@@ -155,8 +155,8 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 	return p != MAP_FAILED;
 }
 
-/* Relaxed, all: others read only after the fence of the second meeting. Nodes of one process are not counted: the first
- * one's segment may not be there yet. */
+/* Relaxed, both: others read only after the fence of the second meeting. Nodes of one process are not counted: the first
+ * one's segment may not be there yet, and each of them has all or the job does not start. */
 static void map_others(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -171,7 +171,7 @@ static void map_others(struct cmi *m)
 	}
 	if (n_mapped < s->n_local)
 		return;
-	atomic_store_explicit(&own->whole, true, memory_order_relaxed);
+	s->all = s->one_process;
 	if (!s->one_process)
 		atomic_fetch_add_explicit(&share_head_of(s, 0)->n_whole, 1, memory_order_relaxed);
 }
@@ -232,7 +232,7 @@ void share_agree(struct cmi *m)
 {
 	struct share *s = m->share;
 
-	s->all = all_have_all(s);
+	s->all = s->all || all_have_all(s);
 	if (s->all)
 		s->any = s->n_local > 1;
 	else
@@ -241,8 +241,7 @@ void share_agree(struct cmi *m)
 		machine_say("messages between nodes of one host pass through their memory");
 }
 
-/* If a pair is missing, everybody knows: the node that could not map, from its own list, and all others,
- * who read what it says of its list, or could not map that node either. */
+/* If a pair is missing, the count is, too, so everybody knows. */
 bool share_whole(const struct cmi *m)
 {
 	const struct share *s = m->share;
@@ -251,11 +250,7 @@ bool share_whole(const struct cmi *m)
 	for (int node = 0; node < j->n_nodes; node++)
 		if (j->host_id[node] == j->host_id[j->node] && s->number[node] < 0)
 			return false;
-	for (int k = 0; k < s->n_local && !s->all; k++)
-		/* Relaxed: the fence of share_agree has ordered it. */
-		if (!atomic_load_explicit(&share_head_of(s, k)->whole, memory_order_relaxed))
-			return false;
-	return true;
+	return s->all;
 }
 
 bool share_reaches(const struct share *s, int node)
