@@ -6,7 +6,10 @@
  * Three PEs: PE 2 calls a cell whose home is PE 0, and which moves to PE 1. A PE that is deaf does not look at bells by
  * itself, so what it handles has been heard by one of these messages, or too late. Programs seldom get there: the bell would have to
  * be missed for as long as several messages travel.
+ *
+ * And calls are heard that are put while the receiver sleeps. They wake nobody, so it looks from time to time.
  */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "../../runtime/chare/channel/pattern_int.h"
@@ -18,12 +21,13 @@
 enum { HOME, PLACE, CALLER, PES };
 
 struct Main { int step; };
-struct Cell { int no, must, standing; };
+struct Cell { int no, must, standing, tells; };
 struct Caller { int no; };
 
 __attribute__((constructor)) static void settings(void)
 {
 	setenv("CK_PES", "3", 1);
+	setenv("CK_WATCHDOG", "0", 1); /* its questions would wake a PE that sleeps for ever */
 }
 
 static CProxyElement_Cell cell(void) { return Cell_at(cells, 0); }
@@ -40,9 +44,15 @@ void Cell_on_put(Cell *self, int no)
 	CHECK(no == self->no);
 	self->no++;
 	self->standing = env && env->head.origin == CMI_ORIGIN_STANDING;
+	if (self->tells) {
+		CHECK(self->standing);
+		Main_next(mainProxy);
+	}
 }
 
 void Cell_on_plain(Cell *self) { (void)self; }
+
+void Cell_on_tell(Cell *self) { self->tells = 1; }
 
 void Cell_on_leave(Cell *self, int to, int must)
 {
@@ -110,6 +120,13 @@ void Caller_on_send_away(Caller *self)
 	Cell_leave(cell(), HOME, self->no);
 }
 
+void Caller_on_put_asleep(Caller *self)
+{
+	while (!atomic_load(&csd_self()->node->pes[HOME]->sleeping))
+		sched_yield();
+	Cell_put(cell(), self->no++);
+}
+
 /* ---- the steps of the test ------------------------------------------------------------------------------------ */
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -137,8 +154,17 @@ void Main_on_next(Main *self)
 	case 8: Caller_deaf(caller(PLACE), true); break;
 	case 9: Caller_send_away(caller(CALLER)); break;
 	case 10: Caller_deaf(caller(PLACE), false); break;
-	default:
+	case 11:
 		CkPrintf("ok  a place hears what was put before its element leaves\n");
+		Caller_put(caller(CALLER), 4);
+		break;
+	case 12: Caller_put(caller(CALLER), 4); break;
+	case 13: Cell_tell(cell()); break;
+	case 14: case 15: case 16: case 17: case 18:
+		Caller_put_asleep(caller(CALLER));
+		return; /* no messages that ask for quiescence: they would wake the receiver */
+	default:
+		CkPrintf("ok  a call is heard that is put while its receiver sleeps\n");
 		CkExit(0);
 	}
 	CkStartQD(Main_cb_next(mainProxy));
