@@ -122,6 +122,7 @@ class Worker:
 def enter(base, folders, seed):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, too: tests of the launcher hang up
     folder = folders.get()
     tempfile.tempdir = os.path.dirname(folder)
     os.environ['FAIL_FAST'] = '1'  # scripts of many tests end at the first failure
