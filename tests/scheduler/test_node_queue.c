@@ -150,7 +150,8 @@ static struct node_gate {
 	struct csd_gate gate;
 } gates[2];
 static atomic_int n_gates;
-static int next[SENDERS], n_wrong;
+static int next[SENDERS];
+static atomic_int n_wrong;
 static atomic_int n_came;
 
 static struct csd_gate *gate_of_node(const struct pe *pe)
@@ -229,12 +230,66 @@ static void messages_of_one_pe_keep_their_order_and_get_credit(void **state)
 	}
 }
 
+/* ---- one at a time ------------------------------------------------------------------------------ */
+
+/* PE 0 only sends. A message that is at work waits for all others to sleep: if two had come through the gate, the second would be
+ * at work, too. */
+enum { IN_TURN = 4 };
+static atomic_int n_inside;
+
+static void wait_until_others_sleep(struct pe *pe)
+{
+	for (int i = 0; i < pe->node->job->my_n_pes; i++)
+		while (i != pe->id && !atomic_load(&pe->node->pes[i]->sleeping) && !n_wrong)
+			sched_yield();
+}
+
+static void in_turn_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	if (atomic_fetch_add(&n_inside, 1))
+		n_wrong = 1;
+	wait_until_others_sleep(pe);
+	atomic_fetch_sub(&n_inside, 1);
+	if (n_wrong || atomic_fetch_add(&n_came, 1) + 1 == IN_TURN)
+		csd_exit(pe, 0);
+	csd_gate_open(pe, &gate);
+}
+
+static void send_in_turn(struct pe *pe)
+{
+	for (int i = 0; pe->id == 0 && i < IN_TURN; i++)
+		csd_send_node(pe, 0, message(pe, h_work, sizeof(struct cmi_msg)));
+}
+
+static int register_in_turn(struct node *node)
+{
+	h_work = csd_register(node, "in turn", in_turn_arrived);
+	csd_gate_init(node, &gate, true);
+	return 0;
+}
+
+static const struct csd_layer in_turn_layer = {
+	.name = "in turn", .node_start = register_in_turn, .pe_start = send_in_turn, .up.gate_of = gate_of_works,
+};
+
+static void a_serial_gate_lets_one_at_a_time_through(void **state)
+{
+	(void)state;
+	atomic_store(&n_came, 0);
+	n_wrong = 0;
+	assert_int_equal(check_run(&in_turn_layer, NULL, 1, 3, 0), 0);
+	assert_int_equal(n_wrong, 0);
+	assert_int_equal(n_came, IN_TURN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_message_wakes_a_sleeper),
 		cmocka_unit_test(so_does_each_that_an_opened_gate_lets_through),
 		cmocka_unit_test(messages_of_one_pe_keep_their_order_and_get_credit),
+		cmocka_unit_test(a_serial_gate_lets_one_at_a_time_through),
 	};
 	char budget[16];
 
