@@ -13,6 +13,8 @@ enum {
 	BATCH = 8,
 	/* Calls that a pass of the loop handles of one PE. */
 	PASS_MOST = 64,
+	/* A PE with other work looks at its bells in one of so many passes. */
+	BUSY_PASSES = 8,
 	/* CK_RANDOM_DELAY: of so many looks all but one miss the bell. */
 	DEAF = 8,
 };
@@ -170,8 +172,9 @@ static int poll_lanes(struct pe *pe)
 
 	if (CSD_UNLIKELY(t->random) && cmi_random_below(&t->random, DEAF))
 		return n;
-	/* A bell that another core rings is a line that comes from there; a PE with other work fetches it half as often. */
-	if (pe->queue.plain.head && pe->passes % 2)
+	/* A bell that another core rings is a line that comes from there, each time that it is looked at. A PE with other work
+	 * fetches it seldom: a message would wait behind that work, too. */
+	if (pe->queue.plain.head && pe->passes % BUSY_PASSES)
 		return n;
 	for (int i = 0; i < t->n_lanes; i++)
 		n += listen(pe, t->lanes[i]);
