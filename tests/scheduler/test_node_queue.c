@@ -15,6 +15,8 @@
 
 enum { SECONDS_MOST = 100 };
 
+static atomic_int n_wrong;
+
 static struct cmi_msg *message(struct pe *pe, int handler, size_t bytes)
 {
 	struct cmi_msg *m = csd_msg_alloc(pe, bytes);
@@ -36,10 +38,11 @@ static int h_busy, h_work, n_works;
 static atomic_int n_working;
 static struct csd_gate gate;
 
+/* All others, unless something is wrong: then one of them may wait for us. */
 static void wait_for_sleep(struct pe *pe)
 {
-	for (int i = 1; i < pe->node->job->my_n_pes; i++)
-		while (!atomic_load(&pe->node->pes[i]->sleeping))
+	for (int i = 0; i < pe->node->job->my_n_pes; i++)
+		while (i != pe->id && !atomic_load(&pe->node->pes[i]->sleeping) && !atomic_load(&n_wrong))
 			sched_yield();
 }
 
@@ -151,7 +154,6 @@ static struct node_gate {
 } gates[2];
 static atomic_int n_gates;
 static int next[SENDERS];
-static atomic_int n_wrong;
 static atomic_int n_came;
 
 static struct csd_gate *gate_of_node(const struct pe *pe)
@@ -232,24 +234,17 @@ static void messages_of_one_pe_keep_their_order_and_get_credit(void **state)
 
 /* ---- one at a time ------------------------------------------------------------------------------ */
 
-/* PE 0 only sends. A message that is at work waits for all others to sleep: if two had come through the gate, the second would be
- * at work, too. */
+/* A message that is at work waits for the other PEs to sleep: if two had come through the gate, one of them would be at
+ * work, too. */
 enum { IN_TURN = 4 };
 static atomic_int n_inside;
-
-static void wait_until_others_sleep(struct pe *pe)
-{
-	for (int i = 0; i < pe->node->job->my_n_pes; i++)
-		while (i != pe->id && !atomic_load(&pe->node->pes[i]->sleeping) && !n_wrong)
-			sched_yield();
-}
 
 static void in_turn_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	csd_msg_free(pe, m);
 	if (atomic_fetch_add(&n_inside, 1))
 		n_wrong = 1;
-	wait_until_others_sleep(pe);
+	wait_for_sleep(pe);
 	atomic_fetch_sub(&n_inside, 1);
 	if (n_wrong || atomic_fetch_add(&n_came, 1) + 1 == IN_TURN)
 		csd_exit(pe, 0);
