@@ -27,6 +27,11 @@ def variables():
     return found - ANY_TEXT
 
 
+def wrong_for(name):
+    """The values above that this variable cannot mean."""
+    return [value for value in HOSTILE if name not in FRACTIONS or value != "1.5"]
+
+
 def refused(command, name, value):
     """What is wrong with the way it is refused; "": nothing."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CK_")}
@@ -55,9 +60,7 @@ def main():
             commands.append([ckrun, "-n", "2", program])
         if name == "CK_PES":
             commands = [[program]]
-        for value in HOSTILE:
-            if value == "1.5" and name in FRACTIONS:
-                continue
+        for value in wrong_for(name):
             for command in commands:
                 n += 1
                 if wrong := refused(command, name, value):

@@ -71,7 +71,7 @@ def variables_attack(rng, names):
     command = ['$victim'] if name == 'CK_PES' else ['$victim', '+p', '2']
     if name not in values.ALONE_ONLY and rng.random() < 0.5:
         command = ['$ckrun', '-n', '2', '$victim']
-    must = value in values.HOSTILE and name not in values.ANY_TEXT
+    must = name not in values.ANY_TEXT and value in values.wrong_for(name)
     return Attack('variables', command, values.SETTINGS.get(name, {}) | {name: value},
                   f'chard: {name}=.* is refused: it must be ' if must else '')
 
