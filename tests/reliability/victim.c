@@ -83,12 +83,23 @@ static void overflow(void)
 }
 
 /* Nobody can follow this stack, and no return leads anywhere. */
-__attribute__((noinline)) static void smash(void)
+enum { SMASHED = 200 };
+__attribute__((noinline)) static void smash_above(void)
 {
 	volatile long here[2] = { 0, 0 };
 
-	for (int i = 0; i < 200 + zero; i++)
+	for (int i = 0; i < SMASHED + zero; i++)
 		*(volatile long *)((char *)here + 8 * i) = 0x4141414141414141;
+}
+
+/* A thread's stack may end just above, and what lies behind it belongs to others. */
+static void smash(void)
+{
+	volatile long room[SMASHED];
+
+	room[0] = room[SMASHED - 1] = zero;
+	smash_above();
+	room[0] = room[SMASHED - 1];
 }
 
 static void *segv_thread(void *unused)
