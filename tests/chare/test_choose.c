@@ -14,16 +14,31 @@
 
 static const struct balance_node with_auto = { .automatic = true, .tolerance = 0.05 };
 static struct choice choice;
+static double loads[2]; /* of two PEs, as elements and PEs add them up */
 
-static void start(void) { choice = (struct choice){ 0 }; }
-
-/* A sync of two PEs. */
-static bool step_at(double max, double level)
+static void start(void)
 {
-	const struct sync_sums s = { .max = max * 1e-3, .work = 2 * level * 1e-3, .speed = 2 };
-
-	return choose_step(&with_auto, &choice, &s);
+	choice = (struct choice){ 0 };
+	loads[0] = loads[1] = 0;
 }
+
+static bool step_with(double a, double b)
+{
+	struct sync_sums s = { .speed = 2 };
+	bool step;
+
+	loads[0] += a;
+	loads[1] += b;
+	s.max = 1e-3 * (loads[0] > loads[1] ? loads[0] : loads[1]);
+	s.work = 1e-3 * (loads[0] + loads[1]);
+	step = choose_step(&with_auto, &choice, &s, true);
+	if (step || choose_measuring(&choice, true) == MEASURE_ANEW)
+		loads[0] = loads[1] = 0;
+	return step;
+}
+
+/* A sync in which the first PE takes longest. */
+static bool step_at(double max, double level) { return step_with(max, 2 * level - max); }
 
 static void took(double ms) { choose_took(&choice, ms * 1e-3); }
 
@@ -74,9 +89,82 @@ static void an_imbalance_that_goes_by_itself_is_forgotten(void **state)
 	took(0.3);
 	for (int i = 0; i < 100; i++) {
 		assert_false(step_at(1.3, 1.2));
-		assert_false(step_at(1.31, 1.2));
-		assert_false(step_at(1.23, 1.2));
+		assert_false(step_at(1.28, 1.2));
+		assert_false(step_at(1.2, 1.2));
+		assert_false(step_at(1.2, 1.2)); /* 4.98 and 4.62: 4 % */
 	}
+}
+
+/* The same with more of it: each sync loses a third of what a step costs. */
+static void pes_that_are_late_in_turn_take_no_step(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(1.54, 1.29));
+	took(1.1);
+	assert_true(step_at(1.35, 1.2));
+	took(0.3);
+	for (int i = 0; i < 100; i++) {
+		assert_false(step_with(1.3, 1.1));
+		assert_false(step_with(1.3, 1.1));
+		assert_false(step_with(1.1, 1.3));
+		assert_false(step_with(1.1, 1.3));
+	}
+}
+
+/* What was balanced for long does not hide an imbalance that is new. */
+static void a_balanced_past_does_not_count(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_at(20, 10));
+	took(3);
+	assert_true(step_at(12, 10));
+	took(2);
+	for (int i = 0; i < 1000; i++)
+		assert_false(step_at(10, 10));
+	assert_false(step_at(10.9, 10));
+	assert_false(step_at(10.9, 10));
+	assert_true(step_at(10.9, 10));
+}
+
+/* How many of 1000 syncs of balanced PEs are looked at. */
+static int looked_at(uint64_t period, bool only)
+{
+	const struct balance_node b = { .automatic = true, .tolerance = 0.05, .period = period };
+	const struct sync_sums s = { .max = 1, .work = 2, .speed = 2 };
+	int n = 0;
+
+	start();
+	for (uint32_t round = 0; round < 1000; round++) {
+		if (!choose_looks(&b, &choice, round))
+			continue;
+		assert_false(choose_step(&b, &choice, &s, only));
+		n++;
+	}
+	return n;
+}
+
+/* Others need to know what the array takes, or the user has said how often to look. */
+static void pauses_are_for_the_only_array_without_a_period(void **state)
+{
+	(void)state;
+	assert_in_range(looked_at(1, true), 111, 115);
+	assert_int_equal(looked_at(1, false), 1000);
+	assert_int_equal(looked_at(2, true), 500);
+}
+
+/* Nobody has looked at what was measured, or a strategy that adds nothing up. */
+static void only_auto_adds_loads_up(void **state)
+{
+	const struct balance_node fixed = { .tolerance = 0.05 };
+	const struct sync_sums s = { .max = 1.04, .work = 2, .speed = 2 };
+
+	(void)state;
+	start();
+	assert_false(choose_step(&fixed, &choice, &s, true));
+	assert_int_equal(choose_measuring(&choice, true), MEASURE_ANEW);
+	assert_int_equal(choose_measuring(&choice, false), MEASURE_ON);
 }
 
 /* The particles, which wander: the step was asked to leave no more than that. */
@@ -183,6 +271,10 @@ int main(void)
 		cmocka_unit_test(later_steps_wait_until_their_cost_is_lost),
 		cmocka_unit_test(what_is_tolerated_takes_no_step),
 		cmocka_unit_test(an_imbalance_that_goes_by_itself_is_forgotten),
+		cmocka_unit_test(pes_that_are_late_in_turn_take_no_step),
+		cmocka_unit_test(a_balanced_past_does_not_count),
+		cmocka_unit_test(pauses_are_for_the_only_array_without_a_period),
+		cmocka_unit_test(only_auto_adds_loads_up),
 		cmocka_unit_test(a_step_that_leaves_what_is_tolerated_has_helped),
 		cmocka_unit_test(steps_that_do_not_help_become_rare),
 		cmocka_unit_test(cuts_that_are_tolerated_are_taken),

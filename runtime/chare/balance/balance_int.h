@@ -52,6 +52,7 @@ static inline bool balance_is_on(const struct pe *pe)
 struct lb_elem {
 	uint64_t ticks;           /* its handlers ran since the last sync that looked */
 	float seconds;            /* CkSetLoad: instead, if has_load */
+	float before;             /* seconds in the syncs before that count, too */
 	float position[3];        /* CkSetPosition, if has_position */
 	uint32_t round;           /* the sync that it waits for; see sync.c */
 	uint32_t stamp;           /* struct sync_coll's when it called CkAtSync */
@@ -78,6 +79,7 @@ struct meter {
 				   * whose time goes to the handler that follows */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
+	int n_arrays;             /* that sync */
 	uint64_t made;            /* constructors of elements: nobody's load */
 	uint64_t from_ticks, from_ns; /* when the PE began */
 	bool speeds;              /* `share` is measured */
@@ -96,14 +98,15 @@ struct pace {
 };
 /** Since share.all was `before` and the meter's busy ticks were `busy_before`. */
 struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
-/** How long the element's handlers ran, or what CkSetLoad says takes so long on this PE. */
+/** How long the element's handlers ran, or what CkSetLoad says takes so long on this PE; in all syncs that count. */
 float elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
 void measure_program(struct node *node);
 void measure_node_stop(struct node *node);
-/** From now on calls of the collection's elements are measured. */
+/** From now on calls of the collection's elements are measured, / or are not. */
 void measure_coll(struct pe *pe, struct collection *c);
+void measure_coll_not(struct pe *pe, struct collection *c);
 
 /* ---- choose.c -------------------------------------------------------------------------------------------- */
 
@@ -111,6 +114,14 @@ void measure_coll(struct pe *pe, struct collection *c);
 bool choose_read(struct balance_node *b);
 /** Find the strategy; ends the process if there is none of that name. */
 void choose_strategy(struct node *node);
+
+/** What becomes of what was measured, when a sync is over. */
+enum measuring {
+	MEASURE_ON,               /* nothing: nobody has looked at it */
+	MEASURE_ANEW,             /* it has been used */
+	MEASURE_ADD,              /* the next sync looks at the sums of both */
+	MEASURE_OFF,              /* it has been used, and nothing is measured until MEASURE_ANEW */
+};
 
 /** What all PEs together know when an array's elements have come. */
 struct sync_sums {
@@ -123,16 +134,19 @@ struct sync_sums {
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
-	double lost;              /* seconds that the PE with most took longer than all would, in the last syncs with more than is
-				   * tolerated, since the last step */
+	uint32_t pause, rest;     /* the last pause, and what is left of it: syncs that do not look */
+	bool adds_up;             /* there is more than is tolerated, and less than a step pays: the next sync's loads are added */
 	double cost;              /* seconds that the last step took; 0: there were not two yet */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
 	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
 	bool tried;               /* there was a step */
 };
-/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. */
-bool choose_looks(const struct balance_node *b, uint32_t round);
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s);
+/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. only: no other array
+ * syncs, so nobody else asks what this one takes. */
+bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t round);
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only);
+/** How elements are measured after a sync without a step, which looked at loads or did not. */
+enum measuring choose_measuring(const struct choice *ch, bool looked);
 /** The step has taken so many seconds. */
 void choose_took(struct choice *ch, double seconds);
 /** CK_LB=auto: ask the cheapest strategy that helps; see choose_answer. */
@@ -175,7 +189,7 @@ struct sync_msg {
 	struct cmi_msg head;
 	uint64_t coll;
 	uint32_t kind, round;
-	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: not 0: measuring begins anew;
+	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: enum measuring;
 				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
 	uint32_t n;               /* records behind it */
 	struct sync_sums sums;    /* SYNC_ANSWER; SYNC_STATS: n: edges */
@@ -206,9 +220,12 @@ struct sync_coll {
 	uint64_t n_due;           /* those to which resumeFromSync is about to come */
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
 	bool roams;               /* some left otherwise than in a step */
+	bool unmeasured;          /* no call of its elements is measured now */
+	bool known;               /* it is one of the meter's arrays */
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began, */
 	struct share_time share_at; /* and share.all */
+	double background;        /* of this PE in the syncs before that count, too */
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
 	/* PE 0. */

@@ -76,14 +76,28 @@ void choose_strategy(struct node *node)
 	b->always = strcmp(b->name, "rotate") == 0 || strcmp(b->name, "random") == 0;
 }
 
-bool choose_looks(const struct balance_node *b, uint32_t round)
+bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t round)
 {
+	if (ch->rest) {
+		ch->rest--;
+		return false;
+	}
 	return (round + UINT64_C(1)) % b->period == 0;
+}
+
+enum measuring choose_measuring(const struct choice *ch, bool looked)
+{
+	if (!looked)
+		return ch->pause && !ch->rest ? MEASURE_ANEW : MEASURE_ON;
+	if (ch->rest)
+		return MEASURE_OFF;
+	return ch->adds_up ? MEASURE_ADD : MEASURE_ANEW;
 }
 
 /* ---- CK_LB=auto ---------------------------------------------------------------------------------------- */
 
-enum { PATIENCE_MOST = 64 };
+/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a ninth. */
+enum { PATIENCE_MOST = 64, PAUSE_MOST = 8 };
 
 static double patience_of(const struct choice *ch) { return ch->patience > 0 ? ch->patience : 1; }
 
@@ -98,18 +112,17 @@ static void judge(struct choice *ch, double imbalance, double tolerance)
 	ch->before = 0;
 }
 
-/* A step pays when the job has lost as much as one costs. The first two are trials. An imbalance that went by itself is
- * forgotten: the next one is another one, and mostly what the machine did besides. */
+/* A step pays when the job has lost as much as one costs. The first two are trials. Until then loads are added up, so that what
+ * the machine does besides, to this PE and then to that one, makes up for itself and moves nothing. */
 static bool pays(struct choice *ch, double max, double level, double tolerance)
 {
 	const double imbalance = level > 0 ? max / level - 1 : 0;
 
 	judge(ch, imbalance, tolerance);
-	ch->lost = imbalance > tolerance ? ch->lost + max - level : 0;
-	if (imbalance <= tolerance || ch->lost < ch->cost * patience_of(ch))
+	ch->adds_up = imbalance > tolerance && max - level < ch->cost * patience_of(ch);
+	if (imbalance <= tolerance || ch->adds_up)
 		return false;
 	ch->before = imbalance;
-	ch->lost = 0;
 	return true;
 }
 
@@ -122,13 +135,29 @@ void choose_took(struct choice *ch, double seconds)
 }
 
 /* The level is what all PEs would take if work could be cut at will. */
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s)
+/* What goes by without a step was noise, and costs half of the pause. */
+static void rest(struct choice *ch, bool tolerated, bool step)
+{
+	if (step)
+		ch->pause = 0;
+	else if (!tolerated)
+		ch->pause /= 2;
+	else if (ch->pause < PAUSE_MOST)
+		ch->pause = ch->pause ? 2 * ch->pause : 1;
+	ch->rest = tolerated ? ch->pause : 0;
+}
+
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only)
 {
 	const double level = s->work / s->speed;
+	const bool tolerated = s->max <= level * (1 + b->tolerance);
+	bool step = b->always || !tolerated;
 
 	if (b->automatic)
-		return pays(ch, s->max, level, b->tolerance);
-	return b->always || s->max > level * (1 + b->tolerance);
+		step = pays(ch, s->max, level, b->tolerance);
+	if (b->automatic && only && b->period == 1)
+		rest(ch, tolerated, step);
+	return step;
 }
 
 /* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. */

@@ -13,7 +13,7 @@ void elem_created(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
 
-	if (balance_is_on(pe))
+	if (balance_is_on(pe) && !sync_of(c)->unmeasured)
 		measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
@@ -28,7 +28,8 @@ void elem_arrived(struct pe *pe, struct ck_obj *obj)
 	struct sync_coll *s = sync_of(c);
 	struct lb_elem *e;
 
-	measure_coll(pe, c);
+	if (!s->unmeasured)
+		measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
 	e = elem_of(obj);

@@ -66,7 +66,7 @@ double meter_seconds_per_tick(const struct pe *pe)
 
 float elem_seconds(const struct lb_elem *e, const struct pace *pace)
 {
-	return (float)(e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick);
+	return e->before + (float)(e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick);
 }
 
 /* ---- the share of the core ----------------------------------------------------------------------------- */
@@ -282,6 +282,13 @@ void measure_coll(struct pe *pe, struct collection *c)
 {
 	if (c->entries == c->type->entries)
 		c->entries = balance_entries(pe->node, c->type);
+}
+
+/* Tables of other parts stand before ours, and stay. */
+void measure_coll_not(struct pe *pe, struct collection *c)
+{
+	if (c->entries == balance_entries(pe->node, c->type))
+		c->entries = c->type->entries;
 }
 
 void measure_node_start(struct node *node)

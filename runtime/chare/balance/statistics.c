@@ -27,7 +27,7 @@ double sync_background(struct pe *pe, struct collection *c, const struct pace *p
 	}
 	all = (double)(m->busy - sync_of(c)->busy_at) * pace->tick;
 	*own_p = own;
-	return all > measured ? all - measured : 0;
+	return sync_of(c)->background + (all > measured ? all - measured : 0);
 }
 
 static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)

@@ -76,7 +76,7 @@ static void send_moves(struct pe *pe, struct collection *c, const struct step *p
 		n += q->to[i] != q->element[i].pe;
 	balance_count(pe, COUNT_MOVED, n);
 	if (!n && !(cut && p->rest.away)) {
-		sync_tell_all(pe, c, SYNC_RESUME, 1);
+		sync_tell_all(pe, c, SYNC_RESUME, MEASURE_ANEW);
 		return;
 	}
 	m = sync_msg_new(pe, c, SYNC_MOVES, REST_BYTES + (cut ? n_cuts * sizeof(uint64_t) : n * sizeof(struct place_move)));
@@ -137,7 +137,7 @@ static void maybe_done(struct pe *pe, struct collection *c)
 		return;
 	p->known = false; /* once */
 	m = sync_msg_new(pe, c, pe->id ? SYNC_DONE : SYNC_RESUME, 0);
-	m->wave = !pe->id;
+	m->wave = pe->id ? 0 : MEASURE_ANEW;
 	sync_send(pe, pe->id ? csd_tree_parent(pe, 0) : 0, m);
 }
 

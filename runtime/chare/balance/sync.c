@@ -37,24 +37,32 @@ void sync_check_soon(struct pe *pe, struct collection *c)
 /* ---- answers --------------------------------------------------------------------------------------------- */
 
 /* Elements that came from another PE have brought what they took there, so that the background may seem less. */
-static struct sync_sums own_sums(struct pe *pe, struct collection *c)
+static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sums)
 {
-	const struct sync_coll *s = sync_of(c);
-	const struct place_inserts in = place_inserts_of(c);
 	const struct pace pace = sync_pace(pe, c);
-	struct sync_sums sums = {
-		.sent = in.sent + in.makes + s->n_left, .done = in.done + s->n_made + s->n_came,
-		.n = s->n_live, .dynamic = c->sparse || c->dynamic || s->roams,
-	};
 	struct ck_obj *obj;
 	double own;
 
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		sums.alone += place_moves_alone(pe, obj);
-	sums.max = sync_background(pe, c, &pace, &own);
-	sums.max += own;
-	sums.speed = pace.speed;
-	sums.work = sums.max * pace.speed;
+		sums->alone += place_moves_alone(pe, obj);
+	sums->max = sync_background(pe, c, &pace, &own);
+	sums->max += own;
+	sums->speed = pace.speed;
+	sums->work = sums->max * pace.speed;
+}
+
+/* In a pause nobody looks at loads. */
+static struct sync_sums own_sums(struct pe *pe, struct collection *c)
+{
+	const struct sync_coll *s = sync_of(c);
+	const struct place_inserts in = place_inserts_of(c);
+	struct sync_sums sums = {
+		.sent = in.sent + in.makes + s->n_left, .done = in.done + s->n_made + s->n_came,
+		.n = s->n_live, .dynamic = c->sparse || c->dynamic || s->roams,
+	};
+
+	if (!s->unmeasured)
+		add_loads(pe, c, &sums);
 	return sums;
 }
 
@@ -148,13 +156,14 @@ static void poked(struct pe *pe, struct collection *c, uint32_t round)
 static void all_there(struct pe *pe, struct collection *c, const struct sync_sums *all)
 {
 	const struct balance_node *b = balance_of(pe->node);
-	const bool looks = choose_looks(b, sync_of(c)->round);
+	const struct meter *m = ck_state(pe, PART_BALANCE);
+	const bool looks = choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
 
-	if (looks && choose_step(b, &sync_of(c)->choice, all)) {
+	if (looks && choose_step(b, &sync_of(c)->choice, all, m->n_arrays == 1)) {
 		step_begins(pe, sync_of(c));
 		step_start(pe, c, all->alone);
 	} else {
-		sync_tell_all(pe, c, SYNC_RESUME, looks);
+		sync_tell_all(pe, c, SYNC_RESUME, choose_measuring(&sync_of(c)->choice, looks));
 	}
 }
 
@@ -268,21 +277,42 @@ static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 	return false;
 }
 
-static void measure_anew(struct pe *pe, struct collection *c)
+static void measure_next(struct pe *pe, struct collection *c)
 {
 	struct sync_coll *s = sync_of(c);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 
-	meter_look(pe);
-	edges_begin(pe, c);
 	s->busy_at = m->busy;
 	s->share_at = m->share.all;
 }
 
-/* Elements may be more than the caches hold, so each is looked at once. */
-static void sync_over(struct sync_coll *s, struct lb_elem *e, bool anew)
+static void measure_anew(struct pe *pe, struct collection *c)
 {
-	if (anew) {
+	measure_coll(pe, c);
+	meter_look(pe);
+	edges_begin(pe, c);
+	sync_of(c)->background = 0;
+	measure_next(pe, c);
+}
+
+/* Returns the PE's pace until now. */
+static struct pace measure_add(struct pe *pe, struct collection *c)
+{
+	struct pace pace;
+	double own;
+
+	meter_look(pe);
+	pace = sync_pace(pe, c);
+	sync_of(c)->background = sync_background(pe, c, &pace, &own);
+	measure_next(pe, c);
+	return pace;
+}
+
+/* Elements may be more than the caches hold, so each is looked at once. */
+static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how, const struct pace *pace)
+{
+	if (how != MEASURE_ON) {
+		e->before = how == MEASURE_ADD ? elem_seconds(e, pace) : 0;
 		e->ticks = 0;
 		e->has_load = false;
 	}
@@ -290,18 +320,24 @@ static void sync_over(struct sync_coll *s, struct lb_elem *e, bool anew)
 		sync_become_due(s, e);
 }
 
-static void resume_all(struct pe *pe, struct collection *c, bool anew)
+static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 {
 	struct sync_coll *s = sync_of(c);
+	struct pace pace = { 0 };
 	struct ck_obj *obj;
 
 	step_free(s);
 	if (place_is_closed(c))
 		place_open(pe, c);
-	if (anew)
+	if (how == MEASURE_ANEW)
 		measure_anew(pe, c);
+	else if (how == MEASURE_ADD)
+		pace = measure_add(pe, c);
+	else if (how == MEASURE_OFF)
+		measure_coll_not(pe, c);
+	s->unmeasured = how == MEASURE_OFF || (s->unmeasured && how == MEASURE_ON);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		sync_over(s, elem_of(obj), anew);
+		sync_over(s, elem_of(obj), how, &pace);
 	s->round++;
 	if (pe->id == 0)
 		sync_ends(pe, s);
@@ -338,7 +374,7 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		break;
 	case SYNC_RESUME:
 		sync_forward(pe, m);
-		resume_all(pe, c, m->wave);
+		resume_all(pe, c, (enum measuring)m->wave);
 		break;
 	case SYNC_CLOSE:
 		if (place_is_closed(c))
@@ -378,11 +414,15 @@ void sync_arrived(struct pe *pe, struct cmi_msg *head)
 
 void sync_constructed(struct pe *pe, struct collection *c)
 {
+	struct meter *m = ck_state(pe, PART_BALANCE);
+
 	if (!balance_is_on(pe))
 		return;
 	measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
+	m->n_arrays += !sync_of(c)->known;
+	sync_of(c)->known = true;
 	if (balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
 		edges_want(c);
 	open_wave(sync_of(c), 0);
