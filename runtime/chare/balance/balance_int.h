@@ -74,12 +74,12 @@ static inline struct lb_elem *elem_of(struct ck_obj *obj) { return obj_more(obj)
 /** Where the time of a PE goes. */
 struct meter {
 	bool counter, idle_now;
+	int n_arrays;             /* that sync */
 	uint64_t since;           /* ticks: the last change */
 	uint64_t *to;             /* what runs and takes time: an element's ticks, `other` or `idle`; NULL: the runtime,
 				   * whose time goes to the handler that follows */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
-	int n_arrays;             /* that sync */
 	uint64_t made;            /* constructors of elements: nobody's load */
 	uint64_t from_ticks, from_ns; /* when the PE began */
 	bool speeds;              /* `share` is measured */

@@ -134,7 +134,6 @@ void choose_took(struct choice *ch, double seconds)
 	ch->tried = true;
 }
 
-/* The level is what all PEs would take if work could be cut at will. */
 /* What goes by without a step was noise, and costs half of the pause. */
 static void rest(struct choice *ch, bool tolerated, bool step)
 {
@@ -147,6 +146,7 @@ static void rest(struct choice *ch, bool tolerated, bool step)
 	ch->rest = tolerated ? ch->pause : 0;
 }
 
+/* The level is what all PEs would take if work could be cut at will. */
 bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only)
 {
 	const double level = s->work / s->speed;
