@@ -150,14 +150,17 @@ void cmi_flush(struct cmi_pe *w);
  * events seen; 0: nothing happened. */
 int cmi_progress(struct cmi_pe *w);
 
+/** The same for what comes from nodes of this host through shared memory; never a system call. */
+int cmi_progress_near(struct cmi_pe *w);
+
 /** A scheduler pass has ended. Where each send costs a system call, messages and puts of a pass, except the first
  * one for each PE, wait for this call (or for a look at the network in cmi_progress). Returns how long one
  * of them has waited at most, in ns; 0: nothing was sent since the last call. */
 uint64_t cmi_pass(struct cmi_pe *w);
 
 /** How many scheduler passes a busy PE makes between two calls of cmi_progress: 1 where a poll costs
- * little (shared memory), more where it costs a system call (tcp). It may change while the job runs.
- * An idle PE polls on every pass. */
+ * little (shared memory), more where it costs a system call (tcp). It may change while the job runs. In the passes
+ * between them there is cmi_progress_near. An idle PE polls on every pass. */
 int cmi_poll_period(const struct cmi_pe *w);
 
 /** Connections that this wire has opened to other PEs so far; for measurements. */
@@ -247,8 +250,16 @@ struct cmi_op {
 	struct cmi_op *next;
 	struct cmi_pe *w;
 	int pe, state;
-	struct cmi_remote *tail;
-	uint64_t tail_addr, word;
+	union {
+		struct { /* of cmi_put */
+			struct cmi_remote *tail;
+			uint64_t tail_addr, word;
+		};
+		struct { /* of cmi_put_am */
+			const void *src;
+			size_t bytes;
+		};
+	};
 	struct cmi_put_wire {   /* what a put by active message sends as its header */
 		int32_t src_pe;
 		uint32_t bytes; /* of all pieces together; 0: it comes in one */

@@ -270,6 +270,11 @@ int cmi_progress(struct cmi_pe *w)
 	return n + w->ops->progress(w);
 }
 
+int cmi_progress_near(struct cmi_pe *w)
+{
+	return share_progress(w);
+}
+
 uint64_t cmi_pass(struct cmi_pe *w)
 {
 	return w->holds ? w->ops->pass(w) : 0;

@@ -215,6 +215,7 @@ bool loop_until(struct pe *pe, const volatile int *flag); /* csd_until */
 int loop_receive(struct pe *pe);           /* inbox and network into the queue */
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 void loop_taken(struct pe *pe, struct cmi_msg *m);
+uint32_t idle_patience(const struct cmi_job *job); /* for pe->idle */
 void idle_step(struct pe *pe);
 void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never sleeps or yields */
 void idle_end_slow(struct pe *pe);

@@ -36,6 +36,16 @@ enum {
 	YIELD_LOOKS = 10,
 };
 
+/* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it comes within the first
+ * microsecond. Nothing comes from another host within four, so a PE that is alone on its host need not wait: with looks at
+ * every 16th of the first 128 passes a round trip over tcp took 0.3 us longer. */
+uint32_t idle_patience(const struct cmi_job *job)
+{
+	enum { NEAR_LOOKS = 32 };
+
+	return job->pes_on_host > 1 ? NEAR_LOOKS : 1;
+}
+
 static void cpu_relax(void)
 {
 #if defined(__x86_64__)

@@ -128,7 +128,17 @@ static void fit_pass(struct pe *pe, uint64_t took_ns)
 		pe->most = most * 2;
 }
 
-/* A busy PE looks at an expensive network (tcp: a system call) every few passes only. */
+/* A look at an expensive network (tcp) is a system call. A busy PE makes one every few passes with work, and a PE that has been
+ * without work for a while makes one in each pass. */
+static bool looks_far(struct pe *pe, int period)
+{
+	pe->idle.unlooked += pe->idle.polls == 0;
+	if (pe->idle.polls < pe->idle.patience && pe->idle.unlooked < (unsigned)period)
+		return false;
+	pe->idle.unlooked = 0;
+	return true;
+}
+
 static int progress_network(struct pe *pe)
 {
 	if (!pe->network)
@@ -140,8 +150,8 @@ static int progress_network(struct pe *pe)
 
 		if (took)
 			fit_pass(pe, took);
-		if (!pe->idle.since_ns && pe->passes % (unsigned)period)
-			return 0;
+		if (!looks_far(pe, period))
+			return cmi_progress_near(pe->wire);
 	}
 	return cmi_progress(pe->wire);
 }

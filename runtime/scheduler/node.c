@@ -119,6 +119,7 @@ static void pe_know_job(struct pe *pe)
 		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	pe->idle.patience = idle_patience(job);
 	if (pe->node->watchdog)
 		watch_pe_start(pe);
 }

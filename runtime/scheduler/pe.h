@@ -113,6 +113,8 @@ struct pe {
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
+		uint32_t patience;         /* after so many polls without work each looks at an expensive network, too */
+		uint32_t unlooked;         /* passes with work since the last such look */
 		bool oversubscribed;
 		bool flagged;              /* the loop ends by a flag, which another thread may set */
 	} idle;

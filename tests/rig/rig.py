@@ -112,7 +112,10 @@ def become_init(work, folder):
         try:
             code = work(folder)
         except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 1
+            code = end.code
+            if not isinstance(code, (int, type(None))):
+                print(code, file=sys.stderr)
+                code = 1
         except BaseException:  # the traceback is the message
             sys.excepthook(*sys.exc_info())
         sys.stdout.flush()
