@@ -170,6 +170,13 @@ static int ucx_open(struct cmi *m)
 		rc = -EIO;
 		goto fail;
 	}
+	rc = ucx_packs_open(u);
+	if (rc) {
+		machine_say("node %d: no memory for the network", m->job.node);
+		ucx_packs_close(u);
+		ucp_cleanup(u->context);
+		goto fail;
+	}
 	u->true_rma = ucx_context_has_rma(u->context);
 	m->back = u;
 	if (m->o.verbose && m->job.node == 0)
@@ -356,6 +363,7 @@ static void ucx_close(struct cmi *m)
 	}
 	mem_arena_fini(&m->arena, m);
 	ucx_foreign_free(u);
+	ucx_packs_close(u);
 	ucp_cleanup(u->context);
 	pthread_mutex_destroy(&u->lock);
 	free(u);

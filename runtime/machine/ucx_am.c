@@ -36,6 +36,9 @@ enum { RNDV_MIN = 4 << 20 };
  * the header is all that has come of a rendezvous when the handler runs. */
 enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 
+/* Up to so many bytes are sent to tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8 kB behind the heads. */
+enum { TCP_PACK_MAX = 8000 };
+
 /* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's segment
  * (ucx.c) with its header, so UCX hands it over where it came. */
 enum { TCP_PIECE = 60 << 10 };
@@ -88,11 +91,26 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	w->m->client.msg_free(w->owner, m);
 }
 
+/* `what` is what the data is of, for ucx_pack.c. */
+static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header, size_t header_len, void *what,
+				  const void *data, size_t bytes, ucp_request_param_t *param)
+{
+	const struct ucx *u = e->w->base.m->back;
+
+	e->w->n_sent++;
+	if (!e->tcp || bytes > TCP_PACK_MAX)
+		return ucp_am_send_nbx(e->ep, id, header, header_len, data, bytes, param);
+	param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+	param->datatype = u->packed[id];
+	param->flags = UCP_AM_SEND_FLAG_EAGER;
+	return ucp_am_send_nbx(e->ep, id, header, header_len, what, 1, param);
+}
+
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes)
 {
 	struct cmi_pe *base = &e->w->base;
 	bool plain = id == AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
-	const ucp_request_param_t param = {
+	ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 				UCP_OP_ATTR_FIELD_FLAGS,
 		.flags = plain ? UCP_AM_SEND_FLAG_EAGER
@@ -102,11 +120,9 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	};
 	ucs_status_ptr_t request;
 
-	e->w->n_sent++;
 	/* While UCX has the message no queue does, so its link can carry the endpoint. */
 	m->next = (struct cmi_msg *)e;
-	request = ucp_am_send_nbx(e->ep, id, plain ? NULL : &base->pe,
-				  plain ? 0 : sizeof base->pe, data, bytes, &param);
+	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data, bytes, &param);
 	if (request == NULL)
 		base->m->client.msg_free(base->owner, m);
 	else if (UCS_PTR_IS_ERR(request))
@@ -136,7 +152,7 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 /** Send a put, or a piece of one. op->state counts what UCX has not sent yet. */
 static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes, uint32_t flags)
 {
-	const ucp_request_param_t param = {
+	ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 				UCP_OP_ATTR_FIELD_FLAGS,
 		.flags = flags,
@@ -145,8 +161,10 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 	};
 	ucs_status_ptr_t request;
 
-	e->w->n_sent++;
-	request = ucp_am_send_nbx(e->ep, AM_PUT, &op->wire, sizeof op->wire, src, bytes, &param);
+	/* Of several pieces only the last one may be so small that UCX looks here. */
+	op->src = src;
+	op->bytes = bytes;
+	request = hand_over(e, AM_PUT, &op->wire, sizeof op->wire, op, src, bytes, &param);
 	if (UCS_PTR_IS_ERR(request))
 		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
 	else if (request)

@@ -57,8 +57,10 @@ void ucx_batch_send(struct ucx_ep *e)
 	struct cmi_msg *m = e->segment;
 
 	e->segment = NULL;
-	if (m)
-		ucx_am_send(e, AM_BATCH, m, m + 1, e->used);
+	if (!m)
+		return;
+	m->route = e->used; /* for ucx_pack.c: a segment has no other use for it */
+	ucx_am_send(e, AM_BATCH, m, m + 1, e->used);
 }
 
 /** Room for a record behind those that wait. NULL: nothing waits, and the caller sends by itself, now. */

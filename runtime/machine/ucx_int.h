@@ -5,6 +5,7 @@
  *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_batch.c  many small ones in one active message, over tcp
+ *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
  *   ucx_ep.c  endpoints; it calls none of the others
  *
@@ -20,7 +21,7 @@
 #include "machine_int.h"
 #include "window.h"
 
-enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3 };
+enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FIRST = AM_MESSAGE, AM_LAST = AM_BATCH };
 
 struct ucx {
 	ucp_context_h context;
@@ -28,6 +29,7 @@ struct ucx {
 	bool closing;    /* main thread, after all PEs have stopped */
 	pthread_mutex_t lock; /* guards foreign */
 	struct foreign *foreign; /* registrations of memory that is not ours */
+	ucp_datatype_t packed[AM_LAST + 1]; /* ucx_pack.c's, by what is sent */
 };
 
 /** The way to one remote PE; made on first use. */
@@ -124,6 +126,13 @@ void ucx_check_source(const struct ucx_pe *w, int src_pe);
  * stays the caller's. */
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes);
+
+/* ucx_pack.c */
+
+/** Make u->packed: datatypes for a struct cmi_msg, a segment of ucx_batch.c, and a struct cmi_op. A send with one of them
+ * gets that as its buffer, and 1 as its count. */
+int ucx_packs_open(struct ucx *u) __attribute__((warn_unused_result));
+void ucx_packs_close(struct ucx *u);
 
 /* ucx_batch.c: endpoints over tcp only */
 

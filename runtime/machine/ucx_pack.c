@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx_pack.c: small sends over tcp go to the kernel in one piece.
+ *
+ * UCX hands a small active message to the kernel as it finds it: its own head, our header, the data, each a piece of a
+ * sendmsg(). With a datatype of our own it has the data packed into its buffer, behind its head, and calls send(). On an AMD
+ * EPYC that took 0.2 us less at 100 bytes, 0.5 at 1500 and 1 at 3000, with the copy.
+ */
+#include "ucx_int.h"
+
+#include <errno.h>
+#include <string.h>
+
+static size_t copy(void *dest, size_t most, const void *data, size_t bytes, size_t offset)
+{
+	const size_t n = bytes - offset < most ? bytes - offset : most;
+
+	memcpy(dest, (const char *)data + offset, n);
+	return n;
+}
+
+/* What is sent is the state of its own packing: it stays where it is until UCX has completed the send. */
+static void *start(void *context, const void *what, size_t count)
+{
+	(void)context;
+	(void)count;
+	return (void *)(uintptr_t)what;
+}
+
+static void finish(void *state)
+{
+	(void)state;
+}
+
+static size_t message_size(void *state)
+{
+	return ((const struct cmi_msg *)state)->size;
+}
+
+static size_t message_pack(void *state, size_t offset, void *dest, size_t most)
+{
+	return copy(dest, most, state, message_size(state), offset);
+}
+
+static size_t segment_size(void *state)
+{
+	return ((const struct cmi_msg *)state)->route;
+}
+
+static size_t segment_pack(void *state, size_t offset, void *dest, size_t most)
+{
+	return copy(dest, most, (const struct cmi_msg *)state + 1, segment_size(state), offset);
+}
+
+static size_t put_size(void *state)
+{
+	return ((const struct cmi_op *)state)->bytes;
+}
+
+static size_t put_pack(void *state, size_t offset, void *dest, size_t most)
+{
+	return copy(dest, most, ((const struct cmi_op *)state)->src, put_size(state), offset);
+}
+
+int ucx_packs_open(struct ucx *u)
+{
+	static const ucp_generic_dt_ops_t ops[] = {
+		[AM_MESSAGE] = { .start_pack = start, .packed_size = message_size, .pack = message_pack, .finish = finish },
+		[AM_BATCH] = { .start_pack = start, .packed_size = segment_size, .pack = segment_pack, .finish = finish },
+		[AM_PUT] = { .start_pack = start, .packed_size = put_size, .pack = put_pack, .finish = finish },
+	};
+
+	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
+		if (ucp_dt_create_generic(&ops[id], NULL, &u->packed[id]) != UCS_OK)
+			return -ENOMEM;
+	return 0;
+}
+
+void ucx_packs_close(struct ucx *u)
+{
+	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
+		if (u->packed[id])
+			ucp_dt_destroy(u->packed[id]);
+}
