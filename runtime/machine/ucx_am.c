@@ -149,6 +149,16 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 		op->done(op);
 }
 
+/* Whether the kernel would copy it slowly. It copies to the beginning of a page, behind UCX's head of 13 bytes, and AMD's
+ * processors copy ten times slower to a place that is 1 to 15 bytes behind the source's in its page. Messages do not lie so
+ * (scheduler/memory.c). With a copy of what does, round trips of 10 kB to 200 kB take 0.7 to 0.85 of the time. */
+static bool is_at_a_page(const void *src)
+{
+	enum { PAGE = 4096, BEFORE = 2, WITHIN = 15 };
+
+	return ((uintptr_t)src + BEFORE) % PAGE < WITHIN;
+}
+
 /** Send a put, or a piece of one. op->state counts what UCX has not sent yet. */
 static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes, uint32_t flags)
 {
@@ -161,6 +171,10 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 	};
 	ucs_status_ptr_t request;
 
+	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= TCP_PIECE && is_at_a_page(src)) {
+		ucx_batch_put_alone(e, &op->wire, src, bytes);
+		return;
+	}
 	/* Of several pieces only the last one may be so small that UCX looks here. */
 	op->src = src;
 	op->bytes = bytes;

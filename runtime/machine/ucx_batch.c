@@ -125,6 +125,19 @@ bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void
 	return true;
 }
 
+void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes)
+{
+	const struct cmi_pe *w = &e->w->base;
+	struct cmi_msg *m = w->m->client.msg_alloc(w->owner, sizeof *m + PUT_HEAD + bytes);
+	struct record *r = (struct record *)(m + 1);
+
+	*r = (struct record){ RECORD_PUT, (uint32_t)(PUT_HEAD + bytes) };
+	memcpy(r + 1, wire, sizeof *wire);
+	memcpy((char *)r + PUT_HEAD, src, bytes);
+	m->route = PUT_HEAD + bytes;
+	ucx_am_send(e, AM_BATCH, m, m + 1, PUT_HEAD + bytes);
+}
+
 uint64_t ucx_batch_pass(struct cmi_pe *base)
 {
 	struct ucx_pe *w = ucx_pe(base);

@@ -140,6 +140,8 @@ void ucx_packs_close(struct ucx *u);
 bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m);
 /** The same for a put. True: the data has been copied. */
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes);
+/** Send a put, or a piece of one, now, in a segment of its own: from a copy of the data. */
+void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes);
 /** Send what waits for one PE; nothing may wait. */
 void ucx_batch_send(struct ucx_ep *e);
 /** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at most, in ns, and

@@ -354,35 +354,48 @@ static void test_burst(struct pe *p)
 	meet(p, "messages that are sent without a pause keep their order");
 }
 
+/** One put: from a page's beginning, or 100 bytes behind it. What is locally complete is written over at once. */
+static bool put_am_once(struct pe *p, uint64_t number, unsigned char *src, size_t bytes, struct cmi_op *op)
+{
+	struct cmi_put_head h = {5, 6, number, 7};
+	bool complete;
+
+	for (size_t k = 0; k < bytes; k++)
+		src[k] = (unsigned char)(number + k);
+	*op = (struct cmi_op){.done = op_done, .arg = p};
+	complete = cmi_put_am(p->wire, p->peer, &h, src, bytes, op);
+	memset(&h, 0xee, sizeof h);
+	if (complete)
+		memset(src, 0xee, bytes);
+	return complete;
+}
+
 static void test_put_am(struct pe *p)
 {
-	static const size_t SIZES[] = {0, 8, 100, 3000, 9000, 100000, 5 << 20, 8};
-	enum { N = sizeof SIZES / sizeof *SIZES };
-	struct cmi_op ops[N] = {{.done = NULL}};
-	unsigned char *src[N];
+	static const size_t SIZES[] = {0, 8, 100, 3000, 8000, 8001, 9000, 60 << 10, (60 << 10) + 1, 100000, 5 << 20, 8};
+	enum { N = 2 * (sizeof SIZES / sizeof *SIZES), PAGE = 4096 };
+	struct cmi_op ops[N];
+	unsigned char *page[N];
 	size_t n_later = 0, total = 0;
 
 	memset(p->seen, 0, sizeof p->seen);
 	p->n_storm = p->n_puts = p->put_bytes = p->n_done = 0;
 	meet(p, NULL);
 	for (size_t i = 0; i < N; i++) {
-		struct cmi_put_head h = {5, 6, i + 1, 7};
+		size_t bytes = SIZES[i / 2];
 
 		cmi_send(p->wire, p->peer, message(p, STORM, 32 + i * 1000, i));
-		src[i] = malloc(SIZES[i] + 1);
-		for (size_t k = 0; k < SIZES[i]; k++)
-			src[i][k] = (unsigned char)(i + 1 + k);
-		ops[i].done = op_done;
-		ops[i].arg = p;
-		n_later += !cmi_put_am(p->wire, p->peer, &h, src[i], SIZES[i], &ops[i]);
-		total += SIZES[i];
-		memset(&h, 0xee, sizeof h);
+		page[i] = aligned_alloc(PAGE, (bytes / PAGE + 2) * PAGE);
+		n_later += !put_am_once(p, i + 1, page[i] + i % 2 * 100, bytes, &ops[i]);
+		total += bytes;
+		if (i % 3 == 2)
+			progress(p); /* a pass ends: the next put is its first */
 	}
 	while (p->n_puts < N || p->n_done < n_later)
 		progress(p);
 	CHECK(p->put_bytes == total && p->n_storm == N);
 	for (size_t i = 0; i < N; i++)
-		free(src[i]);
+		free(page[i]);
 	meet(p, "puts by active message carry head and body, in order with messages");
 }
 
