@@ -250,7 +250,7 @@ struct cmi_op {
 	struct cmi_op *next;
 	struct cmi_pe *w;
 	int pe, state;
-	union {
+	__extension__ union { /* structs without a name are C11, and an extension of C++ */
 		struct { /* of cmi_put */
 			struct cmi_remote *tail;
 			uint64_t tail_addr, word;
