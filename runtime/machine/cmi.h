@@ -158,7 +158,7 @@ int cmi_progress_near(struct cmi_pe *w);
  * of them has waited at most, in ns; 0: nothing was sent since the last call. */
 uint64_t cmi_pass(struct cmi_pe *w);
 
-/** How many scheduler passes a busy PE makes between two calls of cmi_progress: 1 where a poll costs
+/** How many scheduler passes with work a PE makes between two calls of cmi_progress: 1 where a poll costs
  * little (shared memory), more where it costs a system call (tcp). It may change while the job runs. In the passes
  * between them there is cmi_progress_near. An idle PE polls on every pass. */
 int cmi_poll_period(const struct cmi_pe *w);
