@@ -45,7 +45,7 @@ LINK      = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # Only what the public headers declare leaves the library, so that a program may call its own
 # functions as it likes.
-LIB_CFLAGS := -fPIC -fvisibility=hidden -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
@@ -67,6 +67,7 @@ TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wi
 	$(B)/trace-reader/page.o
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
+WHOLE    := $(B)/whole.o
 CKCI     := $(B)/bin/ckci
 # The ckci that runs here; a cross build names one that was built for this machine.
 CKCI_FOR_BUILD ?= $(CKCI)
@@ -113,18 +114,21 @@ $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
 
-$(LIB): $(LIB_OBJ)
+# All of it, in the order of runtime/order.ld.
+$(WHOLE): runtime/order.ld $(LIB_OBJ)
+	$(say) LD $@
+	$(Q)$(LD) -r -T $< -o $@ $(LIB_OBJ) $(BOOST_CONTEXT)
+$(LIB): $(WHOLE)
 	$(say) AR $@
-	$(Q)rm -f $@ && $(LD) -r -o $(B)/chard.o $^ $(BOOST_CONTEXT) && $(OBJCOPY) --localize-hidden \
-		$(CONTEXT_SYMS:%=--localize-symbol=%) $(B)/chard.o && $(AR) rcs $@ $(B)/chard.o
-# With everything in it, for unit tests and benchmarks of the layers.
+	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $(CONTEXT_SYMS:%=--localize-symbol=%) $< $(B)/chard.o && $(AR) rcs $@ $(B)/chard.o
+# With everything in it, each object by itself, for unit tests and others that replace parts.
 $(LIB_ALL): $(LIB_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(LD) -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(BOOST_CONTEXT) && \
 		$(AR) rcs $@ $^ $(B)/context.o
-$(B)/libchard.so: runtime/libchard.map $(LIB_OBJ)
+$(B)/libchard.so: runtime/libchard.map $(WHOLE)
 	$(say) LINK $@
-	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(LIB_OBJ) $(BOOST_CONTEXT) $(LIBS) && ln -sf libchard.so $@.0
+	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(WHOLE) $(LIBS) && ln -sf libchard.so $@.0
 # So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
 $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 	@mkdir -p $(@D)
@@ -219,7 +223,9 @@ $(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order
 # Programs that call what is inside of the library.
 INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
 $(EXAMPLE_BINS) $(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
-$(UNIT_BINS) $(BENCH_BINS) $(INSIDE): $(LIB_ALL)
+$(UNIT_BINS) $(INSIDE): $(LIB_ALL)
+# Benchmarks may look inside, and measure what programs get.
+$(BENCH_BINS): $(WHOLE)
 $(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)

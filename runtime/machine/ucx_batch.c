@@ -52,15 +52,20 @@ static size_t padded(size_t bytes)
 
 /* ---- sending ----------------------------------------------------------------------------------- */
 
+/** Send the records behind the head of `m`, which is UCX's from now on. */
+static void segment_send(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
+{
+	m->route = bytes; /* for ucx_pack.c: a segment has no other use for it */
+	ucx_am_send(e, AM_BATCH, m, m + 1, bytes);
+}
+
 void ucx_batch_send(struct ucx_ep *e)
 {
 	struct cmi_msg *m = e->segment;
 
 	e->segment = NULL;
-	if (!m)
-		return;
-	m->route = e->used; /* for ucx_pack.c: a segment has no other use for it */
-	ucx_am_send(e, AM_BATCH, m, m + 1, e->used);
+	if (m)
+		segment_send(e, m, e->used);
 }
 
 /** Room for a record behind those that wait. NULL: nothing waits, and the caller sends by itself, now. */
@@ -134,8 +139,7 @@ void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, cons
 	*r = (struct record){ RECORD_PUT, (uint32_t)(PUT_HEAD + bytes) };
 	memcpy(r + 1, wire, sizeof *wire);
 	memcpy((char *)r + PUT_HEAD, src, bytes);
-	m->route = PUT_HEAD + bytes;
-	ucx_am_send(e, AM_BATCH, m, m + 1, PUT_HEAD + bytes);
+	segment_send(e, m, PUT_HEAD + bytes);
 }
 
 uint64_t ucx_batch_pass(struct cmi_pe *base)
