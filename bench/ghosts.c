@@ -3,16 +3,17 @@
  * ghosts: the fine-grained stencil, its sides sent as message objects, as arrays, by [channel] calls, and by channels.
  * Everything else is the same: two slots, no barrier, the kernel of examples/stencil.
  *
- *	ckrun -n 2 build/bench/ghosts [--edge n] [--cuts n] [--iters n] [--reps n] [--how object|array|channel|mixed|direct] [--smoke]
+ *	ckrun -n 2 build/bench/ghosts [--edge n] [--cuts n] [--iters n] [--reps n] [--smoke]
+ *		[--how object|array|call|channel|mixed|direct]
  *
  * A domain of edge x edge x edge cells is cut into (2 * cuts) x cuts x cuts blocks. By default 32 and 4: 64 blocks of
  * 4 x 8 x 8 per PE on 2 PEs. What has come is kept until the iteration has been computed: messages by CkKeepMsg,
  * buffers of channels until CkDirect_ready. A channel gathers a side straight from the block; the others pack it: an
  * object in its own memory, a [channel] call where it is handled (X_f_prepare), an array in memory of the program, from which
- * the stub copies it.
+ * the stub copies it. `call` is a [channel] call with such an array.
  *
  * Prints `name parameter value unit`; medians of --reps runs in turn; the parameter is the blocks per PE:
- *	ghosts-object, -array, -channel, -mixed, -direct  us  one iteration; mixed: channels between PEs, arrays within
+ *	ghosts-object, -array, -call, -channel, -mixed, -direct  us  one iteration; mixed: channels between PEs, arrays within
  *	ghosts-gain-object, ...                           %   what channels gain over objects, ...
  * All must compute the same, bit for bit. With --how only one way runs, so that valgrind can count its instructions.
  */
@@ -25,7 +26,7 @@
 
 #define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de) /* a NaN */
 
-static const char *const how_name[HOWS] = {"object", "array", "channel", "mixed", "direct"};
+static const char *const how_name[HOWS] = {"object", "array", "call", "channel", "mixed", "direct"};
 
 struct Main {
 	CProxy_Block blocks;
@@ -284,6 +285,10 @@ static void send_side(Block *b, int side, int slot)
 	case ARRAY:
 		pack_side(b->packed, b->u, b->box, side);
 		Block_array(b->neighbour[side], side ^ 1, slot, n, b->packed);
+		break;
+	case CALL:
+		pack_side(b->packed, b->u, b->box, side);
+		Block_channel(b->neighbour[side], side ^ 1, slot, n, b->packed);
 		break;
 	case CHANNEL: /* into the call itself */
 		call = Block_channel_prepare(b->neighbour[side], side ^ 1, slot, n, &v);

@@ -6,7 +6,7 @@
 #include "../examples/stencil/kernel.h"
 
 /* How a side goes to the neighbour. */
-enum how { OBJECT, ARRAY, CHANNEL, MIXED, DIRECT, HOWS };
+enum how { OBJECT, ARRAY, CALL, CHANNEL, MIXED, DIRECT, HOWS };
 enum { SLOTS = 2 };
 
 struct ghosts_options {

@@ -43,17 +43,26 @@ struct layer side_layer(struct box b, int side)
 	}
 }
 
+static inline __attribute__((always_inline)) void pack_runs(double *restrict out, const double *restrict u, struct layer l,
+							    size_t run)
+{
+	for (size_t i = 0; i < l.runs; i++)
+		memcpy(out + i * run, u + i * l.stride, run * sizeof *u);
+}
+
+/* Where a run is short, a call of memcpy takes as long as the copy. There is none where its length is a constant. */
 void pack_side(double *restrict out, const double *restrict u, struct box b, int side)
 {
 	struct layer l = side_layer(b, side);
 
 	u += l.first;
-	if (l.run == 1)
-		for (size_t i = 0; i < l.runs; i++)
-			out[i] = u[i * l.stride];
-	else
-		for (size_t i = 0; i < l.runs; i++)
-			memcpy(out + i * l.run, u + i * l.stride, l.run * sizeof *u);
+	switch (l.run) {
+	case 1: pack_runs(out, u, l, 1); break;
+	case 8: pack_runs(out, u, l, 8); break;
+	case 16: pack_runs(out, u, l, 16); break;
+	case 32: pack_runs(out, u, l, 32); break;
+	default: pack_runs(out, u, l, l.run); break;
+	}
 }
 
 /* A row and what surrounds it. */
