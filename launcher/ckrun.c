@@ -13,7 +13,7 @@
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
  *   CK_GAUGES   number of an open file in which the PEs show what they do; only for --progress
- *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; only where they may be made
+ *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
  * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
  * empty for the others.

@@ -103,7 +103,8 @@ static void set_job_environment(const struct launch_job *job)
 	}
 	snprintf(number, sizeof(number), "%d", job->n_nodes);
 	set_variable("PMI_SIZE", number, true);
-	if (job->folder[0])
+	/* Empty where there is none: elsewhere such files would outlive a node that is killed. */
+	if (!getenv("UCX_POSIX_DIR"))
 		set_variable("CK_UCX_DIR", job->folder, true);
 	/* It would try its hooks with a System V segment, which a node that is killed just then leaves for
 	 * ever. On one host nothing needs the hooks. */

@@ -27,6 +27,15 @@ static bool one_host(const struct cmi_job *j)
 	return j->pes_on_host == j->n_pes;
 }
 
+/** ckrun makes a folder for UCX's files, and removes it, where it knows that nodes may not share their memory. Where one finds that
+ * out by itself, because its mmap has failed, say, the folder's name is empty, and files elsewhere would outlive a node that is killed. */
+static bool files_would_stay(void)
+{
+	const char *folder = getenv("CK_UCX_DIR");
+
+	return folder && !*folder;
+}
+
 /** Whether UCX may use its posix transport: where the user's UCX_TLS leaves room for it; without one, where
  * nodes of this host cannot reach each other through their memory. */
 static bool posix_is_possible(const struct cmi *m)
@@ -37,7 +46,7 @@ static bool posix_is_possible(const struct cmi *m)
 	for (size_t i = 0; tls && i < sizeof NAMES / sizeof *NAMES; i++)
 		if (strstr(tls, NAMES[i]))
 			return true;
-	return !tls && !share_whole(m);
+	return !tls && !share_whole(m) && !files_would_stay();
 }
 
 /** Without these settings UCX would end badly later on, so they must not get lost. */

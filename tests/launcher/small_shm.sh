@@ -3,7 +3,7 @@
 #
 # small_shm.sh CKRUN COMMAND...: the command runs as a job of 64 nodes with a /dev/shm of 1 MB, and as a smaller
 # one when /dev/shm is full or can only be read. So it does with UCX between the nodes, which then finds
-# another place for its files. Nothing is left in these places.
+# another place for its files. Nothing is left in these places. And UCX makes files only where ckrun removes them.
 set -u
 ckrun=$1
 shift
@@ -35,6 +35,25 @@ fact() { # what, number of nodes, command
 	fi
 }
 
+transports() { # command
+	"$@" >"$dir/out" 2>&1 && grep -q 'UCX *INFO *ep_cfg' "$dir/out"
+}
+told() { # what, whether it is so
+	if [ "$2" = 0 ]; then
+		echo "ok    $1"
+	else
+		echo "FAIL  $1"
+		head -5 "$dir/out"
+		failed=1
+	fi
+}
+
+export UCX_LOG_LEVEL=info
+CK_SHARE=0 transports "$ckrun" -n 2 "$@" && grep -q posix/memory "$dir/out"
+told "UCX shares memory where ckrun has made a folder for its files" $?
+transports "$ckrun" -n 2 sh -c 'CK_SHARE=0 exec "$@"' sh "$@" && ! grep -q posix/memory "$dir/out"
+told "it makes no files where ckrun did not expect any" $?
+unset UCX_LOG_LEVEL
 fact "64 nodes in 1 MB" 64 "$@"
 CK_SHARE=0 fact "8 nodes in 1 MB, over UCX" 8 "$@"
 dd if=/dev/zero of=/dev/shm/full bs=64k 2>/dev/null

@@ -55,7 +55,8 @@ static uint64_t *new_buffer(size_t bytes)
 {
 	void *p = mallocRecv ? malloc(bytes) : CkDirect_alloc(bytes);
 
-	CHECK(p);
+	if (!p)
+		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", bytes);
 	return p;
 }
 

@@ -48,7 +48,11 @@ static uint64_t word(int from, int slot, int round, size_t i)
 
 static void *memory(bool shared, size_t bytes)
 {
-	return shared ? CkRdmaAlloc(bytes) : malloc(bytes + 1);
+	void *p = shared ? CkRdmaAlloc(bytes) : malloc(bytes + 1);
+
+	if (!p)
+		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", bytes);
+	return p;
 }
 
 static void fill(Peer *self)

@@ -219,7 +219,8 @@ void Peer_on_new(Peer *self)
 	self->own = malloc(N * sizeof(double));
 	self->small = CkRdmaAlloc(K * sizeof(int));
 	self->block = Block_alloc(N);
-	CHECK(self->own && self->small);
+	if (!self->shared || !self->own || !self->small)
+		CkAbort("no memory for arrays of %zu bytes: start fewer nodes", N * sizeof(double));
 	CkRdmaFree(self->small);
 	self->small = malloc(K * sizeof(int));
 }

@@ -50,9 +50,18 @@ static void next(Cell *self)
 	CkContributeBarrier(self, Main_cb_next(mainProxy));
 }
 
+static double *shared_doubles(void)
+{
+	double *p = CkRdmaAlloc(N * sizeof *p);
+
+	if (!p)
+		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", N * sizeof *p);
+	return p;
+}
+
 void Cell_on_new(Cell *self)
 {
-	self->x = CkRdmaAlloc(N * sizeof *self->x);
+	self->x = shared_doubles();
 }
 
 static void fill(Cell *self, int round)
@@ -417,7 +426,7 @@ static void to_brief(Main *self)
 {
 	CProxy_Brief b = Brief_ckNew(CkNumPes() - 1);
 
-	self->big = CkRdmaAlloc(N * sizeof *self->big);
+	self->big = shared_doubles();
 	Brief_never(b, N, CkSendBufferCb(self->big, Main_cb_freed(mainProxy)));
 	Brief_end(b);
 	for (int i = 0; i < N; i++)
