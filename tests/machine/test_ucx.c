@@ -834,6 +834,8 @@ static bool run_variant(const struct variant *v, char *self)
 	pid = fork();
 	if (pid == 0) {
 		setenv("TEST_SHARE", v->share, 1);
+		/* For ckrun: nodes that may not share need a folder for UCX's files. */
+		setenv("CK_SHARE", strcmp(v->share, "1") ? "0" : "1", 1);
 		setenv(v->name, v->value, 1);
 		execl(ckrun, ckrun, "-n", v->nodes, "--ppn", v->ppn, self, v->pes, v->messages,
 		      (char *)NULL);
