@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """loads.py: what load balancing brings and costs on 2 PEs, as ratios.
 
-    python3 bench/loads.py [--rounds N] [--fifo] [--only hog|drift|perfect|even] [BUILD]
+    python3 bench/loads.py [--rounds N] [--fifo] [--only hog|drift|perfect|even|time] [BUILD]
 
 Two cores are needed, and nothing else that runs there. On a busy machine --fifo lets the programs go before all others, if
 the system allows that (chrt); a round then takes a few seconds in which hardly anything else runs.
@@ -15,10 +15,12 @@ the system allows that (chrt); a round then takes a few seconds in which hardly 
     even     what CkAtSync and measuring cost where there is nothing to balance: instructions of the program and the chare
              layer with CK_LB over those without, as valgrind counts them, with a sync in every tenth step: in which no step
              is taken, and with CK_LB=auto, which may take some
+    time     what CK_LB=auto costs these programs in time: over CK_LB=off, in turn. It takes dozens of rounds to know a percent
 
 Each line: name, parameter, the median of all rounds, unit, the least and the greatest."""
 import argparse
 import os
+import random
 import re
 import signal
 import statistics
@@ -121,12 +123,13 @@ def perfect(b):
             b.add(f"loads-perfect-{name}", lb, one / 2 / b.run(2, [*program, *syncs], pattern, {"CK_LB": lb}), "ratio")
 
 
-# Programs with nothing to balance, and the option that says how long they run.
+# Programs with nothing to balance, the option that says how long they run, how long takes half a second, and their figure.
 EVEN = {
-    "loads": (["bench/loads", "--every", "10", "--grain", "20000", "even"], "--steps"),
+    "loads": (["bench/loads", "--every", "10", "--grain", "20000", "even"], "--steps", 600, STEP),
     "stencil": (["examples/stencil/stencil", "--mode", "msg", "--domain", "64x64x64", "--chares", "4x4x2", "--no-verify", "--lb", "10"],
-                "--iters"),
-    "particles": (["examples/particles/particles", "--move", "0", "--lb", "10", "--particles", "20000"], "--steps"),
+                "--iters", 6000, PROGRAMS["stencil"][1]),
+    "particles": (["examples/particles/particles", "--move", "0", "--lb", "10", "--particles", "20000"], "--steps", 3000,
+                  PROGRAMS["particles"][1]),
 }
 COUNTED = re.compile("(^|/)(bench|examples|runtime/chare)/|msort|memcpy")
 SELF = re.compile(r"\s*([\d,]+) \(.*?\)\s+(\S+)")
@@ -147,11 +150,8 @@ def instructions(b, program, env):
 
 
 def even(b):
-    """The difference of two runs, so that the start does not count, nor do the first steps of CK_LB=auto, which are trials. Once, since it is
-    the same in each round."""
-    if b.figures.get(("loads-even", "loads", "ratio")):
-        return
-    for name, (program, length) in EVEN.items():
+    """The difference of two runs, so that the start does not count, nor do the first steps of CK_LB=auto, which are trials."""
+    for name, (program, length, _, _) in EVEN.items():
         took = {}
         for lb in ("off", "cuts", "auto"):
             env = {"CK_LB": lb, "CK_LB_TOLERANCE": "0.05" if lb == "auto" else "100"}
@@ -161,7 +161,15 @@ def even(b):
         b.add("loads-even-auto", name, took["auto"] / took["off"], "ratio")
 
 
-PARTS = {"hog": hog, "drift": drift, "perfect": perfect, "even": even}
+def time(b):
+    for name, (program, length, steps, pattern) in EVEN.items():
+        ways = ["off", "auto"]
+        random.shuffle(ways)
+        took = {lb: b.run(2, [*program, length, str(steps)], pattern, {"CK_LB": lb}) for lb in ways}
+        b.add("loads-time", name, took["auto"] / took["off"], "ratio")
+
+
+PARTS = {"hog": hog, "drift": drift, "perfect": perfect, "even": even, "time": time}
 
 
 def main():

@@ -14,26 +14,24 @@
 
 static const struct balance_node with_auto = { .automatic = true, .tolerance = 0.05 };
 static struct choice choice;
-static double loads[2]; /* of two PEs, as elements and PEs add them up */
+static struct past before[2]; /* of two PEs, as elements and PEs add their loads up */
 
 static void start(void)
 {
 	choice = (struct choice){ 0 };
-	loads[0] = loads[1] = 0;
+	before[0] = before[1] = (struct past){ 0 };
 }
 
 static bool step_with(double a, double b)
 {
-	struct sync_sums s = { .speed = 2 };
-	bool step;
+	const double all[2] = { past_and(&before[0], 1e-3 * a), past_and(&before[1], 1e-3 * b) };
+	const struct sync_sums s = { .speed = 2, .max = all[0] > all[1] ? all[0] : all[1], .work = all[0] + all[1] };
+	const bool step = choose_step(&with_auto, &choice, &s, true);
 
-	loads[0] += a;
-	loads[1] += b;
-	s.max = 1e-3 * (loads[0] > loads[1] ? loads[0] : loads[1]);
-	s.work = 1e-3 * (loads[0] + loads[1]);
-	step = choose_step(&with_auto, &choice, &s, true);
+	past_add(&before[0], 1e-3 * a);
+	past_add(&before[1], 1e-3 * b);
 	if (step || choose_measuring(&choice, true) == MEASURE_ANEW)
-		loads[0] = loads[1] = 0;
+		before[0] = before[1] = (struct past){ 0 };
 	return step;
 }
 
@@ -78,21 +76,107 @@ static void what_is_tolerated_takes_no_step(void **state)
 		assert_false(step_at(10.4, 10));
 }
 
-/* The stencil with equal blocks, on a machine that has other work: the PEs in turn are late now and then. */
-static void an_imbalance_that_goes_by_itself_is_forgotten(void **state)
+/* Before any of it has cost something. */
+static void start_balanced(void)
+{
+	start();
+	assert_false(step_at(1, 1));
+}
+
+/* The stencil with equal blocks, on a machine that has other work: the PEs in turn are late now and then, also by much. */
+static void what_happens_once_moves_nothing(void **state)
+{
+	(void)state;
+	start_balanced();
+	for (int i = 0; i < 100; i++) {
+		assert_false(step_with(1.2, i % 3 ? 1.4 : 1.2 + i));
+		for (int k = 0; k < 9; k++)
+			assert_false(step_with(1.2, 1.2));
+	}
+}
+
+static void what_happens_twice_is_no_chance(void **state)
+{
+	(void)state;
+	start_balanced();
+	assert_false(step_with(1.5, 1));
+	assert_true(step_with(1.5, 1));
+}
+
+/* Nor is what every third sync shows, like forces that are far away. */
+static void what_comes_again_is_no_chance(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	start_balanced();
+	for (; n < 8 && !step_with(n % 3 ? 1 : 2, 1); n++)
+		;
+	assert_int_equal(n, 3);
+}
+
+/* If it does not come again it is forgotten: another one, long after, is the first. */
+static void what_does_not_come_again_is_forgotten(void **state)
+{
+	(void)state;
+	start_balanced();
+	assert_false(step_with(3, 1));
+	for (int i = 1; i < 8; i++)
+		assert_false(step_with(1, 1));
+	assert_int_equal(choice.n, 0);
+	assert_false(step_with(3, 1));
+}
+
+static void what_happens_once_leaves_the_pause_as_it_was(void **state)
+{
+	const struct balance_node b = { .automatic = true, .tolerance = 0.05, .period = 1 };
+	struct sync_sums s = { .max = 1, .work = 2, .speed = 2 };
+
+	(void)state;
+	start();
+	assert_false(choose_step(&b, &choice, &s, true));
+	assert_false(choose_looks(&b, &choice, 1));
+	s.max = 2;
+	assert_false(choose_step(&b, &choice, &s, true));
+	s.max = 1;
+	for (uint32_t round = 2; choice.n; round++) {
+		assert_true(choose_looks(&b, &choice, round));
+		assert_false(choose_step(&b, &choice, &s, true));
+	}
+	assert_int_equal(choice.pause, 1);
+	assert_false(choose_looks(&b, &choice, 10));
+}
+
+/* Programs may sync in step 0, before they have done anything. Then that sync does not count, as if it had not been. */
+static void a_sync_before_all_work_says_nothing(void **state)
 {
 	(void)state;
 	start();
-	assert_true(step_at(1.54, 1.29));
-	took(1.1);
-	assert_true(step_at(1.35, 1.2));
-	took(0.3);
-	for (int i = 0; i < 100; i++) {
-		assert_false(step_at(1.3, 1.2));
-		assert_false(step_at(1.28, 1.2));
-		assert_false(step_at(1.2, 1.2));
-		assert_false(step_at(1.2, 1.2)); /* 4.98 and 4.62: 4 % */
-	}
+	assert_false(step_with(0.001, 0.003));
+	assert_int_equal(choice.n, 0);
+	assert_false(choice.settled);
+	assert_true(step_with(3, 1));
+}
+
+static void nothing_moves_for_less_than_any_step_costs(void **state)
+{
+	(void)state;
+	start();
+	for (int i = 0; i < 3; i++)
+		assert_false(step_with(0.13, 0.07)); /* 30 us each */
+	assert_true(step_with(0.13, 0.07));
+}
+
+/* It may be new elements, or a step that was wrong. */
+static void where_nothing_was_balanced_yet_a_step_does_not_wait(void **state)
+{
+	(void)state;
+	start();
+	assert_true(step_with(3, 1));
+	took(0.1);
+	assert_true(step_with(2, 1));
+	took(0.1);
+	assert_true(step_with(2, 1));
 }
 
 /* The same with more of it: each sync loses a third of what a step costs. */
@@ -102,7 +186,7 @@ static void pes_that_are_late_in_turn_take_no_step(void **state)
 	start();
 	assert_true(step_at(1.54, 1.29));
 	took(1.1);
-	assert_true(step_at(1.35, 1.2));
+	assert_true(step_at(1.45, 1.2));
 	took(0.3);
 	for (int i = 0; i < 100; i++) {
 		assert_false(step_with(1.3, 1.1));
@@ -175,8 +259,9 @@ static void a_step_that_leaves_what_is_tolerated_has_helped(void **state)
 	assert_true(step_at(26.8, 14.4));
 	took(2.5);
 	assert_true(step_at(14.9, 13.9));
-	took(0.5);
+	took(0.9);
 	assert_false(step_at(10.344, 9.912));  /* 0.044 after 0.073 */
+	assert_false(step_at(10.6, 10));
 	assert_true(step_at(10.6, 10));        /* the cost is lost once, not twice */
 }
 
@@ -270,7 +355,14 @@ int main(void)
 		cmocka_unit_test(the_second_step_does_not_wait),
 		cmocka_unit_test(later_steps_wait_until_their_cost_is_lost),
 		cmocka_unit_test(what_is_tolerated_takes_no_step),
-		cmocka_unit_test(an_imbalance_that_goes_by_itself_is_forgotten),
+		cmocka_unit_test(what_happens_once_moves_nothing),
+		cmocka_unit_test(what_happens_twice_is_no_chance),
+		cmocka_unit_test(what_comes_again_is_no_chance),
+		cmocka_unit_test(what_does_not_come_again_is_forgotten),
+		cmocka_unit_test(what_happens_once_leaves_the_pause_as_it_was),
+		cmocka_unit_test(a_sync_before_all_work_says_nothing),
+		cmocka_unit_test(nothing_moves_for_less_than_any_step_costs),
+		cmocka_unit_test(where_nothing_was_balanced_yet_a_step_does_not_wait),
 		cmocka_unit_test(pes_that_are_late_in_turn_take_no_step),
 		cmocka_unit_test(a_balanced_past_does_not_count),
 		cmocka_unit_test(pauses_are_for_the_only_array_without_a_period),

@@ -14,14 +14,14 @@
 #define CHECK(what) ((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
 
 /* Two PEs, each with a half of the cells; the rounds from which the first half is heavy, the last cell is, and the end. */
-enum { N = 8, FIRST_HALF = 29, LAST_CELL = 49, END = 63 };
-enum { STEP_1 = 37, STEP_2 = 60 };
+enum { N = 8, FIRST_HALF = 29, LAST_CELL = 50, END = 65 };
+enum { FIRST_SEEN = 37, STEP_1 = 38, LAST_SEEN = 58, STEP_2 = 61 };
 /* In a pause the last cell is away. */
 enum { AWAY = 22, BACK = 24 };
 
-/* The rounds whose sync looks: pauses of 1, 2, 4, 8 and 8; at the end of the next one a step is due. It begins again until
- * LAST_CELL. Then loads are added up until they have cost COST. */
-static const int looks[] = { 0, 2, 5, 10, 19, 28, STEP_1, 38, 40, 43, 48, 57, 58, 59, STEP_2, 61, 63 };
+/* The rounds whose sync looks: pauses of 1, 2, 4, 8 and 8; at the end of the next one there is an imbalance, and the sync after it says
+ * so, too. It begins again until LAST_CELL. Then loads are added up until they have cost COST. */
+static const int looks[] = { 0, 2, 5, 10, 19, 28, FIRST_SEEN, STEP_1, 39, 41, 44, 49, LAST_SEEN, 59, 60, STEP_2, 62, 64 };
 static const double COST = 8000;
 
 struct Main { int done; };
@@ -70,15 +70,16 @@ static int home(int round, int cell)
 
 void Cell_on_resumeFromSync(Cell *self)
 {
-	const struct ck_obj *obj = obj_of(self);
+	struct ck_obj *obj = obj_of(self);
 	const struct collection *c = obj->coll;
 	struct sync_coll *s = sync_of(c);
-	const int i = Cell_thisIndex(self), over = self->round++, added = over > 56 && over < STEP_2 ? over - 56 : 0;
+	const int i = Cell_thisIndex(self), over = self->round++;
+	const int first = over < STEP_1 ? FIRST_SEEN : LAST_SEEN, added = over >= first && over != STEP_1 && over < STEP_2 ? over - first + 1 : 0;
 	const bool measured = c->entries == balance_entries(csd_self()->node, c->type);
 
 	CHECK(CkMyPe() == home(over, i));
 	CHECK(measured == is_look(over + 1) && measured == !s->unmeasured);
-	CHECK(fabs((double)elem_of(obj_of(self))->before - added * load(over, i)) < 1);
+	CHECK(fabs((double)elem_of(obj)->past.seconds - added * load(over, i)) < 1);
 	if (CkMyPe() == 0 && over == STEP_1)
 		s->choice.cost = COST;
 	if (self->round < END)

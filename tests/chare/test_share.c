@@ -174,6 +174,38 @@ static void a_long_stretch_behind_many_short_ones_has_its_chance(void **state)
 	assert_true(fabs(s.all.cpu / s.all.wall - (0.1 + 1.9 * 0.5) / 2) < 0.01);
 }
 
+/* A daemon has had the core for 50 ms, once in a second: one handler took longer for it, and nothing else did. */
+static void one_stretch_says_nothing(void **state)
+{
+	struct share_time before;
+
+	start(state);
+	for (int i = 0; i < 20; i++) {
+		busy_and_idle(5, 0.99, 1);
+		look();
+	}
+	before = s.all;
+	busy_and_idle(55, 0.1, 1);
+	look();
+	assert_true(share_speed(&s) == 1);
+	assert_true(share_evens(&s, &before, 0.055) == 1);
+	before = s.all;
+	busy_and_idle(25, 0.1, 1);
+	look();
+	assert_true(share_speed(&s) < 0.8); /* another one does */
+	assert_true(share_evens(&s, &before, 0.025) < 0.2);
+}
+
+/* The only one that there is must do. */
+static void one_stretch_is_better_than_none(void **state)
+{
+	start(state);
+	busy_and_idle(10, 1, 1);
+	busy_and_idle(1000, 0.5, 1);
+	look();
+	assert_true(fabs(share_speed(&s) - 0.505) < 0.001);
+}
+
 /* In this interval the PE had less of its core than it has in general, so what it has measured is too much. */
 static void an_interval_is_evened_out(void **state)
 {
@@ -205,6 +237,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_file_is_not_slow),
 		cmocka_unit_test(of_many_stretches_few_are_measured),
 		cmocka_unit_test(a_long_stretch_behind_many_short_ones_has_its_chance),
+		cmocka_unit_test(one_stretch_says_nothing),
+		cmocka_unit_test(one_stretch_is_better_than_none),
 		cmocka_unit_test(an_interval_is_evened_out),
 	};
 

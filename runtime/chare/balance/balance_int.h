@@ -47,12 +47,33 @@ static inline bool balance_is_on(const struct pe *pe)
 
 /* ---- of an element ----------------------------------------------------------------------------------- */
 
+/** What was measured in the syncs before that count, too. Of all syncs the largest does not count: a PE that loses its core for a
+ * while seems to be busy, and an element of it. */
+struct past {
+	float seconds, most;      /* in all, and in the largest of them */
+	uint32_t n;
+};
+
+/** What all syncs took if each took what they take without the largest; this one took `now`. */
+static inline double past_and(const struct past *p, double now)
+{
+	const double all = (double)p->seconds + now, most = now > (double)p->most ? now : (double)p->most;
+
+	return p->n ? (all - most) * (p->n + 1.) / p->n : now;
+}
+
+static inline void past_add(struct past *p, double now)
+{
+	p->seconds += (float)now;
+	p->most = (float)now > p->most ? (float)now : p->most;
+	p->n++;
+}
+
 /** Behind the program's struct of each element that can sync, while the part is on. It moves with the element, also to
  * another process, as bytes. */
 struct lb_elem {
 	uint64_t ticks;           /* its handlers ran since the last sync that looked */
 	float seconds;            /* CkSetLoad: instead, if has_load */
-	float before;             /* seconds in the syncs before that count, too */
 	float position[3];        /* CkSetPosition, if has_position */
 	uint32_t round;           /* the sync that it waits for; see sync.c */
 	uint32_t stamp;           /* struct sync_coll's when it called CkAtSync */
@@ -63,6 +84,7 @@ struct lb_elem {
 	uint8_t moves;            /* a step moves it */
 	uint8_t pinned, has_load, has_position;
 	uint8_t reserved;
+	struct past past;
 };
 
 /** Whether elements of this collection have a record. */
@@ -98,8 +120,9 @@ struct pace {
 };
 /** Since share.all was `before` and the meter's busy ticks were `busy_before`. */
 struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
-/** How long the element's handlers ran, or what CkSetLoad says takes so long on this PE; in all syncs that count. */
-float elem_seconds(const struct lb_elem *e, const struct pace *pace);
+/** How long the element's handlers ran in this sync, or what CkSetLoad says takes so long on this PE; / in all syncs that count. */
+double elem_seconds_now(const struct lb_elem *e, const struct pace *pace);
+double elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
 void measure_program(struct node *node);
@@ -135,7 +158,8 @@ struct sync_sums {
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
 	uint32_t pause, rest;     /* the last pause, and what is left of it: syncs that do not look */
-	bool adds_up;             /* there is more than is tolerated, and less than a step pays: the next sync's loads are added */
+	uint32_t n;               /* syncs whose loads have been added up; the next one's are added, too */
+	bool settled;             /* loads were balanced once, so an imbalance is new, or is none */
 	double cost;              /* seconds that the last step took; 0: there were not two yet */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
 	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
@@ -225,7 +249,7 @@ struct sync_coll {
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began, */
 	struct share_time share_at; /* and share.all */
-	double background;        /* of this PE in the syncs before that count, too */
+	struct past background;   /* of this PE */
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
 	/* PE 0. */
@@ -297,8 +321,9 @@ void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
 
 /** The PE's pace since measuring of the array began. */
 struct pace sync_pace(struct pe *pe, const struct collection *c);
-/** Seconds of the PE that belong to no element of the array. *own_p: those that do. */
-double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p);
+/** Seconds of the PE that belong to no element of the array: in this sync, / in all that count. */
+double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
+double sync_background(struct pe *pe, struct collection *c, const struct pace *pace);
 
 /* ---- step_rest.c -------------------------------------------------------------------------------------------------- */
 

@@ -91,15 +91,25 @@ enum measuring choose_measuring(const struct choice *ch, bool looked)
 		return ch->pause && !ch->rest ? MEASURE_ANEW : MEASURE_ON;
 	if (ch->rest)
 		return MEASURE_OFF;
-	return ch->adds_up ? MEASURE_ADD : MEASURE_ANEW;
+	return ch->n ? MEASURE_ADD : MEASURE_ANEW;
 }
 
 /* ---- CK_LB=auto ---------------------------------------------------------------------------------------- */
 
-/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a ninth. */
-enum { PATIENCE_MOST = 64, PAUSE_MOST = 8 };
+enum {
+	PATIENCE_MOST = 64,
+	/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a ninth. */
+	PAUSE_MOST = 8,
+	/* An imbalance that so many syncs do not show again is none. A load that comes in every second or third of them is seen. */
+	LOOKS = 8
+};
+
+/* Seconds that any step takes, and what comes with it: messages for each PE, and elements that are in no cache. */
+static const double COST_LEAST = 1e-4;
 
 static double patience_of(const struct choice *ch) { return ch->patience > 0 ? ch->patience : 1; }
+
+static double cost_of(const struct choice *ch) { return ch->cost > COST_LEAST ? ch->cost : COST_LEAST; }
 
 /* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not helped. */
 static void judge(struct choice *ch, double imbalance, double tolerance)
@@ -112,15 +122,19 @@ static void judge(struct choice *ch, double imbalance, double tolerance)
 	ch->before = 0;
 }
 
-/* A step pays when the job has lost as much as one costs. The first two are trials. Until then loads are added up, so that what
- * the machine does besides, to this PE and then to that one, makes up for itself and moves nothing. */
-static bool pays(struct choice *ch, double max, double level, double tolerance)
+/* What the machine does besides makes a PE late once. So where loads were balanced a single sync says that they still are, and
+ * nothing else; of more of them the largest does not count (struct past). */
+static bool is_certain(const struct choice *ch, bool tolerated)
 {
-	const double imbalance = level > 0 ? max / level - 1 : 0;
+	return tolerated ? ch->n == 1 || ch->n >= LOOKS : ch->n > 1 || !ch->settled;
+}
 
+/* A step pays when the job has lost as much as one costs. What the first two took is not known yet. */
+static bool pays(struct choice *ch, double lost, double imbalance, double tolerance)
+{
 	judge(ch, imbalance, tolerance);
-	ch->adds_up = imbalance > tolerance && max - level < ch->cost * patience_of(ch);
-	if (imbalance <= tolerance || ch->adds_up)
+	ch->settled |= imbalance <= tolerance;
+	if (imbalance <= tolerance || lost < cost_of(ch) * patience_of(ch))
 		return false;
 	ch->before = imbalance;
 	return true;
@@ -134,30 +148,42 @@ void choose_took(struct choice *ch, double seconds)
 	ch->tried = true;
 }
 
-/* What goes by without a step was noise, and costs half of the pause. */
-static void rest(struct choice *ch, bool tolerated, bool step)
+static void rest(struct choice *ch, bool balanced, bool step)
 {
 	if (step)
 		ch->pause = 0;
-	else if (!tolerated)
-		ch->pause /= 2;
-	else if (ch->pause < PAUSE_MOST)
+	else if (balanced && ch->n == 1 && ch->pause < PAUSE_MOST)
 		ch->pause = ch->pause ? 2 * ch->pause : 1;
-	ch->rest = tolerated ? ch->pause : 0;
+	ch->rest = balanced ? ch->pause : 0;
+}
+
+/* Loads are added up until it is known what to do, so that what happens to this PE and then to that one makes up for itself. */
+static bool choose_by_itself(const struct balance_node *b, struct choice *ch, double max, double level, bool pauses)
+{
+	const double imbalance = level > 0 ? max / level - 1 : 0;
+	const bool tolerated = imbalance <= b->tolerance;
+	bool certain, step;
+
+	if (!ch->n && max < COST_LEAST)
+		return false; /* nothing was done yet */
+	ch->n++;
+	certain = is_certain(ch, tolerated);
+	step = certain && pays(ch, max - level, imbalance, b->tolerance);
+	if (pauses)
+		rest(ch, tolerated && certain, step);
+	if (step || (tolerated && certain))
+		ch->n = 0;
+	return step;
 }
 
 /* The level is what all PEs would take if work could be cut at will. */
 bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only)
 {
 	const double level = s->work / s->speed;
-	const bool tolerated = s->max <= level * (1 + b->tolerance);
-	bool step = b->always || !tolerated;
 
 	if (b->automatic)
-		step = pays(ch, s->max, level, b->tolerance);
-	if (b->automatic && only && b->period == 1)
-		rest(ch, tolerated, step);
-	return step;
+		return choose_by_itself(b, ch, s->max, level, only && b->period == 1);
+	return b->always || s->max > level * (1 + b->tolerance);
 }
 
 /* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. */

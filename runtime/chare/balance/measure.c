@@ -64,9 +64,14 @@ double meter_seconds_per_tick(const struct pe *pe)
 	return m->counter ? (double)(csd_now_ns() - m->from_ns) * 1e-9 / (double)(ticks ? ticks : 1) : 1e-9;
 }
 
-float elem_seconds(const struct lb_elem *e, const struct pace *pace)
+double elem_seconds_now(const struct lb_elem *e, const struct pace *pace)
 {
-	return e->before + (float)(e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick);
+	return e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick;
+}
+
+double elem_seconds(const struct lb_elem *e, const struct pace *pace)
+{
+	return past_and(&e->past, elem_seconds_now(e, pace));
 }
 
 /* ---- the share of the core ----------------------------------------------------------------------------- */

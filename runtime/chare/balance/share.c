@@ -48,6 +48,12 @@ static void add(struct share_time *t, double cpu, double wall)
 	t->wall += wall;
 }
 
+static void multiply(struct share_time *t, double by)
+{
+	t->cpu *= by;
+	t->wall *= by;
+}
+
 /* A stretch in which the thread has waited for a file or a lock says nothing about the core. */
 static void add_stretch(struct share *s, const struct moment *now)
 {
@@ -58,6 +64,8 @@ static void add_stretch(struct share *s, const struct moment *now)
 		return;
 	add(&s->all, cpu, wall);
 	add(&s->recent, cpu, wall);
+	if (wall - cpu > s->worst.wall - s->worst.cpu)
+		s->worst = (struct share_time){ cpu, wall };
 }
 
 void share_begin(struct share *s, const struct moment *now)
@@ -77,8 +85,8 @@ static void age(struct share *s, uint64_t now_ns)
 	const double passed = s->aged_ns ? (double)(now_ns - s->aged_ns) * 1e-9 : 0, kept = WINDOW / (WINDOW + passed);
 
 	s->aged_ns = now_ns;
-	s->recent.cpu *= kept;
-	s->recent.wall *= kept;
+	multiply(&s->recent, kept);
+	multiply(&s->worst, kept);
 }
 
 void share_look(struct share *s, const struct moment *now)
@@ -92,21 +100,27 @@ void share_look(struct share *s, const struct moment *now)
 
 static double recent_share(const struct share *s)
 {
-	return s->recent.wall < LEAST ? 1 : limited(s->recent.cpu / s->recent.wall);
+	return limited(s->recent.cpu / s->recent.wall);
+}
+
+/* What happened once says nothing about the time to come. */
+static bool has_its_core(const struct share *s)
+{
+	const double cpu = s->recent.cpu - s->worst.cpu, wall = s->recent.wall - s->worst.wall;
+
+	return s->recent.wall < LEAST || recent_share(s) >= NEARLY_ALL || (wall >= LEAST && cpu >= NEARLY_ALL * wall);
 }
 
 double share_speed(const struct share *s)
 {
-	const double share = recent_share(s);
-
-	return share < NEARLY_ALL ? share : 1;
+	return has_its_core(s) ? 1 : recent_share(s);
 }
 
 double share_evens(const struct share *s, const struct share_time *before, double busy_seconds)
 {
 	const double cpu = s->all.cpu - before->cpu, wall = s->all.wall - before->wall;
 
-	if (s->recent.wall < LEAST || wall <= 0 || wall < busy_seconds / 2)
+	if (has_its_core(s) || wall <= 0 || wall < busy_seconds / 2)
 		return 1;
 	return limited(cpu / wall) / recent_share(s);
 }

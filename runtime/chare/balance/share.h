@@ -34,6 +34,7 @@ struct share {
 	struct moment from;       /* since then */
 	struct share_time all;    /* of all stretches that were measured */
 	struct share_time recent; /* the same, but the older the less it counts */
+	struct share_time worst;  /* that stretch of `recent` in which most time was taken away; it counts as much as there */
 	uint64_t aged_ns;         /* when that was last seen to */
 };
 
@@ -47,11 +48,13 @@ void share_end(struct share *s, const struct moment *now);
 /** At a sync: add what has passed of the present stretch, and let what is older count less. */
 void share_look(struct share *s, const struct moment *now);
 
-/** The share of the core, from recent stretches; 1 if they say too little, or if it is nearly all. In (0, 1]. */
+/** The share of the core, from recent stretches; 1 if they say too little, or if it is nearly all, or was but for one stretch. In
+ * (0, 1]. */
 double share_speed(const struct share *s);
 
 /** What to multiply seconds with that were measured since share.all was `before`, to have what they would have been if the PE
- * had had its recent share all the time. 1 if less than half of the time in which the PE was busy since then has been looked at. */
+ * had had its recent share all the time. 1 if less than half of the time in which the PE was busy since then has been looked at, or
+ * if the share is nearly all but for one stretch: then a single handler has lost that time. */
 double share_evens(const struct share *s, const struct share_time *before, double busy_seconds);
 
 #endif

@@ -15,19 +15,22 @@ struct pace sync_pace(struct pe *pe, const struct collection *c)
 	return meter_pace(pe, &sync_of(c)->share_at, sync_of(c)->busy_at);
 }
 
-double sync_background(struct pe *pe, struct collection *c, const struct pace *pace, double *own_p)
+/* Elements that came from another PE have brought what they took there, so that the background may seem less. */
+double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	double own = 0, measured = 0, all;
+	const double all = (double)(m->busy - sync_of(c)->busy_at) * pace->tick;
+	double measured = 0;
 	struct ck_obj *obj;
 
-	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
-		own += (double)elem_seconds(elem_of(obj), pace);
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		measured += (double)elem_of(obj)->ticks * pace->tick;
-	}
-	all = (double)(m->busy - sync_of(c)->busy_at) * pace->tick;
-	*own_p = own;
-	return sync_of(c)->background + (all > measured ? all - measured : 0);
+	return all > measured ? all - measured : 0;
+}
+
+double sync_background(struct pe *pe, struct collection *c, const struct pace *pace)
+{
+	return past_and(&sync_of(c)->background, sync_background_now(pe, c, pace));
 }
 
 static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
@@ -50,7 +53,7 @@ static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
-		.index = obj->index, .pe = pe->id, .seconds = elem_seconds(e, pace), .has_position = e->has_position,
+		.index = obj->index, .pe = pe->id, .seconds = (float)elem_seconds(e, pace), .has_position = e->has_position,
 		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj) ||
 			  (way == AT_REST && place_moves_alone(pe, obj)),
 	};
@@ -71,12 +74,11 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 	const struct edges *edges = &sync_of(c)->edges;
 	const struct pace pace = sync_pace(pe, c);
 	struct ck_obj *obj;
-	double own;
 
 	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace, &own), (float)pace.speed, 0 };
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace), (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		p->elems[p->n++] = record_of(pe, obj, p->way, &pace);
 }

@@ -36,17 +36,16 @@ void sync_check_soon(struct pe *pe, struct collection *c)
 
 /* ---- answers --------------------------------------------------------------------------------------------- */
 
-/* Elements that came from another PE have brought what they took there, so that the background may seem less. */
 static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sums)
 {
 	const struct pace pace = sync_pace(pe, c);
 	struct ck_obj *obj;
-	double own;
 
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+	sums->max = sync_background(pe, c, &pace);
+	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
 		sums->alone += place_moves_alone(pe, obj);
-	sums->max = sync_background(pe, c, &pace, &own);
-	sums->max += own;
+		sums->max += elem_seconds(elem_of(obj), &pace);
+	}
 	sums->speed = pace.speed;
 	sums->work = sums->max * pace.speed;
 }
@@ -291,7 +290,7 @@ static void measure_anew(struct pe *pe, struct collection *c)
 	measure_coll(pe, c);
 	meter_look(pe);
 	edges_begin(pe, c);
-	sync_of(c)->background = 0;
+	sync_of(c)->background = (struct past){ 0 };
 	measure_next(pe, c);
 }
 
@@ -299,11 +298,10 @@ static void measure_anew(struct pe *pe, struct collection *c)
 static struct pace measure_add(struct pe *pe, struct collection *c)
 {
 	struct pace pace;
-	double own;
 
 	meter_look(pe);
 	pace = sync_pace(pe, c);
-	sync_of(c)->background = sync_background(pe, c, &pace, &own);
+	past_add(&sync_of(c)->background, sync_background_now(pe, c, &pace));
 	measure_next(pe, c);
 	return pace;
 }
@@ -311,8 +309,11 @@ static struct pace measure_add(struct pe *pe, struct collection *c)
 /* Elements may be more than the caches hold, so each is looked at once. */
 static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how, const struct pace *pace)
 {
+	if (how == MEASURE_ADD)
+		past_add(&e->past, elem_seconds_now(e, pace));
+	else if (how != MEASURE_ON)
+		e->past = (struct past){ 0 };
 	if (how != MEASURE_ON) {
-		e->before = how == MEASURE_ADD ? elem_seconds(e, pace) : 0;
 		e->ticks = 0;
 		e->has_load = false;
 	}
@@ -412,17 +413,26 @@ void sync_arrived(struct pe *pe, struct cmi_msg *head)
 
 /* ---- it begins ------------------------------------------------------------------------------------------------- */
 
-void sync_constructed(struct pe *pe, struct collection *c)
+/* What the PE did before is no load, like constructors: the main chare may have read files. */
+static void first_known(struct pe *pe, struct collection *c)
 {
 	struct meter *m = ck_state(pe, PART_BALANCE);
 
+	m->n_arrays++;
+	sync_of(c)->known = true;
+	meter_look(pe);
+	measure_next(pe, c);
+}
+
+void sync_constructed(struct pe *pe, struct collection *c)
+{
 	if (!balance_is_on(pe))
 		return;
 	measure_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
-	m->n_arrays += !sync_of(c)->known;
-	sync_of(c)->known = true;
+	if (!sync_of(c)->known)
+		first_known(pe, c);
 	if (balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
 		edges_want(c);
 	open_wave(sync_of(c), 0);
