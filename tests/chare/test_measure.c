@@ -25,6 +25,8 @@ struct Watch { int unused; };
 
 /* Of PE 1. */
 static uint64_t much, ticks_before, idle_before;
+/* Of PE 0. */
+static uint64_t reading;
 
 __attribute__((constructor)) static void settings(void)
 {
@@ -196,9 +198,19 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)m;
 	mainProxy = Main_thisProxy(self);
+	reading = meter()->since / 2;
+	meter()->since -= reading;
 	cells = Cell_ckNew(CkDims(N));
 	watches = Watch_ckNew();
 	Main_next(mainProxy);
+}
+
+static bool reading_is_no_background(void)
+{
+	struct collection *c = coll_get(csd_self(), cells.ck.id);
+	const struct pace pace = sync_pace(csd_self(), c);
+
+	return meter()->busy >= reading && sync_background_now(csd_self(), c, &pace) < (double)reading * pace.tick / 2;
 }
 
 void Main_on_next(Main *self)
@@ -221,6 +233,11 @@ void Main_on_next(Main *self)
 		for (int i = CELL; i < LATE; i++)
 			Cell_sync(Cell_at(cells, i));
 		Watch_records(w);
+		break;
+	case 10:
+		CHECK(reading_is_no_background());
+		CkPrintf("ok  what the main chare did before it made the array is no background\n");
+		Main_next(mainProxy);
 		break;
 	default:
 		CkPrintf("ok  a step is told which elements cannot move, and which cannot at rest\n");
