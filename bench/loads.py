@@ -123,7 +123,7 @@ def perfect(b):
             b.add(f"loads-perfect-{name}", lb, one / 2 / b.run(2, [*program, *syncs], pattern, {"CK_LB": lb}), "ratio")
 
 
-# Programs with nothing to balance, the option that says how long they run, how long takes half a second, and their figure.
+# Programs with nothing to balance, the option for the number of steps, how many take about half a second, and their figure.
 EVEN = {
     "loads": (["bench/loads", "--every", "10", "--grain", "20000", "even"], "--steps", 600, STEP),
     "stencil": (["examples/stencil/stencil", "--mode", "msg", "--domain", "64x64x64", "--chares", "4x4x2", "--no-verify", "--lb", "10"],

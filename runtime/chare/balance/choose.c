@@ -112,11 +112,11 @@ static double patience_of(const struct choice *ch) { return ch->patience > 0 ? c
 static double cost_of(const struct choice *ch) { return ch->cost > COST_LEAST ? ch->cost : COST_LEAST; }
 
 /* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not helped. */
-static void judge(struct choice *ch, double imbalance, double tolerance)
+static void judge(struct choice *ch, double imbalance, bool tolerated)
 {
 	if (!ch->before)
 		return;
-	ch->patience = imbalance <= tolerance || imbalance <= ch->before / 2 ? 1 : 2 * patience_of(ch);
+	ch->patience = tolerated || imbalance <= ch->before / 2 ? 1 : 2 * patience_of(ch);
 	if (ch->patience > PATIENCE_MOST)
 		ch->patience = PATIENCE_MOST;
 	ch->before = 0;
@@ -130,11 +130,11 @@ static bool is_certain(const struct choice *ch, bool tolerated)
 }
 
 /* A step pays when the job has lost as much as one costs. What the first two took is not known yet. */
-static bool pays(struct choice *ch, double lost, double imbalance, double tolerance)
+static bool pays(struct choice *ch, double lost, double imbalance, bool tolerated)
 {
-	judge(ch, imbalance, tolerance);
-	ch->settled |= imbalance <= tolerance;
-	if (imbalance <= tolerance || lost < cost_of(ch) * patience_of(ch))
+	judge(ch, imbalance, tolerated);
+	ch->settled |= tolerated;
+	if (tolerated || lost < cost_of(ch) * patience_of(ch))
 		return false;
 	ch->before = imbalance;
 	return true;
@@ -162,16 +162,17 @@ static bool choose_by_itself(const struct balance_node *b, struct choice *ch, do
 {
 	const double imbalance = level > 0 ? max / level - 1 : 0;
 	const bool tolerated = imbalance <= b->tolerance;
-	bool certain, step;
+	bool certain, balanced, step;
 
 	if (!ch->n && max < COST_LEAST)
 		return false; /* nothing was done yet */
 	ch->n++;
 	certain = is_certain(ch, tolerated);
-	step = certain && pays(ch, max - level, imbalance, b->tolerance);
+	balanced = tolerated && certain;
+	step = certain && pays(ch, max - level, imbalance, tolerated);
 	if (pauses)
-		rest(ch, tolerated && certain, step);
-	if (step || (tolerated && certain))
+		rest(ch, balanced, step);
+	if (step || balanced)
 		ch->n = 0;
 	return step;
 }

@@ -306,17 +306,22 @@ static struct pace measure_add(struct pe *pe, struct collection *c)
 	return pace;
 }
 
+static void load_next(struct lb_elem *e, enum measuring how, const struct pace *pace)
+{
+	if (how == MEASURE_ON)
+		return;
+	if (how == MEASURE_ADD)
+		past_add(&e->past, elem_seconds_now(e, pace));
+	else
+		e->past = (struct past){ 0 };
+	e->ticks = 0;
+	e->has_load = false;
+}
+
 /* Elements may be more than the caches hold, so each is looked at once. */
 static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how, const struct pace *pace)
 {
-	if (how == MEASURE_ADD)
-		past_add(&e->past, elem_seconds_now(e, pace));
-	else if (how != MEASURE_ON)
-		e->past = (struct past){ 0 };
-	if (how != MEASURE_ON) {
-		e->ticks = 0;
-		e->has_load = false;
-	}
+	load_next(e, how, pace);
 	if (takes_part(s, e))
 		sync_become_due(s, e);
 }
@@ -420,8 +425,7 @@ static void first_known(struct pe *pe, struct collection *c)
 
 	m->n_arrays++;
 	sync_of(c)->known = true;
-	meter_look(pe);
-	measure_next(pe, c);
+	measure_anew(pe, c);
 }
 
 void sync_constructed(struct pe *pe, struct collection *c)
