@@ -237,8 +237,10 @@ void Cell_on_act(Cell *self, const char *what)
 		if (Cell_thisIndex(self) == 0)
 			CkStartQD(Main_cb_never(mainProxy));
 	} else if (is(what, "spin")) {
-		if (am_last(self))
+		if (am_last(self)) {
+			fprintf(stderr, "hangs: a PE spins\n");
 			spin_for_ever();
+		}
 	} else if (is(what, "reduction")) {
 		if (!am_last(self))
 			CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));

@@ -29,6 +29,7 @@ kill_and_wait() { # process, child
 }
 
 attempt() {
+	: >"$dir/out" # or the attempt before it would have printed
 	"$ckrun" -n 4 --ppn 2 --verbose "$@" >"$dir/out" 2>"$dir/err" &
 	local job=$! pid
 	for _ in $(seq 500); do

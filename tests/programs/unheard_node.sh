@@ -26,6 +26,7 @@ pids() { # pattern of the node's number
 }
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 start() { # command: sets job
+	: >"$dir/out" # or the attempt before it would have printed
 	"$ckrun" -n 4 --verbose "$@" >"$dir/out" 2>"$dir/err" &
 	job=$!
 	for _ in $(seq 500); do

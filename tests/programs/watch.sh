@@ -17,7 +17,13 @@ fact() { # what, command
 	sed 's/^/      /' "$dir/err"
 	n_failed=$((n_failed + 1))
 }
-start() { "$ckrun" --verbose "$@" >"$dir/out" 2>"$dir/err" & job=$!; }
+# The files are emptied before the job is there, so that no line in them is an older job's.
+start() {
+	: >"$dir/out"
+	: >"$dir/err"
+	"$ckrun" --verbose "$@" >>"$dir/out" 2>>"$dir/err" &
+	job=$!
+}
 said() { grep -Eq -- "$1" "$dir/err"; }
 comes() { # pattern: within 8 s
 	for _ in $(seq 400); do
@@ -34,11 +40,19 @@ started() {
 	done
 	return 1
 }
-# The program has its job when a PE has said so by a thread of it.
-running() {
-	started "$1"
-	sleep 0.7
+# Ask until the answer is there: the job may not have come so far yet.
+asked() { # pattern
+	for _ in $(seq 20); do
+		kill -USR1 $job || return
+		for _ in $(seq 25); do
+			said "$1" && return
+			sleep 0.02
+		done
+	done
+	return 1
 }
+# A PE is busy for ever, so the job handles signals.
+spinning() { comes '^hangs: a PE spins$'; }
 ends() { # code
 	wait $job
 	[ $? = "$1" ]
@@ -47,7 +61,7 @@ pid_of() { sed -n "s/^ckrun: node $1 (.*pid \([0-9]*\)) started.*/\1/p" "$dir/er
 
 # A PE in an endless loop: what runs, where; and who waits for it. The job goes on.
 start -n 2 "$hangs" spin
-running 2
+spinning
 kill -USR1 $job
 fact "SIGUSR1 names what runs" comes '^chard: PE 1 \(node 1\) in Cell::act is busy:$'
 fact "SIGUSR1 says where it runs" comes '^chard:   #0 spin_for_ever'
@@ -63,9 +77,8 @@ fact "SIGUSR1 lets the job go on" ends 143
 armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
 older() { [ "$(armed_ms)" -gt "$first" ]; }
 start -n 2 "$hangs" armed-spin
-running 2
-kill -USR1 $job
-fact "an armed channel says for how long" comes '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
+spinning
+fact "an armed channel says for how long" asked '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
 first=$(armed_ms)
 : >"$dir/err"
 kill -USR1 $job
@@ -73,18 +86,6 @@ fact "an armed channel says so again" comes '^chard: PE 0: channel 0 .*, armed f
 fact "it has been armed for longer" older
 kill -TERM $job
 fact "the armed channel's job ends" ends 143
-
-# Ask until the answer is there: the job may not have come so far yet.
-asked() { # pattern
-	for _ in $(seq 20); do
-		kill -USR1 $job || return
-		for _ in $(seq 25); do
-			said "$1" && return
-			sleep 0.02
-		done
-	done
-	return 1
-}
 
 # PEs, PEs of a node, nodes, and the last PE, which does not come to handle anything, or is stopped.
 for shape in "2 1 2" "4 2 2" "3 1 3"; do
@@ -123,11 +124,11 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 done
 
 # The same report before --timeout ends the job.
-start --timeout 1.5 -n 4 --ppn 2 "$hangs" spin
+start --timeout 3 -n 4 --ppn 2 "$hangs" spin
 fact "--timeout gives 124" ends 124
 fact "--timeout names what runs" said '^chard: PE 3 \(node 1\) in Cell::act is busy:$'
 fact "--timeout says who does not answer" said '^chard: PE 3 \(node 1\) does not answer: '
-fact "--timeout ends the job" said '^ckrun: the job ran longer than --timeout 1.5 s; it is ended \(at work: nodes 0-1\)$'
+fact "--timeout ends the job" said '^ckrun: the job ran longer than --timeout 3 s; it is ended \(at work: nodes 0-1\)$'
 
 # A node that is stopped holds the job, and its watchdog; ckrun says so at once.
 start --timeout 3 -n 2 "$hangs" nothing
@@ -138,8 +139,8 @@ fact "a stopped node is named at once" comes "^ckrun: node 1 \(PE 1, pid $victim
 kill -CONT "$victim"
 fact "a node that goes on is named" comes "^ckrun: node 1 \(PE 1, pid $victim\) goes on$"
 fact "then the job is found to be at rest" ends 125
-start --timeout 1 -n 2 "$hangs" spin
-running 2
+start --timeout 3 -n 2 "$hangs" spin
+spinning
 kill -STOP "$(pid_of 0)"
 fact "--timeout of a job with a stopped node" ends 124
 fact "--timeout names the stopped node" said 'it is ended \(at work: node 1; stopped by a signal: node 0\)$'
