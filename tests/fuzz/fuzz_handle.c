@@ -78,14 +78,16 @@ static bool is_found(const struct pe *pe, const struct direct_handle *was, const
 	return memcmp(&same, was, sizeof same) == 0;
 }
 
-/* Its data may be as long as the handle says; only checked mode tells that from what it said before. */
+/* Its data may be as long as the handle says; only checked mode tells that from what it said before. A changed handle
+ * that a call takes, because it does not look there, is not kept: it would bring a put the number of a sending end. */
 static void use_handle(struct pe *pe, int what)
 {
 	const int which = next_byte() % 6;
 	CkDirectHandle copy = w.handle[which], *h = &copy;
 	const CkDirectStrides shape = { .block_bytes = 8, .blocks = BYTES / 8, .stride_bytes = 8 };
 
-	patch(h, sizeof *h);
+	bool patched = patch(h, sizeof *h);
+
 	if (!is_found(pe, direct_open(&w.handle[which]), direct_open(h), what == 3))
 		return;
 	switch (what) {
@@ -101,7 +103,8 @@ static void use_handle(struct pe *pe, int what)
 	case 9: CkDirect_destroyHandle(h); break;
 	default: (void)CkDirect_path(h); break;
 	}
-	w.handle[which] = copy;
+	if (!patched)
+		w.handle[which] = copy;
 }
 
 /* ---- other names -------------------------------------------------------------------------- */
