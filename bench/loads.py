@@ -108,7 +108,7 @@ def drift(b):
 # Of each program: how it is called, its figure, how it is told to sync.
 PROGRAMS = {
     "particles": (["examples/particles/particles", "--columns", "64", "--rows", "8", "--particles", "100000", "--spread", "25",
-                   "--steps", "100", "--move", "0"], r"in ([\d.]+) ms", ["--lb", "5"]),
+                   "--steps", "300", "--move", "0"], r"in ([\d.]+) ms", ["--lb", "5"]),
     "stencil": (["examples/stencil/stencil", "--mode", "msg", "--domain", "64x64x64", "--chares", "4x4x2", "--uneven", "4",
                  "--iters", "200", "--no-verify"], r"iter_us ([\d.]+)", ["--lb", "10"]),
     "loads": ([*WORK, "half"], STEP, []),
