@@ -6,7 +6,10 @@
  *	announce.c groups and nodegroups, which all PEs know before anyone can use them
  *	insert.c   inserting elements
  *	home.c     what a home knows of elements that do not live there, and the calls that wait for them
- *	leave.c    elements that leave a PE, to another one or for good, and that arrive
+ *	movable.c  whether an element can move, and what it must not take along
+ *	leave.c    elements that leave a PE, to another one or for good
+ *	stay.c     what is kept of them until they have left: who calls them, and what came late
+ *	arrive.c   elements that arrive
  *	route.c    the ways of calls to elements that are away from home
  *	travel.c   what goes along with an element
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
@@ -186,13 +189,35 @@ void away_fini(struct pe *pe, struct collection *c);
 /** At home: the element has moved at rest. */
 void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 
-/* leave.c */
+/* stay.c */
 struct stay *stay_find(const struct collection *c, CkIndex i);
-/** The element's record, which it gets if it has none. / End the record. */
+/** The element's record, which it gets if it has none. / With that seat, because it has left its own. / End the record. */
 struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
+struct stay *stay_make(struct ck_obj *obj, int seat);
+void stay_free(struct stay *s);
+void stays_fini(struct pe *pe, struct collection *c);
+int stay_home(struct pe *pe, const struct stay *s);
+/** A message about it, for tell_where. */
+struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind);
+struct where_msg stay_about(const struct stay *s, enum where_kind kind);
 /** The element of `t` has come: who holds leases of it moves from `t` into its record, which is returned; NULL: nobody. */
 struct stay *stay_take_holders(struct pe *pe, struct travel *t);
-void stay_free(struct stay *s);
+void stay_drop_holder(struct stay *s, int pe);
+/** Tell its former holders that it lives here. */
+void stay_lease_again(struct pe *pe, const struct stay *s);
+/** A PE asks for a lease of an element that lives here. */
+void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
+/** What came for an element that is about to leave. Takes the message. */
+void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
+
+/* movable.c */
+/** End the job unless the element may move to the PE. / Or if it would take along what must stay here. */
+void check_move(struct pe *pe, struct ck_obj *obj, int to);
+void check_leaving(struct pe *pe, struct ck_obj *obj);
+/** Whether ends of channels lie in the element's memory. */
+bool holds_ends(struct pe *pe, struct ck_obj *obj);
+
+/* leave.c */
 /** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has come. */
 void tell_leaving(struct pe *pe, struct ck_obj *obj);
 void tell_arrived(struct pe *pe, struct ck_obj *obj);
@@ -201,15 +226,8 @@ void tell_arrived(struct pe *pe, struct ck_obj *obj);
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
 /** Whether the element lives here, or is about to leave: not if it is destroyed, or a call that waits does it. */
 bool element_exists(const struct pe *pe, const struct collection *c, CkIndex i);
-/** What came for an element that is about to leave. Takes the message. */
-void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
-/** A PE asks for a lease of an element that lives here. */
-void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
 void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 void leave_arrived(struct pe *pe, struct cmi_msg *m);
-/** Whether ends of channels lie in the element's memory. */
-bool holds_ends(struct pe *pe, struct ck_obj *obj);
-void stays_fini(struct pe *pe, struct collection *c);
 
 /* route.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
@@ -273,7 +291,7 @@ void travel_take_off(struct node *node, struct travel *t);
 void travel_land(struct node *node, struct travel *t);
 void packed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** leave.c: it has come. Takes it. */
+/** arrive.c: it has come. Takes it. */
 void travel_end(struct pe *pe, struct collection *c, struct travel *t);
 int travels_init(struct node *node);
 void travels_free(struct node *node);
