@@ -53,11 +53,7 @@ static uint64_t word(int e, int k, int s, int iter, size_t w)
 
 static uint64_t *new_buffer(size_t bytes)
 {
-	void *p = mallocRecv ? malloc(bytes) : CkDirect_alloc(bytes);
-
-	if (!p)
-		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", bytes);
-	return p;
+	return check_there(mallocRecv ? malloc(bytes) : CkDirect_alloc(bytes), bytes);
 }
 
 static void in(struct channel *c);

@@ -24,6 +24,14 @@ static inline void check_eq(long long is, long long should, const char *what, co
 		CkAbort("%s:%d: %s is %lld, not %lld", file, line, what, is, should);
 }
 
+/* Memory that must be there; a test that runs where there is little wants a line about it. */
+static inline void *check_there(void *p, size_t bytes)
+{
+	if (!p)
+		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", bytes);
+	return p;
+}
+
 /* Random numbers that are the same everywhere: splitmix64. */
 static inline uint64_t check_mix(uint64_t x)
 {

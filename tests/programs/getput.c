@@ -48,11 +48,7 @@ static uint64_t word(int from, int slot, int round, size_t i)
 
 static void *memory(bool shared, size_t bytes)
 {
-	void *p = shared ? CkRdmaAlloc(bytes) : malloc(bytes + 1);
-
-	if (!p)
-		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", bytes);
-	return p;
+	return check_there(shared ? CkRdmaAlloc(bytes) : malloc(bytes + 1), bytes);
 }
 
 static void fill(Peer *self)

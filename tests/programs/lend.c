@@ -214,13 +214,11 @@ void Peer_on_drops(Peer *self, CkCallback cb)
 
 void Peer_on_new(Peer *self)
 {
-	self->shared = CkRdmaAlloc(N * sizeof(double));
+	self->shared = check_there(CkRdmaAlloc(N * sizeof(double)), N * sizeof(double));
 	CHECK((uintptr_t)self->shared % 64 == 0);
-	self->own = malloc(N * sizeof(double));
-	self->small = CkRdmaAlloc(K * sizeof(int));
+	self->own = check_there(malloc(N * sizeof(double)), N * sizeof(double));
+	self->small = check_there(CkRdmaAlloc(K * sizeof(int)), K * sizeof(int));
 	self->block = Block_alloc(N);
-	if (!self->shared || !self->own || !self->small)
-		CkAbort("no memory for arrays of %zu bytes: start fewer nodes", N * sizeof(double));
 	CkRdmaFree(self->small);
 	self->small = malloc(K * sizeof(int));
 }

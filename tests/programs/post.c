@@ -52,11 +52,7 @@ static void next(Cell *self)
 
 static double *shared_doubles(void)
 {
-	double *p = CkRdmaAlloc(N * sizeof *p);
-
-	if (!p)
-		CkAbort("no memory for a buffer of %zu bytes: start fewer nodes", N * sizeof *p);
-	return p;
+	return check_there(CkRdmaAlloc(N * sizeof(double)), N * sizeof(double));
 }
 
 void Cell_on_new(Cell *self)
