@@ -104,9 +104,11 @@ static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (bell != !!(m->flags & CMI_F_EXPEDITED))
 		return "its flags are not those of such messages";
 	if (bell) {
-		const uint32_t n = ((const struct direct_bell_msg *)m)->n_slots;
+		const struct direct_bell_msg *b = (const struct direct_bell_msg *)m;
 
-		return n && !(n & (n - 1)) ? NULL : "its bell has a number of slots that none has";
+		if (!b->n_slots || b->n_slots & (b->n_slots - 1))
+			return "its bell has a number of slots that none has";
+		return b->addr % _Alignof(struct bell) ? "its bell is where none can be" : NULL;
 	}
 	/* The addresses in ASK and GO are trusted: in checked mode a hash has told that nothing changed them. */
 	if (m->size != sizeof *c || c->kind == DIRECT_BELL || c->kind > DIRECT_GO ||

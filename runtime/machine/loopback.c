@@ -10,7 +10,7 @@
  * never changes. In one thread a seed replays exactly; with threads the draws replay, but not the
  * moments at which they meet the messages.
  *
- * All nodes share their memory, so attaching is free and a put is a copy.
+ * All nodes share their memory, so to attach some is only to look whose it is, and a put is a copy.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -408,13 +408,18 @@ static void loop_foreign_key(struct cmi *m, const void *addr, size_t bytes,
 	key_p->len = 0;
 }
 
+/** The key says nothing, so the address must be one of that node's memory. */
 static struct cmi_remote *loop_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				      uint64_t addr)
 {
-	struct cmi_remote *r = cmi_alloc(sizeof *r, "attached memory");
+	const struct cmi_loop_net *net = w->m->back;
+	struct cmi *there = net->node[w->m->job.node_of[pe]];
+	struct cmi_remote *r;
 
 	(void)key;
-	(void)addr;
+	if (!mem_chunk_of(&there->arena, (const void *)(uintptr_t)addr))
+		return NULL;
+	r = cmi_alloc(sizeof *r, "attached memory");
 	*r = (struct cmi_remote){.w = w, .pe = pe};
 	return r;
 }

@@ -213,17 +213,24 @@ void cmi_mem_free(struct cmi *m, void *p)
 	pthread_mutex_unlock(&a->lock);
 }
 
+const struct mem_chunk *mem_chunk_of(struct mem_arena *a, const void *p)
+{
+	const char *at = p;
+	const struct mem_chunk *c;
+
+	pthread_mutex_lock(&a->lock);
+	for (c = a->chunks; c; c = c->next)
+		if (at >= c->base && at < c->base + c->bytes)
+			break;
+	pthread_mutex_unlock(&a->lock);
+	return c;
+}
+
 void cmi_mem_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p)
 {
-	const char *p = addr;
-	struct mem_chunk *c;
+	const struct mem_chunk *c = mem_chunk_of(&m->arena, addr);
 
 	key_p->len = 0;
-	pthread_mutex_lock(&m->arena.lock);
-	for (c = m->arena.chunks; c; c = c->next)
-		if (p >= c->base && p < c->base + c->bytes)
-			break;
-	pthread_mutex_unlock(&m->arena.lock);
 	if (c)
 		*key_p = c->key; /* chunks are constant until cmi_close */
 	else

@@ -40,5 +40,7 @@ struct mem_arena {
 void mem_arena_init(struct mem_arena *a);
 /** Unmap all chunks through m's back end. */
 void mem_arena_fini(struct mem_arena *a, struct cmi *m);
+/** Any thread. The chunk in which `p` lies; it lives until the arena ends. NULL: none. */
+const struct mem_chunk *mem_chunk_of(struct mem_arena *a, const void *p);
 
 #endif

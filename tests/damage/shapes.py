@@ -128,6 +128,7 @@ TABLE = [
     (zeros('CkDirect', 144, flags=SYSTEM), FLAGS_WRONG),                           # a bell that is not expedited
     (zeros('CkDirect', 144, flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
     (zeros('CkDirect', 144, u32(36, 3), flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
+    (zeros('CkDirect', 144, u32(36, 64), u64(40, 4104), flags=SYSTEM | EXPEDITED), 'its bell is where none can be'),
     (zeros('CkDirect', 72, u32(32, 2), flags=SYSTEM), NO_KIND),                    # ASK outside of checked mode
     (zeros('CkDirect', 72, u32(32, 9), flags=SYSTEM), NO_KIND),
     (zeros('CkDirect', 64, u32(32, 1), flags=SYSTEM), NO_KIND),

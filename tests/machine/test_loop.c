@@ -450,6 +450,7 @@ static void attached_memory_is_written_by_pointer_and_by_put(void **state)
 		assert_null(cmi_attach(w.pe[0].wire, PES, &key, (uintptr_t)src));
 		dst = cmi_mem_alloc(w.node[1], sizeof src);
 		cmi_mem_key(w.node[1], dst, sizeof src, &key);
+		assert_null(cmi_attach(w.pe[0].wire, PES, &key, (uintptr_t)src));
 		r = cmi_attach(w.pe[0].wire, PES, &key, (uintptr_t)dst);
 		assert_non_null(r);
 		assert_ptr_equal(cmi_remote_ptr(r, (uintptr_t)dst), dst);
