@@ -85,8 +85,7 @@ static void use_handle(struct pe *pe, int what)
 	const int which = next_byte() % 6;
 	CkDirectHandle copy = w.handle[which], *h = &copy;
 	const CkDirectStrides shape = { .block_bytes = 8, .blocks = BYTES / 8, .stride_bytes = 8 };
-
-	bool patched = patch(h, sizeof *h);
+	const bool patched = patch(h, sizeof *h);
 
 	if (!is_found(pe, direct_open(&w.handle[which]), direct_open(h), what == 3))
 		return;

@@ -28,5 +28,4 @@ outcome() {
 	rc=$?
 	took_ms=$(((${EPOCHREALTIME/./} - start) / 1000))
 }
-# A zombie counts as gone: not every pid 1 reaps at once.
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
+. "${BASH_SOURCE%/*}/../job.sh" # alive

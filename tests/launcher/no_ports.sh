@@ -4,18 +4,15 @@
 # no_ports.sh CKRUN COMMAND...: the nodes of a running job listen on no port and have no socket with a name. The
 # command must run until it is ended, and print something first.
 set -u
+. "$(dirname "$0")/../job.sh"
 ckrun=$1
 shift
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-"$ckrun" -n 4 --ppn 2 --verbose "$@" >"$dir/out" 2>"$dir/err" &
-job=$!
-for _ in $(seq 1500); do
-	[ -s "$dir/out" ] && break
-	sleep 0.02
-done
-pids=$(sed -n 's/^ckrun: node .*pid \([0-9]*\)) started.*/\1/p' "$dir/err")
+job_start -n 4 --ppn 2 "$@"
+job_prints 30
+pids=$(job_pids '[0-9]*')
 named=
 for pid in $pids; do
 	# The numbers of its sockets; which of these the kernel's lists know by an address or a name.

@@ -4,6 +4,7 @@
 # hangup.sh COMMAND...: a program that runs without a launcher ends when its terminal does. It must print
 # something when it has started, and then run for ever.
 set -u
+. "$(dirname "$0")/../job.sh"
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
 "$@" >"$out" &
@@ -14,7 +15,7 @@ for _ in $(seq 1500); do
 done
 kill -HUP $program
 for _ in $(seq 1500); do
-	grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$program/status" || break
+	alive $program || break
 	sleep 0.02
 done
 kill -9 $program 2>/dev/null

@@ -8,17 +8,13 @@
 # On a busy machine everything takes longer, so the time that a plain process takes to be killed just then is
 # added to that second. What is late all the same is tried twice more; only lateness is.
 set -u
+. "$(dirname "$0")/../job.sh"
 ckrun=$1 victim=$2
 shift 2
 PROMISED_MS=1000 TRIES=3
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# A zombie counts as gone: not every pid 1 reaps at once.
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
-pids() { # pattern of the node's number
-	sed -n "s/^ckrun: node $1 (.*pid \([0-9]*\)) started.*/\1/p" "$dir/err"
-}
 # Kill a process, wait for a child; sets code and ms.
 kill_and_wait() { # process, child
 	local start=${EPOCHREALTIME/./}
@@ -29,17 +25,13 @@ kill_and_wait() { # process, child
 }
 
 attempt() {
-	: >"$dir/out" # or the attempt before it would have printed
-	"$ckrun" -n 4 --ppn 2 --verbose "$@" >"$dir/out" 2>"$dir/err" &
-	local job=$! pid
-	for _ in $(seq 500); do
-		[ -s "$dir/out" ] && break
-		sleep 0.02
-	done
+	local pid
+	job_start -n 4 --ppn 2 "$@"
+	job_prints 10
 	sleep 0.3 # into its work
-	kill_and_wait "$(pids "$victim")" $job
+	kill_and_wait "$(job_pids "$victim")" $job
 	job_code=$code took_ms=$ms left=
-	for pid in $(pids '[0-9]*'); do
+	for pid in $(job_pids '[0-9]*'); do
 		alive "$pid" && left+=" $pid"
 	done
 	sleep 100 &

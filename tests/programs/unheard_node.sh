@@ -9,6 +9,7 @@
 # On a busy machine everything takes longer, so the time that a plain process takes to be killed just then is
 # added to that second. What is late all the same is tried twice more; only lateness is.
 set -u
+. "$(dirname "$0")/../job.sh"
 ckrun=$1
 shift
 PROMISED_MS=1000 TRIES=3
@@ -19,20 +20,10 @@ fi
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# A zombie counts as gone: not every pid 1 reaps at once.
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
-pids() { # pattern of the node's number
-	sed -n "s/^ckrun: node $1 (.*pid \([0-9]*\)) started.*/\1/p" "$dir/err"
-}
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 start() { # command: sets job
-	: >"$dir/out" # or the attempt before it would have printed
-	"$ckrun" -n 4 --verbose "$@" >"$dir/out" 2>"$dir/err" &
-	job=$!
-	for _ in $(seq 500); do
-		[ -s "$dir/out" ] && break
-		sleep 0.02
-	done
+	job_start -n 4 "$@"
+	job_prints 10
 	sleep 0.3 # into its work
 }
 all_gone() { # processes; waits 10 s at most
@@ -56,11 +47,11 @@ child_of_a_script() {
 	local begin
 	start sh -c '"$0" "$@"; sleep 60' "$@"
 	begin=$(now_ms)
-	kill -9 "$(cat /proc/"$(pids 1)"/task/*/children)"
+	kill -9 "$(cat /proc/"$(job_pids 1)"/task/*/children)"
 	{ wait $job; } 2>/dev/null
 	code=$?
 	took_ms=$(($(now_ms) - begin))
-	all_gone $(pids '[0-9]*') && [ $code = 1 ]
+	all_gone $(job_pids '[0-9]*') && [ $code = 1 ]
 }
 
 ckrun_stopped() {
@@ -68,8 +59,8 @@ ckrun_stopped() {
 	start "$@"
 	kill -STOP $job
 	begin=$(now_ms)
-	kill -9 "$(pids 1)"
-	all_gone $(pids '[0-9]*') && gone=yes
+	kill -9 "$(job_pids 1)"
+	all_gone $(job_pids '[0-9]*') && gone=yes
 	took_ms=$(($(now_ms) - begin))
 	kill -CONT $job
 	{ wait $job; } 2>/dev/null

@@ -4,6 +4,7 @@
 # watch.sh CKRUN HANGS: what ckrun can be asked about a job that goes on: SIGUSR1, --timeout, a node that is stopped.
 # HANGS is tests/programs/hangs.
 set -u
+. "$(dirname "$0")/../job.sh"
 ckrun=$1 hangs=$2
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -16,13 +17,6 @@ fact() { # what, command
 	echo "FAIL  $what"
 	sed 's/^/      /' "$dir/err"
 	n_failed=$((n_failed + 1))
-}
-# The files are emptied before the job is there, so that no line in them is an older job's.
-start() {
-	: >"$dir/out"
-	: >"$dir/err"
-	"$ckrun" --verbose "$@" >>"$dir/out" 2>>"$dir/err" &
-	job=$!
 }
 said() { grep -Eq -- "$1" "$dir/err"; }
 comes() { # pattern: within 8 s
@@ -57,10 +51,9 @@ ends() { # code
 	wait $job
 	[ $? = "$1" ]
 }
-pid_of() { sed -n "s/^ckrun: node $1 (.*pid \([0-9]*\)) started.*/\1/p" "$dir/err"; }
 
 # A PE in an endless loop: what runs, where; and who waits for it. The job goes on.
-start -n 2 "$hangs" spin
+job_start -n 2 "$hangs" spin
 spinning
 kill -USR1 $job
 fact "SIGUSR1 names what runs" comes '^chard: PE 1 \(node 1\) in Cell::act is busy:$'
@@ -76,7 +69,7 @@ fact "SIGUSR1 lets the job go on" ends 143
 # The age of an armed channel, whose sender is busy, rises from one report to the next.
 armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
 older() { [ "$(armed_ms)" -gt "$first" ]; }
-start -n 2 "$hangs" armed-spin
+job_start -n 2 "$hangs" armed-spin
 spinning
 fact "an armed channel says for how long" asked '^chard: PE 0: channel 0 .*, armed for at least [0-9.]+ s$'
 first=$(armed_ms)
@@ -94,7 +87,7 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 	name="node $node \(PEs? [-0-9]+"
 
 	# What waits for a budget.
-	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 start -n "$pes" --ppn "$ppn" "$hangs" budget
+	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 job_start -n "$pes" --ppn "$ppn" "$hangs" budget
 	comes "^hangs: all PEs are at work"
 	fact "messages over budget $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
 	fact "who does not handle them $at" comes "^chard: PE $last \(node $node\) in Cell::spin is busy:$"
@@ -102,7 +95,7 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 	fact "the budget's job ends $at" ends 143
 
 	# Threads that wait for memory, because nobody handles what they send.
-	CK_RANDOM_QUEUE=$seed CK_MESSAGE_MEMORY=8M start -n "$pes" --ppn "$ppn" "$hangs" room
+	CK_RANDOM_QUEUE=$seed CK_MESSAGE_MEMORY=8M job_start -n "$pes" --ppn "$ppn" "$hangs" room
 	comes "^hangs: all PEs are at work"
 	fact "threads wait for memory $at" asked '^chard: PE 0: threads wait for room in the message memory .CK_MESSAGE_MEMORY.$'
 	fact "who does not handle the messages $at" comes "^chard: PE $last \(node $node\) in Cell::spin is busy:$"
@@ -110,9 +103,9 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 	fact "the job without memory ends $at" ends 143
 
 	# A node that is stopped while messages go to it.
-	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 start -n "$pes" --ppn "$ppn" "$hangs" flood
+	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 job_start -n "$pes" --ppn "$ppn" "$hangs" flood
 	comes "^hangs: all PEs are at work"
-	victim=$(pid_of "$node")
+	victim=$(job_pids "$node")
 	kill -STOP "$victim"
 	fact "a stopped node is named $at" comes "^ckrun: $name, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"
 	fact "what waits for it $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
@@ -124,24 +117,24 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 done
 
 # The same report before --timeout ends the job.
-start --timeout 3 -n 4 --ppn 2 "$hangs" spin
+job_start --timeout 3 -n 4 --ppn 2 "$hangs" spin
 fact "--timeout gives 124" ends 124
 fact "--timeout names what runs" said '^chard: PE 3 \(node 1\) in Cell::act is busy:$'
 fact "--timeout says who does not answer" said '^chard: PE 3 \(node 1\) does not answer: '
 fact "--timeout ends the job" said '^ckrun: the job ran longer than --timeout 3 s; it is ended \(at work: nodes 0-1\)$'
 
 # A node that is stopped holds the job, and its watchdog; ckrun says so at once.
-start --timeout 3 -n 2 "$hangs" nothing
+job_start --timeout 3 -n 2 "$hangs" nothing
 started 2
-victim=$(pid_of 1)
+victim=$(job_pids 1)
 kill -STOP "$victim"
 fact "a stopped node is named at once" comes "^ckrun: node 1 \(PE 1, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"
 kill -CONT "$victim"
 fact "a node that goes on is named" comes "^ckrun: node 1 \(PE 1, pid $victim\) goes on$"
 fact "then the job is found to be at rest" ends 125
-start --timeout 3 -n 2 "$hangs" spin
+job_start --timeout 3 -n 2 "$hangs" spin
 spinning
-kill -STOP "$(pid_of 0)"
+kill -STOP "$(job_pids 0)"
 fact "--timeout of a job with a stopped node" ends 124
 fact "--timeout names the stopped node" said 'it is ended \(at work: node 1; stopped by a signal: node 0\)$'
 
