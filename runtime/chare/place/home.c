@@ -214,18 +214,17 @@ static void passed_on(struct pe *pe, struct away *a, int sender)
 		return;
 	s = sender_of(a, sender);
 	if (s->n < OFFER_AT && ++s->n == OFFER_AT)
-		tell_where(pe, sender, (struct where_msg){ .coll = a->coll->id, .index = a->index,
-			   .kind = WHERE_OFFER });
+		tell_where(pe, sender, where_about(a->coll, a->index, WHERE_OFFER));
 }
 
-static bool is_switch(const struct pe *pe, const struct ck_env *env)
+bool is_switch(const struct pe *pe, const struct ck_env *env)
 {
 	return env->head.handler == ck_handler(pe, PART_PLACE, H_SWITCH);
 }
 
-static void deny(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env)
+void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env)
 {
-	tell_where(pe, env->to_pe, (struct where_msg){ .coll = c->id, .index = i, .kind = WHERE_DENY });
+	tell_where(pe, env->to_pe, where_about(c, i, WHERE_DENY));
 	csd_msg_free(pe, &env->head);
 }
 
@@ -235,7 +234,7 @@ static void pass_switch_on(struct pe *pe, struct away *a, struct ck_env *env)
 {
 	sender_forget(a, env->to_pe);
 	if (has_queued(pe, a->coll, a->index))
-		deny(pe, a->coll, a->index, env);
+		deny_switch(pe, a->coll, a->index, env);
 	else
 		csd_send(pe, a->pe, &env->head);
 }
@@ -307,7 +306,7 @@ static void element_missing(struct pe *pe, struct collection *c, CkIndex i, stru
 	uint32_t flags = 0;
 
 	if (is_switch(pe, env)) {
-		deny(pe, c, i, env);
+		deny_switch(pe, c, i, env);
 		return;
 	}
 	if (is_told(pe, &env->head)) {
@@ -376,7 +375,7 @@ void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 		part_told(pe, env)->told(pe, obj, env);
 	} else if (is_switch(pe, env)) {
 		if (index_home(pe, obj->coll, obj->index) == pe->id) {
-			deny(pe, obj->coll, obj->index, env); /* the way by home is the straight one */
+			deny_switch(pe, obj->coll, obj->index, env); /* the way by home is the straight one */
 			return;
 		}
 		stay_switch(pe, obj, env->to_pe);
@@ -426,8 +425,7 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		a = record_of(pe, c, w, false);
 		a->moving = true;
 		a->to = (int32_t)(int64_t)w->count[0];
-		tell_where(pe, w->head.src_pe, (struct where_msg){ .coll = c->id, .index = w->index,
-			   .kind = WHERE_GO });
+		tell_where(pe, w->head.src_pe, where_about(c, w->index, WHERE_GO));
 		break;
 	case WHERE_EXISTS:
 		inserted_twice(pe, c, w->index, (int)w->count[0]);

@@ -320,8 +320,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	if (!c->sparse || coll_local(c, env->index))
 		csd_misfit(pe, m, "no such element is to be made here");
 	/* Sent before the constructor runs, because it may destroy the element. */
-	tell_where(pe, m->src_pe, (struct where_msg){ .coll = c->id, .index = env->index,
-	     .kind = WHERE_BORN });
+	tell_where(pe, m->src_pe, where_about(c, env->index, WHERE_BORN));
 	make_here(pe, c, env->index, env);
 }
 

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_ends(struct pe *pe)
+{
+	return pe->node->up.inside && pe->node->up.inside(pe, NULL, 0, NULL, 0);
+}
+
 /* The ends of a channel stay on their PEs. */
 static void check_channels(struct pe *pe, const struct csd_piece *pieces, size_t n_pieces, const char *who)
 {
@@ -45,7 +50,7 @@ bool holds_ends(struct pe *pe, struct ck_obj *obj)
 	char first[64];
 	size_t n;
 
-	if (!pe->node->up.inside || !pe->node->up.inside(pe, NULL, 0, NULL, 0))
+	if (!has_ends(pe))
 		return false;
 	n = element_pieces(pe, obj, &pieces);
 	n = pe->node->up.inside(pe, pieces, n, first, sizeof first);
@@ -56,12 +61,11 @@ bool holds_ends(struct pe *pe, struct ck_obj *obj)
 /* Its struct was looked at when it asked to leave. What that points to, is known to its pup function. */
 void check_leaving(struct pe *pe, struct ck_obj *obj)
 {
-	const bool has_ends = pe->node->up.inside && pe->node->up.inside(pe, NULL, 0, NULL, 0);
 	struct csd_piece *pieces;
 	char name[128];
 	size_t n;
 
-	if (!has_ends && !pe->node->check)
+	if (!has_ends(pe) && !pe->node->check)
 		return;
 	n = element_pieces(pe, obj, &pieces);
 	obj_describe(obj, name, sizeof name);

@@ -186,6 +186,9 @@ const char *told_misfit(struct pe *pe, const struct cmi_msg *m);
 void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from);
 void away_fini(struct pe *pe, struct collection *c);
+/** Whether a PE asks for a lease with it. / It gets none. Takes the message. */
+bool is_switch(const struct pe *pe, const struct ck_env *env);
+void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env);
 /** At home: the element has moved at rest. */
 void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 

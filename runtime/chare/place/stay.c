@@ -134,10 +134,8 @@ void stay_switch(struct pe *pe, struct ck_obj *obj, int sender)
 
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env)
 {
-	if (env->head.handler == ck_handler(pe, PART_PLACE, H_SWITCH)) {
-		tell_where(pe, env->to_pe, stay_about(s, WHERE_DENY));
-		csd_msg_free(pe, &env->head);
-	} else {
+	if (is_switch(pe, env))
+		deny_switch(pe, s->coll, s->index, env);
+	else
 		msg_fifo_push(&s->late, &env->head);
-	}
 }
