@@ -177,12 +177,20 @@ static inline void write_idle(const struct direct_channel_hot *hot)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
 
+/** From now on the sender must ring, if it can: until it has, the network may be the sender (direct_make_rma), whose put
+ * only the word tells. Model: channel.pml, begin_telling */
+static __attribute__((noinline)) void begin_telling(struct direct_channel_hot *hot)
+{
+	write_idle(hot);
+	set_tell(hot, true);
+}
+
 /** The buffer is the sender's from now on. */
 static inline void mark(struct pe *pe, struct direct_channel_hot *hot, bool tell)
 {
 	if (tell) {
 		if (CSD_UNLIKELY(!hot->tell))
-			set_tell(hot, true);
+			begin_telling(hot);
 	} else {
 		if (CSD_UNLIKELY(hot->tell))
 			set_tell(hot, false);
@@ -311,7 +319,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->iteration = 0;
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
-	hot->own = hot->rma = hot->landed = hot->named = hot->retired = false;
+	hot->own = hot->rma = hot->tell = hot->landed = hot->named = hot->retired = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -327,9 +335,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	} else {
 		hot->poll.word = (_Atomic uint64_t *)(void *)(ch->buf + ch->bytes - 8);
 	}
-	/* The first put is always told, so a channel that nobody uses yet is not polled. Its word is
-	 * idle all the same, in case the network will write it (direct_make_rma). */
-	write_idle(hot);
+	/* The first put is always told, so a channel that nobody uses yet is not polled. */
 	mark(pe, hot, true);
 	watch(pe, hot);
 }
@@ -447,25 +453,34 @@ static void consume_again(struct pe *pe, struct direct_channel_hot *hot)
 		publish_mark(hot);
 }
 
+/** What is in the buffer is the receiver's, or a put that has landed: the word is not idle, so the next mark must write it. */
+static void put_back(struct direct_channel_hot *hot, uint64_t word)
+{
+	/* relaxed: this thread alone reads it until the channel has a sender. */
+	if (hot->mode == DIRECT_PATTERN)
+		atomic_store_explicit(direct_arrival_word(hot), word, memory_order_relaxed);
+	set_tell(hot, false);
+}
+
 /* Creating it writes the idle value into the buffer. */
 void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r)
 {
 	static const char call[] = "a channel's receiving end";
 	const enum direct_mode mode = r->counted ? DIRECT_SEQ : DIRECT_PATTERN;
-	unsigned char *last = (unsigned char *)r->buf + r->bytes - 8, kept[8];
 	struct direct_channel_hot *hot;
+	uint64_t last = 0;
 	CkDirectHandle made;
 
 	check_shape(pe, call, r->buf, r->bytes, r->fn, mode);
 	if (mode == DIRECT_PATTERN)
-		memcpy(kept, last, sizeof kept);
+		memcpy(&last, (const unsigned char *)r->buf + r->bytes - 8, sizeof last);
 	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob);
 	hot->named = true;
 	direct_rest(hot)->data = r->data;
 	made = handle_of(pe, hot);
 	*h = *direct_open(&made);
-	if (mode == DIRECT_PATTERN && (r->landed || r->state == CSD_END_CONSUMED))
-		memcpy(last, kept, sizeof kept);
+	if (r->landed || r->state == CSD_END_CONSUMED)
+		put_back(hot, last);
 	if (r->landed || r->state != CSD_END_ARMED)
 		unwatch(pe, hot);
 	if (r->landed)
@@ -512,10 +527,10 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	d->n_rma++;
 	reserve_set(d, d->n_channels);
 	hot->rma = true;
-	if (!hot->tell || hot->state == CHANNEL_CONSUMED)
+	if (!hot->tell)
 		return;
-	/* Nobody has told us of a put, so the channel is as it was created: its word idle unless the network has
-	 * written it since, and armed, unless a named end was made in another state. */
+	/* This is the first mark that asks for a bell, as none has rung: the word is idle unless the network has written it since
+	 * (begin_telling). */
 	set_tell(hot, false);
 	if (hot->state != CHANNEL_ARMED)
 		return;
@@ -547,11 +562,15 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 /* When its channel is destroyed it must be counted as handled, or quiescence would wait for it. */
 bool direct_unseen_put(const struct direct_channel_hot *hot)
 {
-	if (hot->tell)
-		return hot->landed || hot->state == CHANNEL_FIRED;
-	/* relaxed: the data is not looked at. */
-	return hot->state != CHANNEL_CONSUMED &&
-	       atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
+	if (hot->landed || hot->state == CHANNEL_FIRED)
+		return true;
+	if (hot->state == CHANNEL_CONSUMED || hot->own)
+		return false;
+	/* Once we have been told of a put, we are told of all. Until then it may be the network that puts. */
+	if (hot->tell && direct_rest(hot)->iteration)
+		return false;
+	/* relaxed: the data is not looked at. Model: channel.pml, direct_unseen_put */
+	return atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
 }
 
 /** Take the channel out of the poll set and out of all counts. */

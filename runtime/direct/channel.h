@@ -4,6 +4,13 @@
  *
  * Only the PE that created a channel touches its record. A channel is in exactly one state (enum
  * channel_state).
+ *
+ * The word that tells of an arrival in pattern mode is the end of the user's buffer, which holds the last put's word
+ * when its function has run. The receiver makes it idle when it marks a channel that is polled, and when it begins to ask
+ * for bells (`tell`; creation does). It need not do so again while bells tell of the puts: then the sender is not the network.
+ * So of a MARKED or ARMED channel, of whose puts we have not been told yet, a word that is not idle means a put.
+ * This holds whenever the news comes that the network is the sender (direct_make_rma). An end that is made with what a last
+ * sender has left in the buffer does not ask for bells before its next mark.
  */
 #ifndef DIRECT_CHANNEL_H
 #define DIRECT_CHANNEL_H

@@ -3,12 +3,14 @@
  * channel.pml: put, poll and ready, with the bell (runtime/direct: channel.h, channel.c, arrival.c, pollset.c,
  * bells.c, sender.c, put.c; runtime/scheduler: bell.h, bell.c), in memory with relaxed stores (weak.pml).
  *
- * One PE puts into CHANNELS channels of another one, PUTS times into each. The receiver may say ready in the
+ * One PE puts into CHANNELS channels of another one, some times into each. The receiver may say ready in the
  * arrival's function or later, at once (CkDirect_ready) or in two steps (readyMark, readyPollQ). It tells the
  * sender of the mark in a message; this is all the order that a program must give. Whether the receiver polls
  * or is told is open at each mark: the number of its channels may have changed (must_tell). The bell has just one
- * slot more than the channels, so it goes round. Not in the model: larger rings (BELL_END), puts by message or by
- * the network, destroyed channels.
+ * slot more than the channels, so it goes round. With FAR the puts of a channel may also be made by the network, which looks
+ * at no flag and rings no bell, or by message; the receiver hears of that (BOUND) at any time. And the end may be one
+ * of a named channel that was made anew (direct_channel_receive) when its receiver had used the data of the last sender, whose
+ * last word is still in the buffer. Not in the model: larger rings (BELL_END), destroyed channels.
  *
  * Proved:  whole    a function that runs finds the whole put: the body, and the word.
  *          once     it runs once for each put, only for a put, and not before readyPollQ; no bell rings for a channel
@@ -16,8 +18,11 @@
  *          room     the bell is never full.
  *          awake    a PE that sleeps without a limit (nap_us in idle.c) waits for no put.
  *          end      every put is found.
+ *          unseen   direct_unseen_put tells of a put only if one was made, and of the first one of the network even before
+ *                   BOUND (named channels, quiescence).
  *
  * run:
+ * run: -DFAR
  *
  * mutant 1: put_memory stores the word relaxed
  * mutant 2: bell_ring stores the slot relaxed
@@ -34,11 +39,23 @@
  * mutant 13: put_memory looks at `tell` before it knows that the receiver is ready
  * mutant 14: heard takes a channel that is MARKED for one that is ARMED
  * mutant 15: put_memory looks at `tell` after it has stored the word
+ * mutant 16: FAR: an end that is made with a word that is not idle is told from the beginning
+ * mutant 17: FAR: begin_telling does not write the idle word
+ * mutant 18: FAR: direct_unseen_put looks at the word of a channel whose puts come by message
+ * mutant 19: FAR: direct_unseen_put looks at the word only where the channel is polled
+ * mutant 20: FAR: the network writes the word before the body
+ * mutant 21: FAR: must_tell asks for a bell that the network cannot ring
+ * mutant 22: FAR: direct_make_rma does not add an armed channel to those that are polled
+ * mutant 23: FAR: direct_make_own leaves an armed channel among those that are polled
  */
 #include "mutant.pml"
 
 #define CHANNELS 2
-#define PUTS 3
+#ifdef FAR
+#define PUTS(c) (2 - (c))
+#else
+#define PUTS(c) 3
+#endif
 #define SLOTS (CHANNELS + 1)
 
 /* The words of memory. */
@@ -55,6 +72,7 @@
 #include "weak.pml"
 
 #define IDLE 0                               /* the out-of-band value; put n has the last word n */
+#define LAST 7                               /* a word of the last sender */
 #define LAP 8                                /* BELL_LAP; below it what the slot says: 1 + channel */
 
 mtype = { CONSUMED, MARKED, ARMED, FIRED };  /* enum channel_state */
@@ -65,6 +83,14 @@ byte iteration[CHANNELS];
 byte n_bell, armed;                          /* armed: pe->armed */
 
 chan ready = [CHANNELS] of { byte };         /* messages to the sender */
+
+mtype = { MEMORY, NETWORK, MESSAGE };        /* enum direct_path */
+mtype path[CHANNELS];
+bool anew[CHANNELS];                         /* the end was made when its receiver had used the data */
+bool own[CHANNELS], rma[CHANNELS];
+byte made[CHANNELS];                         /* puts */
+chan bound = [CHANNELS] of { byte };         /* BOUND */
+chan puts = [CHANNELS] of { byte };          /* by message */
 
 /* ---- the sender ------------------------------------------------------------------------ */
 
@@ -123,14 +149,44 @@ inline put_memory(c)
 	t = 0
 }
 
+/* cmi_put: body, flush, word */
+inline put_rma(c)
+{
+	n[c]++;
+	store(SENDER, BODY(c), n[c], RELAXED);
+	if
+	:: mutant == 20 -> store(SENDER, WORD(c), n[c], RELAXED)
+	:: else -> store(SENDER, WORD(c), n[c], RELEASE)
+	fi
+}
+
+inline CkDirect_put(c)
+{
+	made[c]++;
+	if
+	:: path[c] == MEMORY -> put_memory(c)
+	:: path[c] == NETWORK -> put_rma(c)
+	:: else -> puts ! c
+	fi
+}
+
 proctype sender()
 {
 	byte n[CHANNELS];                    /* puts so far */
 	byte c, v, t, next, laps, lap = LAP;
 	byte early[CHANNELS] = 1;            /* mutant 13 */
 
+	do
+	:: c < CHANNELS ->
+		if
+		:: path[c] != MEMORY -> bound ! c
+		:: else
+		fi;
+		c++
+	:: else -> break
+	od;
 end:	do
-	:: ready ? c -> put_memory(c); c = 0
+	:: ready ? c -> CkDirect_put(c); c = 0
 	od
 }
 
@@ -149,16 +205,26 @@ inline write_idle(c)
 	store(RECEIVER, WORD(c), IDLE, RELAXED)
 }
 
-/* try_mark, mark; then the program tells the sender. */
+inline begin_telling(c)
+{
+	if
+	:: mutant != 17 -> write_idle(c)
+	:: else
+	fi;
+	set_tell(c, 1)
+}
+
+/* must_tell, try_mark, mark; then the program tells the sender. */
 inline mark(c)
 {
 	if
-	:: t = 0
-	:: t = 1
+	:: !own[c] -> t = 0
+	:: !rma[c] || mutant == 21 -> t = 1
 	fi;
 	if
-	:: mutant != 9 -> set_tell(c, t)
-	:: else -> skip
+	:: t && !tell[c] && mutant != 9 -> begin_telling(c)
+	:: !t && mutant != 9 -> set_tell(c, 0)
+	:: else
 	fi;
 	if
 	:: !t && mutant != 7 && mutant != 8 -> write_idle(c)
@@ -193,8 +259,73 @@ inline watch(c)
 	if
 	:: landed[c] && mutant != 6 -> landed[c] = false; direct_ring(c)
 	:: !(landed[c] && mutant != 6) && !tell[c] -> in_set[c] = true; armed++
+	:: !(landed[c] && mutant != 6) && tell[c] && own[c]
 	:: else -> n_bell++; armed = armed + (mutant != 10)
 	fi
+}
+
+inline direct_landed(c)
+{
+	if
+	:: state[c] == ARMED -> direct_ring(c)
+	:: state[c] == MARKED && !landed[c] -> landed[c] = true
+	:: else -> assert(false)             /* once: direct_unexpected() */
+	fi
+}
+
+/* ---- who puts: BOUND, and puts by message -------------------------------------------------- */
+
+inline direct_make_rma(c)
+{
+	rma[c] = true;
+	if
+	:: tell[c] ->
+		set_tell(c, 0);
+		if
+		:: state[c] == ARMED -> n_bell--; in_set[c] = (mutant != 22)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline direct_make_own(c)
+{
+	if
+	:: own[c]
+	:: else ->
+		if
+		:: state[c] == ARMED && tell[c] -> n_bell--; armed--
+		:: state[c] == ARMED && !tell[c] && mutant != 23 -> in_set[c] = false; armed--
+		:: else
+		fi;
+		own[c] = true;
+		set_tell(c, 1)
+	fi
+}
+
+inline direct_put_arrived(c)
+{
+	store(RECEIVER, BODY(c), made[c], RELAXED);
+	store(RECEIVER, WORD(c), made[c], RELAXED);
+	direct_make_own(c);
+	direct_landed(c)
+}
+
+/* direct_channel_look, direct_channel_retire: once all bells have been heard. */
+inline direct_unseen_put(c)
+{
+	load(RECEIVER, WORD(c), v);
+	if
+	:: landed[c] || state[c] == FIRED -> t = 1
+	:: else ->
+		t = (state[c] == MARKED || state[c] == ARMED) && (mutant == 18 || !own[c]) &&
+		    !(tell[c] && (mutant == 19 || iteration[c] > 0)) && v != IDLE
+	fi;
+	assert(!t || made[c] == iteration[c] + 1);
+	assert(t || state[c] == CONSUMED || path[c] != NETWORK || iteration[c] > 0 || v == IDLE);
+	t = 0;
+	v = 0
 }
 
 inline heard(c)
@@ -207,8 +338,7 @@ inline heard(c)
 		:: else
 		fi;
 		direct_ring(c)
-	:: state[c] == MARKED && mutant != 14 && !landed[c] -> landed[c] = true
-	:: else -> assert(false)             /* once: unexpected() */
+	:: else -> direct_landed(c)
 	fi
 }
 
@@ -258,7 +388,7 @@ inline run_function(c)
 	early[c] = 0;
 	state[c] = CONSUMED;
 	if
-	:: iteration[c] < PUTS -> mark(c); watch(c)          /* CkDirect_ready */
+	:: iteration[c] < PUTS(c) -> mark(c); watch(c)          /* CkDirect_ready */
 	:: true                                              /* later */
 	fi
 }
@@ -318,24 +448,28 @@ proctype receiver()
 {
 	byte c, v, t, next, lap = LAP, taken;
 	byte early[CHANNELS];
-	bool loaded[CHANNELS], found;
+	bool loaded[CHANNELS], found, looked;
 
-	/* set_up: the first put is always told */
+	/* set_up: the first put is always told. direct_channel_receive: put_back */
 	do
 	:: c < CHANNELS ->
-		store(RECEIVER, TELL(c), 1, RELAXED);
-		tell[c] = true;
-		state[c] = ARMED;
-		may_run[c] = true;
-		n_bell++;
-		armed = armed + (mutant != 10);
+		if
+		:: anew[c] ->
+			store(RECEIVER, WORD(c), LAST, RELAXED);
+			set_tell(c, (mutant == 16));
+			state[c] = CONSUMED
+		:: else ->
+			begin_telling(c);
+			state[c] = ARMED;
+			may_run[c] = true;
+			n_bell++;
+			armed = armed + (mutant != 10);
+			atomic { all_stored(RECEIVER) -> ready ! c }
+		fi;
 		c++
 	:: else -> break
 	od;
 	c = 0;
-	all_stored(RECEIVER);
-	ready ! 0;
-	ready ! 1;
 	/* poll_all; between passes handlers run */
 end:	do
 	:: armed > 0 && something_there ->   /* armed is 0: the PE sleeps until a message comes */
@@ -346,24 +480,53 @@ end:	do
 		direct_run_rung();
 		direct_run_polled()
 	:: state[0] == FIRED || state[1] == FIRED -> direct_run_rung()
-	:: state[0] == CONSUMED && iteration[0] < PUTS -> mark(0)
-	:: state[1] == CONSUMED && iteration[1] < PUTS -> mark(1)
+	:: state[0] == CONSUMED && iteration[0] < PUTS(0) -> mark(0)
+	:: state[1] == CONSUMED && iteration[1] < PUTS(1) -> mark(1)
 	:: state[0] == MARKED -> watch(0)
 	:: state[1] == MARKED -> watch(1)
+	:: bound ? c ->
+		if
+		:: path[c] == NETWORK -> direct_make_rma(c)
+		:: else -> direct_make_own(c)
+		fi;
+		c = 0
+	:: puts ? c -> direct_put_arrived(c); c = 0
+#ifdef FAR
+	:: !looked && state[0] != CONSUMED -> looked = true; direct_bells_take(); direct_unseen_put(0)
+#endif
 	:: may_load_early(0) -> load(RECEIVER, BODY(0), early[0]); loaded[0] = true
 	:: may_load_early(1) -> load(RECEIVER, BODY(1), early[1]); loaded[1] = true
-	:: iteration[0] == PUTS && iteration[1] == PUTS -> break
+	:: iteration[0] == PUTS(0) && iteration[1] == PUTS(1) -> break
 	od
 }
 
 proctype judge()
 {
-end:	timeout -> assert(iteration[0] == PUTS && iteration[1] == PUTS)  /* awake, end */
+end:	timeout -> assert(iteration[0] == PUTS(0) && iteration[1] == PUTS(1))  /* awake, end */
+}
+
+/* Of one channel; the other one's bell goes on. */
+inline any_path(c)
+{
+	if
+	:: path[c] = NETWORK
+	:: path[c] = MESSAGE
+	:: skip
+	fi;
+	if
+	:: anew[c] = true
+	:: skip
+	fi
 }
 
 init {
 	atomic {
 		mutant_from_environment();
+		path[0] = MEMORY;
+		path[1] = MEMORY;
+#ifdef FAR
+		any_path(0);
+#endif
 		run sender();
 		run receiver();
 		run drain(SENDER);
