@@ -7,11 +7,15 @@
  * itself, so what it handles has been heard by one of these messages, or too late. Programs seldom get there: the bell would have to
  * be missed for as long as several messages travel.
  *
+ * And a message that has waited hears nothing when it is handled again: what has been put since would overtake the calls that wait
+ * behind the message. Such messages wait at the home of an element that moves, and where a collection is not open.
+ *
  * And calls are heard that are put while the receiver sleeps, or has other work. They wake nobody, so it looks from time to time.
  */
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../../runtime/chare/ckchannel.h"
 #include "../../runtime/chare/channel/pattern_int.h"
 #include "../../runtime/chare/place/place_int.h"
 #include "test_hears.decl.h"
@@ -23,6 +27,7 @@ enum { HOME, PLACE, CALLER, PES };
 struct Main { int step; };
 struct Cell { int no, must, standing, tells, busy; };
 struct Caller { int no; };
+struct Stranger { uint64_t buf; };
 
 __attribute__((constructor)) static void settings(void)
 {
@@ -79,7 +84,12 @@ void Cell_on_leave(Cell *self, int to, int must)
 /* What came for it while it was about to leave is handled next. */
 void Cell_on_arrived(Cell *self) { Cell_came(Cell_thisElement(self)); }
 
-void Cell_on_came(Cell *self) { CHECK(self->no >= self->must); }
+void Cell_on_came(Cell *self)
+{
+	CHECK(self->no >= self->must);
+	if (self->must < 0)
+		Caller_deaf(caller(HOME), false);
+}
 
 /* ---- who calls ---------------------------------------------------------------------------------------------- */
 
@@ -142,6 +152,98 @@ void Caller_on_put_asleep(Caller *self)
 	Cell_put(cell(), self->no++);
 }
 
+/* ---- what has waited ----------------------------------------------------------------------------------------- */
+
+static _Atomic bool go;
+
+/* The cell leaves, and cannot arrive here before all of the others' steps. */
+void Caller_on_hold_up(Caller *self)
+{
+	(void)self;
+	Cell_leave(cell(), PLACE, -1);
+	Caller_wait_till_gone(caller(HOME));
+	while (!atomic_load(&go))
+		sched_yield();
+}
+
+void Caller_on_wait_till_gone(Caller *self)
+{
+	(void)self;
+	if (coll_find(coll_get(csd_self(), cells.ck.id), 0))
+		Caller_wait_till_gone(caller(HOME));
+	else
+		Stranger_tell(Stranger_at(strangers, CALLER));
+}
+
+/* As in place_bulk. */
+void Caller_on_close(Caller *self)
+{
+	struct collection *c = coll_get(csd_self(), cells.ck.id);
+
+	(void)self;
+	c->constructed = false;
+	c->n_here = c->n_line = 0;
+	Stranger_tell(Stranger_at(strangers, CALLER));
+}
+
+void Stranger_on_new(Stranger *self) { (void)self; }
+
+/* What waits at home: a word about a channel, of which the cell knows nothing, */
+void Stranger_on_tell(Stranger *self)
+{
+	static int tag;
+
+	Cell_in_to(self, cell(), tag++, &self->buf, sizeof self->buf);
+	Caller_told(caller(HOME));
+}
+
+void Cell_on_in(Cell *self, int tag)
+{
+	(void)self;
+	CHECK(tag < 0);
+}
+
+void Caller_on_told(Caller *self)
+{
+	(void)self;
+	Caller_put_behind(caller(CALLER));
+}
+
+/* and two calls behind it. */
+void Caller_on_put_behind(Caller *self)
+{
+	Caller_on_put(self, 2);
+	Caller_hear_no_more(caller(HOME));
+}
+
+void Caller_on_hear_no_more(Caller *self)
+{
+	landing_hear(csd_self(), CALLER);
+	Caller_on_deaf(self, true);
+	Caller_put_unheard(caller(CALLER));
+}
+
+/* Then all three are handled again, while one more call has been put. */
+void Caller_on_put_unheard(Caller *self)
+{
+	Caller_on_put(self, 1);
+	atomic_store(&go, true);
+	Caller_open(caller(HOME));
+}
+
+void Caller_on_open(Caller *self)
+{
+	struct pe *pe = csd_self();
+	struct collection *c = coll_get(pe, cells.ck.id);
+
+	if (c->constructed)
+		return; /* it waits for the cell to arrive */
+	c->constructed = true;
+	coll_line_up(c);
+	coll_resume(pe, c);
+	Caller_on_deaf(self, false);
+}
+
 /* ---- the steps of the test ------------------------------------------------------------------------------------ */
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -150,6 +252,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(1));
 	callers = Caller_ckNew();
+	strangers = Stranger_ckNew(CkDims(PES));
 	CkStartQD(Main_cb_next(mainProxy));
 }
 
@@ -174,11 +277,22 @@ void Main_on_next(Main *self)
 		Caller_put(caller(CALLER), 4);
 		break;
 	case 12: Caller_put(caller(CALLER), 4); break;
-	case 13: Cell_tell(cell()); break;
-	case 14: case 15: case 16: case 17: case 18:
+	case 13: Caller_hold_up(caller(PLACE)); break;
+	case 14:
+		CkPrintf("ok  what has waited at a home hears nothing when it goes on\n");
+		Cell_leave(cell(), HOME, 0);
+		break;
+	case 15: case 16: Caller_put(caller(CALLER), 4); break;
+	case 17: Caller_close(caller(HOME)); break;
+	case 18:
+		CkPrintf("ok  what has waited for its collection hears nothing when that is open\n");
+		Caller_put(caller(CALLER), 4);
+		break;
+	case 19: Cell_tell(cell()); break;
+	case 20: case 21: case 22: case 23: case 24:
 		Caller_put_asleep(caller(CALLER));
 		return; /* no messages that ask for quiescence: they would wake the receiver */
-	case 19:
+	case 25:
 		CkPrintf("ok  a call is heard that is put while its receiver sleeps\n");
 		Cell_begin_work(cell());
 		return; /* the next call of this comes from it */

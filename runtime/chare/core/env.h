@@ -136,8 +136,9 @@ enum {
 	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
 };
 
-/** Bits of `more`, in a call of one element. */
+/** Bits of `more`, in a call of one element, or in what is said about one. */
 enum {
+	CK_MORE_HEARD = 0x20,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
 	CK_MORE_WAITED = 0x40,    /* waited for its collection: delivery checks its parameters then */
 	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 };

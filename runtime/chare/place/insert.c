@@ -237,13 +237,23 @@ static bool is_early(struct pe *pe, const struct collection *c, const struct cmi
 	return !c->constructed;
 }
 
-/* A destruction, or a SWITCH. */
+/* Once: where it comes first. What has been put since then would overtake the calls that have waited behind the message.
+ * Model: pattern.pml, hear_once */
+static void hear_once(struct pe *pe, struct ck_env *env)
+{
+	if (env->more & CK_MORE_HEARD)
+		return;
+	env->more |= CK_MORE_HEARD;
+	ck_node_of(pe->node)->hear(pe, env->head.src_pe);
+}
+
+/* A destruction, a SWITCH, or what a part tells. */
 static void about_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	ck_node_of(pe->node)->hear(pe, m->src_pe);
+	hear_once(pe, env);
 	if (is_early(pe, c, m))
 		call_wait(pe, c, m);
 	else
