@@ -171,8 +171,8 @@ static inline bool must_tell(const struct direct_pe *d, const struct direct_chan
 /** What a scan must find until the put has come. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
-	/* relaxed: ordered before the put in the same way as the flag (set_tell).
-	 * Model: channel.pml, write_idle */
+	/* relaxed: ordered before the put in the same way as the flag (set_tell). The network begins its put behind the
+	 * message that orders it, as any sender does. Model: channel.pml, write_idle */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
