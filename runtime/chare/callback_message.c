@@ -48,8 +48,6 @@ static void send_to_entry(struct pe *pe, const CkCallback *cb, void *msg, const 
 		return;
 	}
 	check_takes(pe, cb, e, type);
-	if (cb->reserved[0])
-		CkSetRefNum(msg, (int)(uint32_t)cb->reserved[0]);
 	switch ((enum callback_kind)cb->kind) {
 	case CB_ELEMENT:
 	case CB_NODE:
@@ -77,6 +75,8 @@ void CkGen_sendToCallback(CkCallback cb, void *msg, const CkGenMessage *type)
 	if (!msg)
 		csd_abort(pe, "%s_sendToCallback: the message is NULL; CkCallbackSend(cb, NULL, 0) sends none",
 			  type->name);
+	if (callback_refnum(&cb))
+		CkSetRefNum(msg, callback_refnum(&cb));
 	switch ((enum callback_kind)cb.kind) {
 	case CB_IGNORE:
 	case CB_EXIT:

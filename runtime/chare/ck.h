@@ -657,7 +657,8 @@ void CkRdmaFree(void *p);
 
 /** A callback that does nothing. */
 CkCallback CkCallbackIgnore(void);
-/** Set the reference number that the callback's message will have. Charm++'s setRefnum. */
+/** Set the reference number of what the callback brings, for CkGetRefNum and `when f[n]`. 0, as in a new callback, means
+ * none: a message of the program's keeps its own. All contributions to a reduction have the same. Charm++'s setRefnum. */
 void CkCallbackSetRefNum(CkCallback *cb, int n);
 /** A callback that calls CkExit(0). */
 CkCallback CkCallbackExit(void);

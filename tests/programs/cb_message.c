@@ -193,12 +193,14 @@ void Main_on_wait(Main *self)
 	all[TO_BRANCH] = Branch_cb_note(Branch_at(branches, CkNumNodes() - 1));
 	all[TO_BRANCHES] = Branch_cb_note_all(branches);
 	all[TO_FUTURE] = CkCallbackFuture(self->future);
+	CkCallbackSetRefNum(&all[TO_FUTURE], REFNUM);
 	all[TO_NOTHING] = Main_cb_nothing(mainProxy);
 	all[TO_NOBODY] = CkCallbackIgnore();
 	Member_fire_all(members, KINDS, all);
 	m = Note_waitFuture(self->future);
 	CHECK_EQ(m->from, CkNumPes() - 1);
 	check(m, TO_FUTURE);
+	CHECK_EQ(CkGetRefNum(m), REFNUM);
 	CkFreeMsg(m);
 	CkReleaseFuture(self->future);
 	CkWaitQD();

@@ -114,7 +114,7 @@ static const struct ck_callback_kind *kind_of(const struct pe *pe, const CkCallb
 	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
 }
 
-void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+static void describe_target(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
 {
 	const struct ck_callback_kind *k = kind_of(pe, cb);
 
@@ -124,6 +124,16 @@ void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t le
 		k->describe(pe, cb, buf, len);
 	else
 		describe_entry(callback_target(pe, cb), cb->entry, buf, len);
+}
+
+/* A fence describes the callback behind it, with its number. */
+void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+{
+	describe_target(pe, cb, buf, len);
+	const size_t n = strnlen(buf, len);
+
+	if (callback_refnum(cb) && !(cb->kind & CB_MARKED))
+		snprintf(buf + n, len - n, " with reference number %d", callback_refnum(cb));
 }
 
 static size_t payload_size(uint64_t bytes)
@@ -159,7 +169,6 @@ const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_e
 
 	env->entry = cb->entry;
 	env->flags = CK_CALL_REDUCED;
-	env->refnum = (int32_t)(uint32_t)cb->reserved[0];
 	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)
 		env->head.flags |= CMI_F_EXPEDITED;
 	return chare;
@@ -171,6 +180,7 @@ void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 
 	if (!k)
 		csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+	callback_stamp(cb, env);
 	k->send(pe, cb, env);
 }
 

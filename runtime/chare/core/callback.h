@@ -41,6 +41,11 @@ CkCallback callback_make(enum callback_kind kind);
 /** Make a callback to an entry method. It holds the chare's number, which means the same on every node. */
 CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
 			     CkIndex index, int entry);
+/** The number that CkCallbackSetRefNum set, or 0. */
+static inline int32_t callback_refnum(const CkCallback *cb) { return (int32_t)(uint32_t)cb->reserved[0]; }
+/** Give a result its callback's reference number. Results leave by callback_send, or go to elements of their own
+ * collection (reduce/result.c); both begin with this, whatever the target and however it is reached. */
+static inline void callback_stamp(const CkCallback *cb, struct ck_env *env) { env->refnum = callback_refnum(cb); }
 /** Fire a callback with a message from callback_msg. Takes the message. */
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 /** Fire a callback with a copy of the data. */

@@ -67,10 +67,21 @@ struct ck_env {
 			uint32_t no;      /* the reduction's number in its collection */
 			uint32_t count;   /* of values */
 			uint32_t op;
-			uint16_t entry;   /* exchange: the entry that gets the result; scan: inclusive? */
+			uint16_t entry;   /* scan: exclusive? */
 			uint8_t flags;
-			uint8_t stage;    /* exchange, scan: its round */
+			uint8_t stage;    /* scan: its round */
 		} part;
+		/* A part that PEs exchange: there are few values, and their place is taken by what else the callback
+		 * of all elements has. */
+		struct {
+			uint32_t no;
+			int32_t refnum;   /* of the callback */
+			uint16_t count;
+			uint16_t op;
+			uint16_t entry;   /* the entry that gets the result */
+			uint8_t flags;
+			uint8_t stage;    /* its round */
+		} swap;
 		/* A part that waits at a PE for its turn. */
 		struct {
 			uint64_t place;
@@ -109,6 +120,7 @@ _Static_assert(offsetof(struct ck_env, refs) % 8 == 0, "one holder is the low en
 _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, flags) &&
 	       offsetof(struct ck_env, single.flags) == offsetof(struct ck_env, flags) &&
 	       offsetof(struct ck_env, part.flags) == offsetof(struct ck_env, flags) &&
+	       offsetof(struct ck_env, swap.flags) == offsetof(struct ck_env, flags) &&
 	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
 	       "flags are where those look who do not know the kind");
 

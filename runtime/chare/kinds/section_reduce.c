@@ -73,7 +73,7 @@ static void advance(struct pe *pe, struct section *s, struct reduction *r)
 _Noreturn static void section_disagree(struct pe *pe, const struct section *s, const struct reduction *r,
 			       CkReduction op, uint64_t count, const CkCallback *cb)
 {
-	char was[96], is[96];
+	char was[160], is[160];
 
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, cb, is, sizeof is);

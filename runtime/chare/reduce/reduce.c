@@ -199,7 +199,7 @@ _Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const str
 				  CkReduction op, uint64_t count, const CkCallback *cb, int from,
 				  const struct ck_obj *obj)
 {
-	char was[96], is[96], who_was[80], who_is[80];
+	char was[160], is[160], who_was[80], who_is[80];
 
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, cb, is, sizeof is);
@@ -480,16 +480,11 @@ static size_t part_bytes(const struct reducer *how, uint64_t count)
 	       SIZE_MAX / 2 : count * how->value_bytes;
 }
 
-static const struct reducer *part_reducer(struct pe *pe, const struct ck_env *env)
-{
-	return reducer_find(ck_node_of(pe->node), env->part.op);
-}
-
 static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const struct reducer *how = part_reducer(pe, env);
-	size_t bytes = how ? part_bytes(how, env->part.count) : SIZE_MAX;
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->swap.op);
+	size_t bytes = how ? part_bytes(how, env->swap.count) : SIZE_MAX;
 
 	if (bytes == SIZE_MAX || bytes > EXCHANGE_MOST_BYTES)
 		return "it belongs to no reduction here";
@@ -514,7 +509,8 @@ const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env, con
 static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const char *why = reduction_values_misfit(pe, env, part_reducer(pe, env), env->flags & CK_PART_EMPTY);
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
+	const char *why = reduction_values_misfit(pe, env, how, env->flags & CK_PART_EMPTY);
 
 	return why ? why : shape_coll(pe, m);
 }

@@ -113,9 +113,13 @@ static void send_part(struct pe *pe, struct collection *c, struct reduction *r, 
 {
 	struct ck_env *env = exchange_part_new(pe, r->any ? exchange_part_bytes(r) : 0);
 
-	wire_set(env, c, r);
-	env->entry = r->cb.entry;
-	env->part.stage = (uint8_t)stage;
+	env->coll = c->id;
+	env->swap.no = r->no;
+	env->swap.refnum = callback_refnum(&r->cb);
+	env->swap.count = (uint16_t)r->count;
+	env->swap.op = (uint16_t)r->op;
+	env->swap.entry = r->cb.entry;
+	env->swap.stage = (uint8_t)stage;
 	if (r->any)
 		CkGen_copy(part_values(env, r), values_of(r->acc), r->bytes);
 	else if (r->bytes)
@@ -157,7 +161,7 @@ static struct ck_env *take_early(struct reduction *r)
 	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
 		struct ck_env *env = (struct ck_env *)*p;
 
-		if (env->part.stage != r->stage)
+		if (env->swap.stage != r->stage)
 			continue;
 		*p = env->head.next;
 		return env;
@@ -203,7 +207,10 @@ static CkCallback exchange_callback(const struct collection *c, const struct ck_
 	if (env->entry >= c->type->n_entries)
 		csd_abort(ck_self(), "message from PE %d calls entry %d of %s; it has %d",
 			  env->head.src_pe, env->entry, c->type->name, c->type->n_entries);
-	return CkGen_cbAll(c->type, (CkProxy){ c->id }, env->entry);
+	CkCallback cb = CkGen_cbAll(c->type, (CkProxy){ c->id }, env->entry);
+
+	CkCallbackSetRefNum(&cb, env->swap.refnum);
+	return cb;
 }
 
 /* This is the first message of the reduction, or the PEs disagree. */
@@ -211,15 +218,15 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 								 struct collection *c,
 								 struct ck_env *env)
 {
-	if (!reducer_find(ck_node_of(pe->node), env->part.op))
+	if (!reducer_find(ck_node_of(pe->node), env->swap.op))
 		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
-	CkReduction op = (CkReduction)env->part.op;
+	CkReduction op = (CkReduction)env->swap.op;
 	CkCallback cb = exchange_callback(c, env);
-	struct reduction *r = reduction_join(pe, c, env->part.no, op, env->part.count, &cb,
+	struct reduction *r = reduction_join(pe, c, env->swap.no, op, env->swap.count, &cb,
 					     env->head.src_pe, NULL);
 
 	if (!r->exchanged)
-		reduction_disagree(pe, c, r, op, env->part.count, &cb, env->head.src_pe, NULL);
+		reduction_disagree(pe, c, r, op, env->swap.count, &cb, env->head.src_pe, NULL);
 	return r;
 }
 
@@ -238,7 +245,7 @@ static void pass_stranger(struct pe *pe, struct ck_env *env)
 static void arrived_early(struct pe *pe, struct collection *c, struct reduction *r,
 			  struct ck_env *env)
 {
-	if (!r && reduction_passed(c, env->part.no)) {
+	if (!r && reduction_passed(c, env->swap.no)) {
 		pass_stranger(pe, env);
 		return;
 	}
@@ -259,13 +266,13 @@ void exchange_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
-	struct reduction *r = reduction_find(c, env->part.no);
+	struct reduction *r = reduction_find(c, env->swap.no);
 
 	/* Compare field by field; a whole callback is built only for an error message. */
-	if (CSD_UNLIKELY(r && !(r->exchanged && r->op == env->part.op &&
-				r->count == env->part.count && r->cb.entry == env->entry)))
+	if (CSD_UNLIKELY(r && !(r->exchanged && r->op == env->swap.op && r->count == env->swap.count &&
+				r->cb.entry == env->swap.entry && callback_refnum(&r->cb) == env->swap.refnum)))
 		r = open_or_abort(pe, c, env);
-	if (CSD_LIKELY(r && r->stage == env->part.stage))
+	if (CSD_LIKELY(r && r->stage == env->swap.stage))
 		exchange_go_on(pe, c, r, env, false);
 	else
 		arrived_early(pe, c, r, env);

@@ -77,6 +77,7 @@ struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env
  * to 8 PEs on 2 cores. At 80 kB it is no better with 2 PEs and worse with more, because every PE
  * combines log2(PEs) times. */
 enum { EXCHANGE_MOST_BYTES = 32 * 1024 };
+_Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_MAX, "swap.count and swap.op hold them");
 
 /* reduce.c */
 struct reduction *reduction_find(struct collection *c, uint32_t no);

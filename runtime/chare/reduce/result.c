@@ -98,6 +98,7 @@ static void address_result(struct collection *c, struct reduction *r)
 	env->coll = c->id;
 	env->call = r->cb.entry;
 	env->flags = CK_CALL_REDUCED;
+	callback_stamp(&r->cb, env);
 	env->place = callback_is_all(&r->cb, c->id) ? ALL : index_place(c, r->cb.index);
 }
 
