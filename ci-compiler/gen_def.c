@@ -614,9 +614,9 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %d\n};\n\n", c->name, n, c->index.text != NULL ?
+	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %s, %d\n};\n\n", c->name, n, c->index.text != NULL ?
 	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0", gen_chare_pup(o->ci, c),
-	       gen_chare_arrived(o->ci, c), resume);
+	       gen_chare_padding(o->ci, c), gen_chare_arrived(o->ci, c), resume);
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)

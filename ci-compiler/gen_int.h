@@ -43,6 +43,7 @@ bool gen_has_pup(const struct ci_entry *e);
 
 /** What the chare's table has: the functions that call X_pup and X_on_arrived, or "NULL". */
 const char *gen_chare_pup(struct ci *ci, const struct ci_chare *c);
+const char *gen_chare_padding(struct ci *ci, const struct ci_chare *c);
 const char *gen_chare_arrived(struct ci *ci, const struct ci_chare *c);
 
 /** Print the functions by which the runtime calls those of the program. */

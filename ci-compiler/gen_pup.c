@@ -222,7 +222,9 @@ static void pointed(struct ci_out *o, const struct ci_module *m, const struct ci
 
 static void without_star(struct ci_out *o, const struct ci_pup_field *f)
 {
-	if (f->kind == CI_PUP_BYTES)
+	if (f->kind == CI_PUP_SKIP)
+		ci_put(o, "\tpup_skip(ck_p, &self->%s, sizeof self->%s);\n", f->name, f->name);
+	else if (f->kind == CI_PUP_BYTES)
 		ci_put(o, "\tpup_bytes(ck_p, &self->%s, sizeof self->%s);\n", f->name, f->name);
 	else
 		each(o, f, f->kind == CI_PUP_CALLBACKS ? "pup_callback" :
@@ -247,7 +249,7 @@ static void definition(struct ci_out *o, const struct ci_module *m, const struct
 	ci_put(o, "void %s_pup(pup_er ck_p, %s *self)\n{\n\t(void)ck_p;\n\t(void)self;\n", x->name, x->text);
 	for (int star = 0; star < 2; star++) {
 		for (const struct ci_pup_field *f = x->fields; f != NULL; f = f->next) {
-			if (f->kind == CI_PUP_SKIP || (f->type.stars != 0) != star)
+			if ((f->type.stars != 0) != star)
 				continue;
 			ci_put_line(o, f->tok);
 			star ? with_star(o, m, f) : without_star(o, f);
@@ -272,6 +274,8 @@ void gen_pups(struct ci_out *o, const struct ci_module *m)
 	for (const struct ci_pup *x = m->pups; x != NULL; x = x->next) {
 		ci_put(o, "static inline void ck_pup_%s_%s(pup_er ck_p, void *ck_x)\n{\n"
 		       "\t%s_pup(ck_p, (%s *)ck_x);\n}\n\n", m->name, x->name, x->name, x->text);
+		if (x->chare != NULL)
+			ci_put(o, "CKGEN_CLEAR_PADDING(%s)\n", x->name);
 		if (x->on_arrived != NULL)
 			ci_put(o, "static void ck_arrived_%s(void *ck_x)\n{\n\t%s_on_arrived((%s *)ck_x);"
 			       "\n}\n\n", x->name, x->name, x->name);
@@ -294,6 +298,11 @@ static const struct ci_pup *pup_of(const struct ci_chare *c)
 const char *gen_chare_pup(struct ci *ci, const struct ci_chare *c)
 {
 	return pup_of(c) == NULL ? "NULL" : ci_fmt(ci, "ck_pup_%s_%s", c->module->name, c->name);
+}
+
+const char *gen_chare_padding(struct ci *ci, const struct ci_chare *c)
+{
+	return pup_of(c) == NULL ? "NULL" : ci_fmt(ci, "CKGEN_CLEARS_PADDING(%s)", c->name);
 }
 
 const char *gen_chare_arrived(struct ci *ci, const struct ci_chare *c)

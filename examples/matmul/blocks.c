@@ -148,6 +148,7 @@ static void pup_place(pup_er p, Cube *m)
 	m->start = pup_alloc(p, m->start, (size_t)(opt.p + 1) * sizeof *m->start);
 	pup_ints(p, m->start, (size_t)opt.p + 1);
 	m->here = pup_alloc(p, m->here, here_bytes());
+	pup_skip(p, m->here, here_bytes());
 }
 
 static void pup_blocks(pup_er p, Cube *m)
@@ -160,6 +161,7 @@ static void pup_blocks(pup_er p, Cube *m)
 			pieces_pup(p, m, kind, s);
 		}
 	m->partial = pup_alloc(p, m->partial, block * sizeof *m->partial);
+	pup_skip(p, m->partial, block * sizeof *m->partial);
 	m->c = pup_alloc(p, m->c, own * sizeof *m->c);
 	pup_doubles(p, m->c, own);
 }

@@ -348,12 +348,17 @@ static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n) { pup_bytes(
  * Owner    of an element: the program, as of memory from malloc, which it may also come from. While deleting,
  *          pup_alloc returns `old`, and `old` is freed when the pup function has returned. NULL is allowed.
  *          Of a parameter: the runtime; the memory lives as long as the parameter.
- * Errors   bytes that are packed or unpacked at NULL abort. In checked mode the same memory in two fields does. */
+ * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same memory in two fields, other
+ *          sizes in unpacking than in packing, fewer bytes than are packed from there, and contents that do not come back. */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
 /** The same for memory of an element that CkRdmaAlloc or CkDirect_alloc gave. The element's channels and buffers no
  * longer use it. */
 void *pup_alloc_rdma(pup_er p, void *old, size_t bytes);
 void *pup_alloc_direct(pup_er p, void *old, size_t bytes);
+
+/** Say that n bytes at `at`, in the element or in its memory, need not come back: on_arrived or the next handler sets them.
+ * It packs nothing. Checked mode takes all other bytes that do not come back for forgotten. Lists do so for `skip x;`. */
+void pup_skip(pup_er p, const void *at, size_t n);
 
 /** A string of malloc, or NULL. */
 void pup_string(pup_er p, char **s);
@@ -380,11 +385,13 @@ size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_
 void CkPupDelete(CkPupFn pup, void *obj);
 
 /** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack it into
- * a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare, and delete the copy. The
+ * a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare the bytes, compare the copy's struct
+ * and memory of pup_alloc with the element's, and delete the copy; once more with another copy if something differs. The
  * element stays as it is.
  *
  * Called   with the element's struct, on its PE.
- * Errors   aborts and says what X_pup does wrong; and if the .ci file does not say `pup X;`. */
+ * Errors   aborts and says what X_pup does wrong: which bytes it forgets that are not 0, no padding, and not skipped (pup_skip);
+ *          and if the .ci file does not say `pup X;`. */
 void CkPupCheck(void *self);
 
 /* ---- messages ------------------------------------------------------------------------ */

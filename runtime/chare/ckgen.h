@@ -140,9 +140,22 @@ typedef struct CkGenChare {
 	int n_entries;
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
 	CkPupFn pup;               /* `pup X;`: calls X_pup; NULL: an element cannot leave its process */
+	void (*clear_padding)(void *self); /* zeroes the struct's padding; NULL: the compiler does not know it */
 	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
 	int resume;                /* the entry resumeFromSync of an array; 0: there is none */
 } CkGenChare;
+
+/* For checked mode, which must not take padding for a field that X_pup forgets: only the compiler knows where it is. */
+#if defined __has_builtin && !defined __cplusplus
+#if __has_builtin(__builtin_clear_padding)
+#define CKGEN_CLEAR_PADDING(X) static void ck_clear_padding_##X(void *x) { __builtin_clear_padding((X *)x); }
+#define CKGEN_CLEARS_PADDING(X) ck_clear_padding_##X
+#endif
+#endif
+#ifndef CKGEN_CLEAR_PADDING
+#define CKGEN_CLEAR_PADDING(X)
+#define CKGEN_CLEARS_PADDING(X) NULL
+#endif
 
 /** A readonly variable. */
 typedef struct CkGenReadonly {

@@ -59,6 +59,7 @@ void Line_pup(pup_er p, Line *self)
 	pup_bytes(p, &self->random, sizeof self->random);
 	self->next = pup_alloc(p, self->next, (size_t)CkNumPes() * sizeof *self->next);
 	pup_ints(p, self->next, (size_t)CkNumPes());
+	pup_skip(p, &self->first, sizeof self->first);
 }
 
 void Line_on_arrived(Line *self)

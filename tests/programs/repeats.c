@@ -242,6 +242,7 @@ void Cell_pup(pup_er p, Cell *self)
 		pup_bytes(p, &k->at, sizeof *k - offsetof(struct kept, at));
 		k->msg = pup_message(p, k->msg);
 	}
+	pup_skip(p, self->kept + self->n_kept, (KEPT - (size_t)self->n_kept) * sizeof *self->kept);
 }
 
 /* ---- waves --------------------------------------------------------------------------------------------------- */

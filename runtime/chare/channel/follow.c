@@ -215,6 +215,9 @@ static void write_end(pup_er p, CkChannel *c, void *buf)
 	struct image im = image_of(ck_self(), c);
 
 	check_buffer(p, c, buf);
+	/* Of an end that waits for a put, or that has put, nobody needs what the buffer holds. */
+	if (!c->strided && (c->sends || im.state != CSD_END_CONSUMED))
+		pup_skip(p, buf, im.bytes);
 	pup_bytes(p, &im, sizeof im);
 	if (im.landed)
 		pup_bytes(p, buf, im.bytes);

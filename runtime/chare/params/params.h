@@ -4,7 +4,7 @@
  *
  * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
  *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and elements
- *          (element.c); priorities and other options (options.c).
+ *          (element.c; pup_check.c in checked mode); priorities and other options (options.c).
  * Called   by the rooms above, on the PE that sends or runs the call.
  * Calls    core/.
  */
@@ -101,8 +101,8 @@ void element_delete(struct pe *pe, struct ck_obj *obj);
 /** Free an element's own memory behind element_delete. In checked mode it rests first, filled with a pattern, and
  * a program that writes to it is found when 64 more have left, or at the end. Takes obj. */
 void element_free(struct pe *pe, struct ck_obj *obj);
-/** Pack, unpack into a copy full of a pattern, pack again and compare: abort with what X_pup does wrong. The
- * element stays as it is. May be called at any time between its handlers. */
+/** Pack, unpack into a copy full of a pattern, pack again and compare, also the copy's memory with the element's (pup_check.c):
+ * abort with what X_pup does wrong. The element stays as it is. May be called at any time between its handlers. */
 void element_check(struct pe *pe, struct ck_obj *obj);
 
 /* ---- options.c -------------------------------------------------------------------------------------------- */

@@ -55,25 +55,15 @@ static void unpack(pup_er p, void *v, size_t n)
 	p->bytes += n;
 }
 
-/* In checked mode. A pointer that is packed as bytes is right until the element is in another process. */
-static void look_for_address(pup_er p, const void *v)
-{
-	uintptr_t word;
-
-	memcpy(&word, v, sizeof word);
-	if (pup_is_address(word))
-		pup_fault(p, "packs the %zu bytes at offset %zu of the element as they are, and they look like an "
-			  "address (0x%llx): pack what the pointer points to, or skip it", sizeof word,
-			  (size_t)((const char *)v - (const char *)p->self), (unsigned long long)word);
-}
-
 /* Beyond what sizing said, the bytes are only counted. Whoever packs compares the counts. */
 static void pack(pup_er p, const void *v, size_t n)
 {
 	if (!v)
 		pup_fault(p, "packs %zu bytes at a pointer that is NULL", n);
 	if (p->self && n == sizeof(uintptr_t) && (uintptr_t)v - (uintptr_t)p->self < p->self_bytes)
-		look_for_address(p, v);
+		pup_look_for_address(p, v);
+	if (p->look)
+		pup_piece(&p->look->packed, v, n);
 	if (p->bytes <= p->limit && n <= p->limit - p->bytes)
 		memcpy(p->to + p->bytes, v, n);
 	p->bytes += n;
@@ -133,7 +123,7 @@ static void rdma_free(struct pe *pe, void *mem)
 		csd_msg_free(pe, &env_of(mem)->head);
 }
 
-static void *memory_new(struct CkPupEr *p, size_t bytes, int memory)
+static void *memory_of_kind(struct CkPupEr *p, size_t bytes, int memory)
 {
 	static const char what[] = "an object that is unpacked";
 
@@ -150,6 +140,18 @@ static void *memory_new(struct CkPupEr *p, size_t bytes, int memory)
 	default:
 		return cmi_alloc_zero(1, bytes ? bytes : 1, what);
 	}
+}
+
+static void *memory_new(struct CkPupEr *p, size_t bytes, int memory)
+{
+	void *mem;
+
+	if (p->fill)
+		pup_fill_size(p, bytes);
+	mem = memory_of_kind(p, bytes, memory);
+	if (p->fill)
+		pup_fill_new(p, mem);
+	return mem;
 }
 
 static void memory_free(struct pe *pe, const struct pup_gone *g)
@@ -189,20 +191,19 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void pup_check_apart(struct CkPupEr *p)
+void pup_check_apart(const struct CkPupEr *p, struct pup_gone *gone, size_t n)
 {
-	if (p->n_gone)
-		qsort(p->gone, p->n_gone, sizeof *p->gone, by_address);
-	for (size_t i = 0; i + 1 < p->n_gone; i++)
-		if (p->gone[i].p == p->gone[i + 1].p)
-			pup_fault(p, "calls pup_alloc twice for the same memory (%p): two fields cannot share it",
-				  p->gone[i].p);
+	if (n)
+		qsort(gone, n, sizeof *gone, by_address);
+	for (size_t i = 0; i + 1 < n; i++)
+		if (gone[i].p && gone[i].p == gone[i + 1].p)
+			pup_fault(p, "calls pup_alloc twice for the same memory (%p): two fields cannot share it", gone[i].p);
 }
 
 /* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to it. */
 static void spoil_gone(struct CkPupEr *p)
 {
-	pup_check_apart(p);
+	pup_check_apart(p, p->gone, p->n_gone);
 	for (size_t i = 0; i < p->n_gone; i++)
 		if (p->gone[i].memory != GONE_MESSAGE)
 			memset(p->gone[i].p, PUP_LEFT, p->gone[i].bytes);
@@ -223,8 +224,10 @@ void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 		return memory_new(p, bytes, memory);
 	if (p->pieces)
 		pup_piece(p->pieces, old, bytes);
-	if (p->mode == DELETING || p->compared)
+	if (p->mode == DELETING)
 		pup_let_go(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
+	if (p->look)
+		pup_note_block(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
 	return old;
 }
 

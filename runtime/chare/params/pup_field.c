@@ -164,7 +164,7 @@ static void write_env(pup_er p, struct ck_env *env, const CkGenMessage *type)
 		write_section(p, env);
 	pup_bytes(p, wide, kept.prio_bytes);
 	free(wide);
-	if (p->compared && type && type->fix)
+	if (p->look && type && type->fix)
 		write_compared(p, env, kept.bytes, type);
 	else
 		pup_bytes(p, payload_of(env), kept.bytes);

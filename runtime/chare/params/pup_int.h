@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pup_int.h: what the files share that run a program's pup functions: pup.c (the modes, bytes, memory,
- * parameters), pup_field.c (strings, callbacks, kept messages) and element.c (elements).
+ * parameters), pup_field.c (strings, callbacks, kept messages), element.c (elements) and pup_check.c
+ * (checked mode).
  */
 #ifndef CK_PUP_INT_H
 #define CK_PUP_INT_H
@@ -27,10 +28,11 @@ struct CkPupEr {
 	const char *from;         /* unpacking */
 	size_t bytes;             /* so far */
 	size_t limit;             /* packing, unpacking: of bytes */
-	bool compared;            /* packing: element_check compares the bytes with those of a copy */
+	struct pup_look *look;    /* packing: a check wants to know what memory it is; NULL: nobody asks */
+	struct pup_fill *fill;    /* unpacking for a check: what new memory is filled with; NULL: with 0 */
 	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do not */
 	size_t self_bytes;
-	struct pup_gone *gone;    /* deleting, and compared: [n_gone], of malloc */
+	struct pup_gone *gone;    /* deleting: [n_gone], of malloc */
 	size_t n_gone, room;
 	struct pup_pieces *pieces; /* sizing: where the memory is; NULL: nobody asks */
 };
@@ -45,12 +47,27 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes);
 /** What memory is filled with in checked mode: what unpacking has to set, and what an element has left. */
 enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };
 
+/** What a check learns while an element is packed (pup_check.c). All of malloc. */
+struct pup_look {
+	struct pup_gone *block;   /* [n_blocks]: what pup_alloc was given, call by call; p is NULL where there is nothing */
+	size_t n_blocks, room;
+	struct pup_pieces skipped, packed;
+};
+void pup_note_block(struct CkPupEr *p, struct pup_gone block);
+/** Unpacking, in pup_alloc: abort unless the element has as many bytes there; then fill the new ones. */
+void pup_fill_size(struct CkPupEr *p, size_t bytes);
+void pup_fill_new(struct CkPupEr *p, void *mem);
+/** Abort if the word at v, of the struct p->self, is an address. */
+void pup_look_for_address(struct CkPupEr *p, const void *v);
+
+/** Run the pup function, with no handler running. */
+void element_run(struct pe *pe, struct CkPupEr *p, struct ck_obj *obj);
+/** The bytes of the user's struct, packed by X_pup. */
+size_t element_struct_size(struct pe *pe, struct ck_obj *obj);
+
 /** Behind the pup function: abort unless it packed as many bytes as it said, or unpacked as many as it packed. */
 void pup_check_packed(const struct CkPupEr *p);
 void pup_check_unpacked(const struct CkPupEr *p);
-
-/** Whether a word is most likely a pointer: it is large, and there is memory in use at this address. */
-bool pup_is_address(uintptr_t word);
 
 /** Memory for the parameters of the running handler: the first of the list. */
 void *pup_block_new(struct pup_block **list, size_t bytes);
@@ -59,8 +76,8 @@ void *pup_block_new(struct pup_block **list, size_t bytes);
 void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory);
 /** Deleting: gone.p goes when the pup function has returned. NULL is allowed. */
 void pup_let_go(struct CkPupEr *p, struct pup_gone gone);
-/** Abort if the same memory is in the list twice. */
-void pup_check_apart(struct CkPupEr *p);
+/** Sort the list; abort if the same memory is in it twice. */
+void pup_check_apart(const struct CkPupEr *p, struct pup_gone *gone, size_t n);
 /** Behind the pup function: free what it let go. */
 void pup_free_gone(struct pe *pe, struct CkPupEr *p);
 /** Unpacking: abort unless there are as many bytes left as the object says it has. */
