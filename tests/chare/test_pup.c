@@ -67,6 +67,7 @@ static void Main_pup(pup_er p, void *x)
 	m->own = CkGen_pupMessage(p, m->own, &note);
 	m->none = pup_message(p, m->none);
 	pup_callback(p, &m->done);
+	pup_skip(p, &m->skipped, sizeof m->skipped);
 }
 
 static void fill(struct Main *m)
