@@ -226,7 +226,7 @@ void Element_on_new(Element *self)
 	}
 	self->bits = 5;
 	self->more = 77;
-	self->lucky = 7;
+	self->lucky = 0x70000007; /* no part of an address */
 	self->reset = 8;
 	self->v = ones(malloc(N * sizeof *self->v));
 	self->odd = odd_new();
@@ -252,7 +252,7 @@ void Element_on_arrived(Element *self)
 	CHECK(self->derived == self->vector || (!self->derived && self->cache[0] == 0));
 	ones(self->cache);
 	self->derived = self->vector;
-	self->lucky = 7;
+	self->lucky = 0x70000007; /* no part of an address */
 	self->reset = 8;
 }
 
