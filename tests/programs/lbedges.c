@@ -110,6 +110,7 @@ void Cell_pup(pup_er p, Cell *self)
 	pup_channel(p, &self->far, self->far_out);
 	self->late = pup_alloc(p, self->late, LATE_WORDS * sizeof *self->late);
 	pup_channel(p, &self->late_end, self->late);
+	pup_skip(p, self->late, LATE_WORDS * sizeof *self->late); /* was looked at when it came */
 }
 
 void Cell_on_new(Cell *self)
