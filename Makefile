@@ -47,6 +47,9 @@ O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # functions as it likes.
 LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
+# For programs, not for us: a frame of theirs touches every page on its way down, so that none gets past what lies below
+# its thread's stack.
+PROBES   := $(shell $(CC) -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)
 # Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
 BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
@@ -132,8 +135,8 @@ $(B)/libchard.so: runtime/libchard.map $(WHOLE)
 # So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
 $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 	@mkdir -p $(@D)
-	$(Q)sed 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
-		$< >$@
+	$(Q)sed -e 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
+		-e 's|@PROBES@|$(PROBES)|' $< >$@
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -280,7 +283,7 @@ RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 PC_LIBS  := $(filter-out $(if $(PKG_CONFIG_SYSROOT_DIR),-L$(PKG_CONFIG_SYSROOT_DIR)%),$(LIBS))
 of_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN  := sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call of_prefix,$(LIBDIR))|; s|@INCLUDEDIR@|$(call of_prefix,$(INCLUDEDIR))|; \
-	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|'
+	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|; s|@PROBES@|$(PROBES)|'
 # The CMake files know the other folders by the way from their own.
 CMAKEDIR := $(LIBDIR)/cmake/chard
 from_cmake = $(shell realpath -ms --relative-to=$(CMAKEDIR) $(1))

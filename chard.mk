@@ -23,6 +23,14 @@ CKCI       ?= $(shell $(PKG_CONFIG) --variable=ckci chard)
 CKRUN      ?= $(shell $(PKG_CONFIG) --variable=ckrun chard)
 
 CHARD_CFLAGS := $(shell $(PKG_CONFIG) --cflags chard)
+# By this a frame that is too large for its thread's stack is found, however large it is. Chard's compiler has it, but
+# maybe not this one.
+chard_probes := $(filter -fstack-clash-protection,$(CHARD_CFLAGS))
+ifneq ($(chard_probes),)
+ifneq ($(shell $(CC) -Werror $(chard_probes) -fsyntax-only -x c /dev/null 2>&1 || echo no),)
+CHARD_CFLAGS := $(filter-out $(chard_probes),$(CHARD_CFLAGS))
+endif
+endif
 ifeq ($(CHARD_STATIC),1)
 chard_rpath := -Wl,-rpath,%
 CHARD_LIBS := $(patsubst -lchard,-l:libchard.a,$(filter-out $(chard_rpath),$(shell $(PKG_CONFIG) --static --libs chard)))

@@ -309,7 +309,7 @@ static void node_ended(struct launch_job *job, struct launch_node *n, const sigi
 			       how->si_status);
 	else if (n->joined && !n->left)
 		launch_job_end(job, 1, 0, NULL, "%s ended with exit code 0 before the job's end "
-			       "(exit() instead of CkExit()?); the job is ended", name);
+			       "(_exit, or another program in its place?); the job is ended", name);
 	launch_check_fence(job);
 }
 

@@ -52,7 +52,14 @@ void Main_on_new(Main *self, CkArgMsg *m) { self->x = m->argc; CkPrintf("two mod
 #include "first.def.h"
 #include "second.def.h"
 end
-configure() { cmake -S "$src" -B "$out" -Dchard_DIR="$tmp/there/usr/lib/some-arch/cmake/chard"; }
+configure() {
+	cmake -S "$src" -B "$out" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -Dchard_DIR="$tmp/there/usr/lib/some-arch/cmake/chard"
+}
+# Frames touch every page, if the compiler can let them.
+touch_pages() {
+	! cc -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null ||
+		[ "$(grep -c -e ' -fstack-clash-protection .*/hello.c\>' -e ' -fstack-clash-protection .*/two.c\>' "$out/compile_commands.json")" = 3 ]
+}
 build() { cmake --build "$out"; }
 greets() { "$@" 6 >"$tmp/out" && [ "$(grep -c '^Hello World' "$tmp/out")" = 6 ]; }
 static() { greets "$out/hello_static" && ! ldd "$out/hello_static" | grep libchard; }
@@ -81,6 +88,7 @@ project() { # lines behind find_package: a project of its own
 
 step "configure" configure
 step "build" build
+step "-fstack-clash-protection" touch_pages
 step "hello" greets "$out/hello"
 step "hello under ckrun" greets "$tmp/there/usr/bin/ckrun" -n 2 "$out/hello"
 step "chard::chard_static" static

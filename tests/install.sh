@@ -58,6 +58,10 @@ clean_slate() { rm -f hello hello.o hello.decl.h hello.def.h; }
 step "make, with the fragment" quiet_build
 step "hello" greets ./hello 6 +p 2
 step "ckrun hello" greets ckrun -n 2 ./hello 6
+probes() { # where the compiler can let frames touch every page, programs are told so
+	! cc -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null || pkg-config --cflags chard | grep -e -fstack-clash-protection
+}
+step "-fstack-clash-protection" probes
 traces() {
 	CK_TRACE=$tmp/trace ckrun -n 2 ./hello 6 >/dev/null && cktrace "$tmp/trace" | grep -q 'Hello::PrintHello: 6 calls' &&
 		cktrace --html "$tmp/trace.html" "$tmp/trace" && grep -q '^async function start' "$tmp/trace.html"

@@ -393,6 +393,12 @@ void boot_abort(struct boot *b, int code)
 	b->ops->abort(b, code);
 }
 
+void boot_forked(struct boot *b)
+{
+	if (b->ops->forked)
+		b->ops->forked(b);
+}
+
 void boot_finish(struct boot *b)
 {
 	has_left |= !b->ops->comes_back;

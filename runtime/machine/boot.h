@@ -53,6 +53,9 @@ void boot_forget(struct boot *b);
  * the caller exits by itself. */
 void boot_abort(struct boot *b, int code);
 
+/** In a forked child: hold nothing of the launcher's, which would not see this process's parent end. */
+void boot_forked(struct boot *b);
+
 /** Leave in good order; to the launcher an exit without this is a failure. Frees b. */
 void boot_finish(struct boot *b);
 

@@ -31,6 +31,8 @@ struct boot_ops {
 	int (*reader)(struct boot *b);
 	/** Async-signal-safe. */
 	void (*abort)(struct boot *b, int code);
+	/** The contract of boot_forked. NULL: there is nothing. */
+	void (*forked)(struct boot *b);
 	/** Frees b. */
 	void (*finish)(struct boot *b);
 };

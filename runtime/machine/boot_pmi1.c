@@ -339,6 +339,12 @@ static void pmi1_abort(struct boot *b, int code)
 		continue;
 }
 
+static void pmi1_forked(struct boot *b)
+{
+	if (!pmi1_of(b)->borrowed)
+		close(pmi1_of(b)->fd);
+}
+
 static void pmi1_finish(struct boot *b)
 {
 	struct pmi1 *p = pmi1_of(b);
@@ -357,6 +363,7 @@ static const struct boot_ops pmi1_ops = {
 	.get = pmi1_get,
 	.reader = pmi1_reader,
 	.abort = pmi1_abort,
+	.forked = pmi1_forked,
 	.finish = pmi1_finish,
 };
 

@@ -291,13 +291,34 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
  * launcher, _exit(code). Any thread. m is NULL before cmi_open. */
 __attribute__((noreturn)) void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
-/** Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT of this process as cmi_abort would, with node and
- * PE. `whoami` writes these into buf ("node 1 PE 3 in Cell::ghost"). `explain`, which may be NULL,
- * may write what a fault at this address means. Both must be async-signal-safe. Handlers that somebody
+/** What the layer above says about this process. */
+struct cmi_watcher {
+	/** Who runs on this thread, into buf ("node 1 PE 3 in Cell::ghost"). Async-signal-safe. */
+	void (*whoami)(char *buf, size_t len);
+	/** Into buf, if that can be told: what a fault at this address means, the stack pointer being sp. May be NULL.
+	 * Async-signal-safe. */
+	void (*explain)(const void *at, uintptr_t sp, char *buf, size_t len);
+	/** This is a forked child, on the thread that called fork, which is the only one. It is no part of the job: nothing
+	 * of it may run here. May be NULL. */
+	void (*forked)(void);
+};
+
+/** Watch over this process until cmi_close. Main thread, once for a node; *by is copied.
+ *
+ * Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT as cmi_abort would, with node and PE. Handlers that somebody
  * else (a sanitizer) has installed stay. Without `signals` none is installed, and only lines that the runtime
- * itself prints name node and PE. */
-void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
-		      void (*explain)(const void *at, char *buf, size_t len), bool signals);
+ * itself prints name node and PE.
+ *
+ * End the job with a line when the process calls exit or quick_exit.
+ *
+ * A child of fork is on its own: its faults end it as if there were no handler, and its exit is not reported. */
+void cmi_watch(struct cmi *m, const struct cmi_watcher *by, bool signals);
+
+/** The PE's thread, when it has joined the job: if the thread ends before cmi_pe_close, the job ends with a line. */
+void cmi_pe_watch(struct cmi_pe *w);
+
+/** Whether this is a forked child of the process that cmi_watch watches over. */
+bool cmi_in_child(void);
 
 /** In a signal handler on any thread, with the handler's context: print the line, then a back-trace from where the
  * signal came. */

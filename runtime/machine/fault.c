@@ -2,10 +2,9 @@
 /*
  * fault.c: end a job that cannot go on, on request (cmi_abort) or after a fault that the kernel
  * reports by signal. One line says who and why, a back-trace says where; then the launcher is told
- * and the process exits.
+ * and the process exits. What a forked child does is no matter of the job (process.c).
  *
- * A signal handler takes no argument of ours, so what it needs are file-scope variables. They are
- * written once, before the handlers are installed; the machine is forgotten before it is freed.
+ * A signal handler takes no argument of ours. What it needs to know of the job is in process.c.
  */
 #define UNW_LOCAL_ONLY
 #include "fault.h"
@@ -18,12 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <ucs/debug/debug.h>
 #include <unistd.h>
 
 #include "boot.h"
 #include "cmi_alloc.h"
 #include "machine_int.h"
+#include "process.h"
 
 enum {
 	DEPTH_MAX = 48,          /* frames of a back-trace */
@@ -32,10 +33,6 @@ enum {
 
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { N_SIGNALS = sizeof SIGNALS / sizeof *SIGNALS };
-
-static struct cmi *fault_machine;
-static void (*fault_whoami)(char *buf, size_t len);
-static void (*fault_explain)(const void *at, char *buf, size_t len);
 
 static void write_stderr(const char *text)
 {
@@ -78,13 +75,12 @@ static void backtrace_print(unw_context_t *context, int flags)
 
 static _Noreturn void end_job(struct cmi *m, int code)
 {
-	if (m && m->boot)
+	if (m && m->boot && !cmi_in_child())
 		boot_abort(m->boot, code);
 	_exit(code);
 }
 
-/* In a signal handler, where a host program's function may not be called. */
-static _Noreturn void end_job_by_signal(struct cmi *m, int code)
+void fault_end_here(struct cmi *m, int code)
 {
 	if (m && m->o.boot)
 		_exit(code);
@@ -113,16 +109,26 @@ void fault_end_quietly(struct cmi *m, int code)
 	end_job(m, code);
 }
 
-void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
+bool fault_ends_job(const struct cmi *m)
+{
+	return atomic_load_explicit(&m->ender, memory_order_relaxed) == gettid();
+}
+
+void fault_say(struct cmi *m, int code, bool backtrace, const char *line)
 {
 	unw_context_t context;
 
 	be_the_one(m, code);
-	write_stderr(why);
-	if (why[0] == 0 || why[strlen(why) - 1] != '\n')
+	write_stderr(line);
+	if (line[0] == 0 || line[strlen(line) - 1] != '\n')
 		write_stderr("\n");
 	if (backtrace && unw_getcontext(&context) == 0)
 		backtrace_print(&context, 0);
+}
+
+void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
+{
+	fault_say(m, code, backtrace, why);
 	end_job(m, code);
 }
 
@@ -143,11 +149,10 @@ void cmi_no_memory(size_t bytes, const char *what)
 {
 	char who[160] = "", line[512];
 
-	if (fault_whoami)
-		fault_whoami(who, sizeof who);
+	process_whoami(who, sizeof who);
 	snprintf(line, sizeof line, "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
 		 "container's memory), or start fewer nodes on a host", who, who[0] ? ": " : "", what, bytes);
-	cmi_abort(fault_machine, 1, false, line);
+	cmi_abort(process_job(), 1, false, line);
 }
 
 /* ---- faults -------------------------------------------------------------------------- */
@@ -168,15 +173,46 @@ static const char *signal_text(int sig)
 	}
 }
 
+/* Where the thread was. 0: not known on such processors. */
+static uintptr_t stack_pointer(const void *context)
+{
+	const ucontext_t *u = context;
+
+#if defined(__x86_64__)
+	return (uintptr_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return u->uc_mcontext.sp;
+#else
+	(void)u;
+	return 0;
+#endif
+}
+
+/* As if no handler were there: SA_RESETHAND has taken ours away, and the signal is let through when this returns. */
+static void fault_of_child(int sig, const siginfo_t *info)
+{
+	char line[320];
+
+	if (info->si_code > 0 && process_shares(info->si_addr)) {
+		snprintf(line, sizeof line, "chard: process %d, a child of fork, wrote to the job's memory, or the handler that "
+			 "called fork has returned; a child must end with _exit or exec\n", (int)getpid());
+		write_stderr(line);
+	}
+	raise(sig);
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-	char who[160] = "", why[160] = "", line[480];
+	char who[160], why[256] = "", line[480];
 
-	be_the_one(fault_machine, 128 + sig);
-	if (fault_whoami)
-		fault_whoami(who, sizeof who);
-	if (fault_explain && info->si_code > 0)
-		fault_explain(info->si_addr, why, sizeof why);
+	if (cmi_in_child()) {
+		fault_of_child(sig, info);
+		return;
+	}
+	be_the_one(process_job(), 128 + sig);
+	process_whoami(who, sizeof who);
+	if (info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS))
+		process_explain(info->si_addr, stack_pointer(context), why, sizeof why);
 	if (why[0])
 		snprintf(line, sizeof line, "chard: %s: %s\n", who, why);
 	else if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
@@ -187,7 +223,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 			 signal_text(sig), info->si_addr);
 	write_stderr(line);
 	backtrace_print(context, UNW_INIT_SIGNAL_FRAME);
-	end_job_by_signal(fault_machine, 128 + sig);
+	fault_end_here(process_job(), 128 + sig);
 }
 
 void cmi_signal_trace(const char *line, void *context)
@@ -200,7 +236,7 @@ void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
 {
 	be_the_one(m, code);
 	cmi_signal_trace(line, context);
-	end_job_by_signal(m, code);
+	fault_end_here(m, code);
 }
 
 /** Whether a handler is one of those that UCX installs when it is loaded. */
@@ -234,7 +270,7 @@ void fault_let_signals_end_us(void)
 }
 
 /* What the host program of a guest had, which is nothing: we take no signal that has a handler. */
-static void give_back(void)
+void fault_give_back(void)
 {
 	struct sigaction now;
 
@@ -244,25 +280,13 @@ static void give_back(void)
 			signal(SIGNALS[i], SIG_DFL);
 }
 
-void fault_forget(const struct cmi *m)
-{
-	if (m->o.guest)
-		give_back();
-	if (fault_machine == m)
-		fault_machine = NULL;
-}
-
-void cmi_catch_faults(struct cmi *m, void (*whoami)(char *buf, size_t len),
-		      void (*explain)(const void *at, char *buf, size_t len), bool signals)
+void fault_catch(void)
 {
 	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND}, now;
 
-	fault_machine = m;
-	fault_whoami = whoami;
-	fault_explain = explain;
 	ours.sa_sigaction = on_fault;
 	sigemptyset(&ours.sa_mask);
-	for (int i = 0; signals && i < N_SIGNALS; i++) {
+	for (int i = 0; i < N_SIGNALS; i++) {
 		take_from_ucx(SIGNALS[i]);
 		if (sigaction(SIGNALS[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			sigaction(SIGNALS[i], &ours, NULL);

@@ -20,6 +20,7 @@
 #include "machine_int.h"
 #include "meet.h"
 #include "near.h"
+#include "process.h"
 #include "pulse.h"
 #include "say.h"
 #include "share.h"
@@ -174,7 +175,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
-	w->alt_stack = m->o.guest && local == 0 ? NULL : fault_stack_open();
+	w->alt_stack = m->o.guest && local == 0 && !process_signals(m) ? NULL : fault_stack_open();
 	*w_p = w;
 	return 0;
 }
@@ -211,6 +212,7 @@ int cmi_fence(struct cmi *m)
 void cmi_pe_close(struct cmi_pe *w)
 {
 	w->ops->pe_stop(w);
+	process_pe_leaves();
 	fault_stack_close(w->alt_stack);
 	w->alt_stack = NULL;
 }
@@ -227,7 +229,7 @@ void cmi_close(struct cmi *m)
 		}
 	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
 	pulse_close(m);
-	fault_forget(m);
+	process_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);
 	machine_free(m);

@@ -43,6 +43,11 @@ const struct share_name *share_name(const struct share *s);
 int share_map(struct cmi *m, const struct share_name *names);
 void share_close(struct cmi *m);
 
+/** In a forked child: from now on it may only read this memory, such as the parameters of the handler that forked. */
+void share_forked(const struct share *s);
+/** Any thread, signal handlers too: whether this address lies in memory that processes share. */
+bool share_holds(const struct share *s, const void *at);
+
 /** Main, after the fence that follows share_map. Find out which nodes can be reached: those that have
  * mapped us as we have mapped them. */
 void share_agree(struct cmi *m);

@@ -287,6 +287,17 @@ static void in_bounds_again(const struct share *s)
 static inline void in_bounds_again(const struct share *s) { (void)s; }
 #endif
 
+void share_forked(const struct share *s)
+{
+	if (s->name.fd >= 0)
+		(void)mprotect(s->base, (size_t)((uint64_t)s->n_local * s->segment), PROT_READ);
+}
+
+bool share_holds(const struct share *s, const void *at)
+{
+	return s->name.fd >= 0 && (uintptr_t)at - (uintptr_t)s->base < (uint64_t)s->n_local * s->segment;
+}
+
 void share_close(struct cmi *m)
 {
 	struct share *s = m->share;

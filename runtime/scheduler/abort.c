@@ -29,7 +29,7 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 		pe_describe(pe, where, sizeof where);
 		snprintf(why, sizeof why, "chard: %s: %s", where, what);
 	} else {
-		snprintf(why, sizeof why, "chard: %s", what);
+		snprintf(why, sizeof why, "chard: %s%s", cmi_in_child() ? "in a child of fork, which is no part of the job: " : "", what);
 	}
 	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
 }

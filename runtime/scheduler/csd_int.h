@@ -227,9 +227,19 @@ static inline void idle_end(struct pe *pe)
 
 /* thread.c */
 void thread_register(struct node *node);
-void thread_explain(const void *at, char *buf, size_t len);
 void threads_init(struct pe *pe);
+void threads_know_job(struct pe *pe);      /* its thread */
+struct csd_stack thread_stack(const struct pe *pe); /* of the thread that runs; its `low` is NULL: none does */
 void threads_fini(struct pe *pe);
+
+/* child.c */
+void child_begins(void);                   /* in a forked child, on its only thread */
+
+/* overflow.c */
+bool overflow_guards_are_free(void);       /* below stacks: they take nothing but address space, and that has no limit */
+void overflow_know_stack(struct pe *pe);   /* its thread */
+/* In a signal handler: what a fault at this address means, the stack pointer being `sp`. */
+void overflow_explain(const void *at, uintptr_t sp, char *buf, size_t len);
 
 /* watch.c, watch_text.c */
 enum { WATCH_EXIT_CODE = 125 };
@@ -257,6 +267,7 @@ static inline bool uses_signals(const struct node *node)
 
 void signals_start(struct node *node);     /* main thread */
 void signals_stop(struct node *node);
+void signals_forked(void);                 /* in a forked child */
 void signals_pe_start(struct pe *pe);
 void signals_pe_stop(struct pe *pe);
 /* traced.c */

@@ -81,6 +81,8 @@ static void whoami(char *buf, size_t len)
 		snprintf(buf, len, "not on a PE");
 }
 
+static const struct cmi_watcher watcher = { whoami, overflow_explain, child_begins };
+
 /* ---- one PE ----------------------------------------------------------------------------- */
 
 static struct pe *pe_create(struct node *node, int local)
@@ -113,6 +115,8 @@ static void pe_know_job(struct pe *pe)
 
 	pe->id = job->my_first_pe + pe->local;
 	pe->peers = cmi_alloc_zero((size_t)job->n_pes, sizeof *pe->peers, "the other PEs");
+	threads_know_job(pe);
+	overflow_know_stack(pe);
 	if (pe->node->random.order)
 		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
 	if (pe->id == 0)
@@ -181,6 +185,7 @@ static bool pe_enter(struct pe *pe)
 		return false;
 	if (!stage_ok(node, pe->local == 0 ? node_join_job(node) : 0))
 		return false;
+	cmi_pe_watch(pe->wire);
 	pe_begin(pe);
 	return true;
 }
@@ -286,10 +291,26 @@ static int pes_create(struct node *node, int n)
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
+/* A handler's frame may be larger than the guard that libc makes, which is a page. The main thread has nothing below its
+ * stack for 100 MB. */
+static int thread_start(pthread_t *thread, struct pe *pe)
+{
+	enum { GUARD_BYTES = 16 << 20 };
+	pthread_attr_t attr;
+	int err;
+
+	pthread_attr_init(&attr);
+	if (overflow_guards_are_free())
+		pthread_attr_setguardsize(&attr, GUARD_BYTES);
+	err = pthread_create(thread, &attr, pe_thread, pe);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
 static void threads_start(struct node *node)
 {
 	for (int i = 1; i < node->start->n_pes; i++) {
-		int err = pthread_create(&node->start->threads[i], NULL, pe_thread, node->pes[i]);
+		int err = thread_start(&node->start->threads[i], node->pes[i]);
 
 		if (err)
 			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise what limits "
@@ -394,7 +415,7 @@ int csd_start(struct csd_config *cfg, struct node **node_p)
 	}
 	csd_self_ = node->pes[0];
 	if (!cfg->net)
-		cmi_catch_faults(node->machine, whoami, thread_explain, uses_signals(node));
+		cmi_watch(node->machine, &watcher, uses_signals(node));
 	if (register_all(node)) /* runs code of the program, too */
 		cmi_abort(node->machine, 1, false, "chard: the program's tables are wrong");
 	if (uses_signals(node))

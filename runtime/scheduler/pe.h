@@ -110,6 +110,10 @@ struct pe {
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
+	struct csd_stack {
+		const char *low;           /* its lower end; NULL: not known */
+		size_t bytes;
+	} stack;                           /* of the PE's own thread */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;

@@ -57,7 +57,7 @@ struct csd_thread {
 	uint64_t running[CSD_RUNNING_WORDS + 1]; /* while it runs: its resumer's; else its own; the last is counted.c's */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
-	size_t bytes;                /* of the mapping, guard page included */
+	size_t bytes, guard;         /* of the mapping, and of its lower end, which nobody may touch */
 	uint8_t state;
 	uint8_t size_class;
 	bool trimmed;                /* in a free list: only its upper end is kept */
@@ -86,7 +86,15 @@ enum {
 	KEPT_TOP = 8 << 10,
 	/* Free stacks in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
 	KEPT_MOST = 16384,
-	GUARD_BYTES = 64 << 10,      /* below a stack; more than most functions take at a time */
+	/* Below a stack. A function whose variables end beyond it runs into other memory, unless it was compiled to
+	 * touch every page (-fstack-clash-protection). A wide guard and a stack of the usual size are what one page of
+	 * page tables maps. If stacks lay farther apart, 4000 threads that take turns would need 500 ns for a hop
+	 * instead of 130, because the tables themselves fall out of the caches. */
+	GUARD_BYTES = 64 << 10,
+	GUARD_WIDE = (2 << 20) - CTH_STACK_DEFAULT,
+	/* So many stacks of a process have wide guards. A page of page tables for each stack of more would double the
+	 * memory of small threads. */
+	WIDE_MOST = 4096,
 };
 static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
 
@@ -94,8 +102,9 @@ struct pe_threads {
 	CthThread running;
 	CthThread live;
 	CthThread free[STACK_CLASSES];
-	size_t n_kept, kept_most;    /* in all free lists; this PE's share, 0: not known yet */
+	size_t n_kept, kept_most;    /* in all free lists; this PE's share, 0: the job is not known yet */
 	size_t whole, whole_most;    /* bytes of those that are not trimmed */
+	size_t n_wide, wide_most;    /* stacks with wide guards; this PE's share */
 	size_t page, guard, stack_bytes;
 	char *own;                   /* the PE's own private variables; NULL: not used so far */
 };
@@ -116,9 +125,20 @@ static unsigned class_of(const struct pe_threads *ts, size_t bytes)
 	return cls;
 }
 
-static size_t stack_bytes(const struct pe_threads *ts, CthThread t)
+static size_t stack_bytes(CthThread t)
 {
-	return t->bytes - ts->guard;
+	return t->bytes - t->guard;
+}
+
+static char *stack_low(CthThread t)
+{
+	return (char *)t->mapping + t->guard;
+}
+
+static void stack_unmap(struct pe_threads *ts, CthThread t)
+{
+	ts->n_wide -= t->guard == GUARD_WIDE;
+	munmap(t->mapping, t->bytes);
 }
 
 static void kept_unmap(struct pe_threads *ts)
@@ -126,7 +146,7 @@ static void kept_unmap(struct pe_threads *ts)
 	for (int i = 0; i < STACK_CLASSES; i++) {
 		for (CthThread t = ts->free[i], next; t; t = next) {
 			next = t->next;
-			munmap(t->mapping, t->bytes);
+			stack_unmap(ts, t);
 		}
 		ts->free[i] = NULL;
 	}
@@ -135,15 +155,14 @@ static void kept_unmap(struct pe_threads *ts)
 }
 
 /* NULL: there is no memory, or there are too many mappings. */
-static char *try_map(size_t bytes, size_t guard)
+static char *try_map(size_t stack, size_t guard)
 {
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	char *p = mmap(NULL, guard + stack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	if (mprotect(p, guard, PROT_NONE)) {
-		munmap(p, bytes);
+	if (mprotect(p + guard, stack, PROT_READ | PROT_WRITE)) {
+		munmap(p, guard + stack);
 		return NULL;
 	}
 	return p;
@@ -151,23 +170,26 @@ static char *try_map(size_t bytes, size_t guard)
 
 static CthThread stack_map(struct pe *pe, unsigned cls)
 {
-	size_t guard = pe->threads->guard, bytes = (pe->threads->page << cls) + guard;
-	char *p = try_map(bytes, guard);
+	struct pe_threads *ts = pe->threads;
+	size_t guard = ts->n_wide < ts->wide_most ? GUARD_WIDE : ts->guard, stack = ts->page << cls;
+	char *p = try_map(stack, guard);
 
 	if (!p) {
-		kept_unmap(pe->threads); /* of other sizes */
-		p = try_map(bytes, guard);
+		kept_unmap(ts); /* of other sizes */
+		p = try_map(stack, guard);
 	}
 	if (!p)
 		csd_abort(pe, "no memory for a thread's stack of %zu KiB (%s); use fewer threads at a "
 			  "time, smaller stacks (CK_STACK, [stacksize]) or raise vm.max_map_count",
-			  bytes >> 10, strerror(errno));
-	CthThread t = (CthThread)(void *)(p + bytes) - 1;
+			  stack >> 10, strerror(errno));
+	CthThread t = (CthThread)(void *)(p + guard + stack) - 1;
 
 	t = (CthThread)((uintptr_t)t & ~(uintptr_t)63);
 	t->mapping = p;
-	t->bytes = bytes;
+	t->bytes = guard + stack;
+	t->guard = guard;
 	t->size_class = (uint8_t)cls;
+	ts->n_wide += guard == GUARD_WIDE;
 	return t;
 }
 
@@ -181,25 +203,17 @@ static CthThread stack_take(struct pe *pe, size_t bytes)
 		return stack_map(pe, cls);
 	ts->free[cls] = t->next;
 	ts->n_kept--;
-	ts->whole -= t->trimmed ? 0 : stack_bytes(ts, t);
+	ts->whole -= t->trimmed ? 0 : stack_bytes(t);
 	return t;
 }
 
 /* Keep only the upper end, where the next thread begins and struct csd_thread lies. */
 static void trim(const struct pe_threads *ts, CthThread t)
 {
-	size_t bytes = stack_bytes(ts, t);
+	size_t bytes = stack_bytes(t);
 
 	if (bytes > KEPT_TOP && ts->page <= KEPT_TOP)
-		madvise((char *)t->mapping + ts->guard, bytes - KEPT_TOP, MADV_DONTNEED);
-}
-
-static void share_limits(struct pe_threads *ts, const struct pe *pe)
-{
-	size_t n_pes = (size_t)pe->node->job->my_n_pes;
-
-	ts->kept_most = KEPT_MOST / n_pes + 1;
-	ts->whole_most = KEPT_WHOLE / n_pes;
+		madvise(stack_low(t), bytes - KEPT_TOP, MADV_DONTNEED);
 }
 
 static void stack_give(struct pe_threads *ts, CthThread t)
@@ -208,19 +222,17 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 
 #if defined(__SANITIZE_ADDRESS__)
 	/* The dead frames left poison behind, which the next thread would run into. */
-	ASAN_UNPOISON_MEMORY_REGION((char *)t->mapping + ts->guard, t->bytes - ts->guard);
+	ASAN_UNPOISON_MEMORY_REGION(stack_low(t), stack_bytes(t));
 #endif
-	if (CSD_UNLIKELY(!ts->kept_most))
-		share_limits(ts, t->pe);
 	if (ts->n_kept >= ts->kept_most) {
-		munmap(t->mapping, t->bytes);
+		stack_unmap(ts, t);
 		return;
 	}
-	t->trimmed = ts->whole + stack_bytes(ts, t) > ts->whole_most;
+	t->trimmed = ts->whole + stack_bytes(t) > ts->whole_most;
 	if (t->trimmed)
 		trim(ts, t);
 	else
-		ts->whole += stack_bytes(ts, t);
+		ts->whole += stack_bytes(t);
 	t->next = ts->free[cls];
 	ts->free[cls] = t;
 	ts->n_kept++;
@@ -233,9 +245,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 static void before_in(CthThread t, void **fake)
 {
 #if defined(__SANITIZE_ADDRESS__)
-	char *bottom = (char *)t->mapping + t->pe->threads->guard;
-
-	__sanitizer_start_switch_fiber(fake, bottom, (size_t)((char *)t - bottom));
+	__sanitizer_start_switch_fiber(fake, stack_low(t), (size_t)((char *)t - stack_low(t)));
 #endif
 #if defined(__SANITIZE_THREAD__)
 	t->resumer_fiber = __tsan_get_current_fiber();
@@ -434,8 +444,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 	t->n_private = n_private;
 	if (CSD_UNLIKELY(n_private != 0))
 		top = private_make(t);
-	t->context = make_fcontext(top, (size_t)(top - (char *)t->mapping) - ts->guard,
-				   thread_main);
+	t->context = make_fcontext(top, (size_t)(top - stack_low(t)), thread_main);
 	t->next = ts->live;
 	t->link = &ts->live;
 	if (ts->live)
@@ -573,17 +582,21 @@ void threads_init(struct pe *pe)
 					       STACK_MOST);
 }
 
-/* In a signal handler: say so if the address that faulted is just below the running thread's stack. */
-void thread_explain(const void *at, char *buf, size_t len)
+void threads_know_job(struct pe *pe)
 {
-	const struct pe *pe = csd_self();
-	CthThread t = pe && pe->threads ? pe->threads->running : NULL;
+	struct pe_threads *ts = pe->threads;
+	size_t n_pes = (size_t)pe->node->job->my_n_pes;
 
-	if (!t || (uintptr_t)at - (uintptr_t)t->mapping >= pe->threads->guard)
-		return;
-	snprintf(buf, len, "stack overflow of a thread, which had %zu KiB; give it more with "
-		 "[threaded, stacksize=...], or all of them with CK_STACK",
-		 (t->bytes - pe->threads->guard) >> 10);
+	ts->kept_most = KEPT_MOST / n_pes + 1;
+	ts->whole_most = KEPT_WHOLE / n_pes;
+	ts->wide_most = overflow_guards_are_free() ? WIDE_MOST / n_pes + 1 : 0;
+}
+
+struct csd_stack thread_stack(const struct pe *pe)
+{
+	CthThread t = pe->threads->running;
+
+	return t ? (struct csd_stack){ stack_low(t), stack_bytes(t) } : (struct csd_stack){ NULL, 0 };
 }
 
 /* Threads that still wait when the job ends are dropped, as queued messages are. */

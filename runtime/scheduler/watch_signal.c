@@ -24,7 +24,8 @@
 enum { TICKS = 4 };                /* of a timer, in the time that a handler may take */
 #define CHECK_SIGNAL (SIGRTMAX - 5)
 
-/* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed. */
+/* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed; and in a forked child, which
+ * nobody asks, but a signal to the process group reaches it. */
 static struct node *watched;
 
 /** One PE. Its thread and the handlers on this thread use it. */
@@ -106,6 +107,8 @@ static void on_ask(int sig, siginfo_t *info, void *context)
 	const int kept = errno;
 
 	(void)sig, (void)info;
+	if (!node)
+		return;
 	for (int i = 0; i < node->job->my_n_pes; i++) {
 		const struct pe *pe = node->pes[i];
 
@@ -138,6 +141,11 @@ void signals_start(struct node *node)
 	if (!install(CHECK_SIGNAL, on_check) && node->watchdog > 0)
 		csd_abort(NULL, "CK_WATCHDOG=%d: the program uses signal %d itself", (int)node->watchdog, CHECK_SIGNAL);
 	install(SIGUSR1, on_ask);
+}
+
+void signals_forked(void)
+{
+	watched = NULL;
 }
 
 /* From now on nobody asks. A host program gets back what it had. */

@@ -33,12 +33,13 @@ node=$dir/node
 run() { outcome timeout -k 1 60 "$@" </dev/null; }
 # Hydra sometimes throws away what a process said just before it died (2 of 25 jobs beside a build), so there are five
 # tries. None may say it twice.
-is_told() { # command...
-	local n tries
+is_told() { # what of PE 3, condition on the code, command...
+	local what=$1 code=$2 n tries
+	shift 2
 	for tries in 1 2 3 4 5; do
 		run "$@"
-		eval "[ $crashed ]" || return 1
-		n=$(grep -c '^chard: PE 3 .node 3. in Member::act: Segm' "$dir/err")
+		eval "[ $code ]" || return 1
+		n=$(grep -c "^chard: PE 3 .node 3. in Member::act: $what" "$dir/err")
 		[ "$n" = 0 ] || break
 	done
 	[ "$n" = 1 ]
@@ -86,9 +87,15 @@ under() {
 	fact "$name: all nodes of a host know who reads for it" [ "$(sort "$dir/out" | xargs)" = "$readers" ]
 	run "$@" "$build/tests/programs/ends" exit 3
 	fact "$name: CkExit's code" [ $rc = 7 ]
+	run env CK_SHARE=0 "$@" "$build/tests/programs/forks" linger
+	fact "$name: a node that dies is missed at once, though it has forked a child" eval '[ $rc != 0 ] && [ $took_ms -lt 4000 ]'
 	run "$@" "$node" join fence @1 abort 3 sleep
 	fact "$name: an abort ends the job with its code" eval "[ $aborted ]"
-	fact "$name: a crash ends the job, and is told once" is_told "$@" "$build/tests/programs/ends" crash 3
+	fact "$name: a crash ends the job, and is told once" is_told Segm "$crashed" "$@" "$build/tests/programs/ends" crash 3
+	fact "$name: exit(0) in a handler is a failure, and is told once" \
+		is_told 'exit.0. before' '$rc -gt 0 -a $rc -ne 124' "$@" "$build/tests/programs/leaves" exit 3
+	fact "$name: exit with another code ends the job with that" is_told 'exit.3. before' "$aborted" "$@" \
+		"$build/tests/programs/leaves" exit 3 3
 	run "$@" "$node" join @0 late 200 @0 exit 5 sleep
 	fact "$name: a fence that not everybody comes to ends in time" \
 		eval '[ $rc != 0 ] && [ $rc != 124 ] && ! grep -q "^node: " "$dir/err"'

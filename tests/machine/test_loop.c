@@ -543,13 +543,13 @@ static volatile int *volatile nowhere;
 __attribute__((no_sanitize("undefined"))) /* on purpose */
 static void fault_segv(struct cmi *m)
 {
-	cmi_catch_faults(m, whoami, NULL, true);
+	cmi_watch(m, &(struct cmi_watcher){.whoami = whoami}, true);
 	*nowhere = 1;
 }
 
 static void fault_abort(struct cmi *m)
 {
-	cmi_catch_faults(m, whoami, NULL, true);
+	cmi_watch(m, &(struct cmi_watcher){.whoami = whoami}, true);
 	abort();
 }
 

@@ -14,6 +14,11 @@
  *	embedded killed NODES         the last process dies; the others notice in CkRunUntil
  *	embedded refused NODES        CkInit is refused, and succeeds afterwards
  *	embedded abort NODES          a handler calls CkAbort; the host program's abort is called
+ *	embedded exiting NODES        the same, where that function calls exit
+ *	embedded leave HOW NODES      the process goes without CkFinalize: exit or return between the calls, exit in a
+ *	                              handler, or the end of the thread that has called CkInit
+ *	embedded fork HOW             a child that is forked between the calls, and what it does
+ *	embedded overflow BYTES       a handler with such a frame, where the run catches faults
  *	embedded signals              handlers of faults and of SIGUSR1 are there while the run asks for them
  *	embedded misuse PLACE-CALL    a wrong call ends the process with a line that names it
  */
@@ -154,10 +159,14 @@ static int allgather(const void *mine, void *all, size_t bytes, void *arg)
 	return 0;
 }
 
+static bool ends_by_exit;
+
 static void end_all(int code, void *arg)
 {
 	NEED(arg == &job && code == 1);
 	printf("the host program ends all: %d\n", code);
+	if (ends_by_exit)
+		exit(7);
 	fflush(stdout);
 	_exit(7);
 }
@@ -545,6 +554,97 @@ static int signals(void)
 	return 5;
 }
 
+/* ---- a process that goes, or is forked ------------------------------------------------------------------- */
+
+static void *start_elsewhere(void *unused)
+{
+	start(false);
+	return unused;
+}
+
+static const char *leave_how;
+
+static int leaves(void)
+{
+	const char *how = leave_how;
+	pthread_t t;
+
+	if (!strcmp(how, "thread")) {
+		NEED(!pthread_create(&t, NULL, start_elsewhere, NULL) && !pthread_join(t, NULL));
+		return 5;
+	}
+	start(false);
+	printf("kept in a buffer\n");
+	if (!strcmp(how, "handler")) {
+		Cell_Misuse(Cell_at(cells, 0), 'x');
+		CkRunUntil(NULL);
+	}
+	if (!strcmp(how, "ended")) { /* the run has, but nobody has been told its code */
+		CkExit(9);
+		NEED(!CkRunUntil(NULL));
+	}
+	if (!strcmp(how, "exit"))
+		exit(0);
+	if (!strcmp(how, "finalized"))
+		NEED(CkFinalize() == 0);
+	return 0;
+}
+
+static int in_child(const char *how)
+{
+	if (!strcmp(how, "exit"))
+		exit(3);
+	if (!strcmp(how, "progress"))
+		CkProgress(1);
+	if (!strcmp(how, "finalize"))
+		CkFinalize();
+	if (!strcmp(how, "init"))
+		start_plainly();
+	if (!strcmp(how, "call"))
+		Cell_Add_all(cells, 1);
+	if (!strcmp(how, "crash"))
+		raise(SIGBUS);
+	_exit(5);
+}
+
+static int forks(const char *how)
+{
+	pid_t child;
+	int status;
+
+	start(true);
+	add_up(false);
+	fflush(stdout);
+	child = fork();
+	NEED(child >= 0);
+	if (child == 0)
+		in_child(how);
+	NEED(waitpid(child, &status, 0) == child);
+	add_up(true);
+	NEED(CkFinalize() == 0);
+	printf("the child has ended with %d, the run goes on: checked\n",
+	       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	return 0;
+}
+
+static __attribute__((noinline)) char take_room(size_t bytes)
+{
+	volatile char room[bytes];
+
+	room[0] = 1;
+	return room[0];
+}
+
+static size_t overflow_bytes;
+
+static int overflows(void)
+{
+	start(true);
+	Cell_Misuse(Cell_at(cells, 0), 'o');
+	CkRunUntil(NULL);
+	return 5;
+}
+
 /* ---- wrong calls -------------------------------------------------------------------------------------- */
 
 enum { PROGRESS = 1, UNTIL, FINALIZE, INIT, MAIN };
@@ -578,6 +678,10 @@ static void misuse_in_handler(int what)
 		CkAbort("that is all");
 	if (what == 's')
 		raise(SIGSEGV);
+	if (what == 'x')
+		exit(0);
+	if (what == 'o')
+		take_room(overflow_bytes);
 	call(what);
 }
 
@@ -689,6 +793,20 @@ int main(int argc, char **argv)
 		return in_processes(0, bound);
 	if (!strcmp(mode, "abort") && argc == 3)
 		return in_processes(atoi(argv[2]), aborts);
+	if (!strcmp(mode, "exiting") && argc == 3) {
+		ends_by_exit = true;
+		return in_processes(atoi(argv[2]), aborts);
+	}
+	if (!strcmp(mode, "leave") && argc == 4) {
+		leave_how = argv[2];
+		return in_processes(atoi(argv[3]), leaves);
+	}
+	if (!strcmp(mode, "fork") && argc == 3)
+		return forks(argv[2]);
+	if (!strcmp(mode, "overflow") && argc == 3) {
+		overflow_bytes = strtoul(argv[2], NULL, 10);
+		return in_processes(0, overflows);
+	}
 	if (!strcmp(mode, "refused") && argc == 3)
 		return in_processes(atoi(argv[2]), refused_then_good);
 	if (!strcmp(mode, "killed") && argc == 3) {

@@ -36,7 +36,8 @@ VISITS = {'call': 60} | dict.fromkeys(['arrival', 'reduce', 'thread', 'resumed',
 
 FAULTS = {'segv': 11, 'raise-segv': 11, 'bus': 7, 'fpe': 8, 'ill': 4, 'abort': 6, 'heap': 6, 'overflow': 11,
           'smash': 11, 'thread': 11}
-ENDS = {'exit-3': 3, 'exit-0': 1, '_exit-0': 1}
+EXITS = {'exit-3': 3, 'exit-0': 1}
+ENDS = EXITS | {'_exit-0': 1}
 ABORTS = {'ckabort': 'the victim aborts', 'ckassert': r'CkAssert\(zero\) failed'}
 NODE_SIGNALS = {f'node {name}': getattr(signal, f'SIG{name}')
                 for name in ('KILL', 'SEGV', 'ABRT', 'TERM', 'HUP', 'INT')}
@@ -84,7 +85,7 @@ class Death:
 def draw(number, kind, place, rank, rng):
     nodes, ppn = rng.randint(2, 4), rng.randint(1, 2)
     victim = {'first': 0, 'middle': nodes // 2, 'last': nodes - 1}[rank]
-    alone = kind in FAULTS and place in WITHIN and rank == 'first' and rng.random() < 0.3
+    alone = kind in FAULTS | EXITS and place in WITHIN and rank == 'first' and rng.random() < 0.3
     return Death(number, kind, place, 1 if alone else nodes, ppn, 0 if place in MAIN or alone else victim,
                  rng.randint(1, VISITS.get(place, 1)), place not in ('ucx', 'ucx-open') and rng.random() < 0.7,
                  place in WORK + REST + ['quiet'] and rng.random() < 0.7,
@@ -261,7 +262,7 @@ def judged_runtime(death, lines):
     if kind in STOPS:
         lines = [line for line in lines if not is_report_line(line)]
     text = ' '.join(lines)
-    silent = kind not in FAULTS and kind not in ABORTS and kind not in ('node SEGV', 'node ABRT')
+    silent = kind not in FAULTS | EXITS | ABORTS and kind not in ('node SEGV', 'node ABRT')
     if silent or death.place in BEFORE + AFTER:
         most = 0 if silent else 1
         return [f'{len(lines)} lines of the runtime'] if len(lines) > most else []
@@ -271,7 +272,7 @@ def judged_runtime(death, lines):
     if len(lines) != 1:
         return [f'{len(lines)} lines of the runtime']
     where = r'(not on a PE|node \d+)' if kind in ('thread', 'node SEGV', 'node ABRT') else rf'PE \d+ \(node {death.victim}\)'
-    what = ABORTS.get(kind) or {'fpe': 'Arithmetic exception', 'bus': 'Bus error', 'ill': 'Illegal instruction',
+    what = ABORTS.get(kind) or kind in EXITS and r"exit\([03]\) before the job's end" or {'fpe': 'Arithmetic exception', 'bus': 'Bus error', 'ill': 'Illegal instruction',
                                 'abort': 'Aborted', 'heap': 'Aborted', 'node ABRT': 'Aborted'}.get(
                                     kind, 'Segmentation fault|stack overflow')
     pattern = rf'^chard: .*{where}.*({what})'

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.c: what the process does behind the job's back.
+ *
+ * exit          The process ends before the job does, with a code that may be 0, and some launchers believe that. So the
+ *               job is ended here, before the program's and the libraries' objects go, which other PEs still use. _exit
+ *               runs nothing of ours: only a launcher can see it.
+ * pthread_exit  A PE without its thread is one that never answers.
+ * fork          The child has one thread and a copy of everything, except for what is shared: messages and channels of the
+ *               nodes of this host, and the launcher's connection. It may read the former, and gets none of the latter.
+ *
+ * What libc is told cannot be taken back, so it is told once per process. The functions look whether there is a job.
+ */
+#include "process.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "boot.h"
+#include "fault.h"
+#include "machine_int.h"
+#include "share.h"
+
+/* Written by the main thread before there are others; `machine` again when they have ended. */
+static struct {
+	/* Release, acquire: to a thread that is none of ours, and may call exit at any time, what is below is there when this
+	 * is. NULL: there is no job. */
+	_Atomic(struct cmi *) machine;
+	pid_t pid;               /* whose it is; a child has a copy */
+	struct cmi_watcher by;
+	bool signals;
+	int code;                /* at exit; of the one thread that ends the job */
+	/* What libc has been told: */
+	bool told;
+	bool has_key;
+	pthread_key_t pe;        /* on a PE's thread: its wire */
+} process;
+
+static struct cmi *machine(void)
+{
+	return atomic_load_explicit(&process.machine, memory_order_acquire);
+}
+
+bool cmi_in_child(void)
+{
+	return machine() && getpid() != process.pid;
+}
+
+struct cmi *process_job(void)
+{
+	return cmi_in_child() ? NULL : machine();
+}
+
+bool process_signals(const struct cmi *m)
+{
+	return machine() == m && process.signals;
+}
+
+void process_whoami(char *buf, size_t len)
+{
+	buf[0] = 0;
+	if (process.by.whoami)
+		process.by.whoami(buf, len);
+}
+
+void process_explain(const void *at, uintptr_t sp, char *buf, size_t len)
+{
+	if (process.by.explain)
+		process.by.explain(at, sp, buf, len);
+}
+
+bool process_shares(const void *at)
+{
+	return machine() && share_holds(machine()->share, at);
+}
+
+/* ---- exit ------------------------------------------------------------------------------ */
+
+static void end_late(int sig)
+{
+	(void)sig;
+	_exit(process.code);
+}
+
+/* As exit would do next. But another thread may hold a stream for ever, if it reads from a terminal, say. */
+static void flush_streams(int code)
+{
+	enum { MOST_S = 2 };
+	sigset_t alarms;
+
+	process.code = code;
+	signal(SIGALRM, end_late);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(MOST_S);
+	fflush(NULL);
+}
+
+static const char *instead(const struct cmi *m)
+{
+	return m->o.guest ? "CkFinalize must come before it" : "call CkExit instead, which ends all PEs, and return";
+}
+
+static void on_exit_called(int status, void *unused)
+{
+	struct cmi *m = process_job();
+	const int kept = status & 0xff, code = kept ? kept : 1; /* as much as a parent sees */
+	char who[256], line[400];
+
+	(void)unused;
+	if (!m || fault_ends_job(m)) /* the abort of a host program may call exit */
+		return;
+	process_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s: exit(%d) before the job's end; %s", who, status, instead(m));
+	fault_say(m, code, true, line);
+	flush_streams(code);
+	fault_end_here(m, code);
+}
+
+/* It is not told the code. */
+static void on_quick_exit(void)
+{
+	struct cmi *m = process_job();
+	char who[256], line[400];
+
+	if (!m || fault_ends_job(m))
+		return;
+	process_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s: quick_exit before the job's end; %s", who, instead(m));
+	fault_say(m, 1, true, line);
+	fault_end_here(m, 1);
+}
+
+/* exit calls our function even if the object that it lies in, perhaps a plug-in, has been unloaded. So that stays. */
+static void stay_loaded(void)
+{
+	Dl_info here;
+
+	if (dladdr((void *)on_exit_called, &here) && here.dli_fname)
+		(void)dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+static void on_thread_end(void *wire)
+{
+	struct cmi *m = ((struct cmi_pe *)wire)->m;
+	char who[256], line[400];
+
+	if (process_job() != m)
+		return;
+	process_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s: the PE's thread has ended (pthread_exit, or it was cancelled); %s", who,
+		 instead(m));
+	cmi_abort(m, 1, false, line);
+}
+
+void cmi_pe_watch(struct cmi_pe *w)
+{
+	if (process.has_key && process_job() == w->m)
+		pthread_setspecific(process.pe, w);
+}
+
+void process_pe_leaves(void)
+{
+	if (process.has_key)
+		pthread_setspecific(process.pe, NULL);
+}
+
+/* ---- fork ------------------------------------------------------------------------------ */
+
+static void in_child(void)
+{
+	struct cmi *m = machine();
+
+	if (!m)
+		return;
+	share_forked(m->share);
+	if (m->boot)
+		boot_forked(m->boot);
+	if (process.by.forked)
+		process.by.forked();
+}
+
+/* ---- begin and end --------------------------------------------------------------------- */
+
+static void tell_libc(void)
+{
+	if (process.told)
+		return;
+	process.told = true;
+	stay_loaded();
+	process.has_key = pthread_key_create(&process.pe, on_thread_end) == 0;
+	on_exit(on_exit_called, NULL);
+	at_quick_exit(on_quick_exit);
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+void cmi_watch(struct cmi *m, const struct cmi_watcher *by, bool signals)
+{
+	process.pid = getpid();
+	process.by = *by;
+	process.signals = signals;
+	atomic_store_explicit(&process.machine, m, memory_order_release);
+	tell_libc();
+	if (signals)
+		fault_catch();
+}
+
+void process_forget(const struct cmi *m)
+{
+	if (m->o.guest)
+		fault_give_back();
+	if (machine() == m)
+		atomic_store_explicit(&process.machine, NULL, memory_order_release);
+}
