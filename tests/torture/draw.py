@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A seed -> a program. Each choice has a stream of random numbers of its own, so that a program without a part has the
+same other parts."""
+
+import random
+
+from parts.calls import Calls
+from parts.clock import Clock
+from parts.inserts import Inserts
+from parts.moves import Moves
+from parts.named import Named
+from parts.reductions import Reductions
+from parts.syncs import Syncs
+from program import Coll, Program
+
+SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
+WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
+NOTES = 12000      # about as many in a run
+
+
+def draw(seed):
+    r = random.Random(f'{seed}/program')
+    p = Program(seed)
+    p.nodes, p.per_node = r.choices(SHAPES, WEIGHTS)[0]
+    p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 30))
+    p.quiet_start = r.random() < 0.5
+    p.optimize = r.choice(('-O0', '-O0', '-O1'))
+    p.env = environment(random.Random(f'{seed}/environment'))
+    p.colls = collections(random.Random(f'{seed}/collections'))
+    p.parts = [Clock()]
+    number = 1
+    for i in range(r.randint(2, 9)):
+        part = one_part(random.Random(f'{seed}/part/{i}'), p, number)
+        if part:
+            p.parts.append(part)
+            number += 1
+    tame(p)
+    return p
+
+
+def environment(r):
+    env = {}
+
+    def maybe(chance, name, *values):
+        if r.random() < chance:
+            env[name] = str(r.choice(values))
+    maybe(0.25, 'CK_SHARE', 0)
+    maybe(0.75, 'CK_DIRECT_PATH', 'memory', 'message', 'rma', 'rma')
+    maybe(0.5, 'CK_DIRECT_POLL_MAX', 0, 1, 4)
+    maybe(0.2, 'CK_CHECK', 1)
+    maybe(0.3, 'CK_RANDOM_QUEUE', r.randint(1, 9999))
+    maybe(0.3, 'CK_RANDOM_DELAY', r.randint(1, 9999))
+    maybe(0.7, 'CK_LB', 'rotate', 'rotate', 'random', 'greedy', 'refine', 'cuts', 'hier', 'diffusion', 'sfc', 'auto')
+    maybe(0.5, 'CK_SYNC_MS', 0)
+    return env
+
+
+def collections(r):
+    colls = [Coll(0, 'main')]
+    for number in range(1, 1 + r.choice((1, 2, 2, 3, 3))):
+        kind = r.choices(('array', 'group', 'chare'), (6, 1, 1) if number > 1 else (1, 0, 0))[0]
+        if kind == 'array':
+            nd = r.choices((1, 2, 3, 4, 5, 6), (8, 3, 2, 1, 1, 1))[0]
+            dims = [r.randint(2, 12)] if nd == 1 else [r.choice((1, 2, 3)) for _ in range(nd)]
+            if sum(d > 1 for d in dims) == 0:
+                dims[0] = 4
+            while len(dims) > 1 and dims[0] > 1 and eval('*'.join(map(str, dims))) > 24:
+                dims[0] -= 1
+            sparse = r.random() < 0.5
+            colls.append(Coll(number, 'array', dims, sparse, r.choice(('default', 'hash', 'last')) if not sparse else
+                              r.choice(('default', 'any')), r.choice((0, 0, 100, -20)) if sparse else 0))
+        else:
+            colls.append(Coll(number, kind, where='0' if kind == 'group' else f'({r.randint(0, 7)} % CkNumPes())'))
+            if kind == 'group':
+                colls[-1].where = 'default'
+    return colls
+
+
+def timing(r, p, hooks=True):
+    """When a part acts."""
+    fields = {'phases': r.choice((0xff, 0xff, 1, 2, 5, 6))}
+    fields['every'] = r.choice((1, 1, 2, 3, 5))
+    fields['first'] = r.randrange(fields['every'])
+    if hooks and r.random() < 0.3:
+        found = [(on, n) for part in p.parts for on, n in part.hook_names() if part.hook is None]
+        if found:
+            fields['on'], fields['hook'] = r.choice(found)
+    return fields
+
+
+def one_part(r, p, number):
+    arrays = [c for c in p.colls if c.kind == 'array']
+    others = [c for c in p.colls if c.kind != 'main']
+    kind = r.choices((calls, broadcasts, moves, syncs, inserts, reductions, named, channel_calls), (5, 4, 4, 2, 4, 4, 4, 4))[0]
+    return kind(r, p, number, arrays, others)
+
+
+def calls(r, p, number, arrays, others):
+    on, to = r.choice(others), r.choice(others + arrays)
+    way = r.choice(('nothing', 'words', 'words', 'text', 'struct', 'pup', 'message'))
+    attribute = r.choice(('', '', '', 'expedited', 'inline', 'threaded') + ('aggregate',) * (to.kind in ('array', 'group') and way != 'message'))
+    fields = timing(r, p)
+    fields.setdefault('on', on.number)
+    prio = r.choice((None, None, None, -3, 0, 7)) if not attribute else None
+    refnum = r.choice((None, None, 5, -7, 2**31 - 1)) if not attribute else None
+    return Calls(number, to=to.number, way=way, attribute=attribute, shift=r.randint(0, 9), burst=r.choice((1, 2, 5)),
+                 sizes=r.choice(((0,), (1,), (2, 9), (100,), (3, 600))) if way in ('words', 'text', 'message') else (3,),
+                 prio=prio, refnum=refnum, **fields)
+
+
+def broadcasts(r, p, number, arrays, others):
+    to = r.choice([c for c in others if c.kind != 'chare'])
+    fields = timing(r, p)
+    fields.setdefault('on', r.choice(p.colls).number)
+    section = to.kind == 'array' and not to.sparse and r.random() < 0.3
+    way = r.choice(('nothing', 'words', 'text', 'struct', 'message', 'pup'))
+    if fields.get('hook') is None:
+        fields['only'] = 0 if p.coll(fields['on']).kind in ('main', 'chare') else r.choice((0, 0, 1))
+    return Calls(number, to=to.number, way=way, mode='section' if section else 'all', shift=r.randint(0, 2),
+                 burst=r.choice((1, 1, 3)), sizes=((2,), (200,))[r.randrange(2)] if way in ('words', 'text', 'message') else (3,), **fields)
+
+
+def moves(r, p, number, arrays, others):
+    fields = timing(r, p)
+    if fields.get('hook') is not None and p.coll(fields['on']).kind != 'array':
+        del fields['hook']
+        del fields['on']
+    fields.setdefault('on', r.choice(arrays).number)
+    return Moves(number, chance=r.choice((5, 20, 50, 100)), **fields)
+
+
+def syncs(r, p, number, arrays, others):
+    on = r.choice(arrays).number
+    if any(isinstance(x, Syncs) and x.on == on for x in p.parts):
+        return None
+    return Syncs(number, on, every=r.choice((1, 2, 5)), first=r.randint(0, 4))
+
+
+def inserts(r, p, number, arrays, others):
+    sparse = [c for c in arrays if c.sparse]
+    if not sparse:
+        return None
+    fields = timing(r, p)
+    fields.setdefault('on', r.choice(p.colls).number)
+    return Inserts(number, to=r.choice(sparse).number, most=r.choice((1, 1, 2, 4)), here=r.random() < 0.2, **fields)
+
+
+def reductions(r, p, number, arrays, others):
+    on = r.choice([c for c in others if c.kind != 'chare'])
+    to = r.choice([on, on, r.choice(p.colls)])
+    target = r.choice(('one', 'all')) if to.kind in ('array', 'group') else 'one'
+    fields = timing(r, p, hooks=False)
+    index = r.randrange(to.count(p)) if target == 'one' else 0
+    return Reductions(number, on.number, to.number, target=target, index=index, refnum=r.choice((0, 0, 1, 1000)),
+                      message=r.random() < 0.3, **fields)
+
+
+def named(r, p, number, arrays, others):
+    on = r.choice(arrays)
+    n = on.count(p)
+    shifts = tuple(r.sample(range(1, n), min(n - 1, r.choice((1, 1, 2, 3))))) if n > 1 else (0,)
+    fields = timing(r, p, hooks=False)
+    return Named(number, on.number, shifts=shifts, oob=r.random() < 0.6, strided=r.random() < 0.25, direct=r.random() < 0.7,
+                 words=r.choice((1, 2, 3, 20, 300)), rounds=r.choice((3, 10, 30)),
+                 ready=r.choice(('now', 'later', 'marked')), renew=r.random() < 0.4, phases=fields['phases'])
+
+
+def channel_calls(r, p, number, arrays, others):
+    dense = [c for c in arrays if not c.sparse]
+    if not dense:
+        return None
+    on = to = r.choice(dense)
+    fields = timing(r, p, hooks=False)
+    text = r.random() < 0.2
+    return Calls(number, on.number, to=to.number, way='text' if text else 'words', attribute='channel', shift=r.randint(0, 5),
+                 burst=r.choice((2, 5, 12)), sizes=r.choice(((3,), (1, 64), (3, 64, 500))), prepare=not text and r.random() < 0.6,
+                 **fields)
+
+
+def tame(p):
+    """What GUIDE.md leaves open is left out; and no program does too much."""
+    inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
+    synced = {x.on for x in p.parts if isinstance(x, Syncs)}
+    p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
+    inserted &= {x.to for x in p.parts if isinstance(x, Inserts)}
+    # A new element takes part from the next reduction on that its PE waits for: none may be under way.
+    p.parts = [x for x in p.parts if not (isinstance(x, Reductions) and x.on in inserted)]
+    live = {x.number for x in p.parts}
+    p.parts = [x for x in p.parts if x.hook is None or x.hook in live]
+    while p.ticks > 1 and weight(p) > NOTES:
+        p.ticks = p.ticks * 2 // 3
+    while weight(p) > 3 * NOTES:
+        worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named))), key=lambda x: part_weight(p, x, {}))
+        p.parts = [x for x in p.parts if x is not worst and x.hook != worst.number]
+
+
+def acts(p, part, known):
+    """About how often a part acts."""
+    if part.number in known:
+        return known[part.number]
+    on = p.coll(part.on)
+    if part.hook is not None:
+        n = handled(p, p.part(part.hook), known)
+    else:
+        n = p.phases * p.ticks / part.every * (1 if part.only is not None else on.count(p))
+    known[part.number] = n
+    return n
+
+
+def handled(p, part, known):
+    if isinstance(part, Calls):
+        return acts(p, part, known) * part.burst * (1 if part.mode == 'one' else p.coll(part.to).count(p))
+    if isinstance(part, Reductions):
+        return acts(p, part, known) / p.coll(part.on).count(p) * (p.coll(part.to).count(p) if part.target == 'all' else 1)
+    return acts(p, part, known)
+
+
+def part_weight(p, part, known):
+    if isinstance(part, Named):
+        return p.phases * part.rounds * p.coll(part.on).count(p) * (1 + 4 * len(part.shifts))
+    return acts(p, part, known) + handled(p, part, known) * 2
+
+
+def weight(p):
+    known = {}
+    return sum(part_weight(p, x, known) for x in p.parts if not isinstance(x, Clock)) + \
+        sum(c.count(p) for c in p.colls) * p.ticks * p.phases * 2

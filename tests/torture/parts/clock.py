@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of every program: the main chare begins each phase by a call of all; elements tick, each at its own pace."""
+
+from program import PLAIN, Part
+
+
+class Clock(Part):
+    def __init__(self, number=0, **fields):
+        super().__init__(number, 0, **fields)
+
+    def features(self, program):
+        return []
+
+    def entries(self, program, c):
+        return ['entry void go(uint64_t id, int phase);', 'entry void tick(uint64_t id, int t);']
+
+    def handlers(self, program, c):
+        n = c.name
+        return f'''
+static void {n}_next(struct {n} *self)
+{{
+	if (++self->t < TICKS)
+		{n}_tick({c.this()}, note_send(&self->me, 0, {PLAIN}, {c.number}, self->me.number), self->t);
+}}
+void {n}_on_tick(struct {n} *self, uint64_t id, int t)
+{{
+	note_got(&self->me, 0, id, t == self->t, 0);
+{ticking(program, c)}	{n}_next(self);
+}}
+void {n}_on_go(struct {n} *self, uint64_t id, int phase)
+{{
+	note_got(&self->me, 0, id, true, 0);
+	if (phase <= self->phase)
+		return;        /* born in it: the first ticks are those of the next phase */
+	self->phase = phase;
+	self->t = -1;
+{going(program, c)}	{n}_next(self);
+}}
+'''
+
+
+def gate(part, others=''):
+    """The C condition under which a part acts."""
+    conditions = [f'0x{part.phases & 0xff:x} >> (self->phase & 7) & 1'] if part.phases & 0xff != 0xff else []
+    if part.only is not None:
+        conditions.append(f'self->me.number == {part.only}')
+    return ' && '.join([others] * bool(others) + conditions) or 'true'
+
+
+def ticking(program, c):
+    text = ''
+    for p in program.parts:
+        if p.act(program) and p.on == c.number and p.hook is None:
+            when = f't % {p.every} == {p.first % p.every}' if p.every > 1 else ''
+            text += f'\tif ({gate(p, when)})\n\t\t{c.name}_act{p.number}(self);\n'
+        if hasattr(p, 'instead_of_next') and p.on == c.number:
+            text += p.instead_of_next(program, c)
+    return text
+
+
+def going(program, c):
+    return ''.join(p.go(program, c) for p in program.parts)
+
+
+def behind(program, c, part, where=0):
+    """What other parts do behind a handler of this one."""
+    text = ''
+    for p in program.parts:
+        if p.act(program) and p.on == c.number and p.hook == part.number:
+            text += f'\tif ({gate(p)})\n\t\t{c.name}_act{p.number}(self);\n'
+    return text

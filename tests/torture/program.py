@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program as plain data: collections, parts (what they do, by which feature), the shape and the environment of a run."""
+
+import math
+
+# Lanes: calls of one lane keep their order (GUIDE.md, "Order"); 0 promises none. note.h carries them.
+NO_ORDER, PLAIN, EXPEDITED, AGGREGATE = 0, 1, 2, 3
+PRIO = 1000          # + priority
+CHANNEL = 1 << 16    # + part * 4096 + size
+SECTION = 1 << 28    # + part whose section it is
+
+
+class Coll:
+    """A collection of chares. Elements have numbers 0 .. n - 1; elements that are inserted later have higher ones."""
+
+    def __init__(self, number, kind, dims=(1,), sparse=False, where='default', offset=0):
+        self.number, self.kind, self.dims, self.sparse, self.where, self.offset = \
+            number, kind, tuple(dims), sparse, where, offset
+        self.name = {'main': 'Main', 'array': 'A', 'group': 'G', 'chare': 'C'}[kind] + ('' if kind == 'main' else str(number))
+        self.proxy = 'mainProxy' if kind == 'main' else self.name.lower()
+
+    def count(self, program):
+        return program.pes if self.kind == 'group' else math.prod(self.dims) if self.kind == 'array' else 1
+
+    @property
+    def moves(self):
+        return self.kind == 'array'
+
+    def el(self, number):
+        """The C expression of the element with this number."""
+        if self.kind == 'array':
+            return f'{self.name}_el({number})'
+        return f'{self.name}_at({self.proxy}, {number})' if self.kind == 'group' else self.proxy
+
+    def this(self):
+        return {'array': f'{self.name}_thisElement(self)', 'group': f'{self.name}_at({self.proxy}, CkMyPe())'}.get(
+            self.kind, self.proxy)
+
+
+class Program:
+    def __init__(self, seed):
+        self.seed = seed
+        self.nodes, self.per_node = 1, 1
+        self.env = {}
+        self.phases, self.ticks = 1, 1
+        self.colls, self.parts = [], []
+        self.quiet_start = True    # quiescence comes between the insertions of the start and the first phase
+        self.optimize = '-O0'
+
+    @property
+    def pes(self):
+        return self.nodes * self.per_node
+
+    def coll(self, number):
+        return next(c for c in self.colls if c.number == number)
+
+    def part(self, number):
+        return next((p for p in self.parts if p.number == number), None)
+
+    def features(self):
+        """Everything that can be taken out, by name."""
+        return sorted({f for p in self.parts for f in p.features(self)} | {f'{k}={v}' for k, v in self.env.items()})
+
+
+class Part:
+    """Something that a program does in one collection, `on`. A kind of part is a class in parts/: how it is drawn, what it
+    looks like in C, and what must have come of it."""
+
+    knobs = {}       # field: least value; what shrinking may lower
+
+    def __init__(self, number, on, **fields):
+        self.number, self.on = number, on
+        # When it acts: in which phases, in every how many-th tick beginning with which, or behind which part's handler.
+        self.phases, self.every, self.first, self.hook = ~0, 1, 0, None
+        self.only = None       # the only element that acts; None: all that were there from the beginning
+        self.__dict__.update(fields)
+
+    def features(self, program):
+        return [type(self).__name__.lower()]
+
+    def uses(self):
+        """Numbers of the collections that it cannot do without."""
+        return [self.on]
+
+    # C, for collection c: lines or blocks of text.
+    def entries(self, program, c): return []
+    def declarations(self, program): return []      # in the .ci file's module
+    def types(self, program): return ''             # in the header for the parameters
+    def fields(self, program, c): return []
+    def born(self, program, c): return ''
+    def pup(self, program, c): return ''
+    def act(self, program): return None             # the body of X_act<number>, which does it once
+    def handlers(self, program, c): return ''
+    def go(self, program, c): return ''             # when a phase begins
+    def main_starts(self, program): return ''       # in the main chare's constructor
+
+    def hook_names(self):
+        """Where others may act: behind its handlers."""
+        return []
+
+    def check(self, program, run):
+        """Broken promises, as Broken."""
+        return []
+
+
+class Broken:
+    def __init__(self, promise, promised, seen, time=0):
+        self.promise, self.promised, self.seen, self.time = promise, promised, seen, time
