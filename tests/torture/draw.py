@@ -15,17 +15,19 @@ from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
 WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
-NOTES = 12000      # about as many in a run
+NOTES = 20000      # about as many in a run
 
 
-def draw(seed):
+def draw(seed, run=0):
+    """The program of a seed, with the environment of one of its runs."""
     r = random.Random(f'{seed}/program')
     p = Program(seed)
     p.nodes, p.per_node = r.choices(SHAPES, WEIGHTS)[0]
-    p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 30))
-    p.quiet_start = r.random() < 0.5
+    p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 40, 80))
+    p.quiet_start = r.random() < 0.85
+    p.pace = r.choice(('self', 'echo', 'echo'))
     p.optimize = r.choice(('-O0', '-O0', '-O1'))
-    p.env = environment(random.Random(f'{seed}/environment'))
+    p.env = environment(random.Random(f'{seed}/environment/{run}'))
     p.colls = collections(random.Random(f'{seed}/collections'))
     p.parts = [Clock()]
     number = 1
@@ -76,12 +78,17 @@ def collections(r):
     return colls
 
 
+def focus(r, colls):
+    """One of them, mostly the first: where most things happen, most meet."""
+    return colls[0] if r.random() < 0.5 else r.choice(colls)
+
+
 def timing(r, p, hooks=True):
     """When a part acts."""
     fields = {'phases': r.choice((0xff, 0xff, 1, 2, 5, 6))}
     fields['every'] = r.choice((1, 1, 2, 3, 5))
     fields['first'] = r.randrange(fields['every'])
-    if hooks and r.random() < 0.3:
+    if hooks and r.random() < 0.45:
         found = [(on, n) for part in p.parts for on, n in part.hook_names() if part.hook is None]
         if found:
             fields['on'], fields['hook'] = r.choice(found)
@@ -96,9 +103,9 @@ def one_part(r, p, number):
 
 
 def calls(r, p, number, arrays, others):
-    on, to = r.choice(others), r.choice(others + arrays)
+    on, to = focus(r, others), focus(r, others + arrays)
     way = r.choice(('nothing', 'words', 'words', 'text', 'struct', 'pup', 'message'))
-    attribute = r.choice(('', '', '', 'expedited', 'inline', 'threaded') + ('aggregate',) * (to.kind in ('array', 'group') and way != 'message'))
+    attribute = r.choice(('', '', '', 'expedited', 'threaded') + ('inline',) * (way != 'message') + ('aggregate',) * (to.kind in ('array', 'group') and way != 'message'))
     fields = timing(r, p)
     fields.setdefault('on', on.number)
     prio = r.choice((None, None, None, -3, 0, 7)) if not attribute else None
@@ -125,12 +132,12 @@ def moves(r, p, number, arrays, others):
     if fields.get('hook') is not None and p.coll(fields['on']).kind != 'array':
         del fields['hook']
         del fields['on']
-    fields.setdefault('on', r.choice(arrays).number)
+    fields.setdefault('on', focus(r, arrays).number)
     return Moves(number, chance=r.choice((5, 20, 50, 100)), **fields)
 
 
 def syncs(r, p, number, arrays, others):
-    on = r.choice(arrays).number
+    on = focus(r, arrays).number
     if any(isinstance(x, Syncs) and x.on == on for x in p.parts):
         return None
     return Syncs(number, on, every=r.choice((1, 2, 5)), first=r.randint(0, 4))
@@ -142,7 +149,7 @@ def inserts(r, p, number, arrays, others):
         return None
     fields = timing(r, p)
     fields.setdefault('on', r.choice(p.colls).number)
-    return Inserts(number, to=r.choice(sparse).number, most=r.choice((1, 1, 2, 4)), here=r.random() < 0.2, **fields)
+    return Inserts(number, to=focus(r, sparse).number, most=r.choice((1, 1, 2, 4)), here=r.random() < 0.2, **fields)
 
 
 def reductions(r, p, number, arrays, others):
@@ -156,7 +163,7 @@ def reductions(r, p, number, arrays, others):
 
 
 def named(r, p, number, arrays, others):
-    on = r.choice(arrays)
+    on = focus(r, arrays)
     n = on.count(p)
     shifts = tuple(r.sample(range(1, n), min(n - 1, r.choice((1, 1, 2, 3))))) if n > 1 else (0,)
     fields = timing(r, p, hooks=False)
@@ -169,7 +176,7 @@ def channel_calls(r, p, number, arrays, others):
     dense = [c for c in arrays if not c.sparse]
     if not dense:
         return None
-    on = to = r.choice(dense)
+    on = to = focus(r, dense)
     fields = timing(r, p, hooks=False)
     text = r.random() < 0.2
     return Calls(number, on.number, to=to.number, way='text' if text else 'words', attribute='channel', shift=r.randint(0, 5),
@@ -185,13 +192,12 @@ def tame(p):
     inserted &= {x.to for x in p.parts if isinstance(x, Inserts)}
     # A new element takes part from the next reduction on that its PE waits for: none may be under way.
     p.parts = [x for x in p.parts if not (isinstance(x, Reductions) and x.on in inserted)]
-    live = {x.number for x in p.parts}
-    p.parts = [x for x in p.parts if x.hook is None or x.hook in live]
+    p.keep(p.parts)
     while p.ticks > 1 and weight(p) > NOTES:
         p.ticks = p.ticks * 2 // 3
     while weight(p) > 3 * NOTES:
         worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named))), key=lambda x: part_weight(p, x, {}))
-        p.parts = [x for x in p.parts if x is not worst and x.hook != worst.number]
+        p.keep([x for x in p.parts if x is not worst])
 
 
 def acts(p, part, known):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program as plain data: collections, parts (what they do, by which feature), the shape and the environment of a run."""
 
+import copy
 import math
 
 # Lanes: calls of one lane keep their order (GUIDE.md, "Order"); 0 promises none. note.h carries them.
@@ -45,6 +46,7 @@ class Program:
         self.phases, self.ticks = 1, 1
         self.colls, self.parts = [], []
         self.quiet_start = True    # quiescence comes between the insertions of the start and the first phase
+        self.pace = 'self'         # who sends an element its next tick: itself, or a neighbour that it asks (echo)
         self.optimize = '-O0'
 
     @property
@@ -56,6 +58,22 @@ class Program:
 
     def part(self, number):
         return next((p for p in self.parts if p.number == number), None)
+
+    def without(self, feature):
+        """The same program without a feature; parts that act behind one that goes, go."""
+        p = copy.deepcopy(self)
+        p.env = {k: v for k, v in p.env.items() if feature not in (k, f'{k}={v}')}
+        p.keep([x for x in p.parts if feature not in x.features(p)])
+        return p
+
+    def keep(self, parts):
+        while True:
+            live = {x.number for x in parts}
+            rest = [x for x in parts if x.hook is None or x.hook in live]
+            if len(rest) == len(parts):
+                break
+            parts = rest
+        self.parts = parts
 
     def features(self):
         """Everything that can be taken out, by name."""

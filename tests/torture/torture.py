@@ -26,7 +26,8 @@ def parse_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('-b', '--build', default='build')
     parser.add_argument('--seeds', default='1-100', help='A-B, or one')
-    parser.add_argument('--runs', type=int, default=1, help='of each seed')
+    parser.add_argument('--runs', type=int, default=3, help='of each seed, each in an environment of its own')
+    parser.add_argument('--without', default='', help='features, with commas between')
     parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no run later')
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--keep', type=pathlib.Path, help='a folder for the programs')
@@ -41,16 +42,19 @@ def parse_options():
 def one_seed(options, build, work, seed):
     """(seed, what is wrong or None, seconds)"""
     began = time.monotonic()
-    program = draw.draw(seed)
+    programs = [draw.draw(seed, run) for run in range(options.runs)]
+    for feature in filter(None, options.without.split(',')):
+        programs = [p.without(feature) for p in programs]
+    program = programs[0]
     folder = (options.keep or work) / f'seed{seed}'
     folder.mkdir(parents=True, exist_ok=True)
     wrong = build.compile(program, folder)
     if wrong:
         return seed, promises.Broken('the program compiles', 'no errors', wrong), 0
     count = 0
-    for _ in range(options.runs):
+    for program in programs:
         run = build.run(program, folder, options.limit)
-        count = len(run.all)
+        count += len(run.all)
         wrong = promises.first_broken(program, run)
         if wrong:
             (folder / 'said').write_text(run.text)

@@ -12,15 +12,30 @@ class Clock(Part):
         return []
 
     def entries(self, program, c):
-        return ['entry void go(uint64_t id, int phase);', 'entry void tick(uint64_t id, int t);']
+        echo = ['entry void echo(uint64_t id, int from, int t);'] if program.pace == 'echo' and c.kind in ('array', 'group') else []
+        return ['entry void go(uint64_t id, int phase);', 'entry void tick(uint64_t id, int t);'] + echo
 
     def handlers(self, program, c):
-        n = c.name
-        return f'''
+        n, count, echo = c.name, c.count(program), ''
+        tick = f'{n}_tick({c.this()}, note_send(&self->me, 0, {PLAIN}, {c.number}, self->me.number), self->t);'
+        if program.pace == 'echo' and c.kind in ('array', 'group'):
+            # The next tick is the answer of a neighbour, so nobody runs far ahead of all others.
+            tick = f'''{{
+		int to = (self->me.number + 1 + self->t) % {count};
+
+		{n}_echo({c.el('to')}, note_send(&self->me, 0, {PLAIN}, {c.number}, to), self->me.number, self->t);
+	}}'''
+            echo = f'''void {n}_on_echo(struct {n} *self, uint64_t id, int from, int t)
+{{
+	note_got(&self->me, 0, id, true, 0);
+	{n}_tick({c.el('from')}, note_send(&self->me, 0, {PLAIN}, {c.number}, from), t);
+}}
+'''
+        return f'''{echo}
 static void {n}_next(struct {n} *self)
 {{
 	if (++self->t < TICKS)
-		{n}_tick({c.this()}, note_send(&self->me, 0, {PLAIN}, {c.number}, self->me.number), self->t);
+		{tick}
 }}
 void {n}_on_tick(struct {n} *self, uint64_t id, int t)
 {{
