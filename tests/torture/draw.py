@@ -4,18 +4,12 @@ same other parts."""
 
 import random
 
-from parts.calls import Calls
-from parts.clock import Clock
-from parts.inserts import Inserts
-from parts.moves import Moves
-from parts.named import Named
-from parts.reductions import Reductions
-from parts.syncs import Syncs
+from parts import Calls, Clock, Inserts, Moves, Named, Reductions, Syncs
 from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
 WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
-NOTES = 20000      # about as many in a run
+NOTES = 9000      # about as many in a run
 
 
 def draw(seed, run=0):

@@ -19,7 +19,7 @@ def ci_file(program):
         new = {'main': 'CkArgMsg *m', 'array': 'uint64_t id, int phase'}.get(c.kind, 'uint64_t id')
         entries = [f'entry {c.name}({new});'] + [e for p in program.parts for e in p.entries(program, c)]
         if c.kind == 'main':
-            entries += ['entry void quiet();']
+            entries += ['entry void quiet();', 'entry void ticking(uint64_t id, int more);']
         lines += [f'\t{kind} {c.name} {{'] + [f'\t\t{e}' for e in entries] + ['\t};']
         if c.kind == 'array':
             lines.append(f'\tpup {c.name} [on_arrived];')
@@ -148,7 +148,18 @@ static void next_phase(struct Main *self)
 void Main_on_quiet(Main *self)
 {
 	note_plain(&self->me, NOTE_QUIET, 0, 0, 0, 0);
+	if (self->ticking && self->asked++ < 3000) {    /* somebody is in a sync */
+		note_plain(&self->me, NOTE_QUIET_ASKED, 0, 0, 0, 0);
+		CkStartQD(Main_cb_quiet(mainProxy));
+		return;
+	}
+	self->asked = 0;
 	next_phase(self);
+}
+void Main_on_ticking(Main *self, uint64_t id, int more)
+{
+	note_got(&self->me, 0, id, true, 0);
+	self->ticking += more;
 }
 void Main_on_new(Main *self, CkArgMsg *m)
 {
@@ -193,7 +204,7 @@ enum {{ PHASES = {program.phases}, TICKS = {program.ticks} }};
     for c in types:
         body = chare(program, c)
         if c.kind == 'main':
-            body = body.replace('int phase, t;', 'int phase, t, begun;')
+            body = body.replace('int phase, t;', 'int phase, t, begun, ticking, asked;')
         text += body
     if any(c.where not in ('default',) and c.kind == 'array' for c in types) or any(c.where != 'default' for c in types):
         text += MAPS

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 class Build:
     def __init__(self, folder, work):
+        self.here = HERE
         self.folder = pathlib.Path(folder).resolve()
         self.top = HERE.parent.parent if not (self.folder.parent / 'runtime/chare').is_dir() else self.folder.parent
         self.flags = ['-std=gnu11', '-w', f'-I{HERE}'] + [f'-I{self.top}/runtime/{d}' for d in ('chare', 'direct', 'scheduler')]

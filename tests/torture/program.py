@@ -84,7 +84,7 @@ class Part:
     """Something that a program does in one collection, `on`. A kind of part is a class in parts/: how it is drawn, what it
     looks like in C, and what must have come of it."""
 
-    knobs = {}       # field: least value; what shrinking may lower
+    simple = {}      # field: the values that make it simpler; of numbers only lower ones count
 
     def __init__(self, number, on, **fields):
         self.number, self.on = number, on

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws programs that compose features, runs them, and compares what came with what GUIDE.md promises.
 
-    tests/torture/torture.py [-b BUILD] [--seeds A-B] [--minutes M] [--jobs N] [--keep DIR]
+    tests/torture/torture.py [-b BUILD] [--seeds A-B] [--runs N] [--minutes M] [--jobs N] [--shrink DIR]
 
-The first broken promise of each seed that fails is printed. A seed draws the same program each time; what it does may
-depend on time, so a failure may take several runs (--runs).
+A seed draws the same program each time. Each run of it has an environment of its own, also drawn. What the first broken
+promise was, and what was seen instead, is printed for each seed that fails. With --shrink the first seed that fails in
+each way becomes a small program in a folder of its own, with how to run it. --program FOLDER runs such a program again.
 """
 
 import argparse
@@ -14,11 +15,14 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import threading
 import time
 
 import draw
 import execute
+import parts
 import promises
+import shrink
 
 
 def parse_options():
@@ -26,11 +30,14 @@ def parse_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('-b', '--build', default='build')
     parser.add_argument('--seeds', default='1-100', help='A-B, or one')
-    parser.add_argument('--runs', type=int, default=3, help='of each seed, each in an environment of its own')
+    parser.add_argument('--runs', type=int, default=3, help='of each seed')
     parser.add_argument('--without', default='', help='features, with commas between')
-    parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no run later')
+    parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no seed later')
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--keep', type=pathlib.Path, help='a folder for the programs')
+    parser.add_argument('--shrink', type=pathlib.Path, help='a folder for small programs')
+    parser.add_argument('--shrink-minutes', type=float, default=5, help='for each')
+    parser.add_argument('--program', type=pathlib.Path, help='the folder of a program that --shrink has left')
     parser.add_argument('--limit', type=int, default=60, help='seconds for one run')
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
     options = parser.parse_args()
@@ -39,64 +46,106 @@ def parse_options():
     return options
 
 
-def one_seed(options, build, work, seed):
-    """(seed, what is wrong or None, seconds)"""
-    began = time.monotonic()
+class Outcome:
+    def __init__(self, seed, broken=None, program=None, run=0, notes=0, seconds=0.0):
+        self.seed, self.broken, self.program, self.run, self.notes, self.seconds = \
+            seed, broken, program, run, notes, seconds
+
+    def __str__(self):
+        p = self.program
+        head = f'seed {self.seed} run {self.run} ({p.nodes}x{p.per_node}' + ''.join(f' {k}={v}' for k, v in p.env.items()) + ')'
+        if not self.broken:
+            return f'{head}: {self.notes} notes, {self.seconds:.2f} s'
+        return f'{head}: {self.broken.promise}\n    promised: {self.broken.promised}\n    seen:     {self.broken.seen}'
+
+
+def programs_of(options, seed):
+    if options.program:
+        return [shrink.from_json((options.program / 'program.json').read_text(), parts.CLASSES)] * options.runs
     programs = [draw.draw(seed, run) for run in range(options.runs)]
     for feature in filter(None, options.without.split(',')):
         programs = [p.without(feature) for p in programs]
-    program = programs[0]
+    return programs
+
+
+def one_seed(options, build, work, seed):
+    began = time.monotonic()
+    programs = programs_of(options, seed)
     folder = (options.keep or work) / f'seed{seed}'
     folder.mkdir(parents=True, exist_ok=True)
-    wrong = build.compile(program, folder)
+    wrong = build.compile(programs[0], folder)
     if wrong:
-        return seed, promises.Broken('the program compiles', 'no errors', wrong), 0
-    count = 0
-    for program in programs:
-        run = build.run(program, folder, options.limit)
-        count += len(run.all)
-        wrong = promises.first_broken(program, run)
-        if wrong:
+        return Outcome(seed, promises.Broken('the program compiles', 'no errors', wrong), programs[0])
+    outcome = Outcome(seed)
+    for outcome.run, outcome.program in enumerate(programs):
+        run = build.run(outcome.program, folder, options.limit)
+        outcome.notes += len(run.all)
+        outcome.broken = promises.first_broken(outcome.program, run)
+        if outcome.broken:
             (folder / 'said').write_text(run.text)
             break
     if not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
-    return seed, wrong, time.monotonic() - began, count, program
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def make_small(options, build, work, outcome):
+    folder = options.shrink / f'seed{outcome.seed}'
+    shrinker = shrink.Shrinker(build, work / f'shrink{outcome.seed}', options.limit, options.shrink_minutes * 60)
+    small, broken = shrinker.shrink(outcome.program, shrink.kind(outcome.broken), lambda text: None)
+    if not small:
+        return f'seed {outcome.seed} run {outcome.run}: it did not fail again, so there is no small program'
+    again = shrinker.failure(small, shrink.kind(broken), shrink.RUNS)[1]
+    shrink.leave(build, small, broken, folder, again)
+    lines = sum(1 for _ in open(folder / 'x.c'))
+    return f'seed {outcome.seed}: a program of {lines} lines, {len(small.parts) - 1} parts, {small.nodes}x{small.per_node}, in {folder}'
+
+
+class Torture:
+    """All seeds, and what has failed so far."""
+
+    def __init__(self, options, build, work):
+        self.options, self.build, self.work = options, build, work
+        self.began = time.monotonic()
+        self.lock = threading.Lock()
+        self.done, self.failed, self.kinds = 0, 0, {}
+
+    def one(self, seed):
+        if time.monotonic() - self.began > self.options.minutes * 60:
+            return
+        outcome = one_seed(self.options, self.build, self.work, seed)
+        with self.lock:
+            self.done += 1
+            if outcome.broken:
+                self.failed += 1
+                seeds = self.kinds.setdefault(shrink.kind(outcome.broken), [])
+                seeds.append(seed)
+                new = len(seeds) == 1
+            if outcome.broken or self.options.verbose:
+                print(outcome, flush=True)
+        if outcome.broken and new and self.options.shrink and outcome.broken.promise != 'the program compiles':
+            text = make_small(self.options, self.build, self.work, outcome)
+            with self.lock:
+                print(text, flush=True)
+
+    def all(self):
+        seeds = self.options.seeds if not self.options.program else [0]
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for future in [pool.submit(self.one, seed) for seed in seeds]:
+                future.result()
+        print(f'{self.done} seeds, {self.failed} failed, {time.monotonic() - self.began:.0f} s')
+        for kind, seeds in self.kinds.items():
+            print(f'    {len(seeds)}: {kind}: seeds {", ".join(map(str, seeds[:20]))}')
 
 
 def main():
     options = parse_options()
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix='torture') as work:
         work = pathlib.Path(work)
-        build = execute.Build(options.build, work)
-        failed = done = 0
-        kinds = {}
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            def guarded(seed):
-                if time.monotonic() - began > options.minutes * 60:
-                    return None
-                return one_seed(options, build, work, seed)
-            for result in pool.map(guarded, options.seeds):
-                if result is None:
-                    break
-                seed, wrong = result[:2]
-                done += 1
-                if options.verbose and not wrong:
-                    print(f'seed {seed}: {result[3]} notes, {result[2]:.2f} s, {shape(result[4])}', flush=True)
-                if wrong:
-                    failed += 1
-                    kinds.setdefault(wrong.promise, []).append(seed)
-                    say = shape(result[4]) if len(result) > 4 else ''
-                    print(f'seed {seed} ({say}): {wrong.promise}\n    promised: {wrong.promised}\n    seen:     {wrong.seen}', flush=True)
-        print(f'{done} seeds, {failed} failed, {time.monotonic() - began:.0f} s')
-        for promise, seeds in kinds.items():
-            print(f'    {len(seeds)}: {promise}: {", ".join(map(str, seeds[:20]))}')
-    sys.exit(1 if failed else 0)
-
-
-def shape(p):
-    return f'{p.nodes}x{p.per_node}' + ''.join(f' {k}={v}' for k, v in p.env.items())
+        torture = Torture(options, execute.Build(options.build, work), work)
+        torture.all()
+    sys.exit(1 if torture.failed else 0)
 
 
 if __name__ == '__main__':

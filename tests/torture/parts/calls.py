@@ -20,7 +20,8 @@ WAYS = {
 
 
 class Calls(Part):
-    knobs = {'burst': 1, 'sizes': 1}
+    simple = {'mode': ['one'], 'attribute': [''], 'prepare': [False], 'prio': [None], 'refnum': [None], 'burst': [1, 2, 4],
+              'sizes': [(1,), (3,)], 'way': ['nothing', 'words'], 'shift': [1]}
 
     def __init__(self, number, on, to, way='words', attribute='', mode='one', shift=1, burst=1, sizes=(2,), prio=None,
                  refnum=None, prepare=False, moving=False, **fields):
@@ -106,7 +107,7 @@ class Calls(Part):
 		note_fill(m->v, n, id);
 		{stub}({first}, m);
 '''
-        elif self.prepare:
+        elif self.prepare and self.attribute == 'channel' and self.way == 'words':
             text += f'''		if (k % 2) {{
 			uint64_t *v;
 			CkPrepared call = {stub}_prepare({first}, id, n, &v);

@@ -16,7 +16,10 @@ class Clock(Part):
         return ['entry void go(uint64_t id, int phase);', 'entry void tick(uint64_t id, int t);'] + echo
 
     def handlers(self, program, c):
-        n, count, echo = c.name, c.count(program), ''
+        n, count, echo, begun, over = c.name, c.count(program), '', '', ''
+        if counts_ends(program) and c.kind == 'array':
+            begun = f"\tMain_ticking(mainProxy, note_send(&self->me, 0, {PLAIN}, 0, 0), 1);\n"
+            over = f"\telse\n\t\tMain_ticking(mainProxy, note_send(&self->me, 0, {PLAIN}, 0, 0), -1);\n"
         tick = f'{n}_tick({c.this()}, note_send(&self->me, 0, {PLAIN}, {c.number}, self->me.number), self->t);'
         if program.pace == 'echo' and c.kind in ('array', 'group'):
             # The next tick is the answer of a neighbour, so nobody runs far ahead of all others.
@@ -36,7 +39,7 @@ static void {n}_next(struct {n} *self)
 {{
 	if (++self->t < TICKS)
 		{tick}
-}}
+{over}}}
 void {n}_on_tick(struct {n} *self, uint64_t id, int t)
 {{
 	note_got(&self->me, 0, id, t == self->t, 0);
@@ -49,9 +52,14 @@ void {n}_on_go(struct {n} *self, uint64_t id, int phase)
 		return;        /* born in it: the first ticks are those of the next phase */
 	self->phase = phase;
 	self->t = -1;
-{going(program, c)}	{n}_next(self);
+{begun}{going(program, c)}	{n}_next(self);
 }}
 '''
+
+
+def counts_ends(program):
+    """An element that syncs may stand still when all is quiet, so the main chare counts those that tick."""
+    return any(hasattr(p, 'instead_of_next') for p in program.parts)
 
 
 def gate(part, others=''):

@@ -5,7 +5,7 @@ from program import Part
 
 
 class Inserts(Part):
-    knobs = {'most': 1}
+    simple = {'most': [1], 'here': [True]}
 
     def __init__(self, number, on, to, most=2, here=False, **fields):
         self.to, self.most, self.here = to, most, here      # children of each element; on its own PE

@@ -10,7 +10,8 @@ OOB = '0x7ff8dead0000beefu'
 
 
 class Named(Part):
-    knobs = {'rounds': 1, 'words': 1}
+    simple = {'shifts': [(1,)], 'strided': [False], 'direct': [False], 'renew': [False], 'oob': [False], 'ready': ['now', 'later'],
+              'words': [1, 2], 'rounds': [1, 2, 4, 8]}
 
     def __init__(self, number, on, shifts=(1,), oob=False, strided=False, direct=True, words=4, rounds=3, ready='now',
                  renew=False, **fields):

@@ -6,6 +6,8 @@ from .clock import behind
 
 
 class Reductions(Part):
+    simple = {'index': [0], 'message': [False], 'refnum': [0]}
+
     def __init__(self, number, on, to, target='one', index=0, refnum=0, message=False, **fields):
         self.to, self.target, self.index, self.refnum, self.message = to, target, index, refnum, message
         super().__init__(number, on, **fields)
@@ -29,7 +31,7 @@ class Reductions(Part):
         refnum = f'\tCkCallbackSetRefNum(&cb, {self.refnum} + round % 100);\n' if self.refnum else ''
         return f'''	int round = self->phase * TICKS + self->t;
 	uint64_t v[2] = {{note_mix((uint64_t)self->me.number), (uint64_t)round}};
-	CkCallback cb = {stub}({c.proxy if self.target == 'all' else c.el(self.index)});
+	CkCallback cb = {stub}({c.proxy if self.target == 'all' else c.el(self.index % c.count(program))});
 
 {refnum}	note_plain(&self->me, NOTE_GIVE, {self.number}, 0, v[0], v[1]);
 	CkContribute(self, v, 2, CkReduction_sum_ulong, cb);
@@ -83,7 +85,7 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
                                          f'round {sorted(given)[i]}', f'round {k} at {run.who(n)}', n.time))
         if run.ended and not broken:
             for who in run.lives(self.to):
-                if self.target == 'one' and who.number != self.index or who.number >= c.count(program):
+                if self.target == 'one' and who.number != self.index % c.count(program) or who.number >= c.count(program):
                     continue
                 got = len(rounds.get((who.coll, who.number, who.born), []))
                 if got != len(given):

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements sync (CkAtSync): the next tick comes when they may go on."""
 
-from program import Part
+from program import Broken, Part
 
 
 class Syncs(Part):
-    knobs = {}
-
     def entries(self, program, c):
         return ['entry void resumeFromSync();'] if c.number == self.on else []
-
-    def fields(self, program, c):
-        return ['bool syncs;'] if c.number == self.on else []
 
     def instead_of_next(self, program, c):
         return f'''	if (t % {max(self.every, 1)} == {self.first % max(self.every, 1)}) {{
@@ -31,3 +26,19 @@ void {c.name}_on_resumeFromSync({c.name} *self)
 	{c.name}_next(self);
 }}
 '''
+
+    def check(self, program, run):
+        broken, waits = [], {}
+        for n in sorted(run.of(self.number, 'WAIT') + run.of(self.number, 'WENT_ON'), key=lambda n: (n.born, n.seq)):
+            before = waits.pop(n.born, None)
+            if n.kind == 'WAIT':
+                if before:
+                    broken.append(Broken('resumeFromSync comes once for each CkAtSync', f'one for that of tick {before.value}',
+                                         f'none before the next at {run.who(n)}', n.time))
+                waits[n.born] = n
+            elif not before or before.value != n.value:
+                broken.append(Broken('resumeFromSync comes once for each CkAtSync', 'one', f'one more at {run.who(n)}', n.time))
+        if run.rest and not broken:
+            broken = [Broken('resumeFromSync comes once for each CkAtSync', f'one for that of tick {n.value}',
+                             f'none at {run.who(n)}', n.time) for n in waits.values()]
+        return broken
