@@ -4,7 +4,8 @@ same other parts."""
 
 import random
 
-from parts import Calls, Clock, Inserts, Moves, Named, Reductions, Syncs
+from parts import (Asks, Bodies, Calls, Clock, Destroys, Fences, Inserts, Moves, Named, Raw, Reducing, Reductions, Scans, Syncs,
+                   Threads, Whens)
 from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
@@ -92,8 +93,9 @@ def timing(r, p, hooks=True):
 def one_part(r, p, number):
     arrays = [c for c in p.colls if c.kind == 'array']
     others = [c for c in p.colls if c.kind != 'main']
-    kind = r.choices((calls, broadcasts, moves, syncs, inserts, reductions, named, channel_calls), (5, 4, 4, 2, 4, 4, 4, 4))[0]
-    return kind(r, p, number, arrays, others)
+    kinds = {calls: 5, broadcasts: 4, moves: 5, syncs: 2, inserts: 3, destroys: 2, reductions: 4, named: 4, channel_calls: 4, asks: 2,
+             threads: 2, scans: 1, fences: 1, whens: 2, bodies: 2, raw: 2, reducing: 2}
+    return r.choices(list(kinds), kinds.values())[0](r, p, number, arrays, others)
 
 
 def calls(r, p, number, arrays, others):
@@ -178,14 +180,71 @@ def channel_calls(r, p, number, arrays, others):
                  **fields)
 
 
+def destroys(r, p, number, arrays, others):
+    """By somebody who stays: insertions and destructions of two PEs have no order."""
+    sparse = [c for c in arrays if c.sparse]
+    if not sparse:
+        return None
+    on = r.choice([c for c in p.colls if c.kind != 'array'])
+    fields = timing(r, p, hooks=False)
+    return Destroys(number, on.number, to=focus(r, sparse).number, burst=r.choice((1, 3)), **fields)
+
+
+def asks(r, p, number, arrays, others):
+    on, to = focus(r, others), focus(r, others + p.colls)
+    fields = timing(r, p)
+    fields.setdefault('on', on.number)
+    on = p.coll(fields['on'])
+    answer = r.choice(('one', 'one', 'main') + ('all',) * (on.kind in ('array', 'group')))
+    return Asks(number, to=to.number, answer=answer, refnum=r.choice((0, 5, -1)), shift=r.randint(0, 5), burst=r.choice((1, 2)), **fields)
+
+
+def threads(r, p, number, arrays, others):
+    fields = timing(r, p)
+    fields.setdefault('on', focus(r, others).number)
+    return Threads(number, to=focus(r, others).number, shift=r.randint(1, 5), burst=r.choice((1, 2, 4)), future=r.random() < 0.5, **fields)
+
+
+def scans(r, p, number, arrays, others):
+    on = r.choice([c for c in others if c.kind == 'group' or c.kind == 'array' and not c.sparse] or [None])
+    return on and Scans(number, on.number, exclusive=r.random() < 0.5, **timing(r, p, hooks=False))
+
+
+def fences(r, p, number, arrays, others):
+    on = r.choice([c for c in others if c.kind != 'chare'])
+    return Fences(number, on.number, phases=timing(r, p, hooks=False)['phases'])
+
+
+def whens(r, p, number, arrays, others):
+    on = focus(r, arrays).number
+    fields = timing(r, p, hooks=False)
+    return Whens(number, on, shift=r.randint(0, 5), burst=r.choice((1, 3)), ahead=r.choice((0, 1, 5)), **fields)
+
+
+def bodies(r, p, number, arrays, others):
+    return Bodies(number, focus(r, arrays).number, rounds=r.choice((2, 5, 20)), shift=r.randint(0, 3), phases=timing(r, p, hooks=False)['phases'])
+
+
+def raw(r, p, number, arrays, others):
+    on = r.choice([c for c in others if c.kind == 'group'] or [None])
+    return on and Raw(number, on.number, shift=r.randint(0, 3), oob=r.random() < 0.5, strided=r.random() < 0.25, rebind=r.random() < 0.3,
+                      words=r.choice((1, 2, 20, 300)), rounds=r.choice((3, 10, 30)), phases=timing(r, p, hooks=False)['phases'])
+
+
+def reducing(r, p, number, arrays, others):
+    return Reducing(number, focus(r, arrays).number, senders=r.choice((1, 2, 4)), words=r.choice((1, 3, 40)), rounds=r.choice((3, 10)),
+                    phases=timing(r, p, hooks=False)['phases'])
+
+
 def tame(p):
     """What GUIDE.md leaves open is left out; and no program does too much."""
     inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
     synced = {x.on for x in p.parts if isinstance(x, Syncs)}
     p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
-    inserted &= {x.to for x in p.parts if isinstance(x, Inserts)}
+    p.parts = [x for x in p.parts if not (isinstance(x, Destroys) and x.to in synced)]
+    inserted = {x.to for x in p.parts if isinstance(x, (Inserts, Destroys))}
     # A new element takes part from the next reduction on that its PE waits for: none may be under way.
-    p.parts = [x for x in p.parts if not (isinstance(x, Reductions) and x.on in inserted)]
+    p.parts = [x for x in p.parts if not (isinstance(x, (Reductions, Fences)) and x.on in inserted)]
     p.keep(p.parts)
     while p.ticks > 1 and weight(p) > NOTES:
         p.ticks = p.ticks * 2 // 3
@@ -212,12 +271,16 @@ def handled(p, part, known):
         return acts(p, part, known) * part.burst * (1 if part.mode == 'one' else p.coll(part.to).count(p))
     if isinstance(part, Reductions):
         return acts(p, part, known) / p.coll(part.on).count(p) * (p.coll(part.to).count(p) if part.target == 'all' else 1)
-    return acts(p, part, known)
+    if isinstance(part, (Named, Raw, Reducing)):
+        return p.phases * part.rounds * p.coll(part.on).count(p)
+    return acts(p, part, known) * getattr(part, 'burst', 1)
 
 
 def part_weight(p, part, known):
     if isinstance(part, Named):
         return p.phases * part.rounds * p.coll(part.on).count(p) * (1 + 4 * len(part.shifts))
+    if isinstance(part, Bodies):
+        return p.phases * part.rounds * p.coll(part.on).count(p) * 4
     return acts(p, part, known) + handled(p, part, known) * 2
 
 

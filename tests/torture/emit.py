@@ -91,6 +91,7 @@ def code(program, c):
     """Functions and handlers of a collection."""
     a, text = c.name, ''
     acting = [(p, p.act(program)) for p in program.parts if p.on == c.number and p.act(program)]
+    text += ''.join(p.prototypes(program, c) for p in program.parts)
     text += ''.join(f'static void {a}_act{p.number}(struct {a} *self);\n' for p, _ in acting)
     text += f'static void {a}_next(struct {a} *self);\n'
     if c.kind == 'array':
@@ -170,6 +171,9 @@ void Main_on_new(Main *self, CkArgMsg *m)
 '''
     for c in program.colls:
         if c.kind == 'array' and c.sparse:
+            # Calls of an element that has just been destroyed wait only while inserting goes on.
+            again = any(type(p).__name__ == 'Destroys' and p.to == c.number for p in program.parts)
+            done = '' if again else f'\t{c.name}_doneInserting({c.proxy});\n'
             text += f'''	{c.proxy} = {c.name}_ckNewEmpty();
 	for (int i = 0; i < {c.count(program)}; i++) {{
 		uint64_t id = note_insert(&self->me, 0, {c.number}, i);
@@ -177,8 +181,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		{c.name}_insert({c.el('i')}, {'CK_PE_ANY' if c.where == 'default' else 'note_choose(&self->me, CkNumPes())'}, id, -1);
 		note_inserted(id);
 	}}
-	{c.name}_doneInserting({c.proxy});
-'''
+{done}'''
         elif c.kind == 'array':
             map_ = f', .map = "{c.where}"' if c.where != 'default' else ''
             text += f'\t{c.proxy} = {c.name}_ckNew_opt(&(CkArrayOptions){{.dims = CkDims({", ".join(map(str, c.dims))}){map_}}}, (uint64_t)0, -1);\n'

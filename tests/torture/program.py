@@ -105,7 +105,7 @@ class Part:
     def declarations(self, program): return []      # in the .ci file's module
     def types(self, program): return ''             # in the header for the parameters
     def fields(self, program, c): return []
-    def born(self, program, c): return ''
+    def prototypes(self, program, c): return ''
     def pup(self, program, c): return ''
     def act(self, program): return None             # the body of X_act<number>, which does it once
     def handlers(self, program, c): return ''

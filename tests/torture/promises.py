@@ -88,8 +88,7 @@ def broadcasts(program, run):
         if b is not None and b.kind == 'ALL' and arrived.get((n.born, n.stay), 2**64) < b.time:
             key = n.id, n.pe
             seen[key] = min(seen.get(key, n.time), n.time)
-    gone = {n.born: n.time for n in run.kind('GONE')}
-    settled = quiet[-1] if quiet else 0
+    gone = {(n.value, n.target) for n in run.kind('GONE')}
     for b in alls:
         part = program.part(b.part)
         members = part.members(program) if b.lane >= SECTION else None
@@ -101,7 +100,7 @@ def broadcasts(program, run):
                 continue
             has = got.get((b.id, life.born))
             must, why = due(run, b, life, seen, quiet)
-            if must is True and not has and over and life.born not in gone:
+            if must is True and not has and over and (b.value, life.number) not in gone:
                 broken.append(Broken('an element gets each broadcast that its creator had not seen when it inserted it',
                                      f'{describe(run, b)}, {why}', f'{run.who(life)} never got it', b.time))
             if must is False and has:
@@ -129,7 +128,7 @@ def due(run, b, life, seen, quiet):
 def order(program, run):
     """Calls of one lane from one PE reach an element in the order in which they were made."""
     broken, last = [], {}
-    for n in sorted(run.kind('GOT'), key=lambda n: (n.born, n.seq)):
+    for n in sorted(run.kind('GOT'), key=lambda n: (n.time, n.seq)):
         sent = run.sent(n.id)
         if sent is None or sent.lane == NO_ORDER:
             continue
