@@ -7,6 +7,7 @@
 A seed draws the same program each time. Each run of it has an environment of its own, also drawn. What the first broken
 promise was, and what was seen instead, is printed for each seed that fails. With --shrink the first seed that fails in
 each way becomes a small program in a folder of its own, with how to run it. --program FOLDER runs such a program again.
+--matrix checks nothing: it tells which pairs of features the seeds cross, and which they do not.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 
 import draw
 import execute
+import matrix
 import parts
 import promises
 import shrink
@@ -38,6 +40,7 @@ def parse_options():
     parser.add_argument('--shrink', type=pathlib.Path, help='a folder for small programs')
     parser.add_argument('--shrink-minutes', type=float, default=5, help='for each')
     parser.add_argument('--program', type=pathlib.Path, help='the folder of a program that --shrink has left')
+    parser.add_argument('--matrix', action='store_true', help='tell which pairs of features the seeds cross')
     parser.add_argument('--limit', type=int, default=60, help='seconds for one run')
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
     options = parser.parse_args()
@@ -139,10 +142,25 @@ class Torture:
             print(f'    {len(seeds)}: {kind}: seeds {", ".join(map(str, seeds[:20]))}')
 
 
+def show_matrix(options, work):
+    build, began = execute.Build(options.build, work), time.monotonic()
+
+    def one(seed):
+        if time.monotonic() - began < options.minutes * 60:
+            return matrix.of_seed(build, work / f'seed{seed}', options.limit, seed)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = [r for r in pool.map(one, options.seeds) if r]
+    print(f'{len(results)} seeds, {time.monotonic() - began:.0f} s')
+    print(matrix.table(results))
+
+
 def main():
     options = parse_options()
     with tempfile.TemporaryDirectory(prefix='torture') as work:
         work = pathlib.Path(work)
+        if options.matrix:
+            show_matrix(options, work)
+            return
         torture = Torture(options, execute.Build(options.build, work), work)
         torture.all()
     sys.exit(1 if torture.failed else 0)

@@ -3,7 +3,7 @@
 
 from program import PLAIN, Part
 
-FIRST = 500000      # their numbers
+FIRST = 20000       # their numbers, which must fit 16 bits (arrays of four dimensions)
 NEVER = 1 << 20     # a phase that never comes: they do not tick
 
 
@@ -38,7 +38,7 @@ class Destroys(Part):
         return f'''	if (self->me.number >= {me.count(program)})
 		return;
 
-	int to = {FIRST + self.number * 1000} + self->me.number;
+	int to = {FIRST + self.number * 100} + self->me.number;
 	uint64_t id;
 
 	if (self->lives{self.number}++) {{
