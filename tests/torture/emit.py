@@ -148,13 +148,14 @@ static void next_phase(struct Main *self)
 }
 void Main_on_quiet(Main *self)
 {
-	note_plain(&self->me, NOTE_QUIET, 0, 0, 0, 0);
-	if (self->ticking && self->asked++ < 3000) {    /* somebody is in a sync */
-		note_plain(&self->me, NOTE_QUIET_ASKED, 0, 0, 0, 0);
+	if (!self->asked)
+		self->asked = note_time();
+	if (self->ticking && note_time() - self->asked < PATIENCE) {    /* somebody is in a sync */
 		CkStartQD(Main_cb_quiet(mainProxy));
 		return;
 	}
 	self->asked = 0;
+	note_plain(&self->me, NOTE_QUIET, 0, 0, 0, 0);
 	next_phase(self);
 }
 void Main_on_ticking(Main *self, uint64_t id, int more)
@@ -202,12 +203,13 @@ def c_file(program):
 #include "ckchannel.h"
 #include "x.decl.h"
 
+#define PATIENCE 15000000000u /* ns */
 enum {{ PHASES = {program.phases}, TICKS = {program.ticks} }};
 '''
     for c in types:
         body = chare(program, c)
         if c.kind == 'main':
-            body = body.replace('int phase, t;', 'int phase, t, begun, ticking, asked;')
+            body = body.replace('int phase, t;', 'int phase, t, begun, ticking;\n\tuint64_t asked;')
         text += body
     if any(c.where not in ('default',) and c.kind == 'array' for c in types) or any(c.where != 'default' for c in types):
         text += MAPS
