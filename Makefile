@@ -5,6 +5,7 @@
 #   make check-clang, check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
+#   make torture drawn programs that compose features, checked against what GUIDE.md promises (SEEDS=1-2000: half an hour)
 #   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher (SHORT=1: a minute)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
@@ -99,7 +100,7 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants bench bench-smoke install uninstall dist clean
+.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants torture bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -341,6 +342,9 @@ reliability: deps
 fuzz: deps-fuzz
 	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
 	@bash tests/fuzz/run.sh $(FUZZ)
+# Draws programs that compose features and checks what came: SEEDS=A-B, SMALL=folder for small programs of what fails.
+torture: lib tools
+	@tests/torture/torture.py -b $(B) --seeds $(or $(SEEDS),1-2000) $(if $(SMALL),--shrink $(SMALL))
 # Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
 # chooses some of them, SOME=6 draws six.
 mutants: deps

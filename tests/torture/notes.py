@@ -36,6 +36,14 @@ class Run:
         # Nothing more will happen: what is missing now never came.
         self.rest = self.ended or 'nothing will ever happen again' in text
 
+    def forget(self):
+        """One thing that somebody got: the torture itself is tested so."""
+        gone = self.by_kind['GOT'].pop(len(self.by_kind['GOT']) // 2)
+        self.all.remove(gone)
+        for n in self.all:
+            if n.born == gone.born and n.seq > gone.seq:
+                n.seq -= 1
+
     def of(self, part, kind):
         return [n for n in self.by_kind.get(kind, []) if n.part == part]
 

@@ -41,6 +41,7 @@ def parse_options():
     parser.add_argument('--shrink-minutes', type=float, default=5, help='for each')
     parser.add_argument('--program', type=pathlib.Path, help='the folder of a program that --shrink has left')
     parser.add_argument('--matrix', action='store_true', help='tell which pairs of features the seeds cross')
+    parser.add_argument('--forget', action='store_true', help='forget one note of each run, which must be missed')
     parser.add_argument('--limit', type=int, default=60, help='seconds for one run')
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
     options = parser.parse_args()
@@ -83,6 +84,8 @@ def one_seed(options, build, work, seed):
     for outcome.run, outcome.program in enumerate(programs):
         run = build.run(outcome.program, folder, options.limit)
         outcome.notes += len(run.all)
+        if options.forget:
+            run.forget()
         outcome.broken = promises.first_broken(outcome.program, run)
         if outcome.broken:
             (folder / 'said').write_text(run.text)

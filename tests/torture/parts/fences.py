@@ -26,16 +26,17 @@ void {c.name}_on_fence{self.number}({c.name} *self)
 
     def check(self, program, run):
         broken, come, told = [], {}, {}
-        for n in run.of(self.number, 'GIVE'):
-            come[n.value] = max(come.get(n.value, 0), n.time)
-        for n in run.of(self.number, 'RESULT'):
-            told[n.value] = min(told.get(n.value, n.time), n.time)
-        for phase, time in told.items():
-            if time < come.get(phase, 0):
-                broken.append(Broken('a fence waits for all elements', f'phase {phase}', 'it fired before the last came', time))
+        for kind, times, pick in (('GIVE', come, max), ('RESULT', told, min)):
+            count = {}
+            for n in sorted(run.of(self.number, kind), key=lambda n: n.seq):
+                k = count[n.number] = count.get(n.number, 0) + 1     # each element comes to each fence
+                times[k] = pick(times.get(k, n.time), n.time)
+        for k, time in told.items():
+            if time < come.get(k, 0):
+                broken.append(Broken('a fence waits for all elements', f'fence {k}', 'it fired before the last came', time))
             for n in run.kind('GOT'):
                 sent = run.sent(n.id)
-                if sent is not None and sent.time < come.get(phase, 0) and n.time > time:
+                if sent is not None and sent.time < come.get(k, 0) and n.time > time:
                     broken.append(Broken('a fence waits for what was sent before', f'part {sent.part} to {run.who(n)}',
                                          f'handled {(n.time - time) // 1000} us after it', n.time))
         if run.rest and not broken and len(told) != len(come):
