@@ -243,6 +243,8 @@ def tame(p):
     p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
     p.parts = [x for x in p.parts if not (isinstance(x, Destroys) and x.to in synced)]
     inserted = {x.to for x in p.parts if isinstance(x, (Inserts, Destroys))}
+    if any(isinstance(x, (Reductions, Fences)) and p.coll(x.on).sparse for x in p.parts):
+        p.quiet_start = True     # elements that are still on their way are in no reduction
     # A new element takes part from the next reduction on that its PE waits for: none may be under way.
     p.parts = [x for x in p.parts if not (isinstance(x, (Reductions, Fences)) and x.on in inserted)]
     p.keep(p.parts)

@@ -132,7 +132,8 @@ def order(program, run):
         sent = run.sent(n.id)
         if sent is None or sent.lane == NO_ORDER:
             continue
-        key = [sent.pe, sent.lane, sent.kind, n.coll, n.number]
+        # Calls reach the next element with their index; a new element may get broadcasts that the last one has had.
+        key = [sent.pe, sent.lane, sent.kind, n.coll, n.number if sent.kind == 'SEND' else n.born]
         if CHANNEL <= sent.lane < SECTION:
             key += [sent.born, sent.stay]
         key = tuple(key)

@@ -39,6 +39,7 @@ void {c.name}_on_fence{self.number}({c.name} *self)
                 if sent is not None and sent.time < come.get(k, 0) and n.time > time:
                     broken.append(Broken('a fence waits for what was sent before', f'part {sent.part} to {run.who(n)}',
                                          f'handled {(n.time - time) // 1000} us after it', n.time))
-        if run.rest and not broken and len(told) != len(come):
+        # One that waits when the program ends was as quiet as the end itself.
+        if run.rest and not run.ended and not broken and len(told) != len(come):
             broken.append(Broken('a fence fires', f'{len(come)}', f'{len(told)}'))
         return broken
