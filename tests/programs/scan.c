@@ -2,7 +2,7 @@
 /*
  * scan [SEED]: prefix scans against a serial answer, inclusive and exclusive, of sums of several
  * types, products, maxima and minima, logical values, statistics and a reducer of the program's own that does
- * not commute, over arrays smaller and larger than the number of PEs, of one and three dimensions,
+ * not commute, over arrays smaller and larger than the number of PEs, of one, three and four dimensions,
  * with the default map and two others, and over a group. The elements start all scans of a collection
  * without waiting, some elements much later than others; results come in the order of the scans.
  * The program prints the bits of all results, which must agree between equal runs.
@@ -12,18 +12,19 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "scan.decl.h"
 
 enum { VALUES = 3, ROUNDS = 4, N_KINDS = 8, N_SCANS = ROUNDS * N_KINDS };
 enum kind { LONGS, LEAST, FACTORS, MOST, DOUBLES, TRUTH, STATISTICS, AFFINE };
-enum whom { LINE, CUBE, MEMBERS };
+enum whom { LINE, CUBE, HYPER, MEMBERS };
 
-static const struct { enum whom whom; int x, y, z; const char *map; } phases[] = {
-	{ LINE, 1, 1, 1, NULL }, { LINE, 2, 1, 1, NULL }, { LINE, 3, 1, 1, NULL },
-	{ LINE, 29, 1, 1, NULL }, { LINE, 1, 1, 1, "cyclic" }, { LINE, 29, 1, 1, "cyclic" },
-	{ LINE, 29, 1, 1, "crowd" }, { CUBE, 3, 2, 4, NULL }, { CUBE, 3, 2, 4, "cyclic" },
-	{ MEMBERS, 0, 0, 0, NULL },
+static const struct { enum whom whom; int x, y, z, w; const char *map; } phases[] = {
+	{ LINE, 1, 1, 1, 1, NULL }, { LINE, 2, 1, 1, 1, NULL }, { LINE, 3, 1, 1, 1, NULL },
+	{ LINE, 29, 1, 1, 1, NULL }, { LINE, 1, 1, 1, 1, "cyclic" }, { LINE, 29, 1, 1, 1, "cyclic" },
+	{ LINE, 29, 1, 1, 1, "crowd" }, { CUBE, 3, 2, 4, 1, NULL }, { CUBE, 3, 2, 4, 1, "cyclic" },
+	{ HYPER, 3, 1, 2, 4, NULL }, { HYPER, 3, 1, 2, 4, "cyclic4" }, { MEMBERS, 0, 0, 0, 0, NULL },
 };
 enum { N_PHASES = sizeof phases / sizeof *phases };
 
@@ -34,11 +35,21 @@ struct Main {
 struct party { int n, at, next; uint64_t bits; };
 struct Line { struct party party; };
 struct Cube { struct party party; };
+struct Hyper { struct party party; };
 struct Member { struct party party; };
 
 static int cyclic(CkIndex i, CkArrayDims d, int n_pes)
 {
 	return ((i.v[0] * d.n[1] + i.v[1]) * d.n[2] + i.v[2]) % n_pes;
+}
+
+/* The same in four dimensions, where an index has numbers of 16 bits. */
+static int cyclic4(CkIndex i, CkArrayDims d, int n_pes)
+{
+	CkIndex4D at;
+
+	memcpy(&at, &i, sizeof at);
+	return (((at.w * d.n[1] + at.x) * d.n[2] + at.y) * d.n[3] + at.z) % n_pes;
 }
 
 /* Runs of several lengths, and none on the first PE if there are others. */
@@ -65,6 +76,7 @@ void register_all(void)
 	static const struct affine same = { 1, 0 };
 
 	CkRegisterMap("cyclic", cyclic);
+	CkRegisterMap("cyclic4", cyclic4);
 	CkRegisterMap("crowd", crowd);
 	CkRegisterValueReducer("affine", sizeof(struct affine), compose, &same, false);
 }
@@ -273,8 +285,16 @@ static int cube_place(Cube *self)
 	return (i.x * 2 + i.y) * 4 + i.z; /* of 3 x 2 x 4 */
 }
 
+static int hyper_place(Hyper *self)
+{
+	CkIndex4D i = Hyper_thisIndex(self);
+
+	return ((i.w + i.x) * 2 + i.y) * 4 + i.z; /* of 3 x 1 x 2 x 4 */
+}
+
 DEFINE_PARTY(Line, Line_thisIndex(self))
 DEFINE_PARTY(Cube, cube_place(self))
+DEFINE_PARTY(Hyper, hyper_place(self))
 DEFINE_PARTY(Member, CkMyPe())
 
 /* ---- main ------------------------------------------------------------------------------------------ */
@@ -294,6 +314,10 @@ static void start(Main *self)
 	case CUBE:
 		o.dims = CkDims(phases[i].x, phases[i].y, phases[i].z);
 		Cube_go_all(Cube_ckNew_opt(&o, phases[i].x * phases[i].y * phases[i].z), DELAY);
+		break;
+	case HYPER:
+		o.dims = CkDims(phases[i].x, phases[i].y, phases[i].z, phases[i].w);
+		Hyper_go_all(Hyper_ckNew_opt(&o, phases[i].x * phases[i].y * phases[i].z * phases[i].w), DELAY);
 		break;
 	case MEMBERS:
 		Member_go_all(Member_ckNew(CkNumPes()), DELAY);

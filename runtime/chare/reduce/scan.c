@@ -402,7 +402,7 @@ static char *run_value(const struct scan *s, struct ck_env *env, uint64_t k)
 
 static uint64_t place_of(const struct collection *c, uint64_t ordinal)
 {
-	return coll_linear(c, c->elems[ordinal]->index);
+	return index_place(c, c->elems[ordinal]->index);
 }
 
 /* The end of the run that begins with this element. Ordinals are in index order. */
