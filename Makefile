@@ -199,7 +199,7 @@ $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(B
 $(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
-$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
+$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 # Libraries that are missing there.
 $(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 # What the system refuses there.

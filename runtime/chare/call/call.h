@@ -14,9 +14,10 @@
 
 #include "../core/core.h"
 #include "../params/params.h"
+#include "spans.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED }; /* handlers of PART_CALL */
+enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED, H_INSERTED, H_MISSED }; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ------------------------------------------------------------------------------------ */
@@ -78,6 +79,8 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);
+/** Give what has gone to all elements to one whose slot has `obj`, or send it on. The caller still owns it. */
+void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct ck_env *env);
 /** Let a call of an element that is not here, or that its calls do not reach directly, go its way. */
 void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 /** Construct the only object that gets this message. The message names the object's chare. */
@@ -102,11 +105,22 @@ void ck_describe(const struct pe *pe, char *buf, size_t len);
 
 /* ---- closed.c -------------------------------------------------------------------------------------- */
 
-/** Of a collection on a PE. */
 struct closed {
 	struct held_call *list;   /* ours: what is kept, in order */
 	size_t n, cap;
 };
+
+/** Of a collection on a PE. */
+struct call_coll {
+	struct closed closed;
+	uint64_t n_begun;         /* broadcasts that this PE has begun: their numbers */
+	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */
+	uint64_t n_newborns;      /* newborn.c: records so far */
+	struct newborns *newborns; /* newborn.c: ours; NULL: no insertion asks for anything now */
+};
+
+static inline struct call_coll *call_coll_of(const struct collection *c) { return coll_state(c, PART_CALL); }
+
 /** For the watchdog: what is kept. */
 void call_describe_held(const struct collection *c, csd_line_fn line, void *arg);
 void closed_fini(struct pe *pe, struct collection *c);

@@ -5,7 +5,7 @@
  * time. The way of a plain call has no test for this. Its calls take the long way while the collection is
  * closed: n_here and n_line are 0, and `routes` is not NULL.
  */
-#include "call.h"
+#include "newborn.h"
 #include "../../machine/cmi_alloc.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ struct held_call {
 	call_release_fn send;
 };
 
-static struct closed *closed_of(const struct collection *c) { return coll_state(c, PART_CALL); }
+static struct closed *closed_of(const struct collection *c) { return &call_coll_of(c)->closed; }
 
 /* Batches leave now. The next calls that could travel in one go by themselves, so they come here. */
 void call_close(struct pe *pe, struct collection *c)

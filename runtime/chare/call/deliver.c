@@ -3,7 +3,7 @@
  * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and frees
  * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
-#include "call.h"
+#include "newborn.h"
 #include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
@@ -171,27 +171,47 @@ static bool is_from_away(const struct pe *pe, const struct ck_env *env)
 	return src < 0 || src >= job->n_pes || job->node_of[src] != job->node;
 }
 
-/* Entries that have no plain calls come here, too. */
-static __attribute__((noinline)) void check_params(struct pe *pe, const CkGenChare *type,
-						   const struct ck_env *env)
+/* From the seat of the element, which is a guest here. */
+static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	const char *why = is_from_away(pe, env) ? shape_call(pe, type, env->entry, env) : NULL;
+	struct ck_of_all of;
+
+	if (shape_room(env) + sizeof of > env->head.size - sizeof *env)
+		csd_misfit(pe, &env->head, "it does not say what it is a copy of");
+	env_drop_behind(env, &of, sizeof of);
+	env->more &= (uint8_t)~CK_MORE_OF_ALL;
+	if (of.root < 0 || of.root >= pe->node->job->n_pes)
+		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
+	if (of.no)
+		newborns_saw(pe, c, (int)of.root, of.no);
+}
+
+/* Entries that have no plain calls come here, too. */
+static __attribute__((noinline)) void check_params(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const CkGenChare *type = c->type;
+	const char *why;
 	char name[128], text[256];
 
+	if (env->more & CK_MORE_OF_ALL)
+		take_of_all(pe, c, env);
+	why = is_from_away(pe, env) ? shape_call(pe, type, env->entry, env) : NULL;
 	if (!why)
 		return;
 	snprintf(text, sizeof text, "%s, of %s", why, describe_entry(type, env->entry, name, sizeof name));
 	csd_misfit(pe, &env->head, text);
 }
 
-static void check_entry(struct pe *pe, const struct collection *c, const struct ck_env *env)
+/* Flags, as they stand in `call`. */
+enum { LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | CK_MORE_OF_ALL << 24 };
+
+static void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	if (env->entry >= c->type->n_entries)
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
-	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least ||
-			 env->flags & (CK_CALL_REDUCED | CK_ENV_PACKED)))
-		check_params(pe, c->type, env);
+	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least || env->call & LOOKED_AT))
+		check_params(pe, c, env);
 }
 
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
@@ -465,25 +485,37 @@ void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_
 /* A copy of a broadcast, as a call of one element. */
 static void hand_on(struct pe *pe, struct collection *c, CkIndex index, const struct ck_env *env)
 {
-	struct ck_env *copy = own_copy(pe, env);
+	const bool counted = env->head.handler == ck_handler(pe, PART_CALL, H_BCAST);
+	const struct ck_of_all of = { counted ? env->place : 0, counted ? env->root : 0 };
+	struct ck_env *copy = env_copy_for_one(pe, env, &of, sizeof of);
 
-	copy->head.flags &= CSD_F_QUEUEING;
-	copy->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	copy->more |= CK_MORE_OF_ALL;
 	call_element(pe, c, index, copy);
 }
 
-/* Where elements are away, or have been. Those calls leave first, so that none that a handler here makes overtakes
- * them. A handler may let an element behind it leave, later (c->walks), or destroy it. */
-static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env)
+void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct ck_env *env)
+{
+	if (obj->extra & OBJ_CALLED)
+		hand_on(pe, c, obj->index, env);
+	else
+		deliver_to(pe, obj, own_copy(pe, env), false);
+}
+
+/* Where elements are away, or have been, and where new ones do not get the broadcast (`newborns`). Those calls leave
+ * first, so that none that a handler here makes overtakes them. A handler may let an element behind it leave, later
+ * (c->walks), or destroy it. */
+static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env, bool newborns)
 {
 	const bool message = c->entries[env->entry].flags & CKGEN_MESSAGE;
 	const uint64_t n = c->n_slots;
 	bool *done = cmi_alloc_zero(n + 1, sizeof *done, "a broadcast");
 
 	check_entry(pe, c, env);
+	if (newborns)
+		newborns_pass(pe, c, env, done);
 	c->walks++;
 	for (uint64_t i = 0; i < n; i++)
-		if ((done[i] = c->elems[i] && c->elems[i]->extra & OBJ_CALLED))
+		if (!done[i] && (done[i] = c->elems[i] && c->elems[i]->extra & OBJ_CALLED))
 			hand_on(pe, c, c->elems[i]->index, env);
 	for (uint64_t i = 0; i < n; i++)
 		if (!done[i] && c->elems[i] && !obj_is_stub(c->elems[i]))
@@ -505,10 +537,21 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 		check_entry(pe, c, env);
 		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
 	} else if (CSD_UNLIKELY(c->n_odd)) {
-		deliver_past_odd(pe, c, env);
+		deliver_past_odd(pe, c, env, false);
 	} else {
 		deliver_some(pe, c, c->elems, c->n_slots, env);
 	}
+}
+
+/* Elements can be inserted into arrays only. Returns whether some of this PE do not get it as the others do. */
+static inline bool begin_bcast(struct pe *pe, struct collection *c, const struct ck_env *env)
+{
+	struct call_coll *k = call_coll_of(c);
+
+	if (c->type->kind != CKGEN_ARRAY)
+		return false;
+	spans_count(&k->seen, env->root, env->place);
+	return CSD_UNLIKELY(k->newborns != NULL) && newborns_begin(pe, c, env);
 }
 
 static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
@@ -523,7 +566,10 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 		call_wait(pe, c, m);
 		return;
 	}
-	deliver_all(pe, c, env);
+	if (CSD_UNLIKELY(begin_bcast(pe, c, env)))
+		deliver_past_odd(pe, c, env, true);
+	else
+		deliver_all(pe, c, env);
 	bcast_handled(pe, root, bytes);
 }
 
@@ -616,6 +662,12 @@ static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env
 	send_main(pe, cb->id, env);
 }
 
+static void call_fini(struct pe *pe, struct collection *c)
+{
+	closed_fini(pe, c);
+	newborns_fini(pe, c);
+}
+
 static void call_pe_start(struct pe *pe)
 {
 	ck_of(pe)->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
@@ -635,6 +687,8 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	const char *why = shape_in_tree(pe, m, env->root);
 
+	if (!why && (!env->place || spans_has(&call_coll_of(coll_get(pe, env->coll))->seen, env->root, env->place)))
+		return "its number is none, or it has come before";
 	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
 }
 
@@ -648,6 +702,11 @@ static const struct ck_handler handlers[] = {
 	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,
 			      .shape = { CK_SHAPE_STRUCT(struct bcast_report), .always = CMI_F_SYSTEM,
 					 .misfit = bcast_report_misfit } },
+	[H_INSERTED] = { "ck.inserted", newborn_inserted_arrived, .apart = true,
+		     .shape = { .least = sizeof(struct inserted_msg), .misfit = newborn_inserted_misfit } },
+	[H_MISSED] = { "ck.missed", newborn_missed_arrived, .apart = true,
+		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) - sizeof(struct cmi_msg),
+				  .misfit = newborn_missed_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ CB_ELEMENT, send_to_element, NULL },
@@ -659,8 +718,8 @@ const struct ck_part call_part = {
 	.name = "call",
 	.number = PART_CALL,
 	.pe_bytes = sizeof(struct bcast_pe),
-	.coll_bytes = sizeof(struct closed),
-	.watch.fini = closed_fini,
+	.coll_bytes = sizeof(struct call_coll),
+	.watch.fini = call_fini,
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,

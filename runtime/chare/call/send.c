@@ -111,7 +111,8 @@ static void send_released(struct pe *pe, struct collection *c, struct ck_env *en
  * home is this PE there are no routes. */
 static __attribute__((noinline)) int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
-	if (CSD_UNLIKELY(c->closed)) {
+	/* A copy of a broadcast was under way before. */
+	if (CSD_UNLIKELY(c->closed) && !(env->more & CK_MORE_OF_ALL)) {
 		call_hold(pe, c, env, send_released);
 		return -1;
 	}
@@ -207,6 +208,7 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 	struct collection *c = coll_get(pe, id);
 
 	env->coll = id;
+	env->place = ++call_coll_of(c)->n_begun; /* its number */
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
 	if (CSD_UNLIKELY(c->closed))

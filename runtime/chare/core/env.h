@@ -23,7 +23,8 @@
  *
  * A call of an element carries the element's `place` in the array, because the sender has to compute
  * it anyway. It carries the `index` instead while it waits at the sender for the array's extents, and
- * if the array is sparse. `root` is the root of a broadcast's tree; a creation needs none, because the
+ * if the array is sparse. `root` is the root of a broadcast's tree, and `place` its number there: the root counts what it
+ * broadcasts to the collection, from 1 (call/newborn.c). A creation needs no root, because the
  * collection's id says which PE made it. `call` is entry, flags and the last byte as one word: a value
  * below the number of entries means a plain call of an entry that exists (deliver.c).
  */
@@ -150,9 +151,17 @@ enum {
 
 /** Bits of `more`, in a call of one element, or in what is said about one. */
 enum {
-	CK_MORE_HEARD = 0x20,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
+	CK_MORE_HEARD = 0x10,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
+	CK_MORE_OF_ALL = 0x20,    /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
+				   * a struct ck_of_all */
 	CK_MORE_WAITED = 0x40,    /* waited for its collection: delivery checks its parameters then */
 	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
+};
+
+/** Which broadcast a copy is of. */
+struct ck_of_all {
+	uint64_t no;              /* its number; 0: a result */
+	int64_t root;
 };
 
 /** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads

@@ -96,6 +96,35 @@ CkSection env_section(const struct ck_env *env)
 	return section;
 }
 
+/* ---- a copy for one element ------------------------------------------------------------------- */
+
+struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind, size_t n)
+{
+	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
+	const size_t bytes = env->head.size - sizeof *env - (wide ? wide->bytes : 0);
+	struct ck_env *copy = env_new(pe, 0, bytes + n);
+
+	copy->head.flags = env->head.flags & CSD_F_QUEUEING & (uint8_t)~CMI_F_WIDE;
+	copy->head.prio = env->head.prio;
+	copy->call = env->call;
+	copy->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	copy->refnum = env->refnum;
+	memcpy(payload_of(copy), env + 1, bytes);
+	memcpy((char *)payload_of(copy) + bytes, behind, n);
+	return wide ? (struct ck_env *)csd_restore_prio(pe, &copy->head, wide) : copy;
+}
+
+/* A wide priority moves up. Where it is aligned to n, it still is. */
+void env_drop_behind(struct ck_env *env, void *behind, size_t n)
+{
+	const size_t prio = env->head.flags & CMI_F_WIDE ? msg_prio_of(&env->head)->bytes : 0;
+	char *at = (char *)env + env->head.size - prio - n;
+
+	memcpy(behind, at, n);
+	memmove(at, at + n, prio);
+	env->head.size -= n;
+}
+
 /* ---- copies and holders --------------------------------------------------------------------- */
 
 struct ck_env *own_copy(struct pe *pe, const struct ck_env *env)

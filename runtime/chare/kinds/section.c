@@ -180,18 +180,11 @@ static void maybe_end(struct pe *pe, struct section *s);
 /* A copy of a multicast, to become the call of one element. */
 static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env)
 {
-	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
-	size_t bytes = env->head.size - sizeof *env - (wide ? wide->bytes : 0);
-	struct ck_env *copy = env_new(pe, 0, bytes + sizeof(CkSection));
+	const CkSection section = { env->coll, env->section.number };
+	struct ck_env *copy = env_copy_for_one(pe, env, &section, sizeof section);
 
-	copy->head.flags = env->head.flags & (uint8_t)~(CMI_F_REMOTE | CMI_F_WIDE);
-	copy->head.prio = env->head.prio;
-	copy->call = env->call;
-	copy->refnum = env->refnum;
-	memcpy(payload_of(copy), env + 1, bytes);
-	copy->head.size -= sizeof(CkSection); /* the room was for this */
-	env_add_section(copy, (CkSection){ env->coll, env->section.number });
-	return wide ? (struct ck_env *)csd_restore_prio(pe, &copy->head, wide) : copy;
+	copy->more |= CK_MORE_SECTION;
+	return copy;
 }
 
 /* Deliver to our members of one array that live here; send copies on to those that do not. */

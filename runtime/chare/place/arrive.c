@@ -46,15 +46,20 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	travel_free(t);
 	tell_arrived(pe, obj);
 	obj_calls_test(pe, obj);
-	resume(pe, &calls);
+	resume_of_one(pe, &calls);
 }
 
-/* At home: it is gone. */
+/* At home: it is gone. Copies of what has gone to all were meant for that element, not for the next with its index. All of them have
+ * come: its seat heard first that it is gone, and has made no more since. */
 static void gone(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct away *a = away_find(c, t->index);
 	struct msg_fifo late;
 
+	travel_drop_queued(pe, t);
+	drop_copies(pe, &t->late);
+	if (a)
+		drop_copies(pe, &a->waiting);
 	msg_fifo_move(&late, &t->late);
 	if (a)
 		index_remove(&place_of(c)->dyn->away, t->index);

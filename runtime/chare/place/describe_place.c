@@ -89,6 +89,7 @@ void place_describe(struct pe *pe, csd_line_fn line, void *arg)
 		if (c->type) {
 			bulk_describe(c, line, arg);
 			call_describe_held(c, line, arg);
+			newborns_describe(c, line, arg);
 			describe_dynamic(pe, c, line, arg);
 		}
 	}

@@ -150,6 +150,23 @@ void resume(struct pe *pe, struct msg_fifo *f)
 	}
 }
 
+void resume_of_one(struct pe *pe, struct msg_fifo *f)
+{
+	struct msg_fifo all, behind;
+	bool next = false;
+
+	msg_fifo_init(&behind);
+	msg_fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+
+		next |= m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
+		msg_fifo_push(next && !is_of_all(pe, m) ? &behind : f, m);
+	}
+	msg_fifo_append(f, &behind);
+	resume(pe, f);
+}
+
 void away_drop(struct pe *pe, struct away *a)
 {
 	resume(pe, &a->waiting);
@@ -279,6 +296,26 @@ bool is_told(const struct pe *pe, const struct cmi_msg *m)
 	return m->handler == ck_handler(pe, PART_PLACE, H_TELL);
 }
 
+bool is_of_all(const struct pe *pe, const struct cmi_msg *m)
+{
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
+}
+
+void drop_copies(struct pe *pe, struct msg_fifo *f)
+{
+	struct msg_fifo all;
+
+	msg_fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+
+		if (is_of_all(pe, m))
+			csd_msg_free(pe, m);
+		else
+			msg_fifo_push(f, m);
+	}
+}
+
 static const struct ck_part *part_told(const struct pe *pe, const struct ck_env *env)
 {
 	const struct ck_part *part = (uint32_t)env->refnum < CK_PARTS ? ck_node_of(pe->node)->parts[env->refnum] : NULL;
@@ -309,7 +346,7 @@ static void element_missing(struct pe *pe, struct collection *c, CkIndex i, stru
 		deny_switch(pe, c, i, env);
 		return;
 	}
-	if (is_told(pe, &env->head)) {
+	if (is_told(pe, &env->head) || is_of_all(pe, &env->head)) {
 		csd_msg_free(pe, &env->head);
 		return;
 	}

@@ -157,6 +157,7 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 
 	coll_become_dynamic(pe, c);
 	obj_even(obj, OBJ_ODD);
+	seat_gone(pe, c, obj->index);
 	c->elems[obj->ordinal] = NULL;
 	c->n_local--;
 	c->n_here = c->n_line = 0;
@@ -192,15 +193,14 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 
 /* ---- at home ---------------------------------------------------------------------------------- */
 
-/* Create the element. env holds the constructor's parameters; NULL: there are none. */
+/* Create the element. env holds the constructor's parameters, and what its creator had seen. */
 static void make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
 	struct ck_obj *obj = element_add(pe, c, i);
+	const struct newborn_birth b = newborn_begin(pe, obj, env);
 
-	if (env)
-		deliver_new(pe, obj, env);
-	else
-		construct(pe, obj, NULL);
+	deliver_new(pe, obj, env);
+	newborn_made(pe, c, &b);
 }
 
 /* Runs at home, where no record says that the element exists. */
@@ -209,6 +209,8 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 	struct away *a;
 
 	place_of(c)->n_makes++;
+	if (!env) /* a call makes it, and its home is its creator */
+		env = newborn_stamp(pe, c, env_new(pe, 0, 0));
 	if (to == CK_PE_ANY || to == pe->id) {
 		a = away_find(c, i);
 		make_here(pe, c, i, env);
@@ -216,8 +218,6 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 			away_end(pe, a);
 		return;
 	}
-	if (!env)
-		env = env_new(pe, 0, 0);
 	env->coll = c->id;
 	env->index = i;
 	env->head.handler = ck_handler(pe, PART_PLACE, H_MAKE);
@@ -397,6 +397,7 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 			  pe->node->job->n_pes - 1);
 	if (c->type && !c->sparse)
 		check_place(pe, c, e->index, to, pe->id);
+	env = newborn_stamp(pe, c, env);
 	env->to_pe = to;
 	closing_count(pe, c, INSERTS_SENT);
 	env->head.handler = ck_handler(pe, PART_PLACE, H_INSERT);
@@ -431,7 +432,7 @@ static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
 	const int to = ((const struct ck_env *)m)->to_pe;
 
 	return to != CK_PE_ANY && (uint32_t)to >= (uint32_t)pe->node->job->n_pes ?
-	       "it names a PE that does not exist" : shape_coll(pe, m);
+	       "it names a PE that does not exist" : newborn_misfit(pe, m);
 }
 
 static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -470,7 +471,7 @@ static const struct ck_handler handlers[] = {
 	[H_CREATE] = { "ck.create", create_arrived, true,
 		       .shape = { CK_SHAPE_CALL, .misfit = create_misfit } },
 	[H_INSERT] = { "ck.insert", insert_arrived, .shape = { CK_SHAPE_CALL, .misfit = insert_misfit } },
-	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = shape_coll } },
+	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = newborn_misfit } },
 	[H_DESTROY] = { "ck.destroy", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = shape_coll } },
 	[H_SWITCH] = { "ck.switch", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = switch_misfit } },
 	[H_TELL] = { "ck.tell", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = told_misfit } },

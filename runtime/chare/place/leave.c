@@ -62,7 +62,7 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	if (!s->n_holders && !s->pending)
 		stay_free(s);
 	obj_calls_test(pe, obj);
-	resume(pe, &late);
+	resume_of_one(pe, &late);
 }
 
 /* Home and holders wait for news of the element: it is where it was. */
@@ -165,7 +165,8 @@ void tell_arrived(struct pe *pe, struct ck_obj *obj)
 		obj->coll->type->on_arrived(self_of(obj));
 }
 
-/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. */
+/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. Those that came
+ * to another place, with a lease, go along. */
 static void insertions_wait(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct msg_fifo all;
@@ -191,7 +192,8 @@ static void depart(struct pe *pe, struct stay *s, struct travel *t)
 	obj_calls_leave(pe, t->obj, &t->kept);
 	t->obj->extra = 0;
 	at_home_it_is_away(pe, s, s->to);
-	insertions_wait(pe, s->coll, t);
+	if (stay_home(pe, s) == pe->id)
+		insertions_wait(pe, s->coll, t);
 	travel_send(pe, s->to, t);
 }
 

@@ -30,6 +30,7 @@
 #include <pthread.h>
 
 #include "place.h"
+#include "../call/newborn.h"
 
 /* Handlers of PART_PLACE. */
 enum {
@@ -147,7 +148,7 @@ void describe_waiting(struct pe *pe, const struct collection *c, const struct cm
 bool closing_is_open(const struct collection *c);
 
 /* insert.c */
-/** Create the element. env holds the constructor's parameters; NULL: there are none. */
+/** Create the element. env is an insertion, which has the constructor's parameters; NULL: a call makes it. */
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
 void dynamic_constructed(struct collection *c);
@@ -163,6 +164,9 @@ void fifo_free(struct pe *pe, struct msg_fifo *f);
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
 void resume(struct pe *pe, struct msg_fifo *f);
+/** The same of messages for an element that is here. A call that destroys it may be among them, and behind it an insertion of
+ * the next with its index: copies of what has gone to all are for this one. */
+void resume_of_one(struct pe *pe, struct msg_fifo *f);
 /** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
 struct away *away_find(struct collection *c, CkIndex i);
 struct away *away_get(struct collection *c, CkIndex i);
@@ -181,6 +185,9 @@ void tell_where(struct pe *pe, int dst_pe, struct where_msg what);
 void seek(struct pe *pe, struct collection *c, struct ck_env *env);
 /** Whether a message is from place_tell. */
 bool is_told(const struct pe *pe, const struct cmi_msg *m);
+/** Whether a message is a copy of what has gone to all elements. / Drop such messages. */
+bool is_of_all(const struct pe *pe, const struct cmi_msg *m);
+void drop_copies(struct pe *pe, struct msg_fifo *f);
 const char *told_misfit(struct pe *pe, const struct cmi_msg *m);
 /** A call, a destruction, a SWITCH or what a part tells has found its element. */
 void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
@@ -237,6 +244,8 @@ void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *
 int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
 /** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
 int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env);
+/** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
+void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
 void routes_fini(struct pe *pe, struct collection *c);
 /** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
@@ -268,6 +277,8 @@ struct travel *travel_new(const struct collection *c, CkIndex i);
 void travel_free(struct travel *t);
 /** Take along the calls with a priority that wait in this PE's queue for the element. */
 void travel_take_queued(struct pe *pe, struct travel *t);
+/** Drop those of them that have gone to all elements: it is destroyed. */
+void travel_drop_queued(struct pe *pe, const struct travel *t);
 /** Send it to a PE. Takes it. */
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
@@ -361,6 +372,8 @@ void coll_line_up(struct collection *c);
 /** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */
 void obj_odd(struct ck_obj *obj, uint32_t bit);
 void obj_even(struct ck_obj *obj, uint32_t bit);
+/** On its seat: the element is destroyed, and its slot becomes empty. */
+void seat_gone(struct pe *pe, struct collection *c, CkIndex i);
 void seats_fini(struct pe *pe, struct collection *c);
 void seat_arrived(struct pe *pe, struct cmi_msg *m);
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);

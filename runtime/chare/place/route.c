@@ -80,6 +80,14 @@ static void waits_end(struct collection *c, CkIndex i, struct msg_fifo *held)
 	free(w);
 }
 
+void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i)
+{
+	struct waits *w = place_of(c)->waits.n ? index_find(&place_of(c)->waits, i) : NULL;
+
+	if (w)
+		drop_copies(pe, &w->held);
+}
+
 void routes_fini(struct pe *pe, struct collection *c)
 {
 	struct idmap *waits = &place_of(c)->waits;

@@ -94,6 +94,7 @@ static void slot_set(struct ck_obj *obj)
 		index_add(&place_of(c)->dyn->here, obj);
 	}
 	c->elems[obj->ordinal] = obj;
+	newborn_slot(obj);
 }
 
 /* The stub of an element that is back; NULL: it is not late. */
@@ -208,6 +209,13 @@ int place_seat(const struct ck_obj *guest)
 	return guest->coll->guests->list[guest->ordinal].seat;
 }
 
+/* What goes to all goes to it no more. Copies that wait here for their way would come after its home has heard of it. */
+void seat_gone(struct pe *pe, struct collection *c, CkIndex i)
+{
+	newborn_gone(pe, c, i);
+	route_drop_copies(pe, c, i);
+}
+
 /* ---- elements that end while they are away ----------------------------------------------------------- */
 
 static void stub_end(struct pe *pe, struct stub *s)
@@ -215,6 +223,7 @@ static void stub_end(struct pe *pe, struct stub *s)
 	struct collection *c = s->obj.coll;
 
 	coll_become_dynamic(pe, c);
+	seat_gone(pe, c, s->obj.index);
 	c->elems[s->obj.ordinal] = NULL;
 	c->n_local--;
 	if (c->sparse) {

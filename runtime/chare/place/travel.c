@@ -75,6 +75,20 @@ void travel_take_queued(struct pe *pe, struct travel *t)
 	msg_fifo_append(&t->late, &queued);
 }
 
+static bool is_wanted_copy(const struct cmi_msg *m, const void *arg)
+{
+	return is_wanted(m, arg) && is_of_all(((const struct wanted *)arg)->pe, m);
+}
+
+void travel_drop_queued(struct pe *pe, const struct travel *t)
+{
+	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	struct msg_fifo queued;
+
+	csd_queue_take(pe, is_wanted_copy, &w, &queued);
+	fifo_free(pe, &queued);
+}
+
 bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
 {
 	const struct wanted w = wanted(pe, c, i);

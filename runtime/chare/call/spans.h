@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spans.h: a set of broadcasts of one collection, each named by its root and by the number that the root gave it. Roots
+ * number from 1 on, and a PE handles nearly all broadcasts of a root in that order, so a set is a few spans per root: mostly
+ * one, and one for each gap that a broadcast of a lower priority has left.
+ */
+#ifndef CK_SPANS_H
+#define CK_SPANS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct span {
+	int32_t root;
+	uint32_t reserved;        /* 0: spans travel */
+	uint64_t from, to;        /* the numbers from .. to - 1 */
+};
+
+/** Empty when all zero. Sorted by root, then by number; no two spans touch. */
+struct spans {
+	struct span *list;        /* ours */
+	uint32_t n, cap;
+	uint32_t last;            /* where one was added most recently */
+};
+
+void spans_free(struct spans *s);
+bool spans_has(const struct spans *s, int root, uint64_t no);
+bool spans_has_root(const struct spans *s, int root);
+/** False, and nothing has changed: it is in the set already. */
+bool spans_add(struct spans *s, int root, uint64_t no);
+/** False, and nothing has changed: it is not in the set. */
+bool spans_take(struct spans *s, int root, uint64_t no);
+/** Append a span that stands behind all others and touches none. */
+void spans_append(struct spans *s, struct span what);
+/** What is in a and not in b. The caller frees it. */
+struct spans spans_minus(const struct spans *a, const struct spans *b);
+/** Whether n spans that came from another process are a set of broadcasts of a job with so many PEs. */
+bool spans_fit(const struct span *list, uint32_t n, int n_pes);
+
+/** Add one that is mostly the next of its root, and the root mostly that of the last one. */
+static inline void spans_count(struct spans *s, int root, uint64_t no)
+{
+	const uint32_t i = s->last;
+
+	if (i < s->n && s->list[i].root == root && s->list[i].to == no &&
+	    (i + 1 == s->n || s->list[i + 1].root != root))
+		s->list[i].to++;
+	else
+		spans_add(s, root, no);
+}
+
+#endif
