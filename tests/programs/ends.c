@@ -223,8 +223,6 @@ static void act(const char *what)
 		CkAbort("this is the end, %d", number);
 	} else if (is(what, "crash")) {
 		raise(SIGSEGV);
-	} else if (is(what, "libc-exit")) {
-		exit(0);
 	} else if (is(what, "readonly")) {
 		number++;
 		CkExit(0);

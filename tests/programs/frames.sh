@@ -21,18 +21,19 @@ if [ ! "$cc" ] || ! pkg-config --cflags chard | grep -q -e $flag; then
 	exit 77
 fi
 sources=$PWD/tests/programs
-cp "$sources"/frames.{c,ci} "$sources/check.h" "$tmp" && cd "$tmp" || exit 1
+cp "$sources"/frames.{c,ci} "$tmp" && cd "$tmp" || exit 1
 
+export sources
 cat >Makefile <<'end'
 include $(shell pkg-config --variable=makefragment chard)
-CFLAGS = -std=gnu11 -O1
+CFLAGS = -std=gnu11 -O1 -I$(sources)
 frames: frames.o
 	$(CC) -o $@ $^ $(CHARD_LIBS)
 frames.o: frames.decl.h
 end
 by_pkg_config() {
 	# shellcheck disable=SC2046 # words
-	"$B/bin/ckci" frames.ci && $cc -std=gnu11 -O1 frames.c -o frames $(pkg-config --cflags --libs chard)
+	"$B/bin/ckci" frames.ci && $cc -std=gnu11 -O1 -I"$sources" frames.c -o frames $(pkg-config --cflags --libs chard)
 }
 by_make() { make -B CC=$cc | grep -e "$cc.*$flag"; }
 named() { # entry, words of the shape
