@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * across: plain calls between two processes of a host, for counting instructions (bench/across.sh).
+ * across: calls between two processes of a host, for counting instructions (bench/across.sh).
  *
- *	ACROSS_PIPE=FIFO ckrun -n 2 across
+ *	ACROSS_PIPE=FIFO ckrun -n 2 across [array | string | struct | message]
  *	ACROSS_PIPE=FIFO ckrun -n 3 across lease
  *
- * With `lease` the called element has moved to PE 1 from PE 2, its home, and PE 0 has a lease of it.
+ * The calls have one int, or beside it 8 bytes in an array, a string, a struct; or they have a message object. With `lease`
+ * the called element has moved to PE 1 from PE 2, its home, and PE 0 has a lease of it.
  * PE 0 sends a burst of calls while PE 1 stands in a handler, and then says so in the pipe. So no PE looks for messages
  * in vain while its instructions are counted: all are there. They fit into the pair's ring. The first round makes
  * the ring. Calls of functions that are not inlined mark what is counted.
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ck.h"
@@ -20,6 +22,9 @@
 
 /* The sender counts BURST - TO - 1 calls, the receiver FROM - TO: two passes of QUEUE_BATCH. */
 enum { WARM = 20, ROUNDS = 3, BURST = 40, FROM = 35, TO = 3 };
+
+enum { COUNT, ARRAY, STRING, STRUCT, MESSAGE, LEASE, KINDS };
+static const char *const KIND[KINDS] = { "count", "array", "string", "struct", "message", "lease" };
 
 struct Main {
 	int unused;
@@ -48,15 +53,42 @@ static void touch_pipe(int flags)
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	(void)self;
-	receiver = m->argc > 1 ? 2 : 1;
+	while (m->argc > 1 && kind < KINDS && strcmp(m->argv[1], KIND[kind]) != 0)
+		kind++;
+	if (kind == KINDS)
+		CkAbort("across: unknown word %s", m->argv[1]);
+	receiver = kind == LEASE ? 2 : 1;
 	ends = End_ckNew(CkDims1(receiver + 1));
 	if (receiver == 2)
 		End_settle(End_at(ends, 2));
 	else
-		End_begin(End_at(ends, 0), 0);
+		End_back(End_at(ends, 0), WARM);
 }
 
 void End_on_new(End *self) { self->round = 0; }
+
+static void send_note(CProxyElement_End to, int left)
+{
+	Note *m = Note_alloc(8);
+
+	m->left = left;
+	memset(m->v, 0, 8);
+	End_note(to, m);
+}
+
+static void call(CProxyElement_End to, int left)
+{
+	static const char v[8];
+	static const struct across_point p;
+
+	switch (kind) {
+	case ARRAY: End_array(to, left, sizeof v, v); break;
+	case STRING: End_text(to, left, "7 bytes"); break;
+	case STRUCT: End_value(to, left, p); break;
+	case MESSAGE: send_note(to, left); break;
+	default: End_count(to, left);
+	}
+}
 
 /* The receiver must stand before the burst begins, so it opens the pipe twice. */
 void End_on_begin(End *self, int round)
@@ -69,7 +101,7 @@ void End_on_begin(End *self, int round)
 	for (int left = BURST; left--;) {
 		if (round == ROUNDS - 1 && left == TO)
 			sending_ends();
-		End_count(End_at(ends, receiver), left);
+		call(End_at(ends, receiver), left);
 	}
 	touch_pipe(O_WRONLY);
 }
@@ -103,7 +135,7 @@ void End_on_stand(End *self)
 	touch_pipe(O_RDONLY);
 }
 
-void End_on_count(End *self, int left)
+static void came(End *self, int left)
 {
 	if (self->round == ROUNDS - 1 && left == FROM)
 		counting_begins();
@@ -115,6 +147,28 @@ void End_on_count(End *self, int left)
 		CkExit(0);
 	else
 		End_begin(End_at(ends, 0), self->round);
+}
+
+void End_on_count(End *self, int left) { came(self, left); }
+void End_on_note(End *self, Note *m) { came(self, m->left); }
+
+void End_on_array(End *self, int left, int n, const char *v)
+{
+	(void)n;
+	(void)v;
+	came(self, left);
+}
+
+void End_on_text(End *self, int left, const char *s)
+{
+	(void)s;
+	came(self, left);
+}
+
+void End_on_value(End *self, int left, struct across_point p)
+{
+	(void)p;
+	came(self, left);
 }
 
 #include "across.def.h"

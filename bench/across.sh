@@ -1,19 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# across.sh BUILD [lease]: the instructions of one plain call between two processes of a host, as valgrind counts them in
+# across.sh BUILD [WORD]: the instructions of one call between two processes of a host, as valgrind counts them in
 # bench/across. Prints `name 0 value instructions`:
-#	across-send-instructions     from the stub to the machine layer
+#	across-send-instructions     of a plain call with one int, from the stub to the machine layer
 #	across-receive-instructions  from the machine layer to the end of the handler
-# With `lease` the called element has moved there from a third process, its home, and the caller has a lease of it:
-#	across-lease-send-instructions, across-lease-receive-instructions
-# These count all functions that such a call runs. The first two leave out the search for the home PE (17 instructions).
+# With the word array, string, struct or message the call has 8 bytes more in such a parameter, or is a message object. With
+# `lease` the called element has moved there from a third process, its home, and the caller has a lease of it:
+#	across-array-send-instructions, across-array-receive-instructions, ...
+# All but the first two count the stub, too, and the search for the home PE (17 instructions).
+# With `all`: the plain call and the four parameters.
 set -u
-build=${1:?usage: across.sh BUILD [lease]}
+more=
+build=${1:?usage: across.sh BUILD [WORD]}
 case ${2-} in
 '') pes=2 name=across ;;
+array | string | struct | message)
+	pes=2 name=across-$2
+	more='across[.]d|/string/|csd_check' ;;
 lease) pes=3 name=across-lease ;;
-*) echo "across.sh: unknown word $2; it is lease, or nothing" >&2; exit 2 ;;
+all)
+	for word in '' array string struct message; do
+		sh "$0" "$build" $word || exit 1
+	done
+	exit 0 ;;
+*) echo "across.sh: unknown word $2; it is array, string, struct, message, lease or all, or nothing" >&2; exit 2 ;;
 esac
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -23,7 +34,7 @@ mkfifo "$dir/pipe" || exit 1
 ACROSS_PIPE="$dir/pipe" "$build/bin/ckrun" -n $pes valgrind --tool=callgrind --callgrind-out-file="$dir/count.%p" \
 	--zero-before='counting_begins*' --dump-before='sending_ends*' --dump-before='receiving_ends*' \
 	"$build/bench/across" ${2+"$2"} >"$dir/out" 2>&1 || { tail -5 "$dir/out" >&2; exit 1; }
-# How many calls each side counts: see bench/across.c. Only what the scheduler and the chare layer do is counted, because
+# How many calls each side counts: see bench/across.c. `more`: with all of the chare layer, but for the handler that sends. Only what the scheduler and the chare layer do is counted, because
 # valgrind lets the nodes of a host map no memory of each other, and the calls go through UCX.
 for count in "$dir"/count.*; do
 	case $(sed -n 's/^desc: Trigger:.*before=//p' "$count") in
@@ -36,7 +47,8 @@ for count in "$dir"/count.*; do
 		[ $pes = 2 ] || { room=runtime/chare/; names="$names|csd_check"; } ;;
 	*) continue ;;
 	esac
-	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side -v room="$room" -v name=$name '
+	callgrind_annotate --inclusive=no --auto=no --threshold=100 "$count" | tr -d , | awk -v names=":($names)([.].*)?( |$)" -v n=$calls -v s=$side -v room="$room" -v more="$more" -v name=$name '
+		more != "" && ($0 ~ more || /runtime.chare/) && !/:(element_(came|arrived)|ck_call_End_begin|main)( |$)/ { sum += $1; next }
 		($0 ~ names && /runtime/) || (room != "" && index($0, room)) { sum += $1 }
 		END { printf "%s-%s-instructions 0 %.1f instructions\n", name, s, sum / n }'
 done | sort

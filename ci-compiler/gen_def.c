@@ -588,8 +588,8 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	       function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
 	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
 	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
-	ci_put(o, "\t %s, %s,\n", entry_least(o->ci, c, e), gen_takes_reduction(e) ? "CkGen_resultFits" :
-	       function(o->ci, gen_has_fits(c, e), "ck_fits", c, e));
+	ci_put(o, "\t %s, %s, %s,\n", entry_least(o->ci, c, e), gen_fits(o->ci, c, e),
+	       function(o->ci, gen_has_came(c, e), "ck_came", c, e));
 	entry_condition(o, e);
 }
 

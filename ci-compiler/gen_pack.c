@@ -211,6 +211,16 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\n");
 }
 
+/* A call whose index is one number takes the way of calls with values only (gen_opens). */
+static void open_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *to, const char *bytes)
+{
+	const bool one_number = c->nd == 1 && !(e->attrs & CI_CHANNEL);
+
+	ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, %s, %d%s, %s);\n\tck_m = ck_c.payload;\n",
+	       one_number ? "" : gen_open_kind(e), c->name, one_number ? ci_fmt(o->ci, "%s->id, %s->index.v[0]", to, to) : to,
+	       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", bytes);
+}
+
 /* `opens`: the expression of the element whose call it opens; NULL: it only makes the payload. */
 static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *opens)
 {
@@ -230,8 +240,7 @@ static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct 
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
 	if (opens)
-		ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, %s, %d%s, %s);\n\tck_m = ck_c.payload;\n",
-		       gen_open_kind(e), c->name, opens, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", end);
+		open_call(o, c, e, opens, end);
 	else
 		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
@@ -651,24 +660,45 @@ static bool is_marshalled(const struct ci_chare *c, const struct ci_entry *e)
 	return gen_packs(c, e) && !gen_takes_message(e) && !gen_takes_reduction(e);
 }
 
+/* Delivery must see one of its attributes. */
+static bool is_seen(const struct ci_entry *e)
+{
+	return (e->attrs & (CI_OWN_CALL | CI_THREADED | CI_WHEN)) != 0 || e->awaited != NULL || e->body != NULL ||
+	       gen_count_nocopy(e) != 0 || gen_has_pup(e);
+}
+
 bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e)
 {
-	const unsigned seen = CI_OWN_CALL | CI_THREADED | CI_WHEN;
-
-	return (e->params == NULL || (is_marshalled(c, e) && gen_only_values(e))) && !(e->attrs & seen) &&
-	       e->awaited == NULL && e->body == NULL;
+	return (e->params == NULL || (is_marshalled(c, e) && gen_only_values(e))) && !is_seen(e);
 }
 
-bool gen_has_fits(const struct ci_chare *c, const struct ci_entry *e)
+const char *gen_fits(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e)
 {
-	return is_marshalled(c, e) && !gen_is_call_plain(c, e);
+	if (!gen_packs(c, e) || gen_is_call_plain(c, e))
+		return "NULL";
+	return gen_takes_reduction(e) ? "CkGen_resultFits" : ci_fmt(ci, "ck_fits_%s_%s", c->name, e->name);
 }
 
-/* Print the function that checks a payload from another process. The lengths are read before it is known whether
+bool gen_has_came(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return gen_packs(c, e) && !e->ctor && !gen_is_call_plain(c, e) && !is_seen(e);
+}
+
+/* The message's module may be another one. A [packed] message, of which only the program's unpack can tell, has that form
+ * when it comes. */
+static void message_fits(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *type = e->params->type.text;
+
+	ci_put(o, "static inline bool ck_fits_%s_%s(const void *ck_m, size_t ck_bytes)\n{\n", c->name, e->name);
+	ci_put(o, "\treturn ck_type_%s.fits != NULL && ck_type_%s.fits(ck_m, ck_bytes);\n}\n\n", type, type);
+}
+
+/* Print ck_fits_X_f, which checks a payload from another process. The lengths are read before it is known whether
  * the struct is whole, so that comes first. */
 static void fits(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	ci_put(o, "static bool ck_fits_%s_%s(const void *ck_m, size_t ck_bytes)\n{\n", c->name, e->name);
+	ci_put(o, "static inline bool ck_fits_%s_%s(const void *ck_m, size_t ck_bytes)\n{\n", c->name, e->name);
 	if (has_struct(e)) {
 		args_pointer(o, c, e);
 		ci_put(o, "\n\tif (ck_bytes < sizeof *ck_a)\n\t\treturn false;\n");
@@ -680,6 +710,15 @@ static void fits(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
 		fits_param(o, c, e, q);
 	ci_put(o, ";\n}\n\n");
+}
+
+/* Print the trampoline for a call from another process. The compiler makes one function of the look at the lengths and
+ * of `call`, so each place is computed once. */
+static void came(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	trampoline_head(o, "came", c, e);
+	ci_put(o, "\tif (!%s(ck_m, CkGen_bytes(ck_m)))\n\t\tCkGen_misfit(ck_m);\n\tck_call_%s_%s(ck_self, ck_m);\n}\n\n",
+	       gen_fits(o->ci, c, e), c->name, e->name);
 }
 
 /* ---- nocopypost ------------------------------------------------------------------------------ */
@@ -880,8 +919,10 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 	}
 	if (is_marshalled(c, e))
 		payload_struct(o, c, e);
-	if (gen_has_fits(c, e))
+	if (is_marshalled(c, e) && !gen_is_call_plain(c, e))
 		fits(o, c, e);
+	if (gen_packs(c, e) && gen_takes_message(e))
+		message_fits(o, c, e);
 	if (gen_count_nocopy(e) != 0)
 		nocopy_table(o, c, e, "ck_ncpy", false);
 	if (gen_count_posted(e) != 0)
@@ -889,6 +930,8 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 	if (gen_is_sdag(e))
 		gen_inputs(o, c, e);
 	call(o, c, e);
+	if (gen_has_came(c, e))
+		came(o, c, e);
 	if (gen_has_number(e))
 		number(o, c, e);
 	if (e->attrs & CI_WHEN)

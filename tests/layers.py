@@ -80,6 +80,7 @@ INCLUDES = {
     'tests/launcher': ['boot.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
     'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
+    'tests/torture': ['ck.h'],
     'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',
                    'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'runtime/machine/boot_int.h',
                    'runtime/scheduler/*', *MACHINE],

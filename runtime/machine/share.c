@@ -113,13 +113,13 @@ _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *wh
 	machine_die(w->m, "PE %d: %s, in what PE %d has sent: it was damaged on its way", w->pe, what, src_pe);
 }
 
-/* The message of a name that another process wrote. */
-static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name)
+/* The message of a name that another process wrote, and the bytes that it can have. */
+static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name, uint64_t *room_p)
 {
 	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
 	struct cmi_msg *m;
 
-	if (ref % CMI_MSG_ALIGN || !share_fits(w->m->share, ref, sizeof(struct cmi_msg)))
+	if (ref % CMI_MSG_ALIGN || !share_has(w->m->share, ref, room_p) || *room_p < sizeof *m)
 		damaged(w, src_pe, "a reference to no message");
 	m = share_msg_of(w->m->share, ref);
 	msg_tell_taken(m, w->m->share->one_process);
@@ -136,7 +136,8 @@ static inline void check_class(const struct cmi_pe *w, const struct cmi_msg *m, 
 static struct cmi_msg *msg_of_name(const void *wire, uint64_t ref)
 {
 	const struct cmi_pe *w = wire;
-	struct cmi_msg *m = msg_named(w, -1, ref);
+	uint64_t room;
+	struct cmi_msg *m = msg_named(w, -1, ref, &room);
 
 	flip_arrived(m, m->size);
 	check_class(w, m, ref);
@@ -396,29 +397,18 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 
 /* The memory of a message by reference goes back to a PE of the node in whose segment it lies, into the class
  * that its head says. */
-static void check_ref(const struct cmi_pe *w, const struct cmi_msg *m)
+static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t ref, uint64_t room)
 {
-	const struct share *s = w->m->share;
-	const struct cmi_job *j = &w->m->job;
-	const uint64_t ref = share_ref_of(s, m);
-	const int number = (int)(ref >> SHARE_OFFSET_BITS), src_pe = m->src_pe;
-
-	if (src_pe < 0 || src_pe >= j->n_pes || s->number[j->node_of[src_pe]] < 0 || j->node_of[src_pe] == j->node)
-		damaged(w, -1, "a sender that is none");
-	if (m->size < sizeof *m || !share_fits(s, ref, m->size))
-		damaged(w, src_pe, "a message that does not lie in one piece of shared memory");
-	if (m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED)
-		damaged(w, src_pe, "a message in memory that is nobody's");
-	for (int node = 0; node < j->n_nodes; node++)
-		if (s->number[node] == number && m->home < j->first_pe[node + 1] - j->first_pe[node])
-			return;
-	damaged(w, src_pe, "a message in memory that is nobody's");
+	if (m->size < sizeof *m || m->size > room)
+		damaged(w, m->src_pe, "a message that does not lie in one piece of shared memory");
+	if ((m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED) ||
+	    m->home >= w->m->share->n_pes[ref >> SHARE_OFFSET_BITS])
+		damaged(w, m->src_pe, "a message in memory that is nobody's");
 }
 
 /* A message by reference. Its memory will go back to where it came from. */
-static void arrived(struct cmi_pe *w, struct cmi_msg *m)
+static inline void arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
-	check_ref(w, m);
 	m->next = NULL;
 	m->mark = 0;
 	m->origin = CMI_ORIGIN_SHARED;
@@ -436,12 +426,15 @@ static void arrived(struct cmi_pe *w, struct cmi_msg *m)
 static void ref_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *slot)
 {
 	struct cmi_msg *m;
-	uint64_t ref;
+	uint64_t ref, room;
 
 	memcpy(&ref, slot->body, sizeof ref);
-	m = msg_named(w, src_pe, ref);
+	m = msg_named(w, src_pe, ref, &room);
 	flip_arrived(m, m->size);
 	check_class(w, m, ref);
+	if (m->src_pe != src_pe)
+		damaged(w, src_pe, "a message of another sender");
+	check_ref(w, m, ref, room);
 	arrived(w, m);
 }
 
@@ -528,6 +521,22 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 	return n;
 }
 
+/* In order of arrival only the messages are left of the names. */
+static void stack_arrived(struct cmi_pe *w, struct cmi_msg *m)
+{
+	const struct share *s = w->m->share;
+	const struct cmi_job *j = &w->m->job;
+	const uint64_t ref = share_ref_of(s, m);
+	uint64_t room = 0;
+
+	if (m->src_pe < 0 || m->src_pe >= j->n_pes || s->number[j->node_of[m->src_pe]] < 0 ||
+	    j->node_of[m->src_pe] == j->node)
+		damaged(w, -1, "a sender that is none");
+	share_has(s, ref, &room);
+	check_ref(w, m, ref, room);
+	arrived(w, m);
+}
+
 /* Deliver what was on the stack, oldest first. */
 static int take_stack(struct cmi_pe *w, uint64_t ref)
 {
@@ -538,7 +547,7 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 	for (struct cmi_msg *m = in_order, *next; m; m = next, n++) {
 		next = m->next;
 		n += take_earlier(w, m);
-		arrived(w, m);
+		stack_arrived(w, m);
 	}
 	return n;
 }
@@ -546,7 +555,8 @@ static int take_stack(struct cmi_pe *w, uint64_t ref)
 static void take_back(struct cmi_pe *w, uint64_t ref)
 {
 	while (ref) {
-		struct cmi_msg *m = msg_named(w, -1, ref);
+		uint64_t room;
+		struct cmi_msg *m = msg_named(w, -1, ref, &room);
 
 		check_class(w, m, ref);
 		if (ref >> SHARE_OFFSET_BITS != (uint64_t)w->m->share->me)

@@ -46,9 +46,11 @@ struct share_line {
 
 struct share {
 	char *base;
-	uint64_t segment;           /* bytes of address space per node */
+	uint64_t segment;           /* bytes of address space per node, a power of two */
+	int segment_bits;
 	int n_local, me;            /* nodes of this host; this node's number among them */
 	int *number;                /* [n_nodes]: number on the host, -1: not reached */
+	int *n_pes;                 /* [n_local]: PEs, by the node's number on the host */
 	struct share_name name;
 	struct share_name *names;   /* [n_nodes] */
 	size_t lines_at;            /* offset of the lines in each segment */
@@ -74,7 +76,24 @@ static inline uint64_t share_ref_of(const struct share *s, const void *p)
 {
 	uint64_t at = (uint64_t)((const char *)p - s->base);
 
-	return at / s->segment << SHARE_OFFSET_BITS | at % s->segment;
+	return at >> s->segment_bits << SHARE_OFFSET_BITS | (at & (s->segment - 1));
+}
+
+/** Whether a reference that another process wrote leads to memory that has been handed out and that we have mapped. If so,
+ * *room_p is how much of it follows. */
+static inline bool share_has(const struct share *s, uint64_t ref, uint64_t *room_p)
+{
+	const uint64_t number = ref >> SHARE_OFFSET_BITS, at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+	uint64_t used;
+
+	/* Relaxed: this process has written it, or nobody has. */
+	if (number >= (uint64_t)s->n_local || (!s->all && (int)number != s->me &&
+	    !atomic_load_explicit(&share_head_of(s, s->me)->mapped[number], memory_order_relaxed)))
+		return false;
+	/* Relaxed: what was handed out before the reference was written is visible with it. */
+	used = atomic_load_explicit(&share_head_of(s, (int)number)->used, memory_order_relaxed);
+	*room_p = used - at;
+	return at >= s->lines_at && used <= s->segment && at <= used;
 }
 
 enum { SHARE_NAME_CHECK = CMI_MSG_ALIGN - 1 };
@@ -94,7 +113,7 @@ static inline struct cmi_msg *share_msg_of(const struct share *s, uint64_t ref)
 {
 	uint64_t offset = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
 
-	return (struct cmi_msg *)(void *)(s->base + (ref >> SHARE_OFFSET_BITS) * s->segment + offset);
+	return (struct cmi_msg *)(void *)(s->base + (ref >> SHARE_OFFSET_BITS << s->segment_bits) + offset);
 }
 
 #endif

@@ -35,6 +35,12 @@ static uint64_t segment_bytes(void)
 	return bytes;
 }
 
+static void set_segment(struct share *s, uint64_t bytes)
+{
+	s->segment = bytes;
+	s->segment_bits = __builtin_ctzll(bytes);
+}
+
 /* A sparse file without a name; -1 when the system does not give us one. */
 static int make_file(uint64_t bytes)
 {
@@ -53,7 +59,7 @@ int share_open(struct cmi *m, bool offer)
 
 	m->share = s;
 	s->one_process = m->o.net && m->o.net->shared;
-	s->segment = segment_bytes();
+	set_segment(s, segment_bytes());
 	s->name.fd = offer ? make_file(s->segment) : -1;
 	if (s->name.fd >= 0) {
 		s->name.pid = getpid();
@@ -74,12 +80,15 @@ static void number_nodes(struct cmi *m)
 	const struct cmi_job *j = &m->job;
 
 	s->number = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->number, "message memory");
+	s->n_pes = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->n_pes, "message memory");
 	for (int node = 0; node < j->n_nodes; node++) {
 		const struct share_name *n = &s->names[node];
 		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
 			     n->bytes == s->segment;
 
 		s->number[node] = there || node == j->node ? s->n_local++ : -1;
+		if (s->number[node] >= 0)
+			s->n_pes[s->number[node]] = j->first_pe[node + 1] - j->first_pe[node];
 	}
 	s->me = s->number[j->node];
 }
@@ -133,7 +142,8 @@ static int map_alone(struct cmi *m)
 		s->number[node] = node == m->job.node ? 0 : -1;
 	s->n_local = 1;
 	s->me = 0;
-	s->segment = SEGMENT_LEAST;
+	s->n_pes[0] = m->o.n_pes;
+	set_segment(s, SEGMENT_LEAST);
 	return map_own(m);
 }
 
@@ -309,6 +319,7 @@ void share_close(struct cmi *m)
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	free(s->number);
+	free(s->n_pes);
 	free(s->names);
 	free(s);
 	m->share = NULL;
@@ -378,15 +389,7 @@ const void *share_ptr(const struct share *s, uint64_t ref)
 
 bool share_fits(const struct share *s, uint64_t ref, size_t bytes)
 {
-	const uint64_t number = ref >> SHARE_OFFSET_BITS, at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
-	uint64_t used;
+	uint64_t room;
 
-	/* Relaxed: this process has written it, or nobody has. */
-	if (!s->any || number >= (uint64_t)s->n_local ||
-	    ((int)number != s->me &&
-	     !atomic_load_explicit(&share_head_of(s, s->me)->mapped[number], memory_order_relaxed)))
-		return false;
-	/* Relaxed: what was handed out before the reference was written is visible with it. */
-	used = atomic_load_explicit(&share_head_of(s, (int)number)->used, memory_order_relaxed);
-	return at >= s->lines_at && used <= s->segment && at <= used && bytes <= used - at;
+	return s->any && share_has(s, ref, &room) && bytes <= room;
 }

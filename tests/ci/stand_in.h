@@ -47,6 +47,7 @@ static struct mock {
 	void *waiting;           /* a call whose condition was false */
 	struct made *made;
 	jmp_buf bad;
+	const void *unfit;       /* the payload that did not fit */
 	const char *bad_param;
 	long long bad_length;
 	char aborted[128];
@@ -73,6 +74,7 @@ void *CkGen_allocClass(size_t size, size_t size_class)
 
 	memset(p, mock.fill, HEADER + bytes);
 	memcpy(p, &bytes, sizeof bytes);
+	memcpy(p + HEADER - CKGEN_HEAD + CKGEN_SIZE_AT, &size, sizeof size);
 	CHECK(size_class == (size > CKGEN_FINE ? 1000 : (size - 1) / 64));
 	mock.open++;
 	return p + HEADER;
@@ -101,6 +103,12 @@ void *CkGen_copyResult(const CkReductionMsg *m)
 bool CkGen_resultFits(const void *m, size_t bytes)
 {
 	return bytes >= sizeof(CkReductionMsg) && ((const CkReductionMsg *)m)->bytes <= bytes - sizeof(CkReductionMsg);
+}
+
+void CkGen_misfit(const void *payload)
+{
+	mock.unfit = payload;
+	longjmp(mock.bad, 1);
 }
 
 static size_t bytes_of(void *payload)
@@ -191,6 +199,7 @@ static void finish(const CkGenEntry *e, void *payload)
 static void deliver(const CkGenChare *chare, int entry, void *payload)
 {
 	const CkGenEntry *e = &chare->entries[entry];
+	const bool packed = e->message != NULL && e->message->unpack != NULL;
 	void *copy = travelled(e, payload);
 
 	if (mock.keep) {
@@ -198,7 +207,7 @@ static void deliver(const CkGenChare *chare, int entry, void *payload)
 		return;
 	}
 	CHECK(entry >= 0 && entry < chare->n_entries);
-	CHECK(e->fits == NULL || e->fits(copy, bytes_of(copy)));
+	CHECK(e->fits == NULL || packed || e->fits(copy, bytes_of(copy)));
 	CHECK(e->least == UINT32_MAX || e->least <= CKGEN_HEAD + bytes_of(copy));
 	if (e->when != NULL && !e->when(mock.self, copy)) {
 		mock.waiting_chare = chare;
@@ -206,7 +215,11 @@ static void deliver(const CkGenChare *chare, int entry, void *payload)
 		mock.waiting = copy;
 		return;
 	}
-	e->call(mock.self, copy);
+	CHECK(e->came == NULL || (e->least == UINT32_MAX && e->fits != NULL));
+	if (e->came != NULL && !packed)
+		e->came(mock.self, copy); /* which calls e->call */
+	else
+		e->call(mock.self, copy);
 	finish(e, copy);
 }
 

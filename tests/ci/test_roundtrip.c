@@ -551,6 +551,37 @@ static void tables_say_what_the_file_says(void)
 	CHECK(e->want == CK_NOTYPE && e->want_array == 1);
 }
 
+/* What a call of it makes, cut off by a byte. */
+static void cut(const char *entry)
+{
+	const size_t less = CKGEN_HEAD + bytes_of(mock.kept) - 1;
+
+	memcpy((char *)mock.kept - CKGEN_HEAD + CKGEN_SIZE_AT, &less, sizeof less);
+	if (setjmp(mock.bad) == 0) {
+		entry_named(&ck_chare_Cell, entry)->came(&cell, mock.kept);
+		CHECK(!"returned");
+	}
+	CHECK(mock.unfit == mock.kept);
+	CkFreeMsg(mock.kept);
+}
+
+static void a_call_that_was_cut_off_is_refused(void)
+{
+	const double v[] = {1, 2, 3};
+	const int w[] = {1, 2, 3, 4};
+
+	mock.keep = true;
+	Cell_array(to, 4, 3, v);
+	cut("array");
+	Cell_only_array(to, w);
+	cut("only_array");
+	Cell_strings(to, "a", NULL, "abc");
+	cut("strings");
+	Cell_fixed(to, Fixed_alloc());
+	cut("fixed");
+	CHECK(mock.open == 0);
+}
+
 /* The same call packed twice, in memory of different content. */
 static void no_stale_memory_travels(void)
 {
@@ -602,6 +633,7 @@ static const struct { const char *name; void (*run)(void); } tests[] = {
 	{"reductions call their targets", reductions_call_their_targets},
 	{"callbacks name their entries", callbacks_name_their_entries},
 	{"tables say what the file says", tables_say_what_the_file_says},
+	{"a call that was cut off is refused", a_call_that_was_cut_off_is_refused},
 	{"no stale memory travels", no_stale_memory_travels},
 };
 

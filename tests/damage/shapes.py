@@ -25,6 +25,7 @@ PRIO, LIFO, EXPEDITED, SYSTEM, WIDE, HERE, NODE = 0x01, 0x02, 0x04, 0x08, 0x20, 
 # Where in the head of a chare message.
 COLL, PLACE, ROOT, ENTRY, FLAGS, LAST, REFS = 32, 40, 48, 52, 54, 55, 56
 COUNT, OP = 44, 48             # of a part of a reduction
+SWAP_COUNT, SWAP_OP = 48, 50   # of one that is exchanged
 NEVER = 0x70000000
 # Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
 SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 352
@@ -40,6 +41,7 @@ OTHERS = 'it says that others have it, too'
 VALUES = 'its values do not lie within it'
 BROKEN = 'chard: PE 0 (node 0): broken protocol: PE 1 '
 OUTSIDE = 'a parameter does not lie within it'
+MESSAGE = 'its message is too short, or its arrays do not lie within it'
 NO_SECTION = 'it names a section that nobody can have made'
 NO_REDUCTION = 'it belongs to no reduction here'
 CANNOT_SAY = 'it says what its sender cannot say'
@@ -167,7 +169,27 @@ TABLE = [
     (zeros('ck.element', 80, u64(COLL, 1), u8(FLAGS, 0x40), flags=EXPEDITED),
      'it says that it has waited for its buffers'),
     (zeros('ck.element', 80, u64(COLL, NEVER << 32 | 1), flags=EXPEDITED), NOBODY),
+    # An array, strings, two messages: ck_came_X_f looks at them, of an element and of a group's member.
+    (seed('ck.element-007'), None),
+    (seed('ck.element-007', size=95), OUTSIDE),
+    (seed('ck.element-007', u32(64, NEVER)), OUTSIDE),
+    (seed('ck.element-007', u32(64, 0xffffffff)), OUTSIDE),
+    (seed('ck.element-007', size=66), OUTSIDE),
+    (seed('ck.element-007', u64(PLACE, 900)), 'chard: PE 0 (node 0): PE 1 called Cell::array on an element that is not on this PE'),
+    (seed('ck.element-008', u64(72, 1 << 40)), OUTSIDE),
+    (seed('ck.element-008', u64(80, 72)), OUTSIDE),
+    (seed('ck.element-009', size=128), OUTSIDE),
+    (seed('ck.element-009', u64(72, 1 << 40)), OUTSIDE),
+    (seed('ck.element-010', size=120), OUTSIDE),
+    (seed('ck.element-012', size=79), MESSAGE),
+    (seed('ck.element-013', u64(88, 1 << 40)), MESSAGE),
+    (seed('ck.element-013', u64(88, 72)), MESSAGE),
+    (seed('ck.element-038'), None),
+    (seed('ck.element-038', u32(64, NEVER)), OUTSIDE),
     (seed('ck.batch-078', size=66), 'its calls do not lie within it'),
+    # A call of the team with an array, in a batch: PE 0's member.
+    (seed('ck.batch-078', u64(64, TEAM_COLL), u32(72, 1 << 16 | 1), u32(80, 0), u32(96, 1), size=144), None),
+    (seed('ck.batch-078', u64(64, TEAM_COLL), u32(72, 1 << 16 | 1), u32(80, 0), u32(96, NEVER), size=144), OUTSIDE),
     (seed('ck.batch-078', u64(64, NEVER << 32)), NOBODY + '|its calls do not lie within it'),
     (zeros('ck.call', 80), VALUES),
     (zeros('ck.call', 160), 'its function is not one of this PE'),
@@ -328,8 +350,8 @@ TABLE = [
     (seed('ck.reduce-058', size=90), VALUES),
     (seed('ck.reduce-060', u64(72, 1 << 30)), 'it has fewer values than it says'),
     (seed('ck.reduce-060', u64(COLL, 0)), NOBODY),
-    (seed('ck.exchange-061', u32(OP, 999)), NO_REDUCTION),
-    (seed('ck.exchange-061', u32(COUNT, NEVER)), NO_REDUCTION),
+    (seed('ck.exchange-061', u16(SWAP_OP, 999)), NO_REDUCTION),
+    (seed('ck.exchange-061', u16(SWAP_COUNT, 0x7000)), NO_REDUCTION),
     (seed('ck.exchange-061', u8(FLAGS, 0x01)), FLAGS_WRONG),
     (seed('ck.exchange-109', u8(FLAGS, 0x04)), 'its size is not that of its values'),
     (seed('ck.exchange-109', u64(COLL, 0)), NOBODY),

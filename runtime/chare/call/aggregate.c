@@ -546,7 +546,8 @@ static uint32_t run_stride(const struct run *run)
 	return CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - run_lead(run));
 }
 
-/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. */
+/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. Of a batch from another
+ * process only the bounds have been looked at. */
 static void deliver_as_message(struct pe *pe, const CkGenEntry *e, const struct run *run,
 			       int src_pe, uint64_t place, const void *payload)
 {
@@ -560,7 +561,7 @@ static void deliver_as_message(struct pe *pe, const CkGenEntry *e, const struct 
 	if (e->flags & CKGEN_SPECIAL)
 		env->flags = CK_ENV_SPECIAL;
 	memcpy(payload_of(env), payload, CkGen_itemBytes(run->shape));
-	element_arrived(pe, &env->head);
+	element_came(pe, &env->head);
 }
 
 static inline void call_in_place(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,

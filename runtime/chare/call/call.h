@@ -66,6 +66,8 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 
 /** The handler of plain calls. */
 void element_arrived(struct pe *pe, struct cmi_msg *m);
+/** The same for a call from another process: its parameters must fit the entry. */
+void element_came(struct pe *pe, struct cmi_msg *m);
 /** The same, but if anything else than to call the handler were to be done with the message: false, and nothing has been. */
 bool element_runs(struct pe *pe, struct ck_env *env);
 

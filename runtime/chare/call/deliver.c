@@ -186,7 +186,7 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 		newborns_saw(pe, c, (int)of.root, of.no);
 }
 
-/* Entries that have no plain calls come here, too. */
+/* Entries with arrays, and those that have no plain calls, come here, too. */
 static __attribute__((noinline)) void check_params(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const CkGenChare *type = c->type;
@@ -386,10 +386,19 @@ static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, st
 		element_arrived_slow(pe, c, env);
 }
 
+/* Whether a plain call that came from another process can run. The type's own table says so: c->entries may call other
+ * functions, which look at nothing. */
+static bool params_fit(const struct collection *c, const struct ck_env *env)
+{
+	const CkGenEntry *e = &c->type->entries[env->call];
+
+	return env->head.size >= e->least || (e->came && e->fits(env + 1, env->head.size - sizeof *env));
+}
+
 /* Of another process. */
 static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	if (env->call < c->n_entries && env->head.size >= c->entries[env->call].least && runs_by_table(pe, c, env))
+	if (env->call < c->n_entries && params_fit(c, env) && runs_by_table(pe, c, env))
 		return;
 	csd_check(pe, &env->head);
 	element_arrived_slow(pe, c, env);
@@ -422,17 +431,35 @@ bool element_runs(struct pe *pe, struct ck_env *env)
 	return runs_by_place(pe, coll_get(pe, env->coll), env);
 }
 
-/* The same for a call from another process: its parameters must fit the entry. */
-static void element_came(struct pe *pe, struct cmi_msg *m)
+/* Where values are not all that it has, `came` looks at the rest. */
+void element_came(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 	uint64_t at = env->place - c->first;
+	const CkGenEntry *e = &c->entries[env->call];
 
-	if (CSD_LIKELY(at < c->n_here && env->call < c->n_entries && m->size >= c->entries[env->call].least))
-		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+	if (CSD_UNLIKELY(at >= c->n_here || env->call >= c->n_entries))
+		element_came_by_table(pe, c, env);
+	else if (CSD_LIKELY(m->size >= e->least))
+		run_and_free(pe, c->elems[at], env->call, e->call, env);
+	else if (CSD_LIKELY(e->came != NULL))
+		run_and_free(pe, c->elems[at], env->call, e->came, env);
 	else
 		element_came_by_table(pe, c, env);
+}
+
+/* A wide priority may stand behind the parameters, and CkGenEntry.came allows them to lie there, too: it is the
+ * message's memory. */
+void CkGen_misfit(const void *payload)
+{
+	struct pe *pe = ck_self();
+	struct ck_env *env = env_of((void *)(uintptr_t)payload);
+
+	ck_of(pe)->now.obj = NULL; /* no handler runs */
+	csd_check(pe, &env->head);
+	check_params(pe, coll_get(pe, env->coll), env);
+	csd_misfit(pe, &env->head, "a parameter does not lie within it");
 }
 
 /* All elements share one message; the last holder frees it. */

@@ -97,7 +97,7 @@ struct debt {
 /** Of a collection on a PE; none if all of it is empty. */
 struct newborns {
 	struct idmap by_index;    /* struct newborn */
-	struct kept_bcast *kept;        /* in order; number i is that of epoch `first` + i */
+	struct kept_bcast *kept;  /* in order; number i is that of epoch `first` + i */
 	uint64_t first, n_open;   /* n_open: insertions since the last one of kept; they have epoch first + n_kept */
 	struct debt *debts;
 	struct spans ahead;       /* guests here have got them, and this PE is still to deliver them */

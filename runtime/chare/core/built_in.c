@@ -7,11 +7,23 @@
 
 #include "message.h"
 
+static bool created_fits(const void *m, size_t bytes)
+{
+	return bytes >= sizeof(CkArrayCreatedMsg) && CkGen_resultFits(m, bytes);
+}
+
+/* Only the program knows of which type it is. */
+static bool any_fits(const void *m, size_t bytes)
+{
+	(void)m, (void)bytes;
+	return true;
+}
+
 const CkGenMessage ck_type_CkReductionMsg = { "CkReductionMsg", NULL, NULL, NULL, CkGen_resultFits };
-const CkGenMessage ck_type_CkDataMsg = { "CkDataMsg", NULL, NULL, NULL, NULL };
-const CkGenMessage ck_type_CkQdMsg = { "CkQdMsg", NULL, NULL, NULL, NULL };
-const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL, NULL };
-const CkGenMessage ck_type_CkMessage = { "CkMessage", NULL, NULL, NULL, NULL };
+const CkGenMessage ck_type_CkDataMsg = { "CkDataMsg", NULL, NULL, NULL, CkGen_resultFits };
+const CkGenMessage ck_type_CkQdMsg = { "CkQdMsg", NULL, NULL, NULL, CkGen_resultFits };
+const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL, created_fits };
+const CkGenMessage ck_type_CkMessage = { "CkMessage", NULL, NULL, NULL, any_fits };
 
 CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data)
 {

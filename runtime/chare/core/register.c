@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof(CkGenEntry) == 128, "a shift finds an entry");
+
 static void fingerprint_name(struct node *node, const char *name)
 {
 	csd_fingerprint(node, name, strlen(name) + 1);
@@ -206,6 +208,7 @@ void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t
 			continue;
 		if (e->call)
 			e->call = by->call;
+		e->came = NULL; /* so that delivery looks at the call, and calls `call` */
 		if (e->reduced)
 			e->reduced = by->reduced;
 		if (e->answer)

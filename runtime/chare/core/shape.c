@@ -114,13 +114,11 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 		       "it is a result, and a call with parameters" : shape_values(env);
 	if (env->flags & CK_ENV_PACKED)
 		return e->flags & CKGEN_MESSAGE && e->message->unpack ? NULL : "its message is packed and should not be";
-	if (e->flags & CKGEN_MESSAGE)
-		return !e->message->fits || e->message->fits(env + 1, room) ? NULL :
-		       "its message is too short, or its arrays do not lie within it";
 	if (e->least != UINT32_MAX)
 		return room + sizeof *env >= e->least ? NULL : "it is too short for the entry's parameters";
 	if ((e->fits && !e->fits(env + 1, room)) || (e->n_ncpy && !ncpy_fit(pe, e, env, room)))
-		return "a parameter does not lie within it";
+		return e->flags & CKGEN_MESSAGE ? "its message is too short, or its arrays do not lie within it" :
+		       "a parameter does not lie within it";
 	return NULL;
 }
 
