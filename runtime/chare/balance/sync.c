@@ -173,12 +173,12 @@ static void decide(struct pe *pe, struct collection *c, const struct sync_sums *
 
 	s->have_before = true;
 	s->done_before = all->done;
-	if (!all->n)
-		nobody_there(pe, c);
-	else if (settled)
-		all_there(pe, c, all);
-	else
+	if (!settled) /* also where no PE has any: they may all be on their way, and those that wait already do not poke again */
 		ask_again(pe, c);
+	else if (!all->n)
+		nobody_there(pe, c);
+	else
+		all_there(pe, c, all);
 }
 
 /* ---- all have come ------------------------------------------------------------------------------------------ */
