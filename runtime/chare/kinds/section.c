@@ -187,7 +187,14 @@ static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env)
 	return copy;
 }
 
-/* Deliver to our members of one array that live here; send copies on to those that do not. */
+/* Whether the member takes a multicast at once. Where a step at rest has given it another home, calls from here go by way of
+ * that home even if it lives here: an earlier multicast may still be on that way. */
+static bool takes_at_once(struct pe *pe, const struct collection *c, const struct ck_obj *obj)
+{
+	return obj && !(obj->extra & OBJ_LEAVING) && (!c->cuts || index_home(pe, c, obj->index) == pe->id);
+}
+
+/* Deliver to our members of one array that are at home here; send copies on to the others. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     struct ck_env *env)
 {
@@ -198,7 +205,7 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 		const CkIndex index = s->members[i].index;
 		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ? c->elems[0] : coll_local(c, index);
 
-		if (CSD_LIKELY(obj && !(obj->extra & OBJ_LEAVING)))
+		if (CSD_LIKELY(takes_at_once(pe, c, obj)))
 			s->objs[n++] = obj;
 		else
 			call_element(pe, c, index, call_of_section(pe, env));
