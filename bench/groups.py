@@ -130,7 +130,8 @@ class Builder:
     def instructions(self):
         """They are the same in every round."""
         return Group("instructions", [
-            self.script("valgrind", "instructions.sh", f"{self.build}/bench/local")],
+            self.script("valgrind", "instructions.sh", f"{self.build}/bench/local"),
+            self.script("valgrind", "across.sh", self.build, "all")],
             rounds=1, cores_matter=False)
 
     def collectives(self):

@@ -42,6 +42,8 @@ TARGETS = [
            "floor-handover-threads@0", "bare C hands an object over by pointer"),
     Target("entry call on the same PE, ns", "local-hop", "0", "<=", 50),
     Target("the same, instructions", "local-instructions", "0", "<=", 150),
+    Target("call of another process with an array, instructions of its receiver",
+           "across-array-receive-instructions", "0", "<=", 150),
     Target("message rate between nodes at 32 bytes, Mmsg/s", "chare-rate-nodes", "32", ">=", 5),
     Target("barrier, over the faster MPI",
            "barrier-group-nodes", "all", "<=", 1.0, faster_mpi("barrier-group")),
@@ -176,6 +178,10 @@ TABLES = [
     ("The same, instructions", "",
      "direct=call-direct-instructions pointer=call-pointer-instructions"
      " entry=local-instructions queued=local-call-instructions"),
+    ("A call from another process, instructions of its receiver", "",
+     "values=across-receive-instructions array=across-array-receive-instructions"
+     " string=across-string-receive-instructions struct=across-struct-receive-instructions"
+     " message=across-message-receive-instructions"),
     ("Ping-pong of messages, us (ARMI, Table III, where the payload is empty)", "bytes",
      "explicit=floor-threads threads=message-threads OpenMPI=mpi-openmpi MPICH=mpi-mpich"
      " processes=message-nodes"),

@@ -35,7 +35,7 @@ bool gen_bodies(struct ci_out *o, const struct ci_chare *c);
 /** A call of e may be plain: no parameter but values, and no attribute that delivery must see. */
 bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e);
 
-/** The function that checks a payload that came from another process; "NULL": its size tells. */
+/** ck_fits_X_f, the function that checks a payload that came from another process; "NULL": its size tells. */
 const char *gen_fits(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e);
 
 /** There is ck_came_X_f, which does that and calls the handler: nothing else would have to look at the call. */

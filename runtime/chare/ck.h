@@ -40,7 +40,8 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
 /** End the whole job with exit code `code` once every PE has finished its current entry method.
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
- * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. */
+ * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. libc's exit is
+ * no other way: before the job's end it is a failure, whatever its code. */
 #ifdef __cplusplus
 void CkExit(int code = 0);
 #else

@@ -33,6 +33,7 @@ static struct {
 	pid_t pid;               /* whose it is; a child has a copy */
 	struct cmi_watcher by;
 	bool signals;
+	bool left;               /* in a child: it has let go of the job */
 	int code;                /* at exit; of the one thread that ends the job */
 	/* What libc has been told: */
 	bool told;
@@ -178,8 +179,9 @@ static void in_child(void)
 {
 	struct cmi *m = machine();
 
-	if (!m)
+	if (!m || process.left) /* a child of a child: what had that descriptor may be something else by now */
 		return;
+	process.left = true;
 	share_forked(m->share);
 	if (m->boot)
 		boot_forked(m->boot);
@@ -206,6 +208,7 @@ void cmi_watch(struct cmi *m, const struct cmi_watcher *by, bool signals)
 	process.pid = getpid();
 	process.by = *by;
 	process.signals = signals;
+	process.left = false;
 	atomic_store_explicit(&process.machine, m, memory_order_release);
 	tell_libc();
 	if (signals)

@@ -13,6 +13,11 @@
 
 enum { HEADER = 64, ANSWER_BYTES = 256 };
 
+/* Delivery must see these: nothing goes straight to the handler. */
+enum {
+	SEEN = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN | CKGEN_AWAITED | CKGEN_BODY | CKGEN_ARRIVAL
+};
+
 /* Objects made by pup functions: freed with the call that they were made for. */
 struct made {
 	struct made *next;
@@ -207,7 +212,7 @@ static void deliver(const CkGenChare *chare, int entry, void *payload)
 		return;
 	}
 	CHECK(entry >= 0 && entry < chare->n_entries);
-	CHECK(e->fits == NULL || packed || e->fits(copy, bytes_of(copy)));
+	CHECK(e->fits == NULL || e->fits(copy, bytes_of(copy)) == !packed); /* packed it would be flagged, and not asked */
 	CHECK(e->least == UINT32_MAX || e->least <= CKGEN_HEAD + bytes_of(copy));
 	if (e->when != NULL && !e->when(mock.self, copy)) {
 		mock.waiting_chare = chare;
@@ -215,7 +220,7 @@ static void deliver(const CkGenChare *chare, int entry, void *payload)
 		mock.waiting = copy;
 		return;
 	}
-	CHECK(e->came == NULL || (e->least == UINT32_MAX && e->fits != NULL));
+	CHECK(e->came == NULL || (e->least == UINT32_MAX && e->fits != NULL && !(e->flags & SEEN)));
 	if (e->came != NULL && !packed)
 		e->came(mock.self, copy); /* which calls e->call */
 	else

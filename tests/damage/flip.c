@@ -2,8 +2,8 @@
 /*
  * flip.c: damage for tests/damage/sweep.py. CK_FLIP=RANK,N,AT,MASK changes one byte in the N-th thing that
  * arrives from another process at the node RANK: the byte number AT, modulo what there is, by exclusive or with
- * MASK. CK_FLIP=RANK,N,AT,MASK,put counts the headers of puts alone: what else arrives between them is a
- * matter of time. It tells stderr what it did.
+ * MASK. CK_FLIP=RANK,N,AT,MASK,put counts the headers of puts alone, and ...,ref messages that are too long for a ring's
+ * slot, which has a reference to them: what else arrives between them is a matter of time. It tells stderr what it did.
  */
 #define CHARD_TEST_FLIP
 #include "flip.h"
@@ -21,26 +21,25 @@
 
 enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
 
-static struct { int rank, n, at, mask; bool only_puts; } asked;
+static struct { int rank, n, at, mask; char kind[4]; } asked;
 static atomic_int n_arrived;
 
 static __attribute__((constructor)) void read_wish(void)
 {
 	const char *flip = getenv("CK_FLIP"), *rank = getenv("PMI_RANK");
-	char kind[4] = "";
 
 	if (!flip || !rank)
 		return;
-	if (sscanf(flip, "%d,%d,%d,%d,%3s", &asked.rank, &asked.n, &asked.at, &asked.mask, kind) < 4 ||
+	if (sscanf(flip, "%d,%d,%d,%d,%3s", &asked.rank, &asked.n, &asked.at, &asked.mask, asked.kind) < 4 ||
 	    atoi(rank) != asked.rank)
 		asked.n = 0;
-	asked.only_puts = !strcmp(kind, "put");
 }
 
-static bool is_turn(bool is_put)
+/* `kind`: of what has come; NULL: of none that can be counted alone. */
+static bool is_turn(const char *kind)
 {
 	/* Relaxed: it only counts. */
-	return asked.n && (is_put || !asked.only_puts) &&
+	return asked.n && (!*asked.kind || (kind && !strcmp(kind, asked.kind))) &&
 	       atomic_fetch_add_explicit(&n_arrived, 1, memory_order_relaxed) + 1 == asked.n;
 }
 
@@ -66,7 +65,7 @@ void flip_arrived(void *image, size_t bytes)
 	unsigned char *p = image;
 	uint16_t handler = UINT16_MAX;
 
-	if (!bytes || !is_turn(false))
+	if (!bytes || !is_turn(bytes > sizeof(struct cmi_msg) + RING_BODY_MOST ? "ref" : NULL))
 		return;
 	if (bytes >= sizeof(struct cmi_msg))
 		memcpy(&handler, p + offsetof(struct cmi_msg, handler), sizeof handler);
@@ -78,7 +77,7 @@ void flip_put(void *header, size_t bytes)
 {
 	size_t at = (size_t)asked.at % bytes;
 
-	if (!is_turn(true))
+	if (!is_turn("put"))
 		return;
 	((unsigned char *)header)[at] ^= (unsigned char)asked.mask;
 	tell("put", UINT16_MAX, at, bytes);
@@ -92,7 +91,7 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 
 	unsigned handler = ring_handler(*tag_p);
 
-	if (!is_turn(false))
+	if (!is_turn(NULL))
 		return;
 	at = (size_t)asked.at % bytes;
 	if (at < TAG_BYTES)

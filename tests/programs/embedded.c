@@ -18,7 +18,8 @@
  *	embedded leave HOW NODES      the process goes without CkFinalize: exit or return between the calls, exit in a
  *	                              handler, or the end of the thread that has called CkInit
  *	embedded fork HOW             a child that is forked between the calls, and what it does
- *	embedded overflow BYTES       a handler with such a frame, where the run catches faults
+ *	embedded overflow BYTES WHERE a handler with such a frame, where the run catches faults and the host's thread is the
+ *	                              main one, or another one with 256 KiB
  *	embedded signals              handlers of faults and of SIGUSR1 are there while the run asks for them
  *	embedded misuse PLACE-CALL    a wrong call ends the process with a line that names it
  */
@@ -645,6 +646,24 @@ static int overflows(void)
 	return 5;
 }
 
+static void *overflow_thread(void *unused)
+{
+	overflows();
+	return unused;
+}
+
+static int overflows_elsewhere(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	NEED(!pthread_attr_setstacksize(&attr, 256 << 10) && !pthread_attr_setguardsize(&attr, 16 << 20));
+	NEED(!pthread_create(&t, &attr, overflow_thread, NULL) && !pthread_join(t, NULL));
+	pthread_attr_destroy(&attr);
+	return 5;
+}
+
 /* ---- wrong calls -------------------------------------------------------------------------------------- */
 
 enum { PROGRESS = 1, UNTIL, FINALIZE, INIT, MAIN };
@@ -803,9 +822,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(mode, "fork") && argc == 3)
 		return forks(argv[2]);
-	if (!strcmp(mode, "overflow") && argc == 3) {
+	if (!strcmp(mode, "overflow") && argc == 4) {
 		overflow_bytes = strtoul(argv[2], NULL, 10);
-		return in_processes(0, overflows);
+		return in_processes(0, strcmp(argv[3], "main") ? overflows_elsewhere : overflows);
 	}
 	if (!strcmp(mode, "refused") && argc == 3)
 		return in_processes(atoi(argv[2]), refused_then_good);

@@ -2,8 +2,8 @@
 /*
  * frames: functions whose variables do not fit the stack that they run on. `frames WHERE BYTES PE [TIMES]` calls, in a
  * handler, in a [threaded] entry (thread, small, large) or in a thread of CthCreate (cth), a function of so many bytes of
- * variables, of which it touches the lowest only, and that calls itself, TIMES deep. Other threads wait, so that
- * stacks lie below stacks. frames.cases has the expected output.
+ * variables, of which it touches the lowest only, and that calls itself, TIMES deep. Other threads that were made later
+ * wait, so that stacks lie below stacks. frames.cases has the expected output.
  */
 #include "check.h"
 
@@ -13,7 +13,7 @@
 struct Main { int unused; };
 struct Cell { int unused; };
 
-enum { CROWD = 200 }; /* waiting threads of each PE */
+enum { CROWD = 100 };
 
 static __attribute__((noinline)) int frame(int bytes, int times)
 {
@@ -31,11 +31,20 @@ static void run(int bytes, int times)
 	CkExit(0);
 }
 
+/* In a thread. The stacks of further ones lie below this one's. */
+static void run_above_others(Cell *self, int bytes, int times)
+{
+	for (int i = 0; i < CROWD; i++)
+		Cell_waits(Cell_thisElement(self));
+	CthYield();
+	run(bytes, times);
+}
+
 void Cell_on_new(Cell *self) { (void)self; }
 void Cell_on_handler(Cell *self, int bytes, int times) { (void)self; run(bytes, times); }
-void Cell_on_thread(Cell *self, int bytes, int times) { (void)self; run(bytes, times); }
-void Cell_on_small(Cell *self, int bytes, int times) { (void)self; run(bytes, times); }
-void Cell_on_large(Cell *self, int bytes, int times) { (void)self; run(bytes, times); }
+void Cell_on_thread(Cell *self, int bytes, int times) { run_above_others(self, bytes, times); }
+void Cell_on_small(Cell *self, int bytes, int times) { run_above_others(self, bytes, times); }
+void Cell_on_large(Cell *self, int bytes, int times) { run_above_others(self, bytes, times); }
 
 void Cell_on_waits(Cell *self)
 {
@@ -43,20 +52,22 @@ void Cell_on_waits(Cell *self)
 	CthSuspend();
 }
 
-static int asked[2];
+struct call { Cell *self; int bytes, times; };
 
-static void cth_thread(void *unused)
+static void cth_thread(void *call)
 {
-	(void)unused;
-	run(asked[0], asked[1]);
+	struct call c = *(struct call *)call;
+
+	free(call);
+	run_above_others(c.self, c.bytes, c.times);
 }
 
 void Cell_on_cth(Cell *self, int bytes, int times)
 {
-	(void)self;
-	asked[0] = bytes;
-	asked[1] = times;
-	CthAwaken(CthCreate(cth_thread, NULL, 0));
+	struct call *c = malloc(sizeof *c);
+
+	*c = (struct call){ self, bytes, times };
+	CthAwaken(CthCreate(cth_thread, c, 0));
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -67,8 +78,6 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(CkNumPes()));
-	for (int i = 0; i < CROWD; i++)
-		Cell_waits_all(cells);
 	if (!strcmp(where, "handler"))
 		Cell_handler(Cell_at(cells, pe), bytes, times);
 	else if (!strcmp(where, "thread"))

@@ -26,7 +26,6 @@
 #include "../core/shape.h"
 #include "../../machine/cmi_alloc.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,11 +306,6 @@ void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool
 	maybe_forget(c);
 }
 
-static void give(struct pe *pe, struct collection *c, struct newborn *y, const struct ck_env *env)
-{
-	deliver_copy(pe, c, y->at, env);
-}
-
 /* The first held one of a root of which the element misses none. */
 static struct ck_env *take_due(struct newborn *y)
 {
@@ -333,7 +327,7 @@ static void catch_up(struct pe *pe, struct collection *c, CkIndex i, uint64_t no
 	struct ck_env *env;
 
 	while ((y = newborn_of(c, i, no)) && (env = take_due(y))) {
-		give(pe, c, y, env);
+		deliver_copy(pe, c, y->at, env);
 		env_unref(pe, env);
 	}
 	if (y && is_done(y))
@@ -348,7 +342,7 @@ static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t
 
 	if (!y || !spans_take(&y->missed, env->root, env->place))
 		return;
-	give(pe, c, y, env);
+	deliver_copy(pe, c, y->at, env);
 	catch_up(pe, c, i, no);
 }
 
@@ -376,7 +370,7 @@ static bool equal(const struct spans *a, const struct spans *b)
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	const struct stamp s = stamp_of(env);
-	const struct spans had = { (struct span *)(void *)((char *)payload_of(env) + CkGen_align(s.params)), s.n, s.n, 0 };
+	const struct spans had = { (struct span *)(void *)((char *)payload_of(env) + CkGen_align(s.params)), s.n, s.n, NULL };
 	const struct spans *here = &call_coll_of(obj->coll)->seen;
 	struct newborn_birth b = { obj->index, s.creator, s.epoch, 0 };
 

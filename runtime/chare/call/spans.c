@@ -54,11 +54,13 @@ static void put(struct spans *s, uint32_t i, struct span what)
 	}
 	memmove(s->list + i + 1, s->list + i, (s->n++ - i) * sizeof *s->list);
 	s->list[i] = what;
+	s->quick = NULL;
 }
 
 static void drop(struct spans *s, uint32_t i)
 {
 	memmove(s->list + i, s->list + i + 1, (--s->n - i) * sizeof *s->list);
+	s->quick = NULL;
 	if (!s->n)
 		spans_free(s);
 }
@@ -66,6 +68,12 @@ static void drop(struct spans *s, uint32_t i)
 void spans_append(struct spans *s, struct span what)
 {
 	put(s, s->n, what);
+}
+
+/* The span that a number is in now is the quick one, unless another of its root stands behind it, which it may touch. */
+static void set_quick(struct spans *s, uint32_t i)
+{
+	s->quick = i + 1 == s->n || s->list[i + 1].root != s->list[i].root ? &s->list[i] : NULL;
 }
 
 bool spans_add(struct spans *s, int root, uint64_t no)
@@ -76,7 +84,6 @@ bool spans_add(struct spans *s, int root, uint64_t no)
 
 	if (holds(s, i, root, no))
 		return false;
-	s->last = behind ? i - 1 : i;
 	if (behind && before) {
 		s->list[i - 1].to = s->list[i].to;
 		drop(s, i);
@@ -87,6 +94,7 @@ bool spans_add(struct spans *s, int root, uint64_t no)
 	} else {
 		put(s, i, (struct span){ .root = root, .from = no, .to = no + 1 });
 	}
+	set_quick(s, behind ? i - 1 : i);
 	return true;
 }
 

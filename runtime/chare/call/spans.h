@@ -20,7 +20,7 @@ struct span {
 struct spans {
 	struct span *list;        /* ours */
 	uint32_t n, cap;
-	uint32_t last;            /* where one was added most recently */
+	struct span *quick;       /* the one of `list` that has grown most recently, if it may grow on; else NULL */
 };
 
 void spans_free(struct spans *s);
@@ -40,11 +40,10 @@ bool spans_fit(const struct span *list, uint32_t n, int n_pes);
 /** Add one that is mostly the next of its root, and the root mostly that of the last one. */
 static inline void spans_count(struct spans *s, int root, uint64_t no)
 {
-	const uint32_t i = s->last;
+	struct span *at = s->quick;
 
-	if (i < s->n && s->list[i].root == root && s->list[i].to == no &&
-	    (i + 1 == s->n || s->list[i + 1].root != root))
-		s->list[i].to++;
+	if (at && at->root == root && at->to == no)
+		at->to++;
 	else
 		spans_add(s, root, no);
 }

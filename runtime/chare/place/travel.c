@@ -85,6 +85,8 @@ void travel_drop_queued(struct pe *pe, const struct travel *t)
 	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
 	struct msg_fifo queued;
 
+	if (!csd_queue_has(pe, is_wanted_copy, &w)) /* taking sorts the queue */
+		return;
 	csd_queue_take(pe, is_wanted_copy, &w, &queued);
 	fifo_free(pe, &queued);
 }
