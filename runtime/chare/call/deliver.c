@@ -392,7 +392,8 @@ static bool params_fit(const struct collection *c, const struct ck_env *env)
 {
 	const CkGenEntry *e = &c->type->entries[env->call];
 
-	return env->head.size >= e->least || (e->came && e->fits(env + 1, env->head.size - sizeof *env));
+	return env->head.size >= e->least ||
+	       (e->came && env->head.size >= sizeof *env && e->fits(env + 1, env->head.size - sizeof *env));
 }
 
 /* Of another process. */
@@ -431,7 +432,7 @@ bool element_runs(struct pe *pe, struct ck_env *env)
 	return runs_by_place(pe, coll_get(pe, env->coll), env);
 }
 
-/* Where values are not all that it has, `came` looks at the rest. */
+/* Where values are not all that it has, `came` looks at the rest, which is the rest of a whole head. */
 void element_came(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -443,7 +444,7 @@ void element_came(struct pe *pe, struct cmi_msg *m)
 		element_came_by_table(pe, c, env);
 	else if (CSD_LIKELY(m->size >= e->least))
 		run_and_free(pe, c->elems[at], env->call, e->call, env);
-	else if (CSD_LIKELY(e->came != NULL))
+	else if (CSD_LIKELY(e->came != NULL && m->size >= sizeof *env))
 		run_and_free(pe, c->elems[at], env->call, e->came, env);
 	else
 		element_came_by_table(pe, c, env);
