@@ -38,6 +38,7 @@
 enum {
 	REPLY_TIMEOUT_MS = 60000,  /* a request's answer: a loaded server with 1000s of nodes */
 	FINISH_TIMEOUT_MS = 5000,  /* nothing but good manners depends on the last answer */
+	HEARD_MS = 100,            /* other launchers than ckrun drop what they have not read when they are asked to end */
 	LINE_BYTES = 4096,         /* MPICH's own limit is 1024 for the value, 64 for the key */
 };
 
@@ -320,7 +321,7 @@ static int pmi1_reader(struct boot *b)
 
 /** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no SIGPIPE
  * when the launcher is gone. A line this short goes out whole, so it cannot land inside another
- * thread's request. */
+ * thread's request. Why the job ends has been said before, and other launchers get the time to read that. */
 static void pmi1_abort(struct boot *b, int code)
 {
 	static const char head[] = "cmd=abort exitcode=";
@@ -335,6 +336,8 @@ static void pmi1_abort(struct boot *b, int code)
 	while (d > 0)
 		line[n++] = digits[--d];
 	line[n++] = '\n';
+	if (!pmi1_of(b)->has_getall)
+		poll(NULL, 0, HEARD_MS);
 	while (send(pmi1_of(b)->fd, line, n, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		continue;
 }
