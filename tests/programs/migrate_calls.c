@@ -11,12 +11,12 @@
 
 #include "migrate_calls.decl.h"
 
-enum { N_LINES = 7, NX = 2, NY = 3, N = N_LINES + NX * NY, CALLS = 20, MOST_PES = 64, PRIOS = 3 };
+enum { N_LINES = 7, NX = 2, NY = 3, N = N_LINES + NX * NY, CALLS = 50, MOST_PES = 64, PRIOS = 3 };
 
 struct Main { int turns, n_in; long calls; };
 struct Line { int *next, to, n_arrived; uint64_t random; int *first; };
-struct Cell { int next[MOST_PES], to; uint64_t random; };
-struct Hand { int next[N]; uint64_t random; };
+struct Cell { int next[MOST_PES * PRIOS], to; uint64_t random; };
+struct Hand { int next[N][PRIOS]; uint64_t random; };
 
 static int below(uint64_t *random, int n)
 {
@@ -29,11 +29,14 @@ static int somewhere(uint64_t *random)
 	return below(random, CkNumPes());
 }
 
+/* Numbers of calls that are to come: of each sender, of each priority. */
+static size_t n_next(void) { return (size_t)CkNumPes() * PRIOS; }
+
 /* What both kinds of elements do. `to` is where this one asked to be; -1: it has not asked. */
-static void step(void *self, int *next, int *to, uint64_t *random, int from, int no)
+static void step(void *self, int *next, int *to, uint64_t *random, int from, int prio, int no)
 {
-	CHECK_EQ(no, next[from]);
-	next[from]++;
+	CHECK_EQ(no, next[from * PRIOS + prio]);
+	next[from * PRIOS + prio]++;
 	if (*to >= 0)
 		CHECK_EQ(CkMyPe(), *to);
 	if (below(random, 4))
@@ -47,8 +50,8 @@ static long sum(const int *next)
 {
 	long n = 0;
 
-	for (int p = 0; p < CkNumPes(); p++)
-		n += next[p];
+	for (size_t k = 0; k < n_next(); k++)
+		n += next[k];
 	return n;
 }
 
@@ -57,8 +60,8 @@ void Line_pup(pup_er p, Line *self)
 	pup_int(p, &self->to);
 	pup_int(p, &self->n_arrived);
 	pup_bytes(p, &self->random, sizeof self->random);
-	self->next = pup_alloc(p, self->next, (size_t)CkNumPes() * sizeof *self->next);
-	pup_ints(p, self->next, (size_t)CkNumPes());
+	self->next = pup_alloc(p, self->next, n_next() * sizeof *self->next);
+	pup_ints(p, self->next, n_next());
 	pup_skip(p, &self->first, sizeof self->first);
 }
 
@@ -70,17 +73,17 @@ void Line_on_arrived(Line *self)
 
 void Line_on_new(Line *self)
 {
-	self->first = self->next = calloc((size_t)CkNumPes(), sizeof *self->next);
+	self->first = self->next = calloc(n_next(), sizeof *self->next);
 	self->random = check_mix(seed + (uint64_t)Line_thisIndex(self));
 	self->to = -1;
 	if (below(&self->random, 2))
 		CkMigrateMe(self, self->to = somewhere(&self->random));
 }
 
-void Line_on_step(Line *self, int from, int no)
+void Line_on_step(Line *self, int from, int prio, int no)
 {
 	CHECK(self->first == self->next);
-	step(self, self->next, &self->to, &self->random, from, no);
+	step(self, self->next, &self->to, &self->random, from, prio, no);
 	/* So that every one moves, whatever the seed. */
 	if (!self->n_arrived && no >= 5)
 		CkMigrateMe(self, self->to = (CkMyPe() + 1) % CkNumPes());
@@ -99,7 +102,7 @@ void Cell_pup(pup_er p, Cell *self)
 {
 	pup_int(p, &self->to);
 	pup_bytes(p, &self->random, sizeof self->random);
-	pup_ints(p, self->next, (size_t)CkNumPes());
+	pup_ints(p, self->next, n_next());
 }
 
 void Cell_on_new(Cell *self)
@@ -108,9 +111,9 @@ void Cell_on_new(Cell *self)
 	self->to = -1;
 }
 
-void Cell_on_step(Cell *self, int from, int no)
+void Cell_on_step(Cell *self, int from, int prio, int no)
 {
-	step(self, self->next, &self->to, &self->random, from, no);
+	step(self, self->next, &self->to, &self->random, from, prio, no);
 }
 
 void Cell_on_report(Cell *self) { Main_counted(mainProxy, sum(self->next)); }
@@ -119,26 +122,28 @@ void Cell_on_report(Cell *self) { Main_counted(mainProxy, sum(self->next)); }
 
 void Hand_on_new(Hand *self) { self->random = check_mix(seed + 1000 + (uint64_t)CkMyPe()); }
 
-/* One priority for each sender: what is promised is an order among equals. */
-static void call(Hand *self, int i)
+/* What is promised is an order among equals. A priority below 0 goes before calls without one, one above 0 behind them. */
+static void call(Hand *self, int i, int prio)
 {
-	CkEntryOptions o = { .prio = CkMyPe() % PRIOS - 1 };
-	const int no = self->next[i]++;
+	const CkEntryOptions o = { .prio = prio - 1 };
+	const int pe = CkMyPe(), no = self->next[i][prio]++, x = (i - N_LINES) / NY - 1, y = (i - N_LINES) % NY;
 
 	if (i < N_LINES && o.prio)
-		Line_step_opt(&o, Line_at(lines, i), CkMyPe(), no);
+		Line_step_opt(&o, Line_at(lines, i), pe, prio, no);
 	else if (i < N_LINES)
-		Line_step(Line_at(lines, i), CkMyPe(), no);
+		Line_step(Line_at(lines, i), pe, prio, no);
 	else if (o.prio)
-		Cell_step_opt(&o, Cell_at(cells, (i - N_LINES) / NY - 1, (i - N_LINES) % NY), CkMyPe(), no);
+		Cell_step_opt(&o, Cell_at(cells, x, y), pe, prio, no);
 	else
-		Cell_step(Cell_at(cells, (i - N_LINES) / NY - 1, (i - N_LINES) % NY), CkMyPe(), no);
+		Cell_step(Cell_at(cells, x, y), pe, prio, no);
 }
 
 void Hand_on_send(Hand *self, int turn)
 {
+	const int often = below(&self->random, N), most = below(&self->random, 2) ? CALLS : 0;
+
 	for (int k = 0; k < CALLS; k++)
-		call(self, below(&self->random, N));
+		call(self, k < most ? often : below(&self->random, N), below(&self->random, PRIOS));
 	if (turn > 0)
 		Hand_send(Hand_thisElement(self), turn - 1);
 }

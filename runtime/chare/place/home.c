@@ -245,27 +245,33 @@ void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck
 	csd_msg_free(pe, &env->head);
 }
 
-/* Calls with a priority may still wait in this PE's queue while the SWITCH behind them is here already. The
- * calls that went straight to the place would overtake them. */
-static void pass_switch_on(struct pe *pe, struct away *a, struct ck_env *env)
+/* Calls with a priority may still wait in this PE's queue while the SWITCH behind them is here already. The calls
+ * that went straight to the place would overtake them. This is asked when the SWITCH comes: if it waited for the
+ * element, those calls would come to wait behind it. */
+static bool is_early_switch(struct pe *pe, const struct away *a, const struct ck_env *env)
+{
+	return is_switch(pe, env) && has_queued(pe, a->coll, a->index);
+}
+
+static void deny_early_switch(struct pe *pe, struct away *a, struct ck_env *env)
 {
 	sender_forget(a, env->to_pe);
-	if (has_queued(pe, a->coll, a->index))
-		deny_switch(pe, a->coll, a->index, env);
-	else
-		csd_send(pe, a->pe, &env->head);
+	deny_switch(pe, a->coll, a->index, env);
 }
 
 static void pass_on(struct pe *pe, struct away *a, struct ck_env *env)
 {
 	const int sender = env->head.src_pe;
 
-	if (is_switch(pe, env)) {
-		pass_switch_on(pe, a, env);
-		return;
+	if (is_early_switch(pe, a, env)) {
+		deny_early_switch(pe, a, env);
+	} else if (is_switch(pe, env)) {
+		sender_forget(a, env->to_pe);
+		csd_send(pe, a->pe, &env->head);
+	} else {
+		csd_send(pe, a->pe, &env->head);
+		passed_on(pe, a, sender);
 	}
-	csd_send(pe, a->pe, &env->head);
-	passed_on(pe, a, sender);
 }
 
 /* ---- calls that wait ------------------------------------------------------------------------------ */
@@ -379,7 +385,10 @@ void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *
 	if (!a || a->pe < 0) {
 		element_missing(pe, c, i, env);
 	} else if (a->moving || a->waiting.head) {
-		msg_fifo_push(&a->waiting, &env->head);
+		if (is_early_switch(pe, a, env))
+			deny_early_switch(pe, a, env);
+		else
+			msg_fifo_push(&a->waiting, &env->head);
 	} else {
 		pass_on(pe, a, env);
 		away_rest(a);

@@ -65,11 +65,15 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	resume_of_one(pe, &late);
 }
 
-/* Home and holders wait for news of the element: it is where it was. */
+/* Home and holders wait for news of the element: it is where it was. Broadcasts that came to its seat meanwhile are on their
+ * way by home, so later ones go that way, too. */
 static void come_back(struct pe *pe, struct stay *s)
 {
-	if (stay_home(pe, s) != pe->id)
+	if (stay_home(pe, s) != pe->id) {
 		tell_where(pe, stay_home(pe, s), stay_about(s, WHERE_BORN));
+		if (!obj_is_guest(s->obj))
+			obj_odd(s->obj, OBJ_STRAY);
+	}
 	stay_lease_again(pe, s);
 	take_calls_again(pe, s);
 }
