@@ -84,7 +84,7 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
                 if n.target != want:
                     broken.append(Broken('a reduction brings its callback\'s reference number', f'{want}',
                                          f'{n.target} in round {k} at {run.who(n)}', n.time))
-                if in_order and sorted(given)[i] != k and not any(b.promise.startswith('the result') for b in broken):
+                if in_order and not any(b.promise.startswith('the result') for b in broken) and sorted(given)[i] != k:
                     broken.append(Broken('results reach an element of the collection in the order of the reductions',
                                          f'round {sorted(given)[i]}', f'round {k} at {run.who(n)}', n.time))
         if run.ended and not broken:
