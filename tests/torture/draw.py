@@ -326,11 +326,16 @@ def tame(p):
     # A new element takes part from the next reduction on that its PE waits for: none may be under way.
     p.parts = [x for x in p.parts if not (isinstance(x, (Reductions, Fences)) and x.on in inserted)]
     p.keep(p.parts)
-    while p.ticks > 1 and weight(p) > NOTES:
-        p.ticks = p.ticks * 2 // 3
+    lighten(p, NOTES)
     while weight(p) > 3 * NOTES:
         worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named, SectionSums, Transfers))), key=lambda x: part_weight(p, x, {}))
         p.keep([x for x in p.parts if x is not worst])
+
+
+def lighten(p, notes):
+    """So many notes in a run, if fewer ticks are enough for that."""
+    while p.ticks > 1 and weight(p) > notes:
+        p.ticks = p.ticks * 2 // 3
 
 
 def acts(p, part, known):
