@@ -11,16 +11,18 @@ from program import Coll, Program
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
 WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
 NOTES = 9000      # about as many in a run
-STORMS = 0.12     # of all programs
+STORMS, STEPS = 0.12, 0.1     # of all programs
 
 
 def draw(seed, run=0):
     """The program of a seed, with the environment of one of its runs."""
     r = random.Random(f'{seed}/program')
     p = Program(seed)
-    if random.Random(f'{seed}/theme').random() < STORMS:
-        storm(random.Random(f'{seed}/storm'), p, random.Random(f'{seed}/storm/{run}'))
-        return p
+    theme = random.Random(f'{seed}/theme').random()
+    for name, (fill, end) in {'storm': (storm, STORMS), 'steps': (steps, STORMS + STEPS)}.items():
+        if theme < end:
+            fill(random.Random(f'{seed}/{name}'), p, random.Random(f'{seed}/{name}/{run}'))
+            return p
     p.nodes, p.per_node = r.choices(SHAPES, WEIGHTS)[0]
     p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 40, 80))
     p.quiet_start = r.random() < 0.85
@@ -63,6 +65,31 @@ def storm(r, p, e):
     tame(p)
 
 
+def steps(r, p, e):
+    """Steps of the balancer change where everybody is at home: under all that counts by homes, or goes there by itself."""
+    p.nodes, p.per_node = r.choice(((2, 1), (2, 2), (4, 1), (3, 2), (4, 2)))
+    p.phases, p.ticks, p.pace = 3, r.choice((10, 20)), r.choice(('self', 'echo'))
+    p.env = {'CK_LB': e.choice(('cuts', 'cuts', 'cuts', 'rotate', 'refine', 'random')), 'CK_LB_TOLERANCE': '0'}
+    if e.random() < 0.4:
+        p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(8, 24)])]
+    shift, every = r.randint(1, 5), r.choice((2, 3, 5))
+    makers = [
+        lambda n: Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((1, 2, 5)), sizes=(3,), prepare=True),
+        lambda n: SectionSums(n, 1, over=1, to=r.choice((0, 1)), shift=r.randint(0, 2), only=r.choice((0, 3)), every=r.choice((1, 3)),
+                              refnum=r.choice((0, 5))),
+        lambda n: Reductions(n, 1, 1, target='all', refnum=r.choice((0, 7))),
+        lambda n: Reductions(n, 1, 0, every=r.choice((1, 3))),
+        lambda n: Scans(n, 1, every=3),
+        lambda n: Calls(n, 1, to=1, mode='section', shift=r.randint(0, 2), only=r.choice((0, 5))),
+        lambda n: Calls(n, 1, to=1, mode='all', only=r.choice((0, 5))),
+        lambda n: Calls(n, 1, to=1, attribute=r.choice(('', 'aggregate')), shift=shift, burst=2),
+        lambda n: Moves(n, 1, chance=r.choice((5, 20)), phases=r.choice((1, 2, 4)))]
+    chosen = r.sample(makers, r.randint(3, 6))
+    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every))] + [make(n) for n, make in enumerate(chosen, 2)]
+    tame(p)
+
+
 def environment(r):
     env = {}
 
@@ -77,6 +104,7 @@ def environment(r):
     maybe(0.3, 'CK_RANDOM_DELAY', r.randint(1, 9999))
     maybe(0.7, 'CK_LB', 'rotate', 'rotate', 'random', 'greedy', 'refine', 'cuts', 'hier', 'diffusion', 'sfc', 'auto')
     maybe(0.5, 'CK_SYNC_MS', 0)
+    maybe(0.3, 'CK_LB_TOLERANCE', 0)
     return env
 
 
