@@ -10,6 +10,7 @@ All happens in a copy of the tree in a temporary folder. The search for a mutant
 
 import argparse
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -80,6 +81,7 @@ def main():
     if options.check:
         print(f'{len(wanted([]))} mutants')
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))       # the folder goes, too
     with tempfile.TemporaryDirectory(prefix='planted') as folder:
         tree, work = pathlib.Path(folder) / 'tree', pathlib.Path(folder) / 'work'
         work.mkdir()
