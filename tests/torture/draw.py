@@ -72,7 +72,7 @@ def steps(r, p, e):
     p.env = {'CK_LB': e.choice(('cuts', 'cuts', 'cuts', 'rotate', 'refine', 'random')), 'CK_LB_TOLERANCE': '0'}
     if e.random() < 0.4:
         p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
-    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(8, 24)])]
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))])]
     shift, every = r.randint(1, 5), r.choice((2, 3, 5))
     makers = [
         lambda n: Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((1, 2, 5)), sizes=(3,), prepare=True),
@@ -174,7 +174,8 @@ def calls(r, p, number, arrays, others):
     elif way == 'nocopy':
         attribute = ''
     else:
-        attribute = r.choice(('', '', '', 'expedited', 'threaded') + ('inline',) * (way != 'message') + ('aggregate',) * (to.kind in ('array', 'group') and way != 'message'))
+        attribute = r.choice(('', '', '', 'expedited', 'threaded') + ('inline',) * (way != 'message') +
+                             ('aggregate',) * 3 * (to.kind in ('array', 'group') and way != 'message'))
     fields = timing(r, p)
     fields.setdefault('on', on.number)
     plain = not attribute and to not in special and way != 'nocopy'
