@@ -9,6 +9,7 @@ All happens in a copy of the tree in a temporary folder. The search for a mutant
 """
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -77,6 +78,7 @@ def judge(options, tree, work, mutant):
 
 
 def main():
+    os.chdir(TOP)
     options = parse_options()
     if options.check:
         print(f'{len(wanted([]))} mutants')
