@@ -4,19 +4,25 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Destroys, Fences, Inserts, Moves, Named, Raw, Reducing, Reductions, Scans, Syncs,
-                   Threads, Whens)
+from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Reducing,
+                   Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
 WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
 NOTES = 9000      # about as many in a run
+STORMS, STEPS = 0.12, 0.1     # of all programs
 
 
 def draw(seed, run=0):
     """The program of a seed, with the environment of one of its runs."""
     r = random.Random(f'{seed}/program')
     p = Program(seed)
+    theme = random.Random(f'{seed}/theme').random()
+    for name, (fill, end) in {'storm': (storm, STORMS), 'steps': (steps, STORMS + STEPS)}.items():
+        if theme < end:
+            fill(random.Random(f'{seed}/{name}'), p, random.Random(f'{seed}/{name}/{run}'))
+            return p
     p.nodes, p.per_node = r.choices(SHAPES, WEIGHTS)[0]
     p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 40, 80))
     p.quiet_start = r.random() < 0.85
@@ -35,6 +41,55 @@ def draw(seed, run=0):
     return p
 
 
+def storm(r, p, e):
+    """All that is under way at once has to find elements that are under way, too: one array whose elements move behind each
+    call and each put, and put and call the same neighbours. Found by hand before it was drawn: see page 81."""
+    p.nodes, p.per_node = r.choice(((2, 2), (4, 2), (4, 2), (3, 2)))
+    p.phases, p.ticks, p.pace = 4, r.choice((10, 20, 40)), 'echo'
+    p.env = {'CK_RANDOM_DELAY': str(e.randint(1, 9999)), 'CK_LB': e.choice(('rotate', 'rotate', 'random')), 'CK_SYNC_MS': '0'}
+    if e.random() < 0.4:
+        p.env |= {'CK_DIRECT_PATH': e.choice(('rma', 'rma', 'message')), 'CK_DIRECT_POLL_MAX': str(e.choice((0, 4, 32)))}
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(8, 12)], False, r.choice(('hash', 'default')))]
+    shift = r.randint(1, 5)
+    channel = {'to': 1, 'way': 'words', 'attribute': 'channel', 'shift': shift, 'prepare': True}
+    p.parts = [
+        Clock(),
+        Named(1, 1, shifts=tuple(sorted({shift, r.randint(1, 7)})), oob=r.random() < 0.6, words=r.choice((1, 2, 20)),
+              rounds=r.choice((10, 30)), ready=r.choice(('now', 'later', 'later')), renew=r.random() < 0.7),
+        Calls(2, 1, burst=r.choice((2, 5, 12)), sizes=r.choice(((3,), (3, 64), (3, 64, 500))), **channel),
+        Calls(3, 1, burst=r.choice((1, 2)), sizes=(3,), hook=1, **channel),
+        Moves(4, 1, chance=r.choice((5, 10, 20)), hook=2),
+        Moves(5, 1, chance=r.choice((10, 20, 50)), hook=1),
+        Moves(6, 1, chance=r.choice((10, 50))),
+        Syncs(7, 1, every=r.choice((3, 5)))]
+    tame(p)
+
+
+def steps(r, p, e):
+    """Steps of the balancer change where everybody is at home: under all that counts by homes, or goes there by itself."""
+    p.nodes, p.per_node = r.choice(((2, 1), (2, 2), (4, 1), (3, 2), (4, 2)))
+    p.phases, p.ticks, p.pace = 3, r.choice((10, 20)), r.choice(('self', 'echo'))
+    p.env = {'CK_LB': e.choice(('cuts', 'cuts', 'cuts', 'rotate', 'refine', 'random')), 'CK_LB_TOLERANCE': '0'}
+    if e.random() < 0.4:
+        p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))])]
+    shift, every = r.randint(1, 5), r.choice((2, 3, 5))
+    makers = [
+        lambda n: Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((1, 2, 5)), sizes=(3,), prepare=True),
+        lambda n: SectionSums(n, 1, over=1, to=r.choice((0, 1)), shift=r.randint(0, 2), only=r.choice((0, 3)), every=r.choice((1, 3)),
+                              refnum=r.choice((0, 5))),
+        lambda n: Reductions(n, 1, 1, target='all', refnum=r.choice((0, 7))),
+        lambda n: Reductions(n, 1, 0, every=r.choice((1, 3))),
+        lambda n: Scans(n, 1, every=3),
+        lambda n: Calls(n, 1, to=1, mode='section', shift=r.randint(0, 2), only=r.choice((0, 5))),
+        lambda n: Calls(n, 1, to=1, mode='all', only=r.choice((0, 5))),
+        lambda n: Calls(n, 1, to=1, attribute=r.choice(('', 'aggregate')), shift=shift, burst=2),
+        lambda n: Moves(n, 1, chance=r.choice((5, 20)), phases=r.choice((1, 2, 4)))]
+    chosen = r.sample(makers, r.randint(3, 6))
+    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every))] + [make(n) for n, make in enumerate(chosen, 2)]
+    tame(p)
+
+
 def environment(r):
     env = {}
 
@@ -49,13 +104,14 @@ def environment(r):
     maybe(0.3, 'CK_RANDOM_DELAY', r.randint(1, 9999))
     maybe(0.7, 'CK_LB', 'rotate', 'rotate', 'random', 'greedy', 'refine', 'cuts', 'hier', 'diffusion', 'sfc', 'auto')
     maybe(0.5, 'CK_SYNC_MS', 0)
+    maybe(0.3, 'CK_LB_TOLERANCE', 0)
     return env
 
 
 def collections(r):
     colls = [Coll(0, 'main')]
     for number in range(1, 1 + r.choice((1, 2, 2, 3, 3))):
-        kind = r.choices(('array', 'group', 'chare'), (6, 1, 1) if number > 1 else (1, 0, 0))[0]
+        kind = r.choices(('array', 'group', 'chare', 'nodegroup', 'demand'), (6, 2, 1, 1, 1) if number > 1 else (1, 0, 0, 0, 0))[0]
         if kind == 'array':
             nd = r.choices((1, 2, 3, 4, 5, 6), (8, 3, 2, 1, 1, 1))[0]
             dims = [r.randint(2, 12)] if nd == 1 else [r.choice((1, 2, 3)) for _ in range(nd)]
@@ -66,6 +122,10 @@ def collections(r):
             sparse = r.random() < 0.5
             colls.append(Coll(number, 'array', dims, sparse, r.choice(('default', 'hash', 'last')) if not sparse else
                               r.choice(('default', 'any')), r.choice((0, 0, 100, -20)) if sparse else 0))
+        elif kind == 'demand':
+            colls.append(Coll(number, 'array', [r.randint(2, 12)], True, 'demand', r.choice((0, 100))))
+        elif kind == 'nodegroup':
+            colls.append(Coll(number, kind))
         else:
             colls.append(Coll(number, kind, where='0' if kind == 'group' else f'({r.randint(0, 7)} % CkNumPes())'))
             if kind == 'group':
@@ -76,6 +136,11 @@ def collections(r):
 def focus(r, colls):
     """One of them, mostly the first: where most things happen, most meet."""
     return colls[0] if r.random() < 0.5 else r.choice(colls)
+
+
+def there(p, *kinds):
+    """The collections whose elements are there from the beginning."""
+    return [c for c in p.colls if not c.demanded and (not kinds or c.kind in kinds)]
 
 
 def timing(r, p, hooks=True):
@@ -91,31 +156,41 @@ def timing(r, p, hooks=True):
 
 
 def one_part(r, p, number):
-    arrays = [c for c in p.colls if c.kind == 'array']
-    others = [c for c in p.colls if c.kind != 'main']
+    arrays = [c for c in p.colls if c.kind == 'array' and not c.demanded]
+    others = [c for c in p.colls if c.kind not in ('main', 'nodegroup') and not c.demanded]
     kinds = {calls: 5, broadcasts: 4, moves: 5, syncs: 2, inserts: 3, destroys: 2, reductions: 4, named: 4, channel_calls: 4, asks: 2,
-             threads: 2, scans: 1, fences: 1, whens: 2, bodies: 2, raw: 2, reducing: 2}
+             threads: 2, scans: 1, fences: 1, whens: 2, bodies: 2, raw: 2, reducing: 2, detectors: 1, quiets: 1, section_sums: 2, transfers: 2}
     return r.choices(list(kinds), kinds.values())[0](r, p, number, arrays, others)
 
 
 def calls(r, p, number, arrays, others):
     on, to = focus(r, others), focus(r, others + arrays)
-    way = r.choice(('nothing', 'words', 'words', 'text', 'struct', 'pup', 'message'))
-    attribute = r.choice(('', '', '', 'expedited', 'threaded') + ('inline',) * (way != 'message') + ('aggregate',) * (to.kind in ('array', 'group') and way != 'message'))
+    special = [c for c in p.colls if c.kind == 'nodegroup' or c.demanded]
+    if special and r.random() < 0.5:
+        to = r.choice(special)
+    way = r.choice(('nothing', 'words', 'words', 'text', 'struct', 'pup', 'message', 'nocopy'))
+    if to in special:
+        attribute = r.choice(('createhere', 'createhome')) if to.demanded else ''
+    elif way == 'nocopy':
+        attribute = ''
+    else:
+        attribute = r.choice(('', '', '', 'expedited', 'threaded') + ('inline',) * (way != 'message') +
+                             ('aggregate',) * 3 * (to.kind in ('array', 'group') and way != 'message'))
     fields = timing(r, p)
     fields.setdefault('on', on.number)
-    prio = r.choice((None, None, None, -3, 0, 7)) if not attribute else None
-    refnum = r.choice((None, None, 5, -7, 2**31 - 1)) if not attribute else None
+    plain = not attribute and to not in special and way != 'nocopy'
+    prio = r.choice((None, None, None, -3, 0, 7)) if plain else None
+    refnum = r.choice((None, None, 5, -7, 2**31 - 1)) if plain else None
     return Calls(number, to=to.number, way=way, attribute=attribute, shift=r.randint(0, 9), burst=r.choice((1, 2, 5)),
-                 sizes=r.choice(((0,), (1,), (2, 9), (100,), (3, 600))) if way in ('words', 'text', 'message') else (3,),
+                 sizes=r.choice(((0,), (1,), (2, 9), (100,), (3, 600))) if way in ('words', 'text', 'message', 'nocopy') else (3,),
                  prio=prio, refnum=refnum, **fields)
 
 
 def broadcasts(r, p, number, arrays, others):
-    to = r.choice([c for c in others if c.kind != 'chare'])
+    to = r.choice([c for c in p.colls if c.kind not in ('main', 'chare')])
     fields = timing(r, p)
-    fields.setdefault('on', r.choice(p.colls).number)
-    section = to.kind == 'array' and not to.sparse and r.random() < 0.3
+    fields.setdefault('on', r.choice(there(p)).number)
+    section = to in arrays and not to.sparse and r.random() < 0.3
     way = r.choice(('nothing', 'words', 'text', 'struct', 'message', 'pup'))
     if fields.get('hook') is None:
         fields['only'] = 0 if p.coll(fields['on']).kind in ('main', 'chare') else r.choice((0, 0, 1))
@@ -144,18 +219,18 @@ def inserts(r, p, number, arrays, others):
     if not sparse:
         return None
     fields = timing(r, p)
-    fields.setdefault('on', r.choice(p.colls).number)
+    fields.setdefault('on', r.choice(there(p)).number)
     return Inserts(number, to=focus(r, sparse).number, most=r.choice((1, 1, 2, 4)), here=r.random() < 0.2, **fields)
 
 
 def reductions(r, p, number, arrays, others):
-    on = r.choice([c for c in others if c.kind != 'chare'])
-    to = r.choice([on, on, r.choice(p.colls)])
-    target = r.choice(('one', 'all')) if to.kind in ('array', 'group') else 'one'
+    on = r.choice(there(p, 'array', 'group', 'nodegroup'))
+    to = r.choice([on, on, r.choice(there(p))])
+    target = r.choice(('one', 'all')) if to.kind in ('array', 'group', 'nodegroup') else 'one'
     fields = timing(r, p, hooks=False)
     index = r.randrange(to.count(p)) if target == 'one' else 0
     return Reductions(number, on.number, to.number, target=target, index=index, refnum=r.choice((0, 0, 1, 1000)),
-                      message=r.random() < 0.3, **fields)
+                      message=r.random() < 0.3, tuple=r.random() < 0.25, **fields)
 
 
 def named(r, p, number, arrays, others):
@@ -185,17 +260,17 @@ def destroys(r, p, number, arrays, others):
     sparse = [c for c in arrays if c.sparse]
     if not sparse:
         return None
-    on = r.choice([c for c in p.colls if c.kind != 'array'])
+    on = r.choice(there(p, 'main', 'group', 'chare'))
     fields = timing(r, p, hooks=False)
     return Destroys(number, on.number, to=focus(r, sparse).number, burst=r.choice((1, 3)), **fields)
 
 
 def asks(r, p, number, arrays, others):
-    on, to = focus(r, others), focus(r, others + p.colls)
+    on, to = focus(r, others), focus(r, others + there(p))
     fields = timing(r, p)
     fields.setdefault('on', on.number)
     on = p.coll(fields['on'])
-    answer = r.choice(('one', 'one', 'main') + ('all',) * (on.kind in ('array', 'group')))
+    answer = r.choice(('one', 'one', 'main') + ('all',) * (on.kind in ('array', 'group') and not on.demanded))
     return Asks(number, to=to.number, answer=answer, refnum=r.choice((0, 5, -1)), shift=r.randint(0, 5), burst=r.choice((1, 2)), **fields)
 
 
@@ -236,6 +311,38 @@ def reducing(r, p, number, arrays, others):
                     phases=timing(r, p, hooks=False)['phases'])
 
 
+def detectors(r, p, number, arrays, others):
+    on = r.choice(there(p, 'array', 'group')).number
+    return Detectors(number, on, burst=r.choice((1, 2, 5)), depth=r.choice((0, 2, 6)), shift=r.randint(0, 5),
+                     phases=timing(r, p, hooks=False)['phases'])
+
+
+def quiets(r, p, number, arrays, others):
+    on, fields = r.choice(there(p, 'main', 'array', 'group', 'chare')), timing(r, p, hooks=False)
+    if r.random() < 0.5:
+        fields['only'] = 0
+    return Quiets(number, on.number, answer='all' if on.kind in ('array', 'group') and r.random() < 0.3 else 'one', **fields)
+
+
+def section_sums(r, p, number, arrays, others):
+    over = [c for c in others if c.kind == 'group' or c.kind == 'array' and not c.sparse]
+    if not over:
+        return None
+    to, fields = r.choice(there(p, 'main', 'array', 'group', 'chare')), timing(r, p)
+    fields.setdefault('on', r.choice(there(p)).number)
+    if fields.get('hook') is None:
+        fields['only'] = 0
+    return SectionSums(number, over=r.choice(over).number, to=to.number, shift=r.randint(0, 2), tuple=r.random() < 0.4, refnum=r.choice((0, 5)),
+                       target=r.choice(('one', 'all')) if to.kind in ('array', 'group') else 'one', **fields)
+
+
+def transfers(r, p, number, arrays, others):
+    on, to, fields = focus(r, others), focus(r, others), timing(r, p)
+    fields.setdefault('on', on.number)
+    return Transfers(number, to=to.number, put=r.random() < 0.5, words=r.choice((1, 20, 200, 3000)), burst=r.choice((1, 2)),
+                     shift=r.randint(0, 5), rdma=r.choice((0, 0, 1, 2, 3)), **fields)
+
+
 def tame(p):
     """What GUIDE.md leaves open is left out; and no program does too much."""
     inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
@@ -248,11 +355,16 @@ def tame(p):
     # A new element takes part from the next reduction on that its PE waits for: none may be under way.
     p.parts = [x for x in p.parts if not (isinstance(x, (Reductions, Fences)) and x.on in inserted)]
     p.keep(p.parts)
-    while p.ticks > 1 and weight(p) > NOTES:
-        p.ticks = p.ticks * 2 // 3
+    lighten(p, NOTES)
     while weight(p) > 3 * NOTES:
-        worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named))), key=lambda x: part_weight(p, x, {}))
+        worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named, SectionSums, Transfers))), key=lambda x: part_weight(p, x, {}))
         p.keep([x for x in p.parts if x is not worst])
+
+
+def lighten(p, notes):
+    """So many notes in a run, if fewer ticks are enough for that."""
+    while p.ticks > 1 and weight(p) > notes:
+        p.ticks = p.ticks * 2 // 3
 
 
 def acts(p, part, known):
@@ -273,6 +385,10 @@ def handled(p, part, known):
         return acts(p, part, known) * part.burst * (1 if part.mode == 'one' else p.coll(part.to).count(p))
     if isinstance(part, Reductions):
         return acts(p, part, known) / p.coll(part.on).count(p) * (p.coll(part.to).count(p) if part.target == 'all' else 1)
+    if isinstance(part, SectionSums):
+        return acts(p, part, known) * (p.coll(part.to).count(p) if part.target == 'all' else 1)
+    if isinstance(part, Detectors):
+        return p.phases * p.coll(part.on).count(p) * part.burst * (part.depth + 1)
     if isinstance(part, (Named, Raw, Reducing)):
         return p.phases * part.rounds * p.coll(part.on).count(p)
     return acts(p, part, known) * getattr(part, 'burst', 1)
@@ -283,6 +399,8 @@ def part_weight(p, part, known):
         return p.phases * part.rounds * p.coll(part.on).count(p) * (1 + 4 * len(part.shifts))
     if isinstance(part, Bodies):
         return p.phases * part.rounds * p.coll(part.on).count(p) * 4
+    if isinstance(part, SectionSums):
+        return (acts(p, part, known) + handled(p, part, known)) * 2 + acts(p, part, known) * p.coll(part.over).count(p) * 2
     return acts(p, part, known) + handled(p, part, known) * 2
 
 

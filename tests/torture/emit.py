@@ -3,6 +3,14 @@
 
 
 
+MAPPED = ('hash', 'last')
+
+
+def exclusive(entry):
+    """One handler of a node's member at a time: they share its notes."""
+    return entry.replace('entry [', 'entry [exclusive, ', 1) if entry.startswith('entry [') else entry.replace('entry ', 'entry [exclusive] ', 1)
+
+
 def ci_file(program):
     lines = ['mainmodule x {', '\tinclude "x.h";']
     for c in program.colls:
@@ -11,15 +19,18 @@ def ci_file(program):
     if any(getattr(p, 'way', '') == 'pup' for p in program.parts):
         lines.append('\tpup pile { int n; uint64_t *v [self->n]; };')
     lines.append('\tinitproc void note_open(void);')
-    if any(c.where != 'default' for c in program.colls):
+    if any(c.where in MAPPED for c in program.colls):
         lines.append('\tinitnode void maps(void);')
     for c in program.colls:
-        kind = {'main': 'mainchare', 'group': 'group', 'chare': 'chare',
+        kind = {'main': 'mainchare', 'group': 'group', 'nodegroup': 'nodegroup', 'chare': 'chare',
                 'array': f'array [{len(c.dims)}D]'}[c.kind]
-        new = {'main': 'CkArgMsg *m', 'array': 'uint64_t id, int phase'}.get(c.kind, 'uint64_t id')
-        entries = [f'entry {c.name}({new});'] + [e for p in program.parts for e in p.entries(program, c)]
+        new = {'main': 'CkArgMsg *m', 'array': '' if c.demanded else 'uint64_t id, int phase'}.get(c.kind, 'uint64_t id')
+        entries = [e for p in program.parts for e in p.entries(program, c)]
         if c.kind == 'main':
             entries += ['entry void quiet();', 'entry void ticking(uint64_t id, int more);']
+        if c.kind == 'nodegroup':
+            entries = [exclusive(e) for e in entries]
+        entries.insert(0, f'entry {c.name}({new});')
         lines += [f'\t{kind} {c.name} {{'] + [f'\t\t{e}' for e in entries] + ['\t};']
         if c.kind == 'array':
             lines.append(f'\tpup {c.name} [on_arrived];')
@@ -95,10 +106,11 @@ def code(program, c):
     text += ''.join(f'static void {a}_act{p.number}(struct {a} *self);\n' for p, _ in acting)
     text += f'static void {a}_next(struct {a} *self);\n'
     if c.kind == 'array':
-        text += f'''void {a}_on_new({a} *self, uint64_t id, int phase)
+        new, id_, phase = ('', '0', '1 << 20') if c.demanded else (', uint64_t id, int phase', 'id', 'phase')
+        text += f'''void {a}_on_new({a} *self{new})
 {{
-	note_birth(&self->me, {c.number}, {a}_number(self), id);
-	self->phase = phase;
+	note_birth(&self->me, {c.number}, {a}_number(self), {id_});
+	self->phase = {phase};
 	self->own = malloc(4 * sizeof *self->own);
 	note_fill(self->own, 4, self->me.born);
 }}
@@ -116,6 +128,8 @@ void {a}_on_arrived({a} *self)
 '''
     elif c.kind == 'group':
         text += f'void {a}_on_new({a} *self, uint64_t id) {{ note_birth(&self->me, {c.number}, CkMyPe(), id); self->phase = -1; }}\n'
+    elif c.kind == 'nodegroup':
+        text += f'void {a}_on_new({a} *self, uint64_t id) {{ note_birth(&self->me, {c.number}, CkMyNode(), id); self->phase = -1; }}\n'
     elif c.kind == 'chare':
         text += f'void {a}_on_new({a} *self, uint64_t id) {{ note_birth(&self->me, {c.number}, 0, id); self->phase = -1; }}\n'
     for p in sorted(program.parts, key=lambda p: p.number == 0):
@@ -138,7 +152,7 @@ static void next_phase(struct Main *self)
 	}
 '''
     for c in program.colls:
-        if c.kind in ('array', 'group'):
+        if c.kind in ('array', 'group', 'nodegroup'):
             text += f'\t{c.name}_go_all({c.proxy}, note_all(&self->me, 0, 1, {c.number}), phase);\n'
         elif c.kind == 'chare':
             text += f'\t{c.name}_go({c.proxy}, note_send(&self->me, 0, 1, {c.number}, 0), phase);\n'
@@ -171,7 +185,9 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 '''
     for c in program.colls:
-        if c.kind == 'array' and c.sparse:
+        if c.demanded:
+            text += f'\t{c.proxy} = {c.name}_ckNewEmpty();\n'
+        elif c.kind == 'array' and c.sparse:
             # Calls of an element that has just been destroyed wait only while inserting goes on.
             again = any(type(p).__name__ == 'Destroys' and p.to == c.number for p in program.parts)
             done = '' if again else f'\t{c.name}_doneInserting({c.proxy});\n'
@@ -186,7 +202,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
         elif c.kind == 'array':
             map_ = f', .map = "{c.where}"' if c.where != 'default' else ''
             text += f'\t{c.proxy} = {c.name}_ckNew_opt(&(CkArrayOptions){{.dims = CkDims({", ".join(map(str, c.dims))}){map_}}}, (uint64_t)0, -1);\n'
-        elif c.kind == 'group':
+        elif c.kind in ('group', 'nodegroup'):
             text += f'\t{c.proxy} = {c.name}_ckNew((uint64_t)0);\n'
         elif c.kind == 'chare':
             text += f'\t{c.proxy} = {c.name}_ckNew({c.where}, (uint64_t)0);\n'
@@ -211,7 +227,7 @@ enum {{ PHASES = {program.phases}, TICKS = {program.ticks} }};
         if c.kind == 'main':
             body = body.replace('int phase, t;', 'int phase, t, begun, ticking;\n\tuint64_t asked;')
         text += body
-    if any(c.where not in ('default',) and c.kind == 'array' for c in types) or any(c.where != 'default' for c in types):
+    if any(c.where in MAPPED for c in types):
         text += MAPS
     for c in types:
         text += '\n' + code(program, c)

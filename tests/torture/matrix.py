@@ -10,8 +10,16 @@ left to time, and tells nothing in that program.
 
 import collections
 import itertools
+import shutil
 
 import draw
+
+NOTES = 2500      # about as many in a run: enough to see who meets whom
+# Of the table: one feature of each kind of part.
+KINDS = ('calls', 'broadcasts', 'sections', '[channel]', '[aggregate]', '[when]', '[createhere]', '[createhome]', 'with nocopy',
+         'get of buffers', 'put of buffers', 'callbacks', 'threads', 'bodies', 'reductions', 'section reductions', 'tuples', 'scans', 'fences',
+         'quiescence', 'completion detectors', 'inserts', 'destruction', 'moves', 'syncs', 'named channels', 'reducing channels',
+         'raw channels')
 
 
 def facts(run, parts):
@@ -33,26 +41,26 @@ def events(program, feature, run):
     return facts(run, {p.number for p in program.parts if feature in p.features(program)})
 
 
-def crossed(program, build, folder, limit):
-    """(pairs that are both there, pairs that are crossed) of one program."""
+def crossed(program, build, folder, limit, enough=lambda pair: False):
+    """(pairs that are both there, pairs that are crossed) of one program. Pairs that are crossed often enough are left out."""
     def runs(p, count):
         if build.compile(p, folder):
             return []
         return [build.run(p, folder, limit) for _ in range(count)]
     names = features(program)
-    whole = runs(program, 4)
     # Two features that are always the same parts are one.
     parts = {f: {p.number for p in program.parts if f in p.features(program)} for f in names}
     there = {pair for pair in itertools.combinations(names, 2) if not parts[pair[0]] & parts[pair[1]]}
-    met = set()
+    left, met = {pair for pair in there if not enough(pair)}, set()
+    whole = runs(program, 4) if left else []
     traces = {f: [events(program, f, r) for r in whole] for f in names}
     steady = [f for f in names if traces[f] and not differ(traces[f][:2], traces[f][2:])]
-    for out in names if steady else []:
-        less = runs(program.without(out), 2)
-        for other in steady if less else []:
-            pair = tuple(sorted((out, other)))
-            if pair in there and pair not in met and differ(traces[other][:2], [events(program, other, r) for r in less]):
-                met.add(pair)
+    for out in names:
+        others = [f for f in steady if tuple(sorted((out, f))) in left - met]
+        less = runs(program.without(out), 2) if others else []
+        for other in others if less else []:
+            if differ(traces[other][:2], [events(program, other, r) for r in less]):
+                met.add(tuple(sorted((out, other))))
     return there, met
 
 
@@ -60,25 +68,53 @@ def differ(a, b):
     return bool(a[0] & a[1] - b[0] - b[1] or b[0] & b[1] - a[0] - a[1])
 
 
-def table(results):
-    there, met = collections.Counter(), collections.Counter()
-    for t, m in results:
-        there.update(t)
-        met.update(m)
-    every = sorted({f for pair in there for f in pair})
-    pairs = list(itertools.combinations(every, 2))
-    lines = [f'{len(every)} features, {len(pairs)} pairs: {sum(1 for p in pairs if met[p])} crossed, '
-             f'{sum(1 for p in pairs if there[p] and not met[p])} in one program and never crossed, '
-             f'{sum(1 for p in pairs if not there[p])} never in one program']
-    for f in every:
-        mine = [p for p in pairs if f in p]
-        lines.append(f'{f}:')
-        for what, chosen in (('crossed', [p for p in mine if met[p]]), ('never', [p for p in mine if not met[p]])):
-            names = [next(x for x in p if x != f) + (f' {met[p]}' if met[p] else '') for p in chosen]
-            lines.append(f'    {what}: {", ".join(names) or "none"}')
-    return '\n'.join(lines)
+class Matrix:
+    """How often each pair was there, and crossed, in the programs so far."""
 
+    def __init__(self, enough):
+        self.enough, self.there, self.met = enough, collections.Counter(), collections.Counter()
+        self.seeds = 0
 
-def of_seed(build, folder, limit, seed):
-    folder.mkdir(parents=True, exist_ok=True)
-    return crossed(draw.draw(seed), build, folder, limit)
+    def add(self, build, folder, limit, seed):
+        folder.mkdir(parents=True, exist_ok=True)
+        program = draw.draw(seed)
+        draw.lighten(program, NOTES)
+        there, met = crossed(program, build, folder, limit, lambda pair: self.met[pair] >= self.enough)
+        self.seeds += 1
+        self.there.update(there)
+        self.met.update(met)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def text(self):
+        every = sorted({f for pair in self.there for f in pair})
+        pairs = list(itertools.combinations(every, 2))
+        lines = [f'{len(every)} features, {len(pairs)} pairs: {sum(1 for p in pairs if self.met[p])} crossed, '
+                 f'{sum(1 for p in pairs if self.there[p] and not self.met[p])} in one program and never crossed, '
+                 f'{sum(1 for p in pairs if not self.there[p])} never in one program']
+        for f in every:
+            mine = [p for p in pairs if f in p]
+            lines.append(f'{f}:')
+            for what, chosen in (('crossed', [p for p in mine if self.met[p]]),
+                                 ('together only', [p for p in mine if self.there[p] and not self.met[p]]),
+                                 ('never together', [p for p in mine if not self.there[p]])):
+                names = [next(x for x in p if x != f) + (f' {self.met[p]}' if self.met[p] else '') for p in chosen]
+                lines.append(f'    {what}: {", ".join(names) or "none"}')
+        return '\n'.join(lines)
+
+    def table(self):
+        """The kinds of parts against each other, as Markdown."""
+        rows = sorted({f for pair in self.there for f in pair if self.rank(f) >= 0}, key=self.rank)
+        head = '| | ' + ' | '.join(str(i + 1) for i in range(len(rows))) + ' |'
+        lines = [head, '|---|' + '---|' * len(rows)]
+        for i, a in enumerate(rows):
+            cells = [self.cell(a, b) for b in rows[:i]] + ['.'] * (len(rows) - i)
+            lines.append(f'| {i + 1} {a} | ' + ' | '.join(cells) + ' |')
+        return '\n'.join(lines)
+
+    @staticmethod
+    def rank(feature):
+        return KINDS.index(feature) if feature in KINDS else -1
+
+    def cell(self, a, b):
+        pair = tuple(sorted((a, b)))
+        return str(self.met[pair]) if self.met[pair] else '0' if self.there[pair] else ''

@@ -13,6 +13,7 @@ enum { NOTES = 1 << 17 };        /* 8 MiB of a PE; only what is written takes me
 
 static _Thread_local struct note *notes;
 static _Thread_local uint32_t n_notes;
+static _Thread_local struct being lender;
 
 void note_open(void)
 {
@@ -119,6 +120,35 @@ void note_plain(struct being *me, int kind, int part, int target, uint64_t value
 	n->target = target;
 	n->value = value;
 	n->more = more;
+}
+
+struct lent *note_lend(uint64_t id, int words, bool rdma)
+{
+	size_t bytes = sizeof(struct lent) + 8 * (size_t)words;
+	struct lent *l = rdma ? CkRdmaAlloc(bytes) : malloc(bytes);
+
+	if (!l)
+		CkAbort("no memory to lend");
+	l->id = id;
+	l->words = words;
+	l->rdma = rdma;
+	return l;
+}
+
+void note_spoil(struct lent *l)
+{
+	memset(l->v, 0x5a, 8 * (size_t)l->words);
+	if (l->rdma)
+		CkRdmaFree(l);
+	else
+		free(l);
+}
+
+struct being *note_lender(void)
+{
+	if (!lender.born)
+		note_birth(&lender, 0, 1 << 20, 0);
+	return &lender;
 }
 
 /* splitmix64 */

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "ck.h"
 
 enum note_kind {
 	NOTE_SEND = 1,    /* a call; the target is an element's number */
@@ -74,6 +75,20 @@ void note_fill(void *v, int words, uint64_t id);
 bool note_same(const void *v, int words, uint64_t id);
 /* The same as text of 8 n characters. */
 const char *note_text(char *to, int n, uint64_t id);
+
+/* Memory that the runtime reads or writes in place, with the number of the call that it is for. */
+struct lent {
+	uint64_t id;
+	int words;
+	bool rdma;           /* from CkRdmaAlloc */
+	CkNcpyBuffer b;
+	uint64_t v[];
+};
+struct lent *note_lend(uint64_t id, int words, bool rdma);
+/* Nobody uses it any more: whoever still does finds nonsense. */
+void note_spoil(struct lent *l);
+/* Makes the notes of this PE's callback functions. */
+struct being *note_lender(void);
 
 uint64_t note_mix(uint64_t x);
 /* A choice of 0 .. n - 1. */

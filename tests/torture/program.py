@@ -17,11 +17,16 @@ class Coll:
     def __init__(self, number, kind, dims=(1,), sparse=False, where='default', offset=0):
         self.number, self.kind, self.dims, self.sparse, self.where, self.offset = \
             number, kind, tuple(dims), sparse, where, offset
-        self.name = {'main': 'Main', 'array': 'A', 'group': 'G', 'chare': 'C'}[kind] + ('' if kind == 'main' else str(number))
+        self.name = {'main': 'Main', 'array': 'A', 'group': 'G', 'nodegroup': 'N', 'chare': 'C'}[kind] + ('' if kind == 'main' else str(number))
         self.proxy = 'mainProxy' if kind == 'main' else self.name.lower()
 
     def count(self, program):
-        return program.pes if self.kind == 'group' else math.prod(self.dims) if self.kind == 'array' else 1
+        return {'group': program.pes, 'nodegroup': program.nodes, 'array': math.prod(self.dims)}.get(self.kind, 1)
+
+    @property
+    def demanded(self):
+        """No element is there in the beginning; calls make them."""
+        return self.where == 'demand'
 
     @property
     def moves(self):
@@ -31,10 +36,11 @@ class Coll:
         """The C expression of the element with this number."""
         if self.kind == 'array':
             return f'{self.name}_el({number})'
-        return f'{self.name}_at({self.proxy}, {number})' if self.kind == 'group' else self.proxy
+        return f'{self.name}_at({self.proxy}, {number})' if self.kind in ('group', 'nodegroup') else self.proxy
 
     def this(self):
-        return {'array': f'{self.name}_thisElement(self)', 'group': f'{self.name}_at({self.proxy}, CkMyPe())'}.get(
+        return {'array': f'{self.name}_thisElement(self)', 'group': f'{self.name}_at({self.proxy}, CkMyPe())',
+                'nodegroup': f'{self.name}_at({self.proxy}, CkMyNode())'}.get(
             self.kind, self.proxy)
 
 

@@ -58,6 +58,10 @@ def once(program, run):
         got[key] = n
     born = {}
     for n in run.kind('BORN'):
+        if not n.id and program.coll(n.coll).demanded:
+            if (n.coll, n.number) in born:
+                broken.append(Broken('only the first call makes a missing element', f'one of {run.who(n)}', 'two', n.time))
+            born[n.coll, n.number] = n
         if n.id:
             if n.id in born:
                 broken.append(Broken('an insertion makes one element', describe(run, run.sent(n.id)), 'two', n.time))
@@ -111,6 +115,8 @@ def broadcasts(program, run):
 
 def due(run, b, life, seen, quiet):
     """Whether this life of an element must get broadcast b: True, False, or None where nothing is promised."""
+    if not life.id and run.program.coll(life.coll).demanded:
+        return (True, 'begun after a call had made the element') if life.time < b.time else (None, '')
     if not life.id:
         return True, 'the element was there from the beginning'
     made = run.sent(life.id)

@@ -41,6 +41,7 @@ def parse_options():
     parser.add_argument('--shrink-minutes', type=float, default=5, help='for each')
     parser.add_argument('--program', type=pathlib.Path, help='the folder of a program that --shrink has left')
     parser.add_argument('--matrix', action='store_true', help='tell which pairs of features the seeds cross')
+    parser.add_argument('--enough', type=int, default=3, help='with --matrix: pairs crossed in so many programs are not looked at again')
     parser.add_argument('--forget', action='store_true', help='forget one note of each run, which must be missed')
     parser.add_argument('--limit', type=int, default=60, help='seconds for one run')
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
@@ -147,14 +148,16 @@ class Torture:
 
 def show_matrix(options, work):
     build, began = execute.Build(options.build, work), time.monotonic()
+    found = matrix.Matrix(options.enough)
 
     def one(seed):
         if time.monotonic() - began < options.minutes * 60:
-            return matrix.of_seed(build, work / f'seed{seed}', options.limit, seed)
+            found.add(build, work / f'seed{seed}', options.limit, seed)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [r for r in pool.map(one, options.seeds) if r]
-    print(f'{len(results)} seeds, {time.monotonic() - began:.0f} s')
-    print(matrix.table(results))
+        list(pool.map(one, options.seeds))
+    print(f'{found.seeds} seeds, {time.monotonic() - began:.0f} s')
+    print(found.text())
+    print(found.table())
 
 
 def main():

@@ -6,17 +6,22 @@ from .bodies import Bodies
 from .calls import Calls
 from .clock import Clock
 from .destroys import Destroys
+from .detectors import Detectors
 from .fences import Fences
 from .inserts import Inserts
 from .moves import Moves
 from .named import Named
+from .quiets import Quiets
 from .raw import Raw
 from .reducing import Reducing
 from .reductions import Reductions
 from .scans import Scans
+from .section_sums import SectionSums
 from .syncs import Syncs
 from .threads import Threads
+from .transfers import Transfers
 from .whens import Whens
 
 CLASSES = {c.__name__: c for c in (
-    Asks, Bodies, Calls, Clock, Destroys, Fences, Inserts, Moves, Named, Raw, Reducing, Reductions, Scans, Syncs, Threads, Whens)}
+    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Reducing, Reductions, Scans,
+    SectionSums, Syncs, Threads, Transfers, Whens)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls: of one element, of all, of a section; with each kind of parameters, each attribute, each option."""
 
-from program import AGGREGATE, CHANNEL, EXPEDITED, NO_ORDER, PLAIN, PRIO, SECTION, Part
+from program import AGGREGATE, CHANNEL, EXPEDITED, NO_ORDER, PLAIN, PRIO, SECTION, Broken, Part
 from .clock import behind
 
 # What a call brings besides its number: parameters in the .ci file, in C, how the caller makes it, its arguments, and
@@ -15,6 +15,8 @@ WAYS = {
     'struct': ('struct load l', 'struct load l', 'struct load l;\n\t\tnote_fill(l.v, 3, id);', 'l', 'note_same(l.v, 3, id)'),
     'pup': ('pile p', 'const pile *p', 'uint64_t v[{n}];\n\t\tnote_fill(v, n, id);\n\t\tpile p = {{n, v}};', '&p',
             'note_same(p->v, p->n, id)'),
+    'nocopy': ('int n, nocopy uint64_t v[n]', 'int n, const uint64_t *v', 'struct lent *l = note_lend(id, {n}, k % 2);\n\t\tnote_fill(l->v, n, id);',
+               'n, CkSendBufferCb(l->v, CkCallbackFunction(sentNUMBER, l))', 'note_same(v, n, id)'),
     'message': ('', '', '', '', ''),
 }
 
@@ -118,8 +120,10 @@ class Calls(Part):
 		}}
 '''
         if self.way != 'message':
+            arguments = way[3].replace('{number}', str(self.number))
             text += f'\t\t{way[2].format(n=n)}\n' * bool(way[2])
-            text += f'\t\t{stub}({", ".join([first, "id"] + [way[3]] * bool(way[3]))});\n'
+            arguments = way[3].replace('NUMBER', str(self.number))
+            text += f'\t\t{stub}({", ".join([first, "id"] + [arguments] * bool(arguments))});\n'
         return text + '\t}\n'
 
     def handlers(self, program, c):
@@ -134,6 +138,29 @@ void {c.name}_on_f{self.number}({c.name} *self{parameters})
 	note_got(&self->me, {self.number}, {'m->id' if self.way == 'message' else 'id'}, {right}, CkGetRefNum(NULL));
 {behind(program, c, self)}}}
 '''
+
+    def prototypes(self, program, c):
+        return '' if self.way != 'nocopy' or c.number != self.on else f'''static void sent{self.number}(void *arg, const CkReductionMsg *m)
+{{
+	struct lent *l = arg;
+
+	(void)m;
+	note_plain(note_lender(), NOTE_WENT_ON, {self.number}, 0, l->id, 0);
+	note_spoil(l);
+}}
+'''
+
+    def check(self, program, run):
+        if self.way != 'nocopy':
+            return []
+        broken, left = [], {n.id: n for n in run.kind('SEND', 'ALL') if n.part == self.number}
+        for n in run.of(self.number, 'WENT_ON'):
+            if not left.pop(n.value, None):
+                broken.append(Broken('whoever lends an array gets it back once', 'once', f'twice on PE {n.pe}', n.time))
+        if run.rest and not broken:
+            broken = [Broken('whoever lends an array gets it back once', f'that of part {n.part} of {run.who(n)}', 'never', n.time)
+                      for n in left.values()]
+        return broken
 
     def hook_names(self):
         return [(self.to, self.number)]

@@ -6,15 +6,15 @@ from .clock import behind
 
 
 class Reductions(Part):
-    simple = {'index': [0], 'message': [False], 'refnum': [0]}
+    simple = {'index': [0], 'message': [False], 'tuple': [False], 'refnum': [0]}
 
-    def __init__(self, number, on, to, target='one', index=0, refnum=0, message=False, **fields):
-        self.to, self.target, self.index, self.refnum, self.message = to, target, index, refnum, message
+    def __init__(self, number, on, to, target='one', index=0, refnum=0, message=False, tuple=False, **fields):
+        self.to, self.target, self.index, self.refnum, self.message, self.tuple = to, target, index, refnum, message or tuple, tuple
         super().__init__(number, on, **fields)
 
     def features(self, program):
         return ['reductions', f'reduction to {self.target} of {program.coll(self.to).kind}'] + \
-            ['callbacks with reference numbers'] * bool(self.refnum)
+            ['callbacks with reference numbers'] * bool(self.refnum) + ['tuples'] * self.tuple
 
     def uses(self):
         return [self.on, self.to]
@@ -34,14 +34,18 @@ class Reductions(Part):
 	CkCallback cb = {stub}({c.proxy if self.target == 'all' else c.el(self.index % c.count(program))});
 
 {refnum}	note_plain(&self->me, NOTE_GIVE, {self.number}, 0, v[0], v[1]);
-	CkContribute(self, v, 2, CkReduction_sum_ulong, cb);
-'''
+''' + ('''
+	CkContributeTuple(self, (CkTupleElement[]){{CkReduction_max_ulong, 1, &v[0]}, {CkReduction_sum_ulong, 2, v}}, 2, cb);
+''' if self.tuple else '''	CkContribute(self, v, 2, CkReduction_sum_ulong, cb);
+''')
 
     def handlers(self, program, c):
         if c.number != self.to:
             return ''
         parameters, get = (', const CkReductionMsg *m', '\tconst uint64_t *v = CkReductionMsg_data(m);\n\n') if self.message else \
             (', int n, const uint64_t *v', '\t(void)n;\n')
+        if self.tuple:
+            get = get.replace('CkReductionMsg_data(m)', 'CkReductionMsg_data(CkReductionTuple_at(m, 1))')
         return f'''
 void {c.name}_on_r{self.number}({c.name} *self{parameters})
 {{
@@ -80,7 +84,7 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
                 if n.target != want:
                     broken.append(Broken('a reduction brings its callback\'s reference number', f'{want}',
                                          f'{n.target} in round {k} at {run.who(n)}', n.time))
-                if in_order and sorted(given)[i] != k and not any(b.promise.startswith('the result') for b in broken):
+                if in_order and not any(b.promise.startswith('the result') for b in broken) and sorted(given)[i] != k:
                     broken.append(Broken('results reach an element of the collection in the order of the reductions',
                                          f'round {sorted(given)[i]}', f'round {k} at {run.who(n)}', n.time))
         if run.ended and not broken:
