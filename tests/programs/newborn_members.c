@@ -315,6 +315,12 @@ void Hand_on_tell(Hand *self)
 	Main_told(mainProxy, CkMyPe(), SECTIONS * PRIOS, self->sent[0], self->born);
 }
 
+/* All PEs that know the section forget it. */
+void Hand_on_drop(Hand *self)
+{
+	CkSectionDestroy(self->section[CkMyPe()].ck);
+}
+
 /* ---- main --------------------------------------------------------------------------------------------- */
 
 static void go(Main *self)
@@ -361,6 +367,13 @@ void Main_on_checked(Main *self, long n)
 		go(self);
 		return;
 	}
+	Hand_drop_all(hands);
+	CkStartQD(Main_cb_dropped(mainProxy));
+}
+
+void Main_on_dropped(Main *self)
+{
+	(void)self;
 	CkPrintf("each member got what its creator had not seen\n");
 	CkExit(0);
 }
