@@ -219,6 +219,7 @@ TABLE = [
     (seed('ck.insert-099', u32(140, NEVER)), 'its stamp does not lie within it'),
     (seed('ck.make-001', u64(120, 1 << 62)), 'its stamp does not lie within it'),
     (seed('ck.make-001', u32(96, NEVER)), 'its stamp is wrong'),
+    (seed('ck.make-001', u32(96, 0xffffffff), u64(104, 1)), 'its home has left something in its stamp'),
     (seed('ck.make-001', u64(104, 5)), 'its stamp is wrong'),      # from 5 to 3
     (zeros('ck.destroy', 64), NOBODY),
     (zeros('ck.destroy', 64, u64(COLL, 1)), 'it is about an element of what is no array'),
@@ -341,6 +342,10 @@ TABLE = [
     (seed('ck.section-027', u8(FLAGS, 0x02)), OTHERS),
     (seed('ck.section-027', u64(COLL, 0)), NOBODY),
     (seed('ck.section-027', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
+    (seed('ck.section-028', u8(LAST, 8), size=70), 'it does not say who has sent it'),
+    (seed('ck.section.ctl-020', u8(LAST, 6), u64(COLL, (1 << 32) + 1)), 'this PE has not made the section'),
+    (seed('ck.section.ctl-020', u8(LAST, 7), u64(COLL, (2 << 32) + 1)), 'its sender has not made the section'),
+    (seed('ck.section.ctl-020', u8(LAST, 8), u64(COLL, (2 << 32) + 1)), 'its sender has not made the section'),
     (seed('ck.section.ctl-020', u64(COLL, 0)), NO_SECTION),
     (seed('ck.section.ctl-020', u8(LAST, 0)), NO_KIND),
     (seed('ck.section.ctl-020', u8(LAST, 9)), NO_KIND),

@@ -186,6 +186,20 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 		newborns_saw(pe, c, (int)of.root, of.no);
 }
 
+/* Of a multicast. The section stays behind the payload, for CkGetSectionInfo. */
+static void take_of_section(struct pe *pe, struct ck_env *env)
+{
+	struct ck_of_all of;
+
+	if (!(env->more & CK_MORE_SECTION) || shape_room(env) + sizeof(struct ck_of_section) > env->head.size - sizeof *env)
+		csd_misfit(pe, &env->head, "it does not say what it is a copy of");
+	env_drop_behind(env, &of, sizeof of);
+	env->more &= (uint8_t)~CK_MORE_NUMBERED;
+	if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
+		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
+	ck_node_of(pe->node)->copy_began(pe, env_section(env), (int)of.root, of.no);
+}
+
 /* Entries with arrays, and those that have no plain calls, come here, too. */
 static __attribute__((noinline)) void check_params(struct pe *pe, struct collection *c, struct ck_env *env)
 {
@@ -195,6 +209,8 @@ static __attribute__((noinline)) void check_params(struct pe *pe, struct collect
 
 	if (env->more & CK_MORE_OF_ALL)
 		take_of_all(pe, c, env);
+	if (env->more & CK_MORE_NUMBERED)
+		take_of_section(pe, env);
 	why = is_from_away(pe, env) ? shape_call(pe, type, env->entry, env) : NULL;
 	if (!why)
 		return;
@@ -203,7 +219,7 @@ static __attribute__((noinline)) void check_params(struct pe *pe, struct collect
 }
 
 /* Flags, as they stand in `call`. */
-enum { LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | CK_MORE_OF_ALL << 24 };
+enum { LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | (CK_MORE_OF_ALL | CK_MORE_NUMBERED) << 24 };
 
 static void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
 {

@@ -85,6 +85,7 @@ static struct spans seen_by(struct pe *pe, const struct collection *c)
 		if (k->seen.list[i].root != pe->id)
 			spans_append(&all, k->seen.list[i]);
 	add_ahead(k, &all);
+	ck_node_of(pe->node)->stamp(pe, c, &all);
 	return all;
 }
 
@@ -117,11 +118,52 @@ static struct stamp stamp_of(const struct ck_env *env)
 	return s;
 }
 
+static struct span *spans_of(struct ck_env *env, const struct stamp *s)
+{
+	return (struct span *)(void *)((char *)payload_of(env) + CkGen_align(s->params));
+}
+
+/* How many of them are about broadcasts: they stand before those of other parts. */
+static uint32_t n_of_all(const struct span *list, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < n && list[i].root >= 0)
+		i++;
+	return i;
+}
+
+/* What other parts have appended: spans, each group of them behind its head. */
+static bool groups_fit(const struct span *list, uint32_t n, int n_pes)
+{
+	for (uint32_t i = 0; i < n; i += 1 + list[i].reserved)
+		if (list[i].root != SPANS_OF || list[i].reserved > n - i - 1 || !(uint32_t)list[i].from ||
+		    list[i].from >> 32 >= (uint64_t)n_pes || !spans_fit(&list[i + 1], list[i].reserved, n_pes))
+			return false;
+	return true;
+}
+
+void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env, struct msg_fifo *waiting)
+{
+	struct stamp s = stamp_of(env);
+	struct span *list = spans_of(env, &s);
+	const uint32_t n = n_of_all(list, s.n), more = s.n - n;
+
+	ck_node_of(pe->node)->inserted(pe, c, i, list + n, more, waiting);
+	if (!more)
+		return;
+	s.n = n;
+	memcpy(list + n, &s, sizeof s);
+	env->head.size -= more * sizeof *list;
+}
+
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 	const size_t room = m->size - sizeof *env;
+	const struct span *list;
 	struct stamp s;
+	uint32_t n;
 
 	if (room < sizeof s)
 		return "it has no stamp";
@@ -130,8 +172,20 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "it was made by a PE that does not exist";
 	if (s.params > room || CkGen_align(s.params) + s.n * sizeof(struct span) + sizeof s != room)
 		return "its stamp does not lie within it";
-	return spans_fit((const struct span *)(const void *)((const char *)(env + 1) + CkGen_align(s.params)), s.n,
-			 pe->node->job->n_pes) ? shape_coll(pe, m) : "its stamp is wrong";
+	list = (const struct span *)(const void *)((const char *)(env + 1) + CkGen_align(s.params));
+	n = n_of_all(list, s.n);
+	return spans_fit(list, n, pe->node->job->n_pes) && groups_fit(list + n, s.n - n, pe->node->job->n_pes) ?
+	       shape_coll(pe, m) : "its stamp is wrong";
+}
+
+const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const char *why = newborn_misfit(pe, m);
+	const struct stamp s = why ? (struct stamp){ 0 } : stamp_of((const struct ck_env *)m);
+
+	if (why)
+		return why;
+	return n_of_all(spans_of((struct ck_env *)(uintptr_t)m, &s), s.n) == s.n ? NULL : "its home has left something in its stamp";
 }
 
 /* ---- the creator: what it keeps ------------------------------------------------------------------------ */
@@ -370,7 +424,7 @@ static bool equal(const struct spans *a, const struct spans *b)
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	const struct stamp s = stamp_of(env);
-	const struct spans had = { (struct span *)(void *)((char *)payload_of(env) + CkGen_align(s.params)), s.n, s.n, NULL };
+	const struct spans had = { spans_of(env, &s), s.n, s.n, NULL };
 	const struct spans *here = &call_coll_of(obj->coll)->seen;
 	struct newborn_birth b = { obj->index, s.creator, s.epoch, 0 };
 

@@ -7,7 +7,8 @@
 
 #include "call.h"
 
-/** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen. */
+/** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and up to its home what else
+ * (kinds/section_newborn.c). */
 struct stamp {
 	uint64_t params;          /* bytes of the constructor's parameters */
 	uint64_t epoch;           /* the creator's: names the broadcasts that it keeps for this insertion */
@@ -26,7 +27,12 @@ struct newborn_birth {
 /** Before an insertion leaves: write behind the parameters what this PE has seen, and keep from now on what it sees
  * until the insertion is carried out. Takes the message and returns another. */
 struct ck_env *newborn_stamp(struct pe *pe, struct collection *c, struct ck_env *env);
+/** At home, where the element is about to be made: what its creator had seen of multicasts comes off the stamp, and copies of
+ * them among what waits are dropped. */
+void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env, struct msg_fifo *waiting);
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m);
+/** The same behind its home. */
+const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The element is in its tables and not constructed: compare the stamp of its insertion, which is taken off, with what
  * this PE has delivered. / It is constructed, or destroyed already: tell its creator what it has missed. */
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env);

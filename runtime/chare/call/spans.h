@@ -12,9 +12,12 @@
 
 struct span {
 	int32_t root;
-	uint32_t reserved;        /* 0: spans travel */
+	uint32_t reserved;        /* 0, because spans travel; see SPANS_OF */
 	uint64_t from, to;        /* the numbers from .. to - 1 */
 };
+
+/** The root of what is no span of broadcasts but stands in front of `reserved` others, which are of what `from` names. */
+enum { SPANS_OF = -1 };
 
 /** Empty when all zero. Sorted by root, then by number; no two spans touch. */
 struct spans {

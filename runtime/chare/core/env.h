@@ -92,10 +92,10 @@ struct ck_env {
 		/* A multicast, and a message about a section. */
 		struct {
 			uint64_t number;  /* the section's; in a message of its end: the multicasts before */
-			int32_t unused;
+			uint32_t no;      /* a multicast's own, of those that the root has begun; 0: another PE's */
 			uint16_t entry;
 			uint8_t flags;
-			uint8_t kind;     /* enum section_kind; 0 in a multicast */
+			uint8_t kind;     /* enum section_kind; in a multicast 0 or CK_MORE_NUMBERED */
 		} section;
 		/* A future's value. */
 		struct {
@@ -152,6 +152,8 @@ enum {
 
 /** Bits of `more`, in a call of one element, or in what is said about one. */
 enum {
+	CK_MORE_NUMBERED = 0x08,  /* a multicast of another PE than the root: ends in a struct ck_of_all, which says whose and
+				   * which. Or a copy of any: that stands behind the CkSection (kinds/section_newborn.c) */
 	CK_MORE_HEARD = 0x10,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
 	CK_MORE_OF_ALL = 0x20,    /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
 				   * a struct ck_of_all */
@@ -159,10 +161,15 @@ enum {
 	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
 };
 
-/** Which broadcast a copy is of. */
+/** Which broadcast or multicast a copy is of. */
 struct ck_of_all {
-	uint64_t no;              /* its number; 0: a result */
-	int64_t root;
+	uint64_t no;              /* its number; 0: a result, or a multicast without one */
+	int64_t root;             /* the PE that began it */
+};
+/** The end of a copy of a multicast that has a number. */
+struct ck_of_section {
+	CkSection section;
+	struct ck_of_all which;
 };
 
 /** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads

@@ -98,7 +98,8 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
 	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone) ||
-	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear))
+	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear) ||
+	    (p->stamp && ck->stamp))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
@@ -118,6 +119,11 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->repeats = p->repeats;
 	if (p->hear)
 		ck->hear = p->hear;
+	if (p->stamp) {
+		ck->stamp = p->stamp;
+		ck->inserted = p->inserted;
+		ck->copy_began = p->copy_began;
+	}
 }
 
 static int part_start(struct node *node, const struct ck_part *p)

@@ -30,6 +30,9 @@ struct ck_env;
 struct ck_obj;
 struct collection;
 struct place_rest;
+struct msg_fifo;
+struct span;
+struct spans;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
@@ -211,6 +214,14 @@ struct ck_part {
 	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
 	/** Handle now what PE src has sent to this PE otherwise than by messages. Only one part has this function. */
 	void (*hear)(struct pe *pe, int src);
+
+	/** This PE inserts an element: append what it has seen besides broadcasts. / The PE is the element's home and lets it
+	 * be made: what its creator appended, and what waits for the element here, from which copies may be dropped. / A copy
+	 * of a multicast is delivered to an element here. Only one part has these functions. */
+	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
+	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
+			 struct msg_fifo *waiting);
+	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 
 	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
 	 * what is described, only if csd_at_rest. */

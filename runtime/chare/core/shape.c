@@ -29,7 +29,7 @@ size_t shape_room(const struct ck_env *env)
 
 	if (env->more & CK_MORE_SECTION)
 		behind += sizeof(CkSection);
-	if (env->more & CK_MORE_OF_ALL)
+	if (env->more & (CK_MORE_OF_ALL | CK_MORE_NUMBERED))
 		behind += sizeof(struct ck_of_all);
 	return behind <= room ? room - behind : 0;
 }

@@ -55,6 +55,10 @@ struct ck_node {
 	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
 	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
 	void (*hear)(struct pe *pe, int src);
+	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
+	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
+			 struct msg_fifo *waiting);
+	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);

@@ -22,14 +22,6 @@
 
 /* ---- by id ---------------------------------------------------------------------------------- */
 
-/** On a PE. */
-struct sections {
-	struct idmap by_id;
-	uint32_t n_made;          /* sections that this PE made */
-};
-
-static struct sections *sections_of(const struct pe *pe) { return ck_state(pe, PART_SECTION); }
-
 uint64_t section_new_id(struct pe *pe)
 {
 	return (uint64_t)(uint32_t)pe->id << 32 | ++sections_of(pe)->n_made;
@@ -67,12 +59,19 @@ static void section_free(struct pe *pe, struct section *s)
 	while (s->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
 	section_close_reductions(pe, s);
+	section_newborns_end(s);
 	free(s->arrays);
 	free(s->members);
 	free(s->objs);
 	free(s->children);
 	free(s->pes);
 	free(s);
+}
+
+void section_remove(struct pe *pe, struct section *s)
+{
+	idmap_remove(&sections_of(pe)->by_id, idmap_find(&sections_of(pe)->by_id, s->id));
+	section_free(pe, s);
 }
 
 static void section_pe_stop(struct pe *pe)
@@ -178,12 +177,12 @@ static void section_forward(struct pe *pe, struct section *s, struct ck_env *env
 static void maybe_end(struct pe *pe, struct section *s);
 
 /* A copy of a multicast, to become the call of one element. */
-static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env)
+static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env, const struct ck_of_all *which)
 {
-	const CkSection section = { env->coll, env->section.number };
-	struct ck_env *copy = env_copy_for_one(pe, env, &section, sizeof section);
+	const struct ck_of_section of = { { env->coll, env->section.number }, *which };
+	struct ck_env *copy = env_copy_for_one(pe, env, &of, which->no ? sizeof of : sizeof of.section);
 
-	copy->more |= CK_MORE_SECTION;
+	copy->more |= which->no ? CK_MORE_SECTION | CK_MORE_NUMBERED : CK_MORE_SECTION;
 	return copy;
 }
 
@@ -194,9 +193,9 @@ static bool takes_at_once(struct pe *pe, const struct collection *c, const struc
 	return obj && !(obj->extra & OBJ_LEAVING) && (!c->cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
-/* Deliver to our members of one array that are at home here; send copies on to the others. */
-static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
-			     struct ck_env *env)
+/* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */
+static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a,
+							     const struct ck_of_all *of, const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
 	uint64_t n = 0;
@@ -205,12 +204,47 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 		const CkIndex index = s->members[i].index;
 		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ? c->elems[0] : coll_local(c, index);
 
+		if (newborns && section_passes_over(pe, s, c, index, of))
+			continue;
 		if (CSD_LIKELY(takes_at_once(pe, c, obj)))
 			s->objs[n++] = obj;
 		else
-			call_element(pe, c, index, call_of_section(pe, env));
+			call_element(pe, c, index, call_of_section(pe, env, of));
 	}
-	deliver_some(pe, c, s->objs, n, env);
+	return n;
+}
+
+/* Deliver to our members of one array that are at home here; send copies on to the others. */
+static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
+			     const struct ck_of_all *of, struct ck_env *env)
+{
+	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather(pe, s, a, of, env, true) : gather(pe, s, a, of, env, false);
+
+	if (n && of->no && of->root != pe->id)
+		section_saw(pe, s, coll_get(pe, env->coll), (int)of->root, of->no);
+	deliver_some(pe, a->coll, s->objs, n, env);
+}
+
+/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way together are near each
+ * other. (One in 2^32 is taken for none.) What else says so is taken off. Elements of groups are never inserted. */
+static struct ck_of_all take_number(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	struct ck_of_all of = { 0, section_root(s->id) };
+
+	if (s->type->kind == CKGEN_GROUP)
+		return of;
+	if (CSD_UNLIKELY(env->more & CK_MORE_NUMBERED)) {
+		env_drop_behind(env, &of, sizeof of);
+		env->more &= (uint8_t)~CK_MORE_NUMBERED;
+		if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
+			csd_misfit(pe, &env->head, "nobody can have sent it");
+	} else if (env->section.no) {
+		of.no = s->last + (uint64_t)(int64_t)(int32_t)(env->section.no - (uint32_t)s->last);
+		s->last = of.no > s->last ? of.no : s->last;
+	}
+	if (of.no)
+		spans_count(&s->came, (int)of.root, of.no);
+	return of;
 }
 
 /* Deliver array after array: elements of the second array that the handlers of the first destroy
@@ -218,12 +252,14 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
  * message. */
 static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env)
 {
+	const struct ck_of_all of = take_number(pe, s, env);
+
 	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
 	for (uint32_t i = 0; i + 1 < s->n_arrays; i++)
-		deliver_to_array(pe, s, &s->arrays[i],
+		deliver_to_array(pe, s, &s->arrays[i], &of,
 				 (struct ck_env *)csd_msg_copy(pe, &env->head));
 	if (s->n_arrays)
-		deliver_to_array(pe, s, &s->arrays[s->n_arrays - 1], env);
+		deliver_to_array(pe, s, &s->arrays[s->n_arrays - 1], &of, env);
 	else
 		env_unref(pe, env);
 	s->n_delivered++;
@@ -259,17 +295,41 @@ static void section_send_now(struct pe *pe, struct collection *c, struct ck_env 
 		csd_send(pe, root, &env->head);
 }
 
+/* On its way to the root: its sender and number go behind it. The copy has no handler and no address yet. */
+static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id, struct ck_env *env)
+{
+	struct section *s = section_heard_of(pe, id);
+	const struct ck_of_all of = { section_begins(pe, s, c), pe->id };
+	struct ck_env *copy = env_copy_for_one(pe, env, &of, sizeof of);
+
+	copy->more |= CK_MORE_NUMBERED;
+	csd_msg_free(pe, &env->head);
+	return copy;
+}
+
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, to->coll);
+	const bool root = section_root(to->id) == pe->id;
+	struct section *s = NULL;
 
+	/* Whether elements come and go is not known before the array. */
+	if (!root && (c->sparse || c->dynamic || !c->type))
+		env = numbered(pe, c, to->id, env);
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;
 	env->section.number = to->id;
+	env->section.no = 0;
+	if (root) {
+		s = living(pe, env, pe->id);
+		env->section.no = (uint32_t)section_begins(pe, s, c);
+	}
 	if (CSD_UNLIKELY(c->closed))
 		call_hold(pe, c, env, section_send_now);
+	else if (root)
+		send_down(pe, s, env);
 	else
-		section_send_now(pe, c, env);
+		csd_send(pe, section_root(to->id), &env->head);
 }
 
 static void section_arrived(struct pe *pe, struct cmi_msg *m)
@@ -326,8 +386,8 @@ static void maybe_end(struct pe *pe, struct section *s)
 		env->section.number = s->n_sent;
 		section_post(pe, s->children[i], s->id, SECTION_DESTROY, env);
 	}
-	idmap_remove(&sections_of(pe)->by_id, idmap_find(&sections_of(pe)->by_id, s->id));
-	section_free(pe, s);
+	section_tell_over(pe, s);
+	section_remove(pe, s);
 }
 
 static void destroy(struct pe *pe, struct section *s, uint64_t n_sent)
@@ -381,18 +441,52 @@ static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 	case SECTION_DESTROY:
 		destroy(pe, s, env->section.number);
 		break;
+	case SECTION_HEAR:
+		section_hears(pe, s, env->head.src_pe);
+		break;
+	case SECTION_OUTSIDE:
+	case SECTION_OVER:
+		break; /* told_arrived */
 	}
 	csd_msg_free(pe, &env->head);
+}
+
+/* What is said to or by PEs that need not have members. Returns whether it is handled. */
+static bool outside_arrived(struct pe *pe, struct ck_env *env)
+{
+	const uint64_t id = env->coll;
+	struct section *s = section_find(pe, id);
+
+	if (env->section.kind == SECTION_HEAR && s)
+		return false;
+	if (env->section.kind == SECTION_HEAR) {
+		section_post(pe, env->head.src_pe, id, SECTION_OVER, env);
+		return true;
+	}
+	if (env->section.kind != SECTION_OUTSIDE && env->section.kind != SECTION_OVER)
+		return false;
+	if (s && env->section.kind == SECTION_OVER) {
+		section_over(pe, s);
+	} else if (s) {
+		s->is_outside = true;
+		section_sure(pe, s);
+	}
+	csd_msg_free(pe, &env->head);
+	return true;
 }
 
 static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
+
+	if (env->section.kind >= SECTION_HEAR && outside_arrived(pe, env))
+		return;
 	bool makes_it = env->section.kind == SECTION_START || env->section.kind == SECTION_CREATE;
 	bool root = section_root(env->coll) == pe->id;
 	struct section *s = root ? section_find(pe, env->coll) : section_get(pe, env->coll);
 
-	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->section.kind != SECTION_PART)))
+	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->section.kind != SECTION_PART &&
+				env->section.kind != SECTION_HEAR)))
 		gone_ctl(pe, env);
 	if (section_known(s) || makes_it) {
 		section_handle(pe, s, env);
@@ -441,6 +535,10 @@ static void send_to_section(struct pe *pe, const CkCallback *cb, struct ck_env *
 static const char *multicast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
+	const size_t prio = m->flags & CMI_F_WIDE ? msg_prio_of(m)->bytes : 0;
+
+	if (env->more & CK_MORE_NUMBERED && m->size < sizeof *env + sizeof(struct ck_of_all) + prio)
+		return "it does not say who has sent it";
 
 	if (!section_is_set(pe, env->section.number))
 		return "it names a section that nobody can have made";
@@ -465,6 +563,11 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 	case SECTION_ASK:
 	case SECTION_DESTROY:
 		return NULL;
+	case SECTION_HEAR:
+		return section_root(env->coll) == pe->id ? NULL : "this PE has not made the section";
+	case SECTION_OUTSIDE:
+	case SECTION_OVER:
+		return section_root(env->coll) == m->src_pe ? NULL : "its sender has not made the section";
 	case SECTION_START:
 		break;
 	}
@@ -482,11 +585,16 @@ const struct ck_part section_part = {
 	.name = "section",
 	.number = PART_SECTION,
 	.pe_bytes = sizeof(struct sections),
+	.coll_bytes = sizeof(struct section_coll),
 	.handlers = handlers,
 	.n_handlers = sizeof handlers / sizeof *handlers,
 	.callbacks = callbacks,
 	.n_callbacks = sizeof callbacks / sizeof *callbacks,
 	.pe_stop = section_pe_stop,
+	.watch.fini = section_newborns_fini,
+	.stamp = section_stamp,
+	.inserted = section_inserted,
+	.copy_began = section_copy_began,
 	.filed = section_filed,
 	.filed_misfit = section_filed_misfit,
 	.describe = sections_describe,

@@ -5,6 +5,7 @@
  *	section_make.c    who belongs to it: its list and its tree
  *	section.c         the records by number, multicast, misuse, the end
  *	section_reduce.c  reductions over its members
+ *	section_newborn.c which multicasts elements get that are inserted
  */
 #ifndef CK_SECTION_INT_H
 #define CK_SECTION_INT_H
@@ -44,10 +45,36 @@ struct section {
 	uint64_t n_delivered;     /* multicasts that have been handled here */
 	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: lives */
 	bool asked;               /* this PE has asked the root whether it has members */
+	bool hears;               /* it has asked the root to hear of the section's end, unless it has members */
+	bool is_outside;          /* it has none */
 	struct reduction *reductions;
 	uint32_t n_fired;         /* root: reductions whose callbacks have been fired */
 	struct msg_fifo waiting;  /* messages that came too early */
+	/* section_newborn.c */
+	uint64_t n_begun;         /* multicasts that this PE has begun: their numbers */
+	uint64_t last;            /* the highest number of the root's that has come here */
+	struct spans came, seen;  /* multicasts that have been handled here / that this PE has seen, besides its own */
+	struct section *next_seen, **link_seen; /* in the list of those with `seen`; not in it: link_seen is NULL */
+	uint32_t n_newborns;      /* elements here that do not get some */
+	uint32_t n_unsure;
+	CkElement *unsure;        /* ours: those of them that may be no members, as the list has not come */
+	int n_outside, *outside;  /* ours; at the root: PEs without members that know the section */
 };
+
+/** On a PE. */
+struct sections {
+	struct idmap by_id;
+	struct section *mixed;    /* those with `seen` that may have members of several arrays */
+	uint32_t n_made;          /* sections that this PE made */
+};
+
+/** Of a collection on a PE. */
+struct section_coll {
+	struct section *seen;     /* those with `seen` whose members are all of this collection */
+	struct idmap newborns;    /* struct section_newborn by index */
+};
+
+static inline struct sections *sections_of(const struct pe *pe) { return ck_state(pe, PART_SECTION); }
 
 /* Messages besides multicasts. The kind is in `section.kind` of a struct ck_env whose `coll` is
  * the section. */
@@ -58,6 +85,9 @@ enum section_kind {
 	SECTION_PART,             /* up: what a part of the tree contributes */
 	SECTION_ASK,              /* to the root: has this PE members? */
 	SECTION_DESTROY,          /* to the root, then down */
+	SECTION_HEAR,             /* to the root: this PE wants to know whether it has members, and of the end */
+	SECTION_OUTSIDE,          /* from the root: it has none / the section has ended */
+	SECTION_OVER,
 };
 
 /* A section's id: the root's PE, the section's number there, and whether its members may be of
@@ -93,7 +123,47 @@ _Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who);
 void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
 		  struct ck_env *env);
 
+/** Take the record out of its table, and free it. */
+void section_remove(struct pe *pe, struct section *s);
+
+/* section_newborn.c */
+/** The section's record, on a PE that need not have members; at the root NULL: it has ended, or was never made. */
+struct section *section_heard_of(struct pe *pe, uint64_t id);
+/** At the root: a PE has said SECTION_HEAR. / The section ends: tell the PEs without members. / Such a PE hears it. */
+void section_hears(struct pe *pe, struct section *s, int from);
+void section_tell_over(struct pe *pe, const struct section *s);
+void section_over(struct pe *pe, struct section *s);
+void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);
+/** This PE begins a multicast. Returns its number. / It has seen one of another PE. c: the collection that the multicast
+ * names. */
+static inline uint64_t section_begins(struct pe *pe, struct section *s, const struct collection *c)
+{
+	if (CSD_UNLIKELY(!s->link_seen))
+		section_list_seen(pe, s, c);
+	return ++s->n_begun;
+}
+static inline void section_saw(struct pe *pe, struct section *s, const struct collection *c, int root, uint64_t no)
+{
+	if (CSD_UNLIKELY(!s->link_seen))
+		section_list_seen(pe, s, c);
+	spans_count(&s->seen, root, no);
+}
+/** Whether the element is not to get this multicast, which has come to its home. */
+bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i, const struct ck_of_all *of);
+/** It is known now whether this PE has members, and who they are. */
+void section_sure(struct pe *pe, struct section *s);
+/** Free what the record has for all this. */
+void section_newborns_end(struct section *s);
+void section_newborns_fini(struct pe *pe, struct collection *c);
+/* Functions of the part (part.h). */
+void section_stamp(struct pe *pe, const struct collection *c, struct spans *to);
+void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
+		      struct msg_fifo *waiting);
+void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no);
+
 /* section_reduce.c */
+/** Whether the element is a member that is counted here. */
+bool section_has(const struct section *s, const struct collection *c, CkIndex i);
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from); /* part.h */
 const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);

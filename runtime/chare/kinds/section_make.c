@@ -258,6 +258,7 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l)
 	s->n_members = segments_of(l)->n;
 	take_members(pe, s, elements_of(l));
 	send_pieces(pe, s, l);
+	section_sure(pe, s);
 	struct msg_fifo early = s->waiting;
 
 	msg_fifo_init(&s->waiting);

@@ -154,6 +154,14 @@ static uint32_t array_of(const struct section *s, const struct collection *c)
 	return a ? (uint32_t)(a - s->arrays) : s->n_arrays;
 }
 
+bool section_has(const struct section *s, const struct collection *c, CkIndex i)
+{
+	const uint32_t k = array_of(s, c);
+	const struct section_array *a = &s->arrays[k];
+
+	return k < s->n_arrays && bsearch(&i, s->members + a->first, a->n, sizeof *s->members, compare_member);
+}
+
 /* Elements mostly contribute in index order; then no search is needed. */
 static struct section_member *member_of(struct pe *pe, struct section *s, uint32_t array,
 					CkIndex index)

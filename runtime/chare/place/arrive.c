@@ -61,8 +61,10 @@ static void gone(struct pe *pe, struct collection *c, struct travel *t)
 	if (a)
 		drop_copies(pe, &a->waiting);
 	msg_fifo_move(&late, &t->late);
-	if (a)
+	if (a) {
+		msg_fifo_append(&late, &a->waiting);
 		index_remove(&place_of(c)->dyn->away, t->index);
+	}
 	travel_free(t);
 	resume(pe, &late);
 	if (a)

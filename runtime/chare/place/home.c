@@ -139,8 +139,27 @@ void handle_again(struct pe *pe, struct cmi_msg *m)
 	pe->node->handlers[m->handler].fn(pe, m);
 }
 
+/* Those that have come before an insertion is carried out are there when it is: it says which of them its element gets. */
+static void multicasts_first(const struct pe *pe, struct msg_fifo *f)
+{
+	struct msg_fifo all, behind;
+	bool next = false;
+
+	msg_fifo_init(&behind);
+	msg_fifo_move(&all, f);
+	while (all.head) {
+		struct cmi_msg *m = msg_fifo_pop(&all);
+
+		next |= m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
+		msg_fifo_push(next && !is_of_section(pe, m) ? &behind : f, m);
+	}
+	msg_fifo_append(f, &behind);
+}
+
 void resume(struct pe *pe, struct msg_fifo *f)
 {
+	multicasts_first(pe, f);
+
 	struct cmi_msg *m = f->head, *next;
 
 	msg_fifo_init(f);
@@ -307,6 +326,11 @@ bool is_of_all(const struct pe *pe, const struct cmi_msg *m)
 	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
 }
 
+bool is_of_section(const struct pe *pe, const struct cmi_msg *m)
+{
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
+}
+
 void drop_copies(struct pe *pe, struct msg_fifo *f)
 {
 	struct msg_fifo all;
@@ -393,6 +417,14 @@ void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *
 		pass_on(pe, a, env);
 		away_rest(a);
 	}
+}
+
+bool place_lives(struct pe *pe, struct collection *c, CkIndex i)
+{
+	struct dynamic *dyn = place_of(c)->dyn;
+	const struct away *a = dyn ? index_find(&dyn->away, i) : NULL;
+
+	return a ? a->pe >= 0 : lives_find(c, i) || element_exists(pe, c, i);
 }
 
 /* A call of an element that its place does not find on this PE. */

@@ -211,8 +211,9 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 	place_of(c)->n_makes++;
 	if (!env) /* a call makes it, and its home is its creator */
 		env = newborn_stamp(pe, c, env_new(pe, 0, 0));
+	a = away_find(c, i);
+	newborn_at_home(pe, c, i, env, a ? &a->waiting : NULL);
 	if (to == CK_PE_ANY || to == pe->id) {
-		a = away_find(c, i);
 		make_here(pe, c, i, env);
 		if (a)
 			away_end(pe, a);
@@ -221,7 +222,7 @@ void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct
 	env->coll = c->id;
 	env->index = i;
 	env->head.handler = ck_handler(pe, PART_PLACE, H_MAKE);
-	a = away_get(c, i);
+	a = a ? a : away_get(c, i);
 	a->pe = a->to = to;
 	a->moving = true;
 	a->asked = false;
@@ -471,7 +472,7 @@ static const struct ck_handler handlers[] = {
 	[H_CREATE] = { "ck.create", create_arrived, true,
 		       .shape = { CK_SHAPE_CALL, .misfit = create_misfit } },
 	[H_INSERT] = { "ck.insert", insert_arrived, .shape = { CK_SHAPE_CALL, .misfit = insert_misfit } },
-	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = newborn_misfit } },
+	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = newborn_make_misfit } },
 	[H_DESTROY] = { "ck.destroy", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = shape_coll } },
 	[H_SWITCH] = { "ck.switch", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = switch_misfit } },
 	[H_TELL] = { "ck.tell", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = told_misfit } },

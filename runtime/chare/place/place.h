@@ -44,6 +44,9 @@ struct place_inserts {
 };
 struct place_inserts place_inserts_of(const struct collection *c);
 
+/** Whether the element is made, as far as this PE, its home, knows. */
+bool place_lives(struct pe *pe, struct collection *c, CkIndex i);
+
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct ck_obj *guest);
 

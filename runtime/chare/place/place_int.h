@@ -188,6 +188,8 @@ bool is_told(const struct pe *pe, const struct cmi_msg *m);
 /** Whether a message is a copy of what has gone to all elements. / Drop such messages. */
 bool is_of_all(const struct pe *pe, const struct cmi_msg *m);
 void drop_copies(struct pe *pe, struct msg_fifo *f);
+/** Whether a message is a copy of a multicast. */
+bool is_of_section(const struct pe *pe, const struct cmi_msg *m);
 const char *told_misfit(struct pe *pe, const struct cmi_msg *m);
 /** A call, a destruction, a SWITCH or what a part tells has found its element. */
 void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
