@@ -27,7 +27,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 15 };
+enum { PROTOCOL_VERSION = 16 };
 
 static const char MAGIC[8] = "chard";
 
