@@ -323,11 +323,11 @@ dist:
 	@echo $(DIST).gz
 
 # ---- tests -------------------------------------------------------------------------------
-# FIND=pattern runs only the groups of tests whose name contains it. The benchmarks are built, too, so
+# FIND=pattern runs only the groups of tests whose name contains it, ONE_IN=3 a third of the cases. The benchmarks are built, too, so
 # that they keep up with the runtime; those that compare with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
-	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) '$(FIND)'
+	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(ONE_IN),--one-in $(ONE_IN)) '$(FIND)'
 # HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts
 	@$(MAKE) -s tests

@@ -34,6 +34,7 @@ def parse_options():
     parser.add_argument('--case', help='only the case of just this name')
     parser.add_argument('--list', action='store_true', help='print the names; run nothing')
     parser.add_argument('--seed', type=int, help='of random orders and delays (or CHECK_SEED)')
+    parser.add_argument('--one-in', type=int, default=1, metavar='N', help='only one case in N, drawn by the seed')
     parser.add_argument('--junit', metavar='FILE', help='write the results as JUnit XML, too')
     parser.add_argument('--settle', type=float, default=5, metavar='SECONDS',
                         help='how long processes and files may take to go (5)')
@@ -53,6 +54,9 @@ def chosen_cases(options):
     if not named:
         sys.exit('tests/run.py: no case has such a name; --list prints them')
     cases = [case for case in named if case.runs_under(options.sanitizer)]
+    if options.one_in > 1:
+        drawn = random.Random(options.seed).sample(range(len(cases)), -(-len(cases) // options.one_in))
+        cases = [cases[i] for i in sorted(drawn)]
     return cases, [case for case in named if not case.runs_under(options.sanitizer)]
 
 

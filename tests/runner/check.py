@@ -213,6 +213,10 @@ def check_places():
         _, text = place.shell('tests/run.py --list')
         fact('--list', text.splitlines() == ['planted: echoes "a b" 2x3', 'planted: echoes "a b" +p4',
                                              'ways, 1x2: echoes "a b" 1x2', 'ways, 3x1: echoes "a b" 3x1'], text)
+        for seed in range(1, 9):
+            _, half = place.shell(f'tests/run.py --list --one-in 2 --seed {seed}')
+            fact('--one-in 2 draws half of them', len(set(half.splitlines()) & set(text.splitlines())) == 2 ==
+                 len(half.splitlines()), half)
         _, text = place.shell('tests/run.py ways')
         fact('a pattern chooses, and a way has its environment',
              text.count('not so: count 1 .') == 2 and text.count('stdout: CK_B=2') == 2, text)
