@@ -456,15 +456,6 @@ static void born(struct pe *pe, struct collection *c, const struct newborn_birth
 	carried_out(pe, c, b->epoch);
 }
 
-static struct spans copy_of(const struct span *list, uint32_t n)
-{
-	struct spans s = { 0 };
-
-	for (uint32_t i = 0; i < n; i++)
-		spans_append(&s, list[i]);
-	return s;
-}
-
 static void send_inserted(struct pe *pe, const struct collection *c, const struct newborn_birth *b, const struct spans *missed)
 {
 	const size_t bytes = missed->n * sizeof *missed->list;
@@ -489,7 +480,7 @@ void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birt
 	const struct spans missed = y ? y->missed : (struct spans){ 0 };
 
 	if (b->creator == pe->id)
-		born(pe, c, b, pe->id, copy_of(missed.list, missed.n));
+		born(pe, c, b, pe->id, spans_copy(missed.list, missed.n));
 	else
 		send_inserted(pe, c, b, &missed);
 }
@@ -515,7 +506,7 @@ void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct inserted_msg *b = (const struct inserted_msg *)m;
 	const struct newborn_birth birth = { b->index, pe->id, b->epoch, b->no };
-	struct spans missed = copy_of(b->missed, b->n);
+	struct spans missed = spans_copy(b->missed, b->n);
 	const int place = m->src_pe;
 	struct collection *c = coll_get(pe, b->coll);
 

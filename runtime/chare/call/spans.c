@@ -135,6 +135,15 @@ static void cut_out(struct span a, const struct spans *b, uint32_t *k, struct sp
 		spans_append(to, a);
 }
 
+struct spans spans_copy(const struct span *list, uint32_t n)
+{
+	struct spans s = { 0 };
+
+	for (uint32_t i = 0; i < n; i++)
+		spans_append(&s, list[i]);
+	return s;
+}
+
 struct spans spans_minus(const struct spans *a, const struct spans *b)
 {
 	struct spans left = { 0 };

@@ -35,6 +35,8 @@ bool spans_add(struct spans *s, int root, uint64_t no);
 bool spans_take(struct spans *s, int root, uint64_t no);
 /** Append a span that stands behind all others and touches none. */
 void spans_append(struct spans *s, struct span what);
+/** A set of n spans that are sorted as in a set. The caller frees it. */
+struct spans spans_copy(const struct span *list, uint32_t n);
 /** What is in a and not in b. The caller frees it. */
 struct spans spans_minus(const struct spans *a, const struct spans *b);
 /** Whether n spans that came from another process are a set of broadcasts of a job with so many PEs. */

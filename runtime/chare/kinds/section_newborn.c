@@ -219,15 +219,6 @@ bool section_passes_over(struct pe *pe, struct section *s, struct collection *c,
 
 /* ---- at home: an element is about to be made -------------------------------------------------------------- */
 
-static struct spans copy_of(const struct span *list, uint32_t n)
-{
-	struct spans s = { 0 };
-
-	for (uint32_t i = 0; i < n; i++)
-		spans_append(&s, list[i]);
-	return s;
-}
-
 static bool group_has(const struct span *list, uint32_t n, const struct ck_of_section *of)
 {
 	for (uint32_t i = 0; i < n; i += 1 + list[i].reserved) {
@@ -271,7 +262,7 @@ static void note_unknown(struct collection *c, CkIndex i, struct section *s, con
 {
 	s->unsure = cmi_realloc(s->unsure, (size_t)s->n_unsure + 1, sizeof *s->unsure, "a section");
 	s->unsure[s->n_unsure++] = (CkElement){ c->id, i, 0 };
-	note(c, i, s, copy_of(list, n));
+	note(c, i, s, spans_copy(list, n));
 }
 
 static void note_to_come(struct collection *c, CkIndex i, struct section *s, const struct span *list, uint32_t n)

@@ -139,8 +139,8 @@ void handle_again(struct pe *pe, struct cmi_msg *m)
 	pe->node->handlers[m->handler].fn(pe, m);
 }
 
-/* Those that have come before an insertion is carried out are there when it is: it says which of them its element gets. */
-static void multicasts_first(const struct pe *pe, struct msg_fifo *f)
+/* Of the messages behind the first insertion, those that `goes` tells go in front of it. */
+static void move_up(const struct pe *pe, struct msg_fifo *f, bool (*goes)(const struct pe *pe, const struct cmi_msg *m))
 {
 	struct msg_fifo all, behind;
 	bool next = false;
@@ -151,14 +151,15 @@ static void multicasts_first(const struct pe *pe, struct msg_fifo *f)
 		struct cmi_msg *m = msg_fifo_pop(&all);
 
 		next |= m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
-		msg_fifo_push(next && !is_of_section(pe, m) ? &behind : f, m);
+		msg_fifo_push(next && !goes(pe, m) ? &behind : f, m);
 	}
 	msg_fifo_append(f, &behind);
 }
 
+/* Multicasts that have come before an insertion is carried out are there when it is: it says which of them its element gets. */
 void resume(struct pe *pe, struct msg_fifo *f)
 {
-	multicasts_first(pe, f);
+	move_up(pe, f, is_of_section);
 
 	struct cmi_msg *m = f->head, *next;
 
@@ -171,18 +172,7 @@ void resume(struct pe *pe, struct msg_fifo *f)
 
 void resume_of_one(struct pe *pe, struct msg_fifo *f)
 {
-	struct msg_fifo all, behind;
-	bool next = false;
-
-	msg_fifo_init(&behind);
-	msg_fifo_move(&all, f);
-	while (all.head) {
-		struct cmi_msg *m = msg_fifo_pop(&all);
-
-		next |= m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
-		msg_fifo_push(next && !is_of_all(pe, m) ? &behind : f, m);
-	}
-	msg_fifo_append(f, &behind);
+	move_up(pe, f, is_of_all);
 	resume(pe, f);
 }
 
