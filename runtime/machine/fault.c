@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <ucs/debug/debug.h>
 #include <unistd.h>
@@ -34,17 +35,26 @@ enum {
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { N_SIGNALS = sizeof SIGNALS / sizeof *SIGNALS };
 
+/** Write text, and the end of its line where it lacks one, by one call of the system: the children that the handlers
+ * of several PEs fork say their lines at the same time. */
 static void write_stderr(const char *text)
 {
-	size_t left = strlen(text);
+	size_t len = strlen(text);
+	bool ended = len > 0 && text[len - 1] == '\n';
+	struct iovec part[2] = {{(char *)text, len}, {"\n", !ended}};
 
-	while (left > 0) {
-		ssize_t n = write(STDERR_FILENO, text, left);
+	while (part[0].iov_len + part[1].iov_len > 0) {
+		ssize_t n = writev(STDERR_FILENO, part, 2);
 
 		if (n <= 0)
 			return;
-		text += n;
-		left -= (size_t)n;
+		for (int i = 0; i < 2; i++) {
+			size_t done = (size_t)n < part[i].iov_len ? (size_t)n : part[i].iov_len;
+
+			part[i].iov_base = (char *)part[i].iov_base + done;
+			part[i].iov_len -= done;
+			n -= (ssize_t)done;
+		}
 	}
 }
 
@@ -120,8 +130,6 @@ void fault_say(struct cmi *m, int code, bool backtrace, const char *line)
 
 	be_the_one(m, code);
 	write_stderr(line);
-	if (line[0] == 0 || line[strlen(line) - 1] != '\n')
-		write_stderr("\n");
 	if (backtrace && unw_getcontext(&context) == 0)
 		backtrace_print(&context, 0);
 }
