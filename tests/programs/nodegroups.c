@@ -16,9 +16,9 @@ struct Own {
 	int *x;
 };
 
-enum { MOST_PES = 64, PRIOS = 20, LOOKS = 100000 };
+enum { MOST_PES = 64, PRIOS = 20, LOOKS = 100000, COUNTS = 100 };
 
-struct Main { int phase, n_immediate, n_prios, n_sums; };
+struct Main { int phase, n_immediate, n_prios, n_sums; long n_counted; };
 enum { LENT = 300 };
 struct Branch {
 	atomic_int n_own, n_hello, n_soon, n_text, n_constructed, n_once, freed;
@@ -27,6 +27,7 @@ struct Branch {
 	int next[MOST_PES];
 	int order[PRIOS];
 	int square;
+	atomic_long n_counted;
 };
 struct Child { int maker, n; };
 struct Unready { bool whole; };
@@ -235,6 +236,46 @@ void Branch_on_once(Branch *self)
 	CkContribute(self, &half, 1, CkReduction_sum_double, Main_cb_text(mainProxy));
 }
 
+/* One handler after the other, and not on one PE: the node's first PE, which keeps the node's part of reductions, may run
+ * the second one before the contribution of the first one has come from another PE. */
+void Branch_on_count(Branch *self)
+{
+	const long n = atomic_load(&self->n_counted);
+
+	enter(self);
+	CkContribute(self, &n, 1, CkReduction_sum_long, Main_cb_counted(mainProxy));
+	if (n % 2 == 0 && CkMyPe() != CkNodeFirst(CkMyNode()))
+		Caller_hold(Caller_at(callers, CkMyPe()), n + 2);
+	else if (n % 2 == 1 && n + 1 < COUNTS)
+		Caller_counts(Caller_at(callers, CkNodeFirst(CkMyNode())), n + 1);
+	atomic_store(&self->n_counted, n + 1);
+	leave(self);
+}
+
+static void wait_for_count(long n)
+{
+	while (atomic_load(&Branch_ckLocalBranch(branches)->n_counted) < n)
+		sched_yield();
+}
+
+/* The second call is not for this PE. */
+void Caller_on_hold(Caller *self, long n)
+{
+	(void)self;
+	wait_for_count(n);
+}
+
+void Caller_on_counts(Caller *self, long n)
+{
+	CProxyElement_Branch here = Branch_at(branches, CkMyNode());
+
+	(void)self;
+	Branch_count(here);
+	if (CkMyNodeSize() > 1)
+		wait_for_count(n + 1);
+	Branch_count(here);
+}
+
 /* ---- by every PE ----------------------------------------------------------------------------- */
 
 void Caller_on_new(Caller *self) { (void)self; }
@@ -369,8 +410,8 @@ void Main_on_next(Main *self)
 		return;
 	case 4:
 		CHECK_EQ(b->n_shout, CkNumPes() + 1);
-		CkPrintf("nodegroups: right on %d nodes, %d PEs\n", CkNumNodes(), CkNumPes());
-		CkExit(0);
+		for (int node = 0; node < CkNumNodes(); node++)
+			Caller_counts(Caller_at(callers, CkNodeFirst(node)), 0);
 		return;
 	}
 	CHECK(0);
@@ -394,6 +435,15 @@ void Main_on_sums(Main *self, long sum, long nodes)
 	CHECK_EQ(nodes, n);
 	CHECK_EQ(sum, (n - 1) * n * (2 * n - 1) / 6);
 	self->n_sums++;
+}
+
+void Main_on_counted(Main *self, long sum)
+{
+	CHECK_EQ(sum, self->n_counted * CkNumNodes());
+	if (++self->n_counted < COUNTS)
+		return;
+	CkPrintf("nodegroups: right on %d nodes, %d PEs\n", CkNumNodes(), CkNumPes());
+	CkExit(0);
 }
 
 void Main_on_text(Main *self, double x)

@@ -46,6 +46,13 @@ bool spans_has_root(const struct spans *s, int root)
 	return i < s->n && s->list[i].root == root;
 }
 
+uint64_t spans_last(const struct spans *s, int root)
+{
+	const uint32_t i = find(s, root, UINT64_MAX);
+
+	return i && s->list[i - 1].root == root ? s->list[i - 1].to - 1 : 0;
+}
+
 static void put(struct spans *s, uint32_t i, struct span what)
 {
 	if (s->n == s->cap) {

@@ -42,6 +42,18 @@ struct spans spans_minus(const struct spans *a, const struct spans *b);
 /** Whether n spans that came from another process are a set of broadcasts of a job with so many PEs. */
 bool spans_fit(const struct span *list, uint32_t n, int n_pes);
 
+/** The highest number of the root; 0: none. */
+uint64_t spans_last(const struct spans *s, int root);
+
+/** Add the next of the root, of whose number only the lower half is known. Returns the number; 0, and nothing has changed:
+ * its root is not that of the last one, or it is not the next. */
+static inline uint64_t spans_count_next(struct spans *s, int root, uint32_t low)
+{
+	struct span *at = s->quick;
+
+	return at && at->root == root && (uint32_t)at->to == low ? at->to++ : 0;
+}
+
 /** Add one that is mostly the next of its root, and the root mostly that of the last one. */
 static inline void spans_count(struct spans *s, int root, uint64_t no)
 {

@@ -34,6 +34,12 @@ struct nodegroup {
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
 	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
 				     * touches it */
+	/* Contributions of the branch. Relaxed: only the number counts, and a handler that another one has gone before,
+	 * as an [exclusive] one, gets the later number, because both are modifications of one object. */
+	_Atomic uint64_t n_contributed;
+	uint64_t n_filed;           /* these three: of the node's first PE; contributions that it has taken, by number */
+	struct msg_fifo early;      /* those that came before one with a lower number */
+	bool filing;                /* one of them is being handed on */
 	struct nodegroup *chain;
 };
 
@@ -75,6 +81,7 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 
 	coll_init(pe, &g->coll, id, g + 1);
 	msg_fifo_init(&g->waiting);
+	msg_fifo_init(&g->early);
 	csd_gate_init(pe->node, &g->birth, false);
 	csd_gate_init(pe->node, &g->exclusive, true);
 	g->chain = atomic_load_explicit(bucket, memory_order_relaxed);
@@ -198,6 +205,8 @@ static void nodegroup_pe_stop(struct pe *pe)
 
 			if (never)
 				csd_msg_free(pe, &never->head);
+			while (g->early.head)
+				csd_msg_free(pe, msg_fifo_pop(&g->early));
 			when_leave(pe, atomic_load_explicit(&g->obj, memory_order_acquire),
 				   &g->waiting);
 		}
@@ -391,12 +400,12 @@ struct contribution {
 	struct cmi_msg head;
 	struct ck_obj *obj;         /* an address may travel, because the receiver is in the same process */
 	CkCallback cb;
-	uint64_t count;
+	uint64_t no, count;
 	CkReduction op;
 	_Alignas(16) char data[];
 };
 
-static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data, uint64_t count,
+static void contribute_there(struct pe *pe, struct ck_obj *obj, uint64_t no, const void *data, uint64_t count,
 			     CkReduction op, const CkCallback *cb)
 {
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
@@ -406,18 +415,42 @@ static void contribute_there(struct pe *pe, struct ck_obj *obj, const void *data
 	c->head.handler = ck_handler(pe, PART_NODEGROUP, H_CONTRIBUTE);
 	c->obj = obj;
 	c->cb = *cb;
+	c->no = no;
 	c->count = count;
 	c->op = op;
 	contribution_copy(pe, how, c->data, data, count);
 	csd_send(pe, pe->node->job->my_first_pe, &c->head);
 }
 
+static void file_contribution(struct pe *pe, struct nodegroup *g, struct contribution *c)
+{
+	g->n_filed++;
+	g->filing = true;
+	CkContribute(self_of(c->obj), c->data, c->count, c->op, c->cb);
+	g->filing = false;
+	csd_msg_free(pe, &c->head);
+}
+
+/* Those whose turn it is. Messages of several PEs may overtake each other. */
 static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	struct contribution *c = (struct contribution *)m;
+	struct nodegroup *g = (struct nodegroup *)((struct contribution *)m)->obj->coll;
+	struct msg_fifo all;
+	uint64_t n;
 
-	CkContribute(self_of(c->obj), c->data, c->count, c->op, c->cb);
-	csd_msg_free(pe, m);
+	msg_fifo_push(&g->early, m);
+	do {
+		n = g->n_filed;
+		msg_fifo_move(&all, &g->early);
+		while (all.head) {
+			struct contribution *c = (struct contribution *)msg_fifo_pop(&all);
+
+			if (c->no == g->n_filed)
+				file_contribution(pe, g, c);
+			else
+				msg_fifo_push(&g->early, &c->head);
+		}
+	} while (n != g->n_filed && g->early.head);
 }
 
 /* For reductions, the first PE of each node has a collection with one element in its own table.
@@ -443,9 +476,17 @@ static struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *ob
 							const void *data, uint64_t count,
 							CkReduction op, const CkCallback *cb)
 {
-	if (pe->local == 0)
+	struct nodegroup *g = (struct nodegroup *)obj->coll;
+	uint64_t no;
+
+	if (pe->local == 0 && g->filing)
 		return collection_of(pe, obj);
-	contribute_there(pe, obj, data, count, op, cb);
+	no = atomic_fetch_add_explicit(&g->n_contributed, 1, memory_order_relaxed);
+	if (pe->local == 0 && no == g->n_filed) {
+		g->n_filed++;
+		return collection_of(pe, obj);
+	}
+	contribute_there(pe, obj, no, data, count, op, cb);
 	return NULL;
 }
 

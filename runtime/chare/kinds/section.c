@@ -131,12 +131,14 @@ _Noreturn static void gone_call(struct pe *pe, const struct ck_env *env, int fro
 	section_gone(pe, env->section.number, who);
 }
 
+static inline bool lives(const struct section *s) { return s->end == UINT64_MAX; }
+
 /* At the root, for a multicast of PE `from`: find the section; abort unless it lives. */
-static struct section *living(struct pe *pe, const struct ck_env *env, int from)
+static inline struct section *living(struct pe *pe, const struct ck_env *env, int from)
 {
 	struct section *s = section_find(pe, env->section.number);
 
-	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
+	if (CSD_UNLIKELY(!s || !lives(s)))
 		gone_call(pe, env, from);
 	return s;
 }
@@ -194,8 +196,9 @@ static bool takes_at_once(struct pe *pe, const struct collection *c, const struc
 }
 
 /* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */
-static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a,
-							     const struct ck_of_all *of, const struct ck_env *env, bool newborns)
+static inline __attribute__((always_inline)) uint64_t gather_some(struct pe *pe, struct section *s,
+								  const struct section_array *a, const struct ck_of_all *of,
+								  const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
 	uint64_t n = 0;
@@ -214,37 +217,57 @@ static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, stru
 	return n;
 }
 
+static uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a, const struct ck_of_all *of,
+		       const struct ck_env *env)
+{
+	return gather_some(pe, s, a, of, env, false);
+}
+
+static __attribute__((noinline, cold)) uint64_t gather_past_newborns(struct pe *pe, struct section *s,
+								     const struct section_array *a,
+								     const struct ck_of_all *of, const struct ck_env *env)
+{
+	return gather_some(pe, s, a, of, env, true);
+}
+
 /* Deliver to our members of one array that are at home here; send copies on to the others. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     const struct ck_of_all *of, struct ck_env *env)
 {
-	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather(pe, s, a, of, env, true) : gather(pe, s, a, of, env, false);
+	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather_past_newborns(pe, s, a, of, env) : gather(pe, s, a, of, env);
 
-	if (n && of->no && of->root != pe->id)
-		section_saw(pe, s, coll_get(pe, env->coll), (int)of->root, of->no);
+	if (of->root != pe->id && of->no && n)
+		spans_count(&s->seen, (int)of->root, of->no);
 	deliver_some(pe, a->coll, s->objs, n, env);
 }
 
-/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way together are near each
- * other. (One in 2^32 is taken for none.) What else says so is taken off. Elements of groups are never inserted. */
-static struct ck_of_all take_number(struct pe *pe, struct section *s, struct ck_env *env)
+/* What stands behind the call is taken off. Elements of groups are never inserted, so nobody needs their numbers. */
+static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct section *s, struct ck_env *env,
+						      struct ck_of_all *of)
 {
-	struct ck_of_all of = { 0, section_root(s->id) };
-
 	if (s->type->kind == CKGEN_GROUP)
-		return of;
-	if (CSD_UNLIKELY(env->more & CK_MORE_NUMBERED)) {
-		env_drop_behind(env, &of, sizeof of);
+		return;
+	if (env->more & CK_MORE_NUMBERED) {
+		env_drop_behind(env, of, sizeof *of);
 		env->more &= (uint8_t)~CK_MORE_NUMBERED;
-		if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
+		if (of->root < 0 || of->root >= pe->node->job->n_pes || !of->no)
 			csd_misfit(pe, &env->head, "nobody can have sent it");
-	} else if (env->section.no) {
-		of.no = s->last + (uint64_t)(int64_t)(int32_t)(env->section.no - (uint32_t)s->last);
-		s->last = of.no > s->last ? of.no : s->last;
+	} else {
+		const uint64_t last = spans_last(&s->came, (int)of->root);
+
+		of->no = last + (uint64_t)(int64_t)(int32_t)(env->section.no - (uint32_t)last);
 	}
-	if (of.no)
-		spans_count(&s->came, (int)of.root, of.no);
-	return of;
+	spans_count(&s->came, (int)of->root, of->no);
+}
+
+/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way together are near each
+ * other. (One in 2^32 is taken for none.) */
+static inline void take_number(struct pe *pe, struct section *s, struct ck_env *env, struct ck_of_all *of)
+{
+	of->root = section_root(s->id);
+	of->no = env->section.no ? spans_count_next(&s->came, (int)of->root, env->section.no) : 0;
+	if (CSD_UNLIKELY(!of->no && (env->section.no || env->more & CK_MORE_NUMBERED)))
+		take_odd_number(pe, s, env, of);
 }
 
 /* Deliver array after array: elements of the second array that the handlers of the first destroy
@@ -252,8 +275,9 @@ static struct ck_of_all take_number(struct pe *pe, struct section *s, struct ck_
  * message. */
 static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	const struct ck_of_all of = take_number(pe, s, env);
+	struct ck_of_all of;
 
+	take_number(pe, s, env, &of);
 	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
 	for (uint32_t i = 0; i + 1 < s->n_arrays; i++)
 		deliver_to_array(pe, s, &s->arrays[i], &of,
@@ -268,7 +292,7 @@ static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env
 
 /* At the root: send a multicast down the tree at once, and to our own members through the queue,
  * like any call. */
-static void send_down(struct pe *pe, struct section *s, struct ck_env *env)
+static inline void send_down(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!section_known(s))) {
 		env->head.src_pe = pe->id;
@@ -299,9 +323,10 @@ static void section_send_now(struct pe *pe, struct collection *c, struct ck_env 
 static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id, struct ck_env *env)
 {
 	struct section *s = section_heard_of(pe, id);
-	const struct ck_of_all of = { section_begins(pe, s, c), pe->id };
+	const struct ck_of_all of = { ++s->n_begun, pe->id };
 	struct ck_env *copy = env_copy_for_one(pe, env, &of, sizeof of);
 
+	section_list_seen(pe, s, c);
 	copy->more |= CK_MORE_NUMBERED;
 	csd_msg_free(pe, &env->head);
 	return copy;
@@ -310,26 +335,21 @@ static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, to->coll);
-	const bool root = section_root(to->id) == pe->id;
-	struct section *s = NULL;
+	struct section *s = section_root(to->id) == pe->id ? section_find(pe, to->id) : NULL;
 
 	/* Whether elements come and go is not known before the array. */
-	if (!root && (c->sparse || c->dynamic || !c->type))
+	if (section_root(to->id) != pe->id && (c->sparse || c->dynamic || !c->type))
 		env = numbered(pe, c, to->id, env);
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;
 	env->section.number = to->id;
-	env->section.no = 0;
-	if (root) {
-		s = living(pe, env, pe->id);
-		env->section.no = (uint32_t)section_begins(pe, s, c);
-	}
-	if (CSD_UNLIKELY(c->closed))
-		call_hold(pe, c, env, section_send_now);
-	else if (root)
+	env->section.no = s ? (uint32_t)++s->n_begun : 0;
+	if (CSD_LIKELY(s && lives(s) && !c->closed))
 		send_down(pe, s, env);
+	else if (CSD_UNLIKELY(c->closed))
+		call_hold(pe, c, env, section_send_now);
 	else
-		csd_send(pe, section_root(to->id), &env->head);
+		section_send_now(pe, c, env);
 }
 
 static void section_arrived(struct pe *pe, struct cmi_msg *m)

@@ -52,9 +52,8 @@ struct section {
 	struct msg_fifo waiting;  /* messages that came too early */
 	/* section_newborn.c */
 	uint64_t n_begun;         /* multicasts that this PE has begun: their numbers */
-	uint64_t last;            /* the highest number of the root's that has come here */
 	struct spans came, seen;  /* multicasts that have been handled here / that this PE has seen, besides its own */
-	struct section *next_seen, **link_seen; /* in the list of those with `seen`; not in it: link_seen is NULL */
+	struct section *next_seen, **link_seen; /* in the list of an array's sections; not in it: link_seen is NULL */
 	uint32_t n_newborns;      /* elements here that do not get some */
 	uint32_t n_unsure;
 	CkElement *unsure;        /* ours: those of them that may be no members, as the list has not come */
@@ -64,13 +63,13 @@ struct section {
 /** On a PE. */
 struct sections {
 	struct idmap by_id;
-	struct section *mixed;    /* those with `seen` that may have members of several arrays */
+	struct section *mixed;    /* those that may have members of several arrays */
 	uint32_t n_made;          /* sections that this PE made */
 };
 
 /** Of a collection on a PE. */
 struct section_coll {
-	struct section *seen;     /* those with `seen` whose members are all of this collection */
+	struct section *seen;     /* those whose members are all of this array */
 	struct idmap newborns;    /* struct section_newborn by index */
 };
 
@@ -133,21 +132,8 @@ struct section *section_heard_of(struct pe *pe, uint64_t id);
 void section_hears(struct pe *pe, struct section *s, int from);
 void section_tell_over(struct pe *pe, const struct section *s);
 void section_over(struct pe *pe, struct section *s);
+/** From now on insertions of this PE say what it has seen of the section. c: a collection that has members. */
 void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);
-/** This PE begins a multicast. Returns its number. / It has seen one of another PE. c: the collection that the multicast
- * names. */
-static inline uint64_t section_begins(struct pe *pe, struct section *s, const struct collection *c)
-{
-	if (CSD_UNLIKELY(!s->link_seen))
-		section_list_seen(pe, s, c);
-	return ++s->n_begun;
-}
-static inline void section_saw(struct pe *pe, struct section *s, const struct collection *c, int root, uint64_t no)
-{
-	if (CSD_UNLIKELY(!s->link_seen))
-		section_list_seen(pe, s, c);
-	spans_count(&s->seen, root, no);
-}
 /** Whether the element is not to get this multicast, which has come to its home. */
 bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i, const struct ck_of_all *of);
 /** It is known now whether this PE has members, and who they are. */

@@ -257,6 +257,8 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l)
 	s->type = list_type(pe, l);
 	s->n_members = segments_of(l)->n;
 	take_members(pe, s, elements_of(l));
+	if (s->n_members && s->type->kind == CKGEN_ARRAY)
+		section_list_seen(pe, s, s->arrays->coll);
 	send_pieces(pe, s, l);
 	section_sure(pe, s);
 	struct msg_fifo early = s->waiting;
@@ -324,6 +326,7 @@ static CkSection section_make(struct pe *pe, struct ck_env *env, uint32_t mixed)
 	struct section *s = section_get(pe, section_new_id(pe) | mixed);
 	CkSection section = { elements_of(payload_of(env))->id, s->id };
 
+	section_list_seen(pe, s, coll_get(pe, section.coll));
 	section_start(pe, s, env);
 	return section;
 }

@@ -85,6 +85,8 @@ void section_list_seen(struct pe *pe, struct section *s, const struct collection
 {
 	struct section **list = section_mixed(s->id) ? &sections_of(pe)->mixed : &section_coll_of(c)->seen;
 
+	if (s->link_seen)
+		return;
 	s->next_seen = *list;
 	s->link_seen = list;
 	if (s->next_seen)
@@ -107,8 +109,10 @@ void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no)
 {
 	struct section *s = section_is_set(pe, section.id) ? section_heard_of(pe, section.id) : NULL;
 
-	if (s && root != pe->id)
-		section_saw(pe, s, coll_get(pe, section.coll), root, no);
+	if (!s || root == pe->id)
+		return;
+	section_list_seen(pe, s, coll_get(pe, section.coll));
+	spans_count(&s->seen, root, no);
 }
 
 static void append(const struct pe *pe, const struct section *s, struct spans *to)
@@ -117,6 +121,8 @@ static void append(const struct pe *pe, const struct section *s, struct spans *t
 	const uint32_t n_own = s->n_begun != 0;
 	uint32_t i = 0;
 
+	if (!(s->seen.n + n_own))
+		return;
 	spans_append(to, (struct span){ .root = SPANS_OF, .reserved = s->seen.n + n_own, .from = s->id });
 	for (; i < s->seen.n && s->seen.list[i].root < pe->id; i++)
 		spans_append(to, s->seen.list[i]);
