@@ -373,7 +373,10 @@ def quiets(r, p, number, arrays, others):
     on, fields = r.choice(there(p, 'main', 'array', 'group', 'chare')), timing(r, p, hooks=False)
     if r.random() < 0.5:
         fields['only'] = 0
-    return Quiets(number, on.number, answer='all' if on.kind in ('array', 'group') and r.random() < 0.3 else 'one', **fields)
+    answer = 'all' if on.kind in ('array', 'group') and r.random() < 0.3 else 'one'
+    if answer == 'all':
+        fields['only'] = 0       # else all get as many answers as there are elements
+    return Quiets(number, on.number, answer=answer, **fields)
 
 
 def section_sums(r, p, number, arrays, others):
