@@ -4,7 +4,7 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Reducing,
+from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing,
                    Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
@@ -73,7 +73,7 @@ def steps(r, p, e):
     p.env = {'CK_LB': e.choice(('cuts', 'cuts', 'cuts', 'rotate', 'refine', 'random')), 'CK_LB_TOLERANCE': '0'}
     if e.random() < 0.4:
         p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
-    # By a map of their own, all elements may be made on few PEs, and the others hear of no reduction before the first step.
+    # With a map of its own the array is on few PEs at first: the others hear of no reduction before the first step.
     p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))], False, r.choice(('default', 'hash', 'last')))]
     shift, every = r.randint(1, 5), r.choice((2, 3, 5))
     makers = [
@@ -88,7 +88,10 @@ def steps(r, p, e):
         lambda n: Calls(n, 1, to=1, attribute=r.choice(('', 'aggregate')), shift=shift, burst=2),
         lambda n: Moves(n, 1, chance=r.choice((5, 20)), phases=r.choice((1, 2, 4)))]
     chosen = r.sample(makers, r.randint(3, 6))
-    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every))] + [make(n) for n, make in enumerate(chosen, 2)]
+    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every), last=r.random() < 0.4)]
+    p.parts += [make(n) for n, make in enumerate(chosen, 2)]
+    if r.random() < 0.5:
+        p.parts.append(Rebirths(len(p.parts), 1, share=r.choice((1, 2, 4))))
     tame(p)
 
 
@@ -400,6 +403,8 @@ def transfers(r, p, number, arrays, others):
 
 def tame(p):
     """What GUIDE.md leaves open is left out; and no program does too much."""
+    reborn = {x.on for x in p.parts if isinstance(x, Rebirths)}       # what their elements count begins anew
+    p.parts = [x for x in p.parts if not (isinstance(x, (Scans, SectionSums)) and getattr(x, 'over', x.on) in reborn)]
     inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
     synced = {x.on for x in p.parts if isinstance(x, Syncs)}
     p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
