@@ -4,8 +4,8 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing,
-                   Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
+from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths,
+                   Reducing, Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
@@ -74,8 +74,9 @@ def steps(r, p, e):
     if e.random() < 0.4:
         p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
     # With a map of its own the array is on few PEs at first: the others hear of no reduction before the first step.
-    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))], False, r.choice(('default', 'hash', 'last')))]
-    shift, every = r.randint(1, 5), r.choice((2, 3, 5))
+    where = r.choice(('default', 'hash', 'last', 'last'))
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))], False, where)]
+    shift, every, reborn = r.randint(1, 5), r.choice((2, 3, 5)), r.random() < 0.4
     makers = [
         lambda n: Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((1, 2, 5)), sizes=(3,), prepare=True),
         lambda n: SectionSums(n, 1, over=1, to=r.choice((0, 1)), shift=r.randint(0, 2), only=r.choice((0, 3)), every=r.choice((1, 3)),
@@ -88,16 +89,16 @@ def steps(r, p, e):
         lambda n: Calls(n, 1, to=1, attribute=r.choice(('', 'aggregate')), shift=shift, burst=2),
         lambda n: Moves(n, 1, chance=r.choice((5, 20)), phases=r.choice((1, 2, 4)))]
     chosen = r.sample(makers, r.randint(3, 6))
-    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every), last=r.random() < 0.4)]
+    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every), last=reborn or r.random() < 0.2)]
     p.parts += [make(n) for n, make in enumerate(chosen, 2)]
-    if r.random() < 0.5:
+    if reborn:
         p.parts.append(Rebirths(len(p.parts), 1, share=r.choice((1, 2, 4))))
     tame(p)
 
 
 def leases(r, p, e):
-    """Few elements ever leave their homes, and late: calls that have been put into memory at their homes for long go there and find
-    nobody, until a lease comes. Where many are away no call is put so."""
+    """Few elements ever leave their homes, and late: calls that have been put into memory at their homes for long go there and
+    find nobody, until a lease comes. Where many are away no call is put so."""
     p.nodes, p.per_node = r.choice(((4, 1), (2, 2), (1, 4), (3, 2)))
     p.phases, p.ticks, p.pace = 4, r.choice((10, 20)), r.choice(('self', 'echo', 'echo'))
     random_times(e, p, 'CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE', 'CK_RANDOM_QUEUE')
@@ -457,6 +458,8 @@ def handled(p, part, known):
 def part_weight(p, part, known):
     if isinstance(part, Named):
         return p.phases * part.rounds * p.coll(part.on).count(p) * (1 + 4 * len(part.shifts))
+    if isinstance(part, Rebirths):
+        return p.phases * p.coll(part.on).count(p) * 3
     if isinstance(part, Bodies):
         return p.phases * part.rounds * p.coll(part.on).count(p) * 4
     if isinstance(part, SectionSums):

@@ -24,5 +24,5 @@ from .transfers import Transfers
 from .whens import Whens
 
 CLASSES = {c.__name__: c for c in (
-    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions, Scans,
-    SectionSums, Syncs, Threads, Transfers, Whens)}
+    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
+    Scans, SectionSums, Syncs, Threads, Transfers, Whens)}
