@@ -100,13 +100,15 @@ def leases(r, p, e):
     """Few elements ever leave their homes, and late: calls that have been put into memory at their homes for long go there and
     find nobody, until a lease comes. Where many are away no call is put so."""
     p.nodes, p.per_node = r.choice(((4, 1), (2, 2), (1, 4), (3, 2)))
-    p.phases, p.ticks, p.pace = 4, r.choice((10, 20)), r.choice(('self', 'echo', 'echo'))
+    p.phases, p.ticks, p.pace = 4, r.choice((10, 20)), 'echo'
     random_times(e, p, 'CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE', 'CK_RANDOM_QUEUE')
-    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(6, 12)])]
-    bursts = [Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((5, 12, 20)), sizes=(3,),
-                    prepare=r.random() < 0.5) for n, shift in enumerate(r.sample(range(6), r.randint(1, 3)), 1)]
-    leaving = [Moves(n, 1, only=r.randrange(6), chance=r.choice((5, 20)), phases=r.choice((2, 10, 14)))
-               for n in range(len(bursts) + 1, len(bursts) + r.choice((2, 2, 3)))]
+    n = r.randint(6, 10)
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [n])]
+    # There is room for eight calls. A burst that has room looks for no other way; one call too many does, and may overtake them.
+    bursts = [Calls(k, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((3, 5, 7)), sizes=(3,),
+                    prepare=r.random() < 0.5) for k, shift in enumerate(r.sample(range(1, 6), r.choice((1, 1, 2))), 1)]
+    leaving = [Moves(k, 1, only=r.randrange(n), chance=r.choice((5, 20)), phases=r.choice((2, 10, 14)))
+               for k in range(len(bursts) + 1, len(bursts) + r.choice((2, 2, 3)))]
     p.parts = [Clock()] + bursts + leaving
     tame(p)
 
