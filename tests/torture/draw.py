@@ -4,24 +4,25 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Reducing,
-                   Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
+from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths,
+                   Reducing, Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
 SHAPES = ((1, 1), (2, 1), (1, 2), (4, 1), (2, 2), (1, 4), (3, 2), (4, 2))
 WEIGHTS = (1, 2, 2, 3, 5, 2, 3, 4)
 NOTES = 9000      # about as many in a run
-STORMS, STEPS = 0.12, 0.1     # of all programs
 
 
 def draw(seed, run=0):
     """The program of a seed, with the environment of one of its runs."""
     r = random.Random(f'{seed}/program')
     p = Program(seed)
-    theme = random.Random(f'{seed}/theme').random()
-    for name, (fill, end) in {'storm': (storm, STORMS), 'steps': (steps, STORMS + STEPS)}.items():
-        if theme < end:
-            fill(random.Random(f'{seed}/{name}'), p, random.Random(f'{seed}/{name}/{run}'))
+    left = random.Random(f'{seed}/theme').random()
+    for theme, share in THEMES.items():
+        left -= share
+        if left < 0:
+            name = theme.__name__
+            theme(random.Random(f'{seed}/{name}'), p, random.Random(f'{seed}/{name}/{run}'))
             return p
     p.nodes, p.per_node = r.choices(SHAPES, WEIGHTS)[0]
     p.phases, p.ticks = r.randint(1, 4), r.choice((2, 5, 10, 20, 40, 80))
@@ -72,8 +73,10 @@ def steps(r, p, e):
     p.env = {'CK_LB': e.choice(('cuts', 'cuts', 'cuts', 'rotate', 'refine', 'random')), 'CK_LB_TOLERANCE': '0'}
     if e.random() < 0.4:
         p.env[e.choice(('CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE'))] = str(e.randint(1, 9999))
-    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))])]
-    shift, every = r.randint(1, 5), r.choice((2, 3, 5))
+    # With a map of its own the array is on few PEs at first: the others hear of no reduction before the first step.
+    where = r.choice(('default', 'hash', 'last', 'last'))
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.choice((3, 5, 8, 12, 24))], False, where)]
+    shift, every, reborn = r.randint(1, 5), r.choice((2, 3, 5)), r.random() < 0.4
     makers = [
         lambda n: Calls(n, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((1, 2, 5)), sizes=(3,), prepare=True),
         lambda n: SectionSums(n, 1, over=1, to=r.choice((0, 1)), shift=r.randint(0, 2), only=r.choice((0, 3)), every=r.choice((1, 3)),
@@ -86,8 +89,63 @@ def steps(r, p, e):
         lambda n: Calls(n, 1, to=1, attribute=r.choice(('', 'aggregate')), shift=shift, burst=2),
         lambda n: Moves(n, 1, chance=r.choice((5, 20)), phases=r.choice((1, 2, 4)))]
     chosen = r.sample(makers, r.randint(3, 6))
-    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every))] + [make(n) for n, make in enumerate(chosen, 2)]
+    p.parts = [Clock(), Syncs(1, 1, every=every, first=r.randrange(every), last=reborn or r.random() < 0.2)]
+    p.parts += [make(n) for n, make in enumerate(chosen, 2)]
+    if reborn:
+        p.parts.append(Rebirths(len(p.parts), 1, share=r.choice((1, 2, 4))))
     tame(p)
+
+
+def leases(r, p, e):
+    """Few elements ever leave their homes, and late: calls that have been put into memory at their homes for long go there and
+    find nobody, until a lease comes. Where many are away no call is put so."""
+    p.nodes, p.per_node = r.choice(((4, 1), (2, 2), (1, 4), (3, 2)))
+    p.phases, p.ticks, p.pace = 4, r.choice((10, 20)), 'echo'
+    random_times(e, p, 'CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE', 'CK_RANDOM_QUEUE')
+    n = r.randint(6, 10)
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [n])]
+    # There is room for eight calls. A burst that has room looks for no other way; one call too many does, and may overtake them.
+    bursts = [Calls(k, 1, to=1, way='words', attribute='channel', shift=shift, burst=r.choice((3, 5, 7)), sizes=(3,),
+                    prepare=r.random() < 0.5) for k, shift in enumerate(r.sample(range(1, 6), r.choice((1, 1, 2))), 1)]
+    leaving = [Moves(k, 1, only=r.randrange(n), chance=r.choice((5, 20)), phases=r.choice((2, 10, 14)))
+               for k in range(len(bursts) + 1, len(bursts) + r.choice((2, 2, 3)))]
+    p.parts = [Clock()] + bursts + leaving
+    tame(p)
+
+
+def lives(r, p, e):
+    """Elements end and are inserted again while broadcasts are on their way to where they have moved."""
+    p.nodes, p.per_node = r.choice(((4, 1), (2, 2), (1, 4), (3, 2)))
+    p.phases, p.ticks, p.pace = 3, r.choice((10, 20)), r.choice(('self', 'echo'))
+    random_times(e, p, 'CK_RANDOM_DELAY', 'CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE')
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(2, 6)], True), Coll(2, 'group')]
+    p.parts = [
+        Clock(),
+        Calls(1, r.choice((1, 2)), to=1, mode='all', only=r.choice((0, 1, None)), burst=r.choice((1, 2, 5)), sizes=(3,)),
+        Moves(2, 1, chance=r.choice((10, 30, 60)), hook=1)]
+    p.parts += [Destroys(n, 2, to=1, burst=r.choice((1, 3)), every=r.choice((1, 2))) for n in range(3, r.choice((4, 5, 6)))]
+    tame(p)
+
+
+def hush(r, p, e):
+    """Nothing follows the calls of a phase, so that quiescence comes right behind them."""
+    p.nodes, p.per_node = r.choice(((1, 1), (1, 1), (2, 1), (1, 2)))
+    p.phases, p.ticks, p.env = 8, 1, environment(e)
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(2, 8)]), Coll(2, 'group')]
+    p.parts = [Clock()] + [
+        Calls(n, r.choice((1, 2)), to=r.choice((1, 2)), way=r.choice(('nothing', 'words', 'struct')), attribute='aggregate',
+              burst=r.choice((1, 2, 5)), shift=r.randint(0, 5), sizes=(3,), phases=r.choice((0xff, 1, 2, 5, 6)))
+        for n in range(1, r.choice((2, 3, 4)))]
+    tame(p)
+
+
+THEMES = {storm: 0.12, steps: 0.1, leases: 0.06, lives: 0.04, hush: 0.03}     # of all programs
+
+
+def random_times(e, p, *names):
+    """Mostly one of these variables."""
+    if e.random() < 0.7:
+        p.env[e.choice(names)] = str(e.randint(1, 9999))
 
 
 def environment(r):
@@ -321,7 +379,10 @@ def quiets(r, p, number, arrays, others):
     on, fields = r.choice(there(p, 'main', 'array', 'group', 'chare')), timing(r, p, hooks=False)
     if r.random() < 0.5:
         fields['only'] = 0
-    return Quiets(number, on.number, answer='all' if on.kind in ('array', 'group') and r.random() < 0.3 else 'one', **fields)
+    answer = 'all' if on.kind in ('array', 'group') and r.random() < 0.3 else 'one'
+    if answer == 'all':
+        fields['only'] = 0       # else all get as many answers as there are elements
+    return Quiets(number, on.number, answer=answer, **fields)
 
 
 def section_sums(r, p, number, arrays, others):
@@ -345,6 +406,8 @@ def transfers(r, p, number, arrays, others):
 
 def tame(p):
     """What GUIDE.md leaves open is left out; and no program does too much."""
+    reborn = {x.on for x in p.parts if isinstance(x, Rebirths)}       # what their elements count begins anew
+    p.parts = [x for x in p.parts if not (isinstance(x, (Scans, SectionSums)) and getattr(x, 'over', x.on) in reborn)]
     inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
     synced = {x.on for x in p.parts if isinstance(x, Syncs)}
     p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
@@ -397,6 +460,8 @@ def handled(p, part, known):
 def part_weight(p, part, known):
     if isinstance(part, Named):
         return p.phases * part.rounds * p.coll(part.on).count(p) * (1 + 4 * len(part.shifts))
+    if isinstance(part, Rebirths):
+        return p.phases * p.coll(part.on).count(p) * 3
     if isinstance(part, Bodies):
         return p.phases * part.rounds * p.coll(part.on).count(p) * 4
     if isinstance(part, SectionSums):

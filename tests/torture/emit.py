@@ -170,7 +170,15 @@ void Main_on_quiet(Main *self)
 	}
 	self->asked = 0;
 	note_plain(&self->me, NOTE_QUIET, 0, 0, 0, 0);
-	next_phase(self);
+'''
+    between = ''.join(p.between(program) for p in program.parts)
+    if between:
+        text += f'''	if (self->begun && self->begun < PHASES && (self->ready = !self->ready)) {{
+{between}		CkStartQD(Main_cb_quiet(mainProxy));
+		return;
+	}}
+'''
+    text += '''	next_phase(self);
 }
 void Main_on_ticking(Main *self, uint64_t id, int more)
 {
@@ -225,7 +233,7 @@ enum {{ PHASES = {program.phases}, TICKS = {program.ticks} }};
     for c in types:
         body = chare(program, c)
         if c.kind == 'main':
-            body = body.replace('int phase, t;', 'int phase, t, begun, ticking;\n\tuint64_t asked;')
+            body = body.replace('int phase, t;', 'int phase, t, begun, ready, ticking;\n\tuint64_t asked;')
         text += body
     if any(c.where in MAPPED for c in types):
         text += MAPS

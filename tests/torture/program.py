@@ -117,6 +117,7 @@ class Part:
     def handlers(self, program, c): return ''
     def go(self, program, c): return ''             # when a phase begins
     def main_starts(self, program): return ''       # in the main chare's constructor
+    def between(self, program): return ''           # what the main chare does before each phase but the first, when all is quiet
 
     def hook_names(self):
         """Where others may act: behind its handlers."""

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 import execute
 import promises
-from parts import Calls, Clock, Detectors, Moves, Quiets, Reductions, SectionSums, Transfers
+from parts import Calls, Clock, Detectors, Moves, Quiets, Rebirths, Reductions, SectionSums, Transfers
 from program import Coll, Program
 
 
@@ -87,6 +87,8 @@ CASES = (
      (drop, double, other('value'), other('more'), other('target'))),
     ('tuples of sections', SectionSums(1, 0, 1, 0, tuple=True), 'RESULT', (drop, double, other('value'), other('id'))),
     ('tuples', Reductions(1, 1, 0, tuple=True, refnum=5), 'RESULT', (drop, double, other('value'), other('target'))),
+    ('reductions of elements that are inserted again', (Reductions(1, 1, 1, target='all', refnum=5), Rebirths(2, 1)), 'RESULT',
+     (drop, double, other('value'), other('target'))),
     ('nodegroups', Calls(1, 1, 2), 'GOT', (drop, double, other('flags'))),
     ('nodegroups, all', Calls(1, 1, 2, mode='all', only=0), 'GOT', (drop, double, other('flags'))),
     ('reductions of nodegroups', Reductions(1, 2, 2, target='all'), 'RESULT', (drop, double, other('value'))),
@@ -102,8 +104,9 @@ def demanded_twice(run, part, *kinds):
     return bool(found)
 
 
-def failures(build, folder, name, part, kind, ways):
-    p = program(copy.copy(part))
+def failures(build, folder, name, parts, kind, ways):
+    parts = parts if isinstance(parts, tuple) else (parts,)
+    p = program(*map(copy.copy, parts))
     wrong = build.compile(p, folder)
     if wrong:
         return [f'{name}: {wrong}']
@@ -114,7 +117,7 @@ def failures(build, folder, name, part, kind, ways):
     found = []
     for way in ways + (demanded_twice,) * name.startswith('[create'):
         spoilt = copy.deepcopy(run)
-        if not way(spoilt, part.number, kind):
+        if not way(spoilt, parts[0].number, kind):
             found.append(f'{name}: no {kind} to spoil')
         elif not promises.first_broken(p, spoilt):
             found.append(f'{name}: nobody sees this of a {kind}: {way.__doc__}')

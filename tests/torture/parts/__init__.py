@@ -13,6 +13,7 @@ from .moves import Moves
 from .named import Named
 from .quiets import Quiets
 from .raw import Raw
+from .rebirths import Rebirths
 from .reducing import Reducing
 from .reductions import Reductions
 from .scans import Scans
@@ -23,5 +24,5 @@ from .transfers import Transfers
 from .whens import Whens
 
 CLASSES = {c.__name__: c for c in (
-    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Reducing, Reductions, Scans,
-    SectionSums, Syncs, Threads, Transfers, Whens)}
+    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
+    Scans, SectionSums, Syncs, Threads, Transfers, Whens)}

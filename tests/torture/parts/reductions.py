@@ -3,6 +3,7 @@
 
 from program import Broken, Part
 from .clock import behind
+from .rebirths import Rebirths
 
 
 class Reductions(Part):
@@ -57,11 +58,13 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
         return [(self.to, self.number)]
 
     def check(self, program, run):
-        given, rounds = {}, {}
+        given, began, rounds = {}, {}, {}
         for n in run.of(self.number, 'GIVE'):
             k = n.more
             total, count = given.get(k, (0, 0))
             given[k] = (total + n.value) % 2**64, count + 1
+            began[k] = min(began.get(k, n.time), n.time)
+        lives = {n.born: n for n in run.lives(self.to)}
         c = program.coll(self.to)
         for n in run.of(self.number, 'RESULT'):
             # The sum of the rounds tells the round: all elements give the same.
@@ -70,7 +73,8 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
         for who, results in rounds.items():
             results.sort(key=lambda n: n.seq)
             in_order = self.to == self.on
-            left = dict(given)
+            mine = self.while_alive(program, run, lives[who[2]], began)
+            left = {k: given[k] for k in mine}
             for i, n in enumerate(results):
                 match = [k for k, (total, count) in left.items() if (total, k * count % 2**64) == (n.value, n.more)]
                 if not match:
@@ -84,15 +88,24 @@ void {c.name}_on_r{self.number}({c.name} *self{parameters})
                 if n.target != want:
                     broken.append(Broken('a reduction brings its callback\'s reference number', f'{want}',
                                          f'{n.target} in round {k} at {run.who(n)}', n.time))
-                if in_order and not any(b.promise.startswith('the result') for b in broken) and sorted(given)[i] != k:
+                if in_order and not any(b.promise.startswith('the result') for b in broken) and mine[i] != k:
                     broken.append(Broken('results reach an element of the collection in the order of the reductions',
-                                         f'round {sorted(given)[i]}', f'round {k} at {run.who(n)}', n.time))
+                                         f'round {mine[i]}', f'round {k} at {run.who(n)}', n.time))
         if run.ended and not broken:
-            for who in run.lives(self.to):
+            for who in lives.values():
                 if self.target == 'one' and who.number != self.index % c.count(program) or who.number >= c.count(program):
                     continue
                 got = len(rounds.get((who.coll, who.number, who.born), []))
-                if got != len(given):
-                    broken.append(Broken('each reduction gives one result', f'{len(given)} results of part {self.number}',
+                want = len(self.while_alive(program, run, who, began))
+                if got != want:
+                    broken.append(Broken('each reduction gives one result', f'{want} results of part {self.number}',
                                          f'{got} at {run.who(who)}', who.time))
         return broken
+
+    @staticmethod
+    def while_alive(program, run, life, began):
+        """The rounds that began in this life of an element. Only Rebirths end one, while no reduction is under way."""
+        made = run.sent(life.id) if life.id else None
+        born = life.time if made and isinstance(program.part(made.part), Rebirths) else 0
+        ends = [n.time for n in run.kind('GONE') if (n.value, n.target) == (life.coll, life.number) and n.time > life.time]
+        return [k for k in sorted(began) if born <= began[k] < min(ends, default=2**64)]

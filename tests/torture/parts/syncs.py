@@ -5,11 +5,16 @@ from program import Broken, Part
 
 
 class Syncs(Part):
+    def __init__(self, number, on, last=False, **fields):
+        self.last = last        # only in the last tick of a phase
+        super().__init__(number, on, **fields)
+
     def entries(self, program, c):
         return ['entry void resumeFromSync();'] if c.number == self.on else []
 
     def instead_of_next(self, program, c):
-        return f'''	if (t % {max(self.every, 1)} == {self.first % max(self.every, 1)}) {{
+        when = 't == TICKS - 1' if self.last else f't % {self.every} == {self.first % self.every}'
+        return f'''	if ({when}) {{
 		note_plain(&self->me, NOTE_WAIT, {self.number}, 0, (uint64_t)(self->phase * TICKS + t), 0);
 		CkAtSync(self);
 		return;
