@@ -335,6 +335,8 @@ def asks(r, p, number, arrays, others):
 def threads(r, p, number, arrays, others):
     fields = timing(r, p)
     fields.setdefault('on', focus(r, others).number)
+    if p.coll(fields['on']).kind == 'nodegroup':      # its entries are [exclusive] here, and threads cannot be
+        return None
     return Threads(number, to=focus(r, others).number, shift=r.randint(1, 5), burst=r.choice((1, 2, 4)), future=r.random() < 0.5, **fields)
 
 

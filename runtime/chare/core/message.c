@@ -65,15 +65,23 @@ void *CkGen_allocMsg(size_t bytes)
 
 /* ---- the section behind a payload -------------------------------------------------------------- */
 
-bool env_add_section(struct ck_env *env, CkSection section)
+/* Where the message has room for it. */
+static bool put_behind(struct ck_env *env, const void *behind, size_t n)
 {
-	size_t size = env->head.size + sizeof section;
+	const size_t size = env->head.size + n;
 
 	if (env->head.origin != CMI_ORIGIN_POOL || size > msg_class_bytes(env->head.size_class))
 		return false;
 	csd_unpoison(&env->head, size);
-	memcpy((char *)env + env->head.size, &section, sizeof section);
+	memcpy((char *)env + env->head.size, behind, n);
 	env->head.size = size;
+	return true;
+}
+
+bool env_add_section(struct ck_env *env, CkSection section)
+{
+	if (!put_behind(env, &section, sizeof section))
+		return false;
 	env->more |= CK_MORE_SECTION;
 	return true;
 }
@@ -112,6 +120,17 @@ struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const v
 	memcpy(payload_of(copy), env + 1, bytes);
 	memcpy((char *)payload_of(copy) + bytes, behind, n);
 	return wide ? (struct ck_env *)csd_restore_prio(pe, &copy->head, wide) : copy;
+}
+
+struct ck_env *env_add_behind(struct pe *pe, struct ck_env *env, const void *behind, size_t n)
+{
+	struct ck_env *copy;
+
+	if (!(env->head.flags & CMI_F_WIDE) && put_behind(env, behind, n))
+		return env;
+	copy = env_copy_for_one(pe, env, behind, n);
+	csd_msg_free(pe, &env->head);
+	return copy;
 }
 
 /* A wide priority moves up. Where it is aligned to n, it still is. */

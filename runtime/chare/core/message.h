@@ -30,6 +30,8 @@ CkSection env_drop_section(struct ck_env *env);
 /** A copy of what goes to several elements, to become the call of one: with n bytes more behind the payload, before a wide
  * priority. The caller owns it, and addresses it. */
 struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind, size_t n);
+/** The same of a message that the caller gives up, or in its place, where it has room. */
+struct ck_env *env_add_behind(struct pe *pe, struct ck_env *env, const void *behind, size_t n);
 /** Take n bytes from behind the payload again. */
 void env_drop_behind(struct ck_env *env, void *behind, size_t n);
 /** The section behind the payload, in a message with CK_MORE_SECTION. */

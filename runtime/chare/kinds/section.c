@@ -319,17 +319,16 @@ static void section_send_now(struct pe *pe, struct collection *c, struct ck_env 
 		csd_send(pe, root, &env->head);
 }
 
-/* On its way to the root: its sender and number go behind it. The copy has no handler and no address yet. */
+/* On its way to the root: its sender and number go behind it. It has no handler and no address yet. */
 static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id, struct ck_env *env)
 {
 	struct section *s = section_heard_of(pe, id);
 	const struct ck_of_all of = { ++s->n_begun, pe->id };
-	struct ck_env *copy = env_copy_for_one(pe, env, &of, sizeof of);
 
 	section_list_seen(pe, s, c);
-	copy->more |= CK_MORE_NUMBERED;
-	csd_msg_free(pe, &env->head);
-	return copy;
+	env = env_add_behind(pe, env, &of, sizeof of);
+	env->more |= CK_MORE_NUMBERED;
+	return env;
 }
 
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
@@ -337,8 +336,7 @@ static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 	struct collection *c = coll_get(pe, to->coll);
 	struct section *s = section_root(to->id) == pe->id ? section_find(pe, to->id) : NULL;
 
-	/* Whether elements come and go is not known before the array. */
-	if (section_root(to->id) != pe->id && (c->sparse || c->dynamic || !c->type))
+	if (section_root(to->id) != pe->id && (!c->type || c->type->kind == CKGEN_ARRAY))
 		env = numbered(pe, c, to->id, env);
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;

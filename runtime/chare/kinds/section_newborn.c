@@ -4,9 +4,8 @@
  * PE has seen a multicast when it has sent it itself, or when a handler of a member has begun there.
  *
  * A multicast is named by the PE that began it and by its number among those of that PE to the section. The root's number
- * stands in the head. Those of other PEs first go to the root, with both behind the payload, but only if the sender knows
- * that elements of the array come and go. Each PE keeps two sets of each section, a few spans (call/spans.h): what it has seen,
- * and what has come to it as a PE of the tree.
+ * stands in the head. Those of other PEs first go to the root, with both behind the payload. Each PE keeps two sets of each
+ * section, a few spans (call/spans.h): what it has seen, and what has come to it as a PE of the tree.
  *
  * An insertion carries the first of these sets, for all sections of its array of which the creator has seen something: it
  * cannot know who their members are. Multicasts are handed out at the homes of members, and so is this settled there, when
