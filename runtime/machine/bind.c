@@ -7,16 +7,25 @@
  * another is free is worse than what the kernel does by itself. By default a host's only PE is not
  * bound either, so that independent programs of one PE do not pile up on core 0; nor are the nodes
  * of a loopback net, which are tests, and the PEs of a host program, which has its own plans for its cores.
+ *
+ * A core that another job has taken is left out: each bound PE holds the name of its core, an abstract socket, which the kernel
+ * gives to one process at a time and takes back when that ends, however it does. PEs for which no core is left are not bound.
+ * Programs that are no jobs of ours are noticed later: a PE that again and again waits for its core is bound no longer
+ * (bind_look). Both only where nobody has said CK_BIND; with it the PE gets core k in the end, and stays there.
  */
 #include "bind.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "cmi_alloc.h"
 #include "cmi_env.h"
@@ -100,6 +109,7 @@ void bind_open(struct cmi *m)
 	cpu_set_t allowed;
 
 	p->kind = choose_kind(m);
+	p->asked = getenv("CK_BIND") != NULL;
 	if (p->kind == BIND_NONE)
 		return;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) || topology_load(&t)) {
@@ -119,18 +129,78 @@ void bind_open(struct cmi *m)
 	}
 	if (p->n_sets == 0)
 		p->kind = BIND_NONE;
-	if (m->o.guest && p->kind != BIND_NONE) {
-		p->before = cmi_alloc(sizeof allowed, "the host's cores");
-		memcpy(p->before, &allowed, sizeof allowed);
-	}
+	if (p->kind == BIND_NONE)
+		return;
+	p->allowed = cmi_alloc(sizeof allowed, "the host's cores");
+	memcpy(p->allowed, &allowed, sizeof allowed);
+	p->pes = cmi_alloc_zero((size_t)m->job.my_n_pes, sizeof *p->pes, "the host's cores");
+	for (int i = 0; i < m->job.my_n_pes; i++)
+		p->pes[i].lock = -1;
 }
 
-void bind_close(struct binding *p)
+void bind_close(struct cmi *m)
 {
-	if (p->before)
-		sched_setaffinity(0, sizeof(cpu_set_t), p->before);
-	free(p->before);
+	struct binding *p = &m->binding;
+
+	for (int i = 0; p->pes && i < m->job.my_n_pes; i++)
+		if (p->pes[i].lock >= 0)
+			close(p->pes[i].lock);
+	if (p->allowed && m->o.guest)
+		sched_setaffinity(0, sizeof(cpu_set_t), p->allowed);
+	free(p->pes);
+	free(p->allowed);
 	free(p->sets);
+}
+
+/* ---- cores that others have taken --------------------------------------------------------------- */
+
+static int first_cpu(const cpu_set_t *s)
+{
+	int cpu = 0;
+
+	while (!CPU_ISSET(cpu, s))
+		cpu++;
+	return cpu;
+}
+
+/** Returns a descriptor; -EADDRINUSE: another PE has the core; other errors: there are no such names here. */
+static int take_name(const cpu_set_t *core)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	const int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "chard-core-%d", first_cpu(core));
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/** The first free one of the cores from k on; -1: none is free. Those that the system keeps no names of are free. */
+static int free_core(const struct binding *p, int k, int *lock)
+{
+	for (int i = 0; i < p->n_sets; i++) {
+		const int at = (k + i) % p->n_sets;
+
+		*lock = take_name((const cpu_set_t *)p->sets + at);
+		if (*lock != -EADDRINUSE)
+			return at;
+	}
+	return -1;
+}
+
+static int core_of(const struct binding *p, int on_host, struct bound *pe)
+{
+	const int k = on_host % p->n_sets;
+	int at = free_core(p, k, &pe->lock);
+
+	if (pe->lock < 0)
+		pe->lock = -1;
+	return at < 0 && p->asked ? k : at;
 }
 
 /** Write the set's processors as "0,2-5". */
@@ -152,22 +222,74 @@ static void set_print(const cpu_set_t *s, char *text, size_t cap)
 	}
 }
 
+/** The PE's core or socket; -1: no core is free. */
+static int set_of(struct cmi *m, int local)
+{
+	const struct binding *p = &m->binding;
+	const int on_host = m->job.first_on_host + local;
+
+	if (p->kind == BIND_SOCKET) /* neighbours on one socket, sockets filled evenly */
+		return (int)((long)on_host * p->n_sets / m->job.pes_on_host);
+	return core_of(p, on_host, &p->pes[local]);
+}
+
 void bind_thread(struct cmi *m, int local)
 {
 	const struct binding *p = &m->binding;
-	int on_host = m->job.first_on_host + local, k;
-	const cpu_set_t *s;
-	char text[64] = "unbound";
+	char text[96] = "unbound";
 
 	if (p->kind != BIND_NONE) {
-		k = on_host % p->n_sets;
-		if (p->kind == BIND_SOCKET) /* neighbours on one socket, sockets filled evenly */
-			k = (int)((long)on_host * p->n_sets / m->job.pes_on_host);
-		s = (const cpu_set_t *)p->sets + k;
-		if (sched_setaffinity(0, sizeof *s, s) == 0)
-			set_print(s, text + sprintf(text, "cpu "), sizeof text - 4);
+		const int k = set_of(m, local);
+		const cpu_set_t *s = (const cpu_set_t *)p->sets + k;
+
+		if (k < 0)
+			snprintf(text, sizeof text, "unbound: all %d cores are taken", p->n_sets);
+		else if (sched_setaffinity(0, sizeof *s, s) == 0)
+			set_print(s, text + sprintf(text, "cpu "), 60);
 	}
 	if (m->o.verbose)
 		machine_say("PE %d: node %d on %s, %s", m->job.my_first_pe + local, m->job.node,
 			    exchange_host_name(m, m->job.node), text);
+}
+
+/* ---- other programs on the core --------------------------------------------------------------- */
+
+/** How long the thread has waited for a core while it could run, in ns; UINT64_MAX: the kernel does not tell. */
+static uint64_t waited(void)
+{
+	char text[96];
+	const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	unsigned long long ran, late;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return UINT64_MAX;
+	text[n] = 0;
+	return sscanf(text, "%llu %llu", &ran, &late) == 2 ? late : UINT64_MAX;
+}
+
+bool bind_look(struct cmi *m, int local, uint64_t now_ns)
+{
+	enum { CROWDED = 3, TENTH = 10 };
+
+	const struct binding *p = &m->binding;
+	struct bound *pe = p->pes ? &p->pes[local] : NULL;
+	uint64_t late;
+
+	if (!pe || p->asked || pe->lock < 0 || (late = waited()) == UINT64_MAX)
+		return false;
+	if (pe->seen_ns)
+		pe->crowded = late - pe->waited_ns > (now_ns - pe->seen_ns) / TENTH ? pe->crowded + 1 : 0;
+	pe->seen_ns = now_ns;
+	pe->waited_ns = late;
+	if (pe->crowded < CROWDED)
+		return true;
+	sched_setaffinity(0, sizeof(cpu_set_t), p->allowed);
+	close(pe->lock);
+	pe->lock = -1;
+	if (m->o.verbose)
+		machine_say("PE %d: other programs run on its core: unbound from now on", m->job.my_first_pe + local);
+	return false;
 }

@@ -198,6 +198,10 @@ uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes);
  * not. */
 void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name);
 
+/** Now and then, by the PE itself: give up a core that other programs have for much of the time, as bind.c says. False: there is
+ * nothing to look at any more. */
+bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns);
+
 /** Sleep until cmi_wake, a network event, or timeout_us (negative: no limit). It may return early for no
  * reason. The caller has first said that it sleeps and then looked at its queues once more. */
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us);

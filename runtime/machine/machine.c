@@ -57,8 +57,8 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 /** Free everything about a machine that is plain memory. */
 static void machine_free(struct cmi *m)
 {
+	bind_close(m);
 	exchange_free(m);
-	bind_close(&m->binding);
 	share_close(m);
 	free(m->wire);
 	free(m);
@@ -345,6 +345,11 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 /* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and share_sleep_begin may
  * miss a message. A job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
 enum { NETWORK_NAP_US = 10000 };
+
+bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns)
+{
+	return bind_look(w->m, w->local, now_ns);
+}
 
 void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 {

@@ -34,6 +34,8 @@ enum {
 	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as so many looks at the queue.
 	 * With one look each, 4 processes on 2 cores changed 380 times for a step of wander. */
 	YIELD_LOOKS = 10,
+	/* A look at whether other programs are on the core is three system calls. */
+	CORE_NS = 100 * 1000 * 1000,
 };
 
 /* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it comes within the first
@@ -116,6 +118,12 @@ static uint64_t yield_ns(const struct pe *pe)
 	return pe->armed ? YIELD_ARMED_NS : YIELD_NS;
 }
 
+void idle_look_at_core(struct pe *pe, uint64_t now)
+{
+	if (CSD_UNLIKELY(now >= pe->idle.look_ns))
+		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
+}
+
 void idle_step(struct pe *pe)
 {
 	struct csd_idle *idle = &pe->idle;
@@ -133,6 +141,7 @@ void idle_step(struct pe *pe)
 
 	if (!idle->since_ns)
 		idle->since_ns = now;
+	idle_look_at_core(pe, now);
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
 		/* No sleep: they may have made work, or wait for the next time. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);

@@ -120,6 +120,7 @@ struct pe {
 		uint32_t patience;         /* after so many polls without work each looks at an expensive network, too */
 		uint32_t unlooked;         /* passes with work since the last such look */
 		bool oversubscribed;
+		uint64_t look_ns;          /* when to look next whether this PE has its core for itself */
 		bool flagged;              /* the loop ends by a flag, which another thread may set */
 	} idle;
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans: each element gets the sum of the contributions before its own."""
 
+import collections
+
 from program import Broken, Part
 
 
@@ -31,6 +33,15 @@ void {c.name}_on_scan{self.number}({c.name} *self, int n, const uint64_t *v)
 }}
 '''
 
+    def wrong(self, program, got, sums):
+        """The first result that is not as it must be; None: all are. Behind a step results come from other PEs than before it, so
+        those before may come later."""
+        if any(type(p).__name__ == 'Syncs' and p.on == self.on for p in program.parts):
+            left = collections.Counter(sums)
+            left.subtract(n.value for n in got)
+            return next((k for k, n in enumerate(got) if left[n.value] < 0), None)
+        return next((k for k, n in enumerate(got) if n.value != sums[k]), None)
+
     def check(self, program, run):
         given, broken = {}, []
         for n in sorted(run.of(self.number, 'GIVE'), key=lambda n: n.seq):
@@ -39,11 +50,12 @@ void {c.name}_on_scan{self.number}({c.name} *self, int n, const uint64_t *v)
         for n in sorted(run.of(self.number, 'RESULT'), key=lambda n: n.seq):
             results.setdefault(n.number, []).append(n)
         for number, got in results.items():
-            for k, n in enumerate(got):
-                before = [values[k] for i, values in given.items() if (i < number or i == number and not self.exclusive) and k < len(values)]
-                if n.value != sum(before) % 2**64:
-                    broken.append(Broken('a scan gives the sum of those before, in the order of the scans',
-                                         f'{sum(before) % 2**64:#x} of {len(before)} in scan {k}', f'{n.value:#x} at {run.who(n)}', n.time))
+            sums = [sum(values[k] for i, values in given.items() if (i < number or i == number and not self.exclusive) and k < len(values))
+                    % 2**64 for k in range(len(given[number]))]
+            wrong = self.wrong(program, got, sums)
+            if wrong is not None:
+                broken.append(Broken('a scan gives the sum of those before, in the order of the scans', f'{sums[wrong]:#x} in scan {wrong}',
+                                     f'{got[wrong].value:#x} at {run.who(got[wrong])}', got[wrong].time))
         if run.rest and not broken and any(len(results.get(i, [])) != len(v) for i, v in given.items()):
             broken.append(Broken('each scan gives each element a result', f'{ {i: len(v) for i, v in given.items()} }',
                                  f'{ {i: len(v) for i, v in results.items()} }'))
