@@ -34,6 +34,14 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
 }
 
+_Noreturn void csd_no_pe(const char *what)
+{
+	if (csd_early_)
+		csd_abort(csd_early_, "%s: no chare exists yet, and no PE runs; do this in the main chare's constructor, or later",
+			  what);
+	csd_abort(NULL, "%s was called on a thread that is no PE", what);
+}
+
 _Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m)
 {
 	csd_abort(pe, "message from PE %d names handler %d; there are %d", m->src_pe, m->handler,

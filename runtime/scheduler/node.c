@@ -29,6 +29,7 @@ struct csd_start {
 };
 
 _Thread_local struct pe *csd_self_;
+_Thread_local struct pe *csd_early_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -75,8 +76,8 @@ static const struct cmi_client client_checked = {
 
 static void whoami(char *buf, size_t len)
 {
-	if (csd_self())
-		pe_describe(csd_self(), buf, len);
+	if (csd_self_early())
+		pe_describe(csd_self_early(), buf, len);
 	else
 		snprintf(buf, len, "not on a PE");
 }
@@ -90,7 +91,8 @@ static struct pe *pe_create(struct node *node, int local)
 	struct pe *pe = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *pe, "a PE");
 
 	pe->node = node;
-	pe->local = pe->id = local;
+	pe->local = local;
+	pe->id = node->job->my_first_pe + local;
 	msg_pool_init(&pe->pool, local);
 	msgq_init(&pe->queue);
 	timers_init(pe);
@@ -413,11 +415,12 @@ int csd_start(struct csd_config *cfg, struct node **node_p)
 		node_free(node);
 		return code;
 	}
-	csd_self_ = node->pes[0];
+	csd_early_ = node->pes[0];
 	if (!cfg->net)
 		cmi_watch(node->machine, &watcher, uses_signals(node));
 	if (register_all(node)) /* runs code of the program, too */
 		cmi_abort(node->machine, 1, false, "chard: the program's tables are wrong");
+	csd_early_ = NULL;
 	if (uses_signals(node))
 		signals_start(node);
 	threads_start(node);
