@@ -10,6 +10,7 @@
  */
 #include "csd_int.h"
 #include "../machine/cmi_alloc.h"
+#include "../machine/cmi_charm.h"
 #include "../machine/cmi_env.h"
 #include "../machine/cmi_hash.h"
 
@@ -374,6 +375,18 @@ static void node_free(struct node *node)
 	free(node);
 }
 
+/* They may be the program's own words, so it gets them all the same. "--" ends what is looked at, as in ckrun. */
+static void say_charm_options(const struct csd_config *cfg)
+{
+	for (int i = 1; i < cfg->argc && strcmp(cfg->argv[i], "--") != 0; i++) {
+		const char *here = cmi_charm_option(cfg->argv[i]);
+
+		if (here)
+			fprintf(stderr, "chard: the program gets the argument %s; if Charm++'s option is meant: here %s\n",
+				cfg->argv[i], here);
+	}
+}
+
 /* Join the job; 0, or an exit code after printing why. */
 static int node_open(struct node *node, struct csd_config *cfg)
 {
@@ -385,6 +398,8 @@ static int node_open(struct node *node, struct csd_config *cfg)
 	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))
 		return 1;
 	node->job = cmi_job(node->machine);
+	if (node->job->node == 0)
+		say_charm_options(cfg);
 	node->start->n_pes = o.n_pes;
 	if (pes_create(node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
