@@ -5,6 +5,7 @@
  * them, and are taken out there. "--" ends the options in both places.
  */
 #include "launch.h"
+#include "../runtime/machine/cmi_charm.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -268,6 +269,8 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return fputs(help, stdout) < 0;
 	else if (!strcmp(arg, "--version"))
 		return puts("ckrun (chard) " CHARD_VERSION) < 0;
+	else if (cmi_charm_option(arg))
+		return launch_wrong("%s is an option of Charm++: here %s; see ckrun --help", arg, cmi_charm_option(arg));
 	else
 		return usage("unknown option", arg, "'");
 	return -1;

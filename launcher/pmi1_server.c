@@ -53,7 +53,13 @@ static void reply(struct launch_node *n, const char *text)
 
 static void on_init(struct launch_job *job, struct launch_node *n, const char *line)
 {
+	char name[64];
+
 	(void)line;
+	if (n->left)
+		launch_job_end(job, 1, 0, NULL, "%s: a second program wants to join the job, as in ckrun sh -c 'a; a'; one ckrun "
+			       "starts one job, so call ckrun once for each program. The job is ended",
+			       launch_node_name(n, name, sizeof(name)));
 	n->joined = true;
 	reply(n, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
 	launch_check_fence(job);

@@ -25,7 +25,7 @@ __all__ = ['Error', 'init', 'progress', 'run_until', 'finalize']
 _Allgather = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 _Abort = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
 _Hook = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_PERIODIC_100MS = 4  # csd.h
+_QUIET_100MS = 6  # csd.h
 _INTERRUPTED = -1
 
 
@@ -160,13 +160,14 @@ def _interruptible(flag):
 def run_until(flag=None):
     """Run handlers until the ctypes.c_int `flag` is not 0. False: the run has ended first. Without work it sleeps.
 
-    Its tick is a timer, so that the watchdog does not find that a job waits in vain."""
+    Where every process waits and nothing will come, the watchdog ends the run: CK_WATCHDOG=0 if a thread of Python sets
+    the flag."""
     run = _current('run_until')
     flag = ctypes.c_int() if flag is None else flag
     with _interruptible(flag), _handlers_run(run):
-        hook = run.library.CcdCallOnConditionKeep(_PERIODIC_100MS, run.tick, None)
+        hook = run.library.CcdCallOnConditionKeep(_QUIET_100MS, run.tick, None)
         reached = run.library.CkRunUntil(ctypes.byref(flag))
-        run.library.CcdCancelCallOnCondition(_PERIODIC_100MS, hook)
+        run.library.CcdCancelCallOnCondition(_QUIET_100MS, hook)
     return reached
 
 

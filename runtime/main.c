@@ -51,24 +51,24 @@ __attribute__((format(printf, 2, 3), cold)) static _Noreturn void misuse(const c
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	csd_abort(csd_self(), "%s %s", call, why);
+	csd_abort(csd_self_early(), "%s %s", call, why);
 }
 
 /* Whether this is the thread that called CkInit: it is the first PE of the process. */
 static bool on_host_thread(void)
 {
-	return csd_self() && csd_self()->local == 0;
+	return csd_self_early() && csd_self_early()->local == 0;
 }
 
 static void check_call(const char *call)
 {
 	const enum state state = state_now();
 
-	if (state == NO_RUN && csd_self())
+	if (state == NO_RUN && csd_self_early())
 		misuse(call, "in a program that CkMain runs: its handlers run by themselves; return from this one");
 	if (state == NO_RUN)
 		misuse(call, "without a run: call CkInit first, and again after each CkFinalize");
-	if (!csd_self())
+	if (!csd_self_early())
 		misuse(call, "on another thread than CkInit: the thread that called CkInit must make this call");
 	if (state != OUTSIDE || !on_host_thread())
 		misuse(call, "in a handler: return from it instead; CkExit ends the run, and then CkFinalize returns");
@@ -76,7 +76,7 @@ static void check_call(const char *call)
 
 static void check_init(void)
 {
-	if (state_now() == NO_RUN && csd_self())
+	if (state_now() == NO_RUN && csd_self_early())
 		misuse("CkInit", "in a program that CkMain runs: use one of them");
 	if (state_now() != NO_RUN)
 		misuse("CkInit", "twice: a process has one run at a time; call CkFinalize first");
@@ -92,7 +92,7 @@ int CkMain(int argc, char **argv, const CkGenModule *mainmodule)
 		.program = mainmodule,
 	};
 
-	if (state_now() != NO_RUN || csd_self())
+	if (state_now() != NO_RUN || csd_self_early())
 		misuse("CkMain", "in a run that goes on already: a process has one run at a time");
 	return csd_run(&cfg);
 }

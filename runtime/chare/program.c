@@ -7,28 +7,28 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int CkMyPe(void) { return ck_self()->id; }
-int CkNumPes(void) { return ck_self()->node->job->n_pes; }
-int CkMyNode(void) { return ck_self()->node->job->node; }
-int CkNumNodes(void) { return ck_self()->node->job->n_nodes; }
-int CkMyRank(void) { return ck_self()->local; }
-int CkMyNodeSize(void) { return ck_self()->node->job->my_n_pes; }
+int CkMyPe(void) { return ck_self_early()->id; }
+int CkNumPes(void) { return ck_self_early()->node->job->n_pes; }
+int CkMyNode(void) { return ck_self_early()->node->job->node; }
+int CkNumNodes(void) { return ck_self_early()->node->job->n_nodes; }
+int CkMyRank(void) { return ck_self_early()->local; }
+int CkMyNodeSize(void) { return ck_self_early()->node->job->my_n_pes; }
 
 static int checked(const char *what, int i, int n)
 {
 	if (i < 0 || i >= n)
-		csd_abort(ck_self(), "%s(%d): the job has 0-%d", what, i, n - 1);
+		csd_abort(ck_self_early(), "%s(%d): the job has 0-%d", what, i, n - 1);
 	return i;
 }
 
 int CkNodeOf(int pe)
 {
-	return ck_self()->node->job->node_of[checked("CkNodeOf", pe, CkNumPes())];
+	return ck_self_early()->node->job->node_of[checked("CkNodeOf", pe, CkNumPes())];
 }
 
 int CkNodeFirst(int node)
 {
-	return ck_self()->node->job->first_pe[checked("CkNodeFirst", node, CkNumNodes())];
+	return ck_self_early()->node->job->first_pe[checked("CkNodeFirst", node, CkNumNodes())];
 }
 
 int CkRankOf(int pe)
@@ -38,7 +38,7 @@ int CkRankOf(int pe)
 
 int CkNodeSize(int node)
 {
-	const int *first = ck_self()->node->job->first_pe;
+	const int *first = ck_self_early()->node->job->first_pe;
 
 	checked("CkNodeSize", node, CkNumNodes());
 	return first[node + 1] - first[node];
@@ -46,15 +46,15 @@ int CkNodeSize(int node)
 
 double CkWallTimer(void)
 {
-	return (double)(csd_now_ns() - ck_self()->node->start_ns) * 1e-9;
+	return (double)(csd_now_ns() - ck_self_early()->node->start_ns) * 1e-9;
 }
 
 void (CkExit)(int code)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early();
 
 	if (!ck_of(pe))
-		csd_abort(pe, "CkExit in an initnode function: the job has not begun; CkAbort ends it");
+		csd_abort(pe, "CkExit: the job has not begun; CkAbort ends it");
 	print_flush(pe);
 	aggregate_flush(pe);
 	csd_exit(pe, code);
@@ -62,7 +62,7 @@ void (CkExit)(int code)
 
 void CkAbort(const char *fmt, ...)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early();
 	char why[512];
 	va_list ap;
 

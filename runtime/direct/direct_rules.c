@@ -46,8 +46,7 @@ void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, 
 
 void direct_no_pe(const char *call)
 {
-	csd_abort(NULL, "%s: called on a thread that runs no PE; "
-		  "call it from an entry method or a callback", call);
+	csd_no_pe(call);
 }
 
 void direct_no_channel(struct pe *pe, const char *call, const struct direct_handle *h)

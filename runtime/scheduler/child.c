@@ -20,6 +20,7 @@ void child_begins(void)
 
 	signals_forked();
 	csd_self_ = NULL;
+	csd_early_ = NULL;
 	if (!pe)
 		return;
 	for (int i = 0; i < pe->node->n_handlers; i++)

@@ -7,7 +7,7 @@
 
 int CmiRegisterHandler(const char *name, CmiHandler fn)
 {
-	struct node *node = pe_here("CmiRegisterHandler")->node;
+	struct node *node = (csd_early_ ? csd_early_ : pe_here("CmiRegisterHandler"))->node;
 	int handler = csd_register(node, name, fn);
 
 	csd_trace_handler(node, handler, CSD_OF_PROGRAM);

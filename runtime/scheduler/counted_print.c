@@ -6,6 +6,7 @@
 #include "counted_int.h"
 #include "../machine/cmi_alloc.h"
 #include "../machine/cmi_env.h"
+#include "../machine/cmi_plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -322,6 +323,8 @@ void counts_print(struct pe *pe)
 
 	if (!f)
 		cmi_no_memory(1 << 16, "statistics");
+	locale_t before = cmi_plain_begin();
+
 	join_links(s);
 	fprintf(f, "chard: statistics: %u PEs on %d node%s, %s\n", s->n_pes, pe->node->job->n_nodes,
 		pe->node->job->n_nodes == 1 ? "" : "s",
@@ -331,6 +334,7 @@ void counts_print(struct pe *pe)
 	print_histogram(f, k, s);
 	print_links(f, s);
 	print_numbers(f, k, s);
+	cmi_plain_end(before);
 	if (fclose(f))
 		cmi_no_memory(1 << 16, "statistics");
 	fwrite(text, 1, len, stderr);

@@ -81,7 +81,10 @@ void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms);
 
 enum {
 	CcdPROCESSOR_BEGIN_IDLE, CcdPROCESSOR_STILL_IDLE, CcdPROCESSOR_BEGIN_BUSY,
-	CcdPERIODIC_10ms, CcdPERIODIC_100ms, CcdPERIODIC_1s, CCD_N_CONDITIONS
+	CcdPERIODIC_10ms, CcdPERIODIC_100ms, CcdPERIODIC_1s,
+	CcdQUIET_100ms, /* as CcdPERIODIC_100ms, for functions that will never do anything for the job: the watchdog does not
+			 * count on them, and may find the job at rest */
+	CCD_N_CONDITIONS
 };
 
 /** Call fn(arg) on this PE when the condition is raised next. Returns a number for

@@ -12,7 +12,7 @@ static inline struct pe *pe_here(const char *what)
 	struct pe *pe = csd_self();
 
 	if (CSD_UNLIKELY(!pe))
-		csd_abort(NULL, "%s was called on a thread that is no PE", what);
+		csd_no_pe(what);
 	return pe;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "csd_int.h"
 #include "../machine/cmi_alloc.h"
+#include "../machine/cmi_charm.h"
 #include "../machine/cmi_env.h"
 #include "../machine/cmi_hash.h"
 
@@ -29,6 +30,7 @@ struct csd_start {
 };
 
 _Thread_local struct pe *csd_self_;
+_Thread_local struct pe *csd_early_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -75,8 +77,8 @@ static const struct cmi_client client_checked = {
 
 static void whoami(char *buf, size_t len)
 {
-	if (csd_self())
-		pe_describe(csd_self(), buf, len);
+	if (csd_self_early())
+		pe_describe(csd_self_early(), buf, len);
 	else
 		snprintf(buf, len, "not on a PE");
 }
@@ -90,7 +92,8 @@ static struct pe *pe_create(struct node *node, int local)
 	struct pe *pe = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *pe, "a PE");
 
 	pe->node = node;
-	pe->local = pe->id = local;
+	pe->local = local;
+	pe->id = node->job->my_first_pe + local;
 	msg_pool_init(&pe->pool, local);
 	msgq_init(&pe->queue);
 	timers_init(pe);
@@ -372,6 +375,18 @@ static void node_free(struct node *node)
 	free(node);
 }
 
+/* They may be the program's own words, so it gets them all the same. "--" ends what is looked at, as in ckrun. */
+static void say_charm_options(const struct csd_config *cfg)
+{
+	for (int i = 1; i < cfg->argc && strcmp(cfg->argv[i], "--") != 0; i++) {
+		const char *here = cmi_charm_option(cfg->argv[i]);
+
+		if (here)
+			fprintf(stderr, "chard: the program gets the argument %s; if Charm++'s option is meant: here %s\n",
+				cfg->argv[i], here);
+	}
+}
+
 /* Join the job; 0, or an exit code after printing why. */
 static int node_open(struct node *node, struct csd_config *cfg)
 {
@@ -383,6 +398,8 @@ static int node_open(struct node *node, struct csd_config *cfg)
 	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))
 		return 1;
 	node->job = cmi_job(node->machine);
+	if (node->job->node == 0)
+		say_charm_options(cfg);
 	node->start->n_pes = o.n_pes;
 	if (pes_create(node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);
@@ -413,11 +430,12 @@ int csd_start(struct csd_config *cfg, struct node **node_p)
 		node_free(node);
 		return code;
 	}
-	csd_self_ = node->pes[0];
+	csd_early_ = node->pes[0];
 	if (!cfg->net)
 		cmi_watch(node->machine, &watcher, uses_signals(node));
 	if (register_all(node)) /* runs code of the program, too */
 		cmi_abort(node->machine, 1, false, "chard: the program's tables are wrong");
+	csd_early_ = NULL;
 	if (uses_signals(node))
 		signals_start(node);
 	threads_start(node);

@@ -136,6 +136,16 @@ extern _Thread_local struct pe *csd_self_ __attribute__((tls_model("initial-exec
 /** The PE that runs on this thread; NULL on a thread that is none. */
 static inline struct pe *csd_self(void) { return csd_self_; }
 
+/** While a node registers what it has, which runs initnode functions: PE 0 of the node, which has no layers, queue or
+ * wire to use yet. csd_self() is NULL meanwhile, so that what needs a PE that runs ends in csd_no_pe. */
+extern _Thread_local struct pe *csd_early_;
+
+/** As csd_self(), and in initnode functions csd_early_: for what may be called there, too. */
+static inline struct pe *csd_self_early(void) { return csd_self_ ? csd_self_ : csd_early_; }
+
+/** End the job: `what` was called where no PE runs. */
+_Noreturn void csd_no_pe(const char *what) __attribute__((cold));
+
 /* ---- the message path: no malloc, no lock, no system call ---------------------------------- */
 
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls);

@@ -5,6 +5,7 @@
  * read while their receivers work on them, which is why only few of their fields are trusted.
  */
 #include "csd_int.h"
+#include "../machine/cmi_plain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +120,7 @@ _Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits)
 	char where[256], why[1024];
 
 	pe_describe(pe, where, sizeof where);
-	snprintf(why, sizeof why, "chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
+	cmi_plain_print(why, sizeof why, "chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
 		 "MiB). Of PE %d %s. A handler cannot wait for room: send from a [threaded] entry, let "
 		 "receivers answer before more is sent, or raise CK_MESSAGE_MEMORY", where, size,
 		 mib(pe->node->memory.most), pe->id, waits);
@@ -136,9 +137,9 @@ _Noreturn void report_no_room(struct pe *pe, size_t size)
 	uint64_t taken = atomic_load_explicit(&pe->node->memory.taken, memory_order_relaxed);
 
 	if (taken > 2 * t.bytes)
-		snprintf(others, sizeof others, "; other PEs of the process have %.1f MiB",
+		cmi_plain_print(others, sizeof others, "; other PEs of the process have %.1f MiB",
 			 mib(taken - t.bytes));
-	snprintf(waits, sizeof waits, "%llu messages wait (%.1f MiB)%s%s", (unsigned long long)t.n,
+	cmi_plain_print(waits, sizeof waits, "%llu messages wait (%.1f MiB)%s%s", (unsigned long long)t.n,
 		 mib(t.bytes), kind, others);
 	csd_no_room(pe, size, waits);
 }

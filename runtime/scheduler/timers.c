@@ -116,7 +116,7 @@ int timers_run_slow(struct pe *pe)
 }
 
 static const double period_ms[CCD_N_CONDITIONS] = {
-	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000,
+	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000, [CcdQUIET_100ms] = 100,
 };
 
 /* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
@@ -130,6 +130,8 @@ static void period_over(void *arg)
 	struct period p = *(struct period *)arg;
 
 	free(arg);
+	if (p.condition == CcdQUIET_100ms)
+		csd_chatter_timer(p.pe, -1);
 	hooks_raise(p.pe, p.condition);
 }
 
@@ -151,6 +153,8 @@ static void period_start(struct pe *pe, int condition)
 	struct period *p = cmi_alloc(sizeof *p, "a timer");
 
 	*p = (struct period){ pe, condition };
+	if (condition == CcdQUIET_100ms)
+		csd_chatter_timer(pe, 1);
 	CcdCallFnAfter(period_over, p, period_ms[condition]);
 }
 

@@ -75,6 +75,9 @@ static void describe_scheduler(struct pe *pe, csd_line_fn line, void *arg)
 	}
 	if (pe->room.first)
 		line(arg, "threads wait for room in the message memory (CK_MESSAGE_MEMORY)");
+	if (pe->idle.flagged)
+		line(arg, "CkRunUntil waits here for its flag, which a handler on this process sets. A process with no answer to "
+		     "wait for calls CkFinalize instead: handlers run there, too");
 	flow_describe(pe, line, arg);
 }
 

@@ -130,7 +130,45 @@ def wrong_calls():
     refused('chard.finalize without a run', chard.finalize)
 
 
-TESTS = [example, two_processes, allgather_that_fails, interrupted, wrong_calls]
+def ckrun(script):
+    """Two processes of this script, which ckrun has started."""
+    build = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[1]))))
+    return subprocess.run([f'{build}/bin/ckrun', '-n', '2', sys.executable, '-c', script, sys.argv[1]], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=100,
+                          env=os.environ | {'PYTHONPATH': f'{TOP}/runtime', 'PYTHONDONTWRITEBYTECODE': '1'})
+
+
+BEGIN = """
+import chard, ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+chard.init(library, 'embed')
+first = library.CkMyNode() == 0
+"""
+
+
+def one_process_waits():
+    end = ckrun(BEGIN + """
+if first:
+    library.embed_ask(ctypes.c_long(0), ctypes.c_long(100))
+    library.embed_ask(ctypes.c_long(100), ctypes.c_long(200))
+    chard.run_until(ctypes.c_int.in_dll(library, 'embed_done'))
+sys.exit(chard.finalize())
+""")
+    assert end.returncode == 0 and not end.stderr, end
+
+
+def a_flag_that_nobody_sets():
+    """The other process is in finalize. The tick of run_until is no reason to wait."""
+    end = ckrun(BEGIN + """
+assert first or not chard.run_until()
+sys.exit(chard.finalize())
+""")
+    assert end.returncode == 125, end
+    assert 'chard: PE 1: CkRunUntil waits here for its flag' in end.stderr, end
+    assert 'chard: PE 0: CkRunUntil' not in end.stderr, end
+
+
+TESTS = [example, two_processes, allgather_that_fails, interrupted, wrong_calls, one_process_waits, a_flag_that_nobody_sets]
 
 
 def run(test):

@@ -20,7 +20,7 @@ fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
-		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,say}.c \
+		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,cmi_plain,say}.c \
 		-o "$NODE" -pthread -ldl || exit 1
 fi
 
@@ -125,6 +125,10 @@ for bad in "-n| 2" "-n|2 " "-n|0x2" "-n|99999999999999999999" "-n|2e3" "--ppn|65
 done
 run --frobnicate x
 fact "an unknown option is named, --help is pointed to" ended 2 "'--frobnicate'.*--help"
+run +balancer GreedyLB "$NODE" env
+fact "an option of Charm++: its name here" ended 2 "[+]balancer is an option of Charm.*: here CK_LB=NAME"
+run ++nodelist hosts +p2 "$NODE" env
+fact "an option of charmrun: its name here" ended 2 "[+][+]nodelist is an option of Charm.*: here --hostfile FILE"
 run --help
 fact "--help" grep -q "^usage: ckrun" "$dir/out"
 run --version
@@ -284,6 +288,10 @@ fact "--timeout gives 124 and leaves nothing" \
 	eval 'soon 124 "--timeout 0.2 s" && all_gone "$dir"/t.*'
 run -n 2 --timeout 20 true
 fact "--timeout does not delay a job" soon 0 ""
+
+# ---- more than one program --------------------------------------------------------------
+run -n 2 sh -c "'$NODE' join exchange 9 finish; '$NODE' join exchange 9 finish"
+fact "a second program under one ckrun: refused by a line" ended 1 "node [01] .*a second program wants to join the job"
 
 # ---- input and output -------------------------------------------------------------------
 outcome "$CKRUN" -n 3 cat <<<hello

@@ -5,6 +5,7 @@
  */
 #include "balance_int.h"
 #include "../../machine/cmi_env.h"
+#include "../../machine/cmi_plain.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,7 +25,7 @@ static double read_tolerance(void)
 	if (!text)
 		return TOLERANCE;
 	errno = 0;
-	x = strtod(text, &end);
+	x = cmi_plain_double(text, &end);
 	if (errno || *end || !strchr("0123456789.", *text) || end == text || !(x >= 0 && x <= TOLERANCE_MOST))
 		cmi_env_refuse("CK_LB_TOLERANCE", text, "a number from 0 to 100: 0.05 lets a PE have 5 % more than the mean");
 	return x;

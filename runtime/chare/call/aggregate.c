@@ -457,7 +457,7 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
  * stub itself appends the item, because there all of `kind` is constant. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in("an [aggregate] entry");
 	struct agg_to *to = run_for(pe, coll_get(pe, id), (uint32_t)x, kind, CkGen_itemBytes(kind));
 
 	return to ? &to->open : NULL;
@@ -465,7 +465,7 @@ CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 
 CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 
 	run_for(pe, coll_get(pe, id), (uint32_t)x, 0, UINT64_MAX);
 	return CkGen_open(chare, id, x, entry, bytes);
@@ -486,7 +486,7 @@ _Static_assert(offsetof(struct agg_to, open) == 0, "CkGen_batch_ points to a str
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct collection *c = coll_get(pe, e->id);
 	struct ck_env *env = env_of(payload);
 	uint64_t bytes = env->head.size - sizeof *env, place = coll_linear(c, e->index);

@@ -12,6 +12,7 @@
  */
 #include "call.h"
 #include "../../machine/cmi_alloc.h"
+#include "../../machine/cmi_plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +209,7 @@ _Noreturn static void no_room(struct pe *pe, const CkGenChare *chare, int entry,
 	char waits[400], name[128], last[64];
 
 	describe_last(pe, f, last, sizeof last);
-	snprintf(waits, sizeof waits, "%llu broadcasts wait (%.1f MiB), the last one of %s; furthest behind is %s",
+	cmi_plain_print(waits, sizeof waits, "%llu broadcasts wait (%.1f MiB), the last one of %s; furthest behind is %s",
 		 (unsigned long long)(f->sent.n - f->told.n),
 		 (double)(f->sent.bytes - f->told.bytes) / (1 << 20),
 		 describe_entry(chare, entry, name, sizeof name), last);

@@ -31,6 +31,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 		describe_entry(ck->now.obj->coll->type, (int)ck->now.entry, buf, len);
 	else if (ck && ck->starting)
 		snprintf(buf, len, "an initproc function");
+	else if (pe == csd_early_)
+		snprintf(buf, len, "an initnode function");
 	else
 		buf[0] = 0;
 }

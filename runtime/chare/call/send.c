@@ -230,7 +230,7 @@ void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
 static __attribute__((noinline)) void send_any(const CkGenChare *chare, const CkElement *e, int entry,
 					       void *payload, const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 	struct collection *c = coll_get(pe, e->id);
 
@@ -293,7 +293,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 		send_any(chare, e, entry, payload, o);
 		return;
 	}
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	const struct collection *c = ck_of(pe)->last;
 	uint64_t place;
 
@@ -323,7 +323,7 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 							   int x, int entry, size_t size,
 							   size_t cls)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 
 	csd_msg_room_slow(pe, size);
 	return CkGen_openClass(chare, id, x, entry, size, cls);
@@ -414,7 +414,7 @@ static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entr
 CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
 			  size_t cls)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
 
 	if (CSD_UNLIKELY(!m))
@@ -438,7 +438,7 @@ typedef CkGenOpen away_fn(const CkGenChare *chare, const CkElement *e, struct pe
 static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *chare, const CkElement *e, int entry,
 							      size_t size, size_t cls, open_fn *again)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 
 	csd_msg_room_slow(pe, size);
 	return again(chare, e, entry, size, cls);
@@ -449,7 +449,7 @@ static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *
 static inline __attribute__((always_inline)) CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry,
 								    size_t size, size_t cls, away_fn *away, open_fn *again)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct cmi_msg *m = pe->pool.free[cls];
 
 	if (CSD_UNLIKELY(!m))
@@ -494,7 +494,7 @@ void CkGen_close(CkGenOpen call)
 void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		   const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 
 	bcast_room(pe, chare, entry, env_of(payload)->head.size);
 
@@ -513,7 +513,7 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))

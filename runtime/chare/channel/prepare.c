@@ -19,7 +19,7 @@ CkPrepared CkGen_preparedAway(CkPrepared call)
 
 void CkGen_commit(CkPrepared call)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in("CkCommit");
 
 	if (CSD_UNLIKELY(!call.payload || ck_of(pe)->prepared != call.payload))
 		csd_abort(pe, "CkCommit: this call has been committed already, or was prepared on another PE");

@@ -75,7 +75,7 @@ CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, u
 	cb.index = index;
 	cb.entry = (uint16_t)entry;
 	cb.want = chare->entries[entry].want;
-	cb.pe = chare_number(ck_node_of(ck_self()->node), chare);
+	cb.pe = chare_number(ck_node_of(ck_self_calls(chare, entry)->node), chare);
 	return cb;
 }
 
@@ -197,7 +197,7 @@ void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const v
 /* The program's own call; those of the runtime do not wait for memory. */
 static struct pe *with_room(uint64_t bytes)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in("CkCallbackSend");
 
 	csd_msg_room(pe, sizeof(struct ck_env) + payload_size(bytes));
 	return pe;

@@ -2,6 +2,7 @@
 /* describe.c: see describe.h. */
 #include "describe.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,36 @@ void say_line(csd_line_fn line, void *arg, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	line(arg, text);
+}
+
+/* ---- calls where no PE runs --------------------------------------------------------------------- */
+
+/* What ckci prints calls CkGen_f; the program has called X_f. */
+void ck_no_pe(const char *function)
+{
+	char name[64];
+
+	if (islower((unsigned char)function[0]) && strchr(function, '_'))
+		csd_no_pe("a Ck function"); /* one of ours that several of them call */
+	if (strncmp(function, "CkGen_", 6) != 0)
+		csd_no_pe(function);
+	snprintf(name, sizeof name, "X_%s", function + 6);
+	csd_no_pe(name);
+}
+
+void ck_no_pe_of(const CkGenChare *chare, const char *function)
+{
+	char name[128];
+
+	snprintf(name, sizeof name, "%s_%s", chare->name, function);
+	csd_no_pe(name);
+}
+
+void ck_no_pe_calls(const CkGenChare *chare, int entry)
+{
+	char name[128];
+
+	csd_no_pe(describe_entry(chare, entry, name, sizeof name));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

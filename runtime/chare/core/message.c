@@ -25,7 +25,7 @@ static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, si
 
 void *CkGen_allocClass(size_t size, size_t cls)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early_in("a Ck function"); /* what takes the memory says its name */
 	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
 
 	if (CSD_UNLIKELY(!m))
@@ -51,7 +51,7 @@ void CkGen_copyBulk(void *to, const void *from, size_t bytes)
 
 void *CkGen_allocMsg(size_t bytes)
 {
-	struct ck_pe *ck = ck_of(ck_self());
+	struct ck_pe *ck = ck_of(ck_self_in("X_alloc"));
 	size_t room = ck->prio_room;
 
 	ck->prio_room = 0; /* a thread may wait for its memory */

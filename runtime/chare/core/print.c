@@ -78,7 +78,7 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 /* Without a buffer, at once. */
 static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early();
 	va_list again;
 
 	if (!b) {
@@ -103,7 +103,7 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 
 void CkPrintf(const char *fmt, ...)
 {
-	struct print_pe *p = print_of(ck_self());
+	struct print_pe *p = print_of(ck_self_early());
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -113,7 +113,7 @@ void CkPrintf(const char *fmt, ...)
 
 void CkError(const char *fmt, ...)
 {
-	struct print_pe *p = print_of(ck_self());
+	struct print_pe *p = print_of(ck_self_early());
 	va_list ap;
 
 	va_start(ap, fmt);

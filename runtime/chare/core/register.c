@@ -153,7 +153,7 @@ const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int
 
 void CkRegisterMap(const char *name, CkMapFn fn)
 {
-	struct node *node = ck_self()->node;
+	struct node *node = ck_self_early()->node;
 	struct ck_node *ck = ck_node_of(node);
 
 	if (map_by_name(ck, name) >= 0)
@@ -166,7 +166,7 @@ void CkRegisterMap(const char *name, CkMapFn fn)
 
 void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early();
 	struct node *node = pe->node;
 
 	if (ck_of(pe))

@@ -100,12 +100,49 @@ struct ck_pe {
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
 
-static inline struct pe *ck_self(void)
+/** End the job: a function of the library, one that ckci prints for a chare, or an entry was called where no PE runs. */
+_Noreturn void ck_no_pe(const char *function) __attribute__((cold));
+_Noreturn void ck_no_pe_of(const CkGenChare *chare, const char *function) __attribute__((cold));
+_Noreturn void ck_no_pe_calls(const CkGenChare *chare, int entry) __attribute__((cold));
+
+/** The PE that runs here. The text of a mistake names the function that asks. */
+#define ck_self() ck_self_in(__func__)
+static inline struct pe *ck_self_in(const char *function)
 {
 	struct pe *pe = csd_self();
 
 	if (CSD_UNLIKELY(!pe))
-		csd_abort(NULL, "a Ck function was called on a thread that is no PE");
+		ck_no_pe(function);
+	return pe;
+}
+
+/** The same for what ckci's code calls, which knows a better name: X_ckNew, or the entry. */
+static inline struct pe *ck_self_of(const CkGenChare *chare, const char *function)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		ck_no_pe_of(chare, function);
+	return pe;
+}
+
+static inline struct pe *ck_self_calls(const CkGenChare *chare, int entry)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe))
+		ck_no_pe_calls(chare, entry);
+	return pe;
+}
+
+/** The same for what an initnode function may call: the PE may have no state of this layer yet. */
+#define ck_self_early() ck_self_early_in(__func__)
+static inline struct pe *ck_self_early_in(const char *function)
+{
+	struct pe *pe = csd_self();
+
+	if (CSD_UNLIKELY(!pe) && !(pe = csd_early_))
+		ck_no_pe(function);
 	return pe;
 }
 

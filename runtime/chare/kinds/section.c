@@ -520,7 +520,7 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, void *payload,
 		       const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 
 	if (CSD_UNLIKELY(!section_is_set(pe, s->id)))
 		unset_call(pe, chare, entry, "call of");
@@ -534,8 +534,10 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 /* The section's number goes into a field that other callbacks do not use. */
 CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry)
 {
-	if (CSD_UNLIKELY(!section_is_set(ck_self(), s->id)))
-		unset_call(ck_self(), chare, entry, "callback to");
+	struct pe *pe = ck_self_calls(chare, entry);
+
+	if (CSD_UNLIKELY(!section_is_set(pe, s->id)))
+		unset_call(pe, chare, entry, "callback to");
 	CkCallback cb = callback_of_entry(CB_SECTION, chare, s->coll, (CkIndex){ { 0, 0, 0 } }, entry);
 
 	cb.reserved[1] = s->id;

@@ -333,7 +333,7 @@ static CkSection section_make(struct pe *pe, struct ck_env *env, uint32_t mixed)
 
 CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "ckSection");
 	struct ck_env *env = new_list(pe, chare, n);
 	CkElement *to = elements_of(payload_of(env));
 
@@ -344,7 +344,7 @@ CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list,
 
 CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "ckSectionOf");
 	struct ck_env *env = new_list(pe, chare, n);
 
 	memcpy(elements_of(payload_of(env)), list, n * sizeof *list);

@@ -322,7 +322,7 @@ static void single_pe_free(struct pe *pe)
 
 CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "ckNew");
 	struct ck_env *env = create_take(pe, chare, payload);
 	uint16_t number = env->single.chare;
 
@@ -336,7 +336,7 @@ CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, cons
 void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *payload,
 		     const CkEntryOptions *o)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_env *env = call_take(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, id.pe))
@@ -346,7 +346,7 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 
 void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	CkElement callee = { .id = id.id };
 
 	memcpy(&callee.index, &id.id, sizeof id.id);

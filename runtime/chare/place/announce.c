@@ -179,7 +179,7 @@ const char *born_misfit(struct pe *pe, const struct cmi_msg *m)
 
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "ckNew");
 	struct ck_env *env = create_take(pe, chare, payload);
 	const uint64_t id = env->coll = coll_new_id(pe);
 

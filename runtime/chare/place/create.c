@@ -335,7 +335,7 @@ static int map_of(struct pe *pe, const CkGenChare *type, const CkArrayOptions *o
 
 CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "ckNew");
 	struct ck_shape shape;
 
 	memset(&shape, 0, sizeof shape); /* its padding travels, too */

@@ -388,7 +388,7 @@ static void send_insertion(struct pe *pe, struct collection *c, struct ck_env *e
 
 void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *payload)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "insert");
 	struct ck_env *env = create_take(pe, chare, payload);
 	struct collection *c = coll_get(pe, e->id);
 
@@ -416,7 +416,7 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 
 void CkGen_destroy(const CkElement *e)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in("X_ckDestroy");
 	const struct collection *c = coll_get(pe, e->id);
 
 	if (c->type)

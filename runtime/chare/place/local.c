@@ -30,7 +30,7 @@ struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElemen
 
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 {
-	struct ck_obj *obj = ck_local(ck_self(), chare, e);
+	struct ck_obj *obj = ck_local(ck_self_of(chare, "ckLocal"), chare, e);
 
 	return obj ? self_of(obj) : NULL;
 }
@@ -49,12 +49,10 @@ _Noreturn static void no_branch(struct pe *pe, const CkGenChare *type, CkProxy p
 
 void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
 {
-	struct pe *pe = csd_self();
+	struct pe *pe = ck_self_of(chare, "ckLocalBranch");
 	CkElement mine = { .id = p.id };
 	struct ck_obj *obj;
 
-	if (!pe)
-		csd_abort(NULL, "%s_ckLocalBranch was called on a thread that is no PE", chare->name);
 	mine.index.v[0] = chare->kind == CKGEN_NODEGROUP ? pe->node->job->node : pe->id;
 	obj = ck_local(pe, chare, &mine);
 	if (CSD_UNLIKELY(!obj))
@@ -64,7 +62,7 @@ void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p)
 
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_of(chare, "nextLocal");
 	struct collection *c = coll_get(pe, p.id);
 	uint64_t at = after ? coll_behind(c, obj_of(after)) : 0;
 	struct ck_obj *obj;

@@ -33,7 +33,7 @@ static int built_in_by_name(const struct ck_node *ck, const char *name)
 /* The tables are constant while the loops run: other PEs read them without a lock. */
 static CkReduction reducer_add(const char *what, const struct reducer *r)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_early_in(what);
 	struct ck_node *ck = ck_node_of(pe->node);
 	struct reduce_node *own = own_of(ck);
 	uint32_t shape[] = { r->value_bytes, r->merge != NULL, r->streamable };
@@ -75,14 +75,14 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 
 CkReduction CkReducer(const char *name)
 {
-	const struct ck_node *ck = ck_node_of(ck_self()->node);
+	const struct ck_node *ck = ck_node_of(ck_self_early()->node);
 	int i = built_in_by_name(ck, name);
 
 	if (i >= 0)
 		return (CkReduction)i;
 	i = own_by_name(ck, name);
 	if (i < 0)
-		csd_abort(ck_self(), "CkReducer: no reducer is called \"%s\"", name);
+		csd_abort(ck_self_early(), "CkReducer: no reducer is called \"%s\"", name);
 	return (CkReduction)(CkReduction_N + i);
 }
 

@@ -42,7 +42,7 @@ static void *enter_call(struct pe *pe, struct ck_obj *obj, int entry, CkGenFrame
 
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_obj *obj = ck_local(pe, chare, e);
 
 	if (!obj || !is_constructed(ck_of(pe), obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
@@ -52,7 +52,7 @@ void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenF
 
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_obj *obj = ck_local(pe, chare, e);
 	char name[128];
 

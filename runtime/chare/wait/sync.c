@@ -105,7 +105,7 @@ void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *r
 
 void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_calls(chare, entry);
 	uint32_t slot = sync_ask(pe, chare, entry, e, payload);
 
 	if (chare->kind == CKGEN_MAINCHARE)

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dump.c: statistics as text; lb_dump.h has the format. */
 #include "lb_dump.h"
+#include "../../../machine/cmi_plain.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { INDEX_MOST = 6, PES_MOST = 1 << 20 };
-
-/* A program may have chosen a locale in which 0.5 is written 0,5. */
-static locale_t plain_numbers(void)
-{
-	locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-
-	return c ? uselocale(c) : (locale_t)0;
-}
-
-static void numbers_as_before(locale_t before)
-{
-	if (before)
-		freelocale(uselocale(before));
-}
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
@@ -51,7 +37,7 @@ static void write_element(FILE *f, const CkLBElement *e)
 
 int lb_dump_write(FILE *f, const char *array, const CkLBStats *s)
 {
-	locale_t before = plain_numbers();
+	locale_t before = cmi_plain_begin();
 
 	fprintf(f, "chard-lb 1\narray %s step %llu tolerance %.17g\nsizes %d %d %zu %zu\n", array,
 		(unsigned long long)s->step, s->tolerance, s->n_pes, s->n_nodes, s->n, s->n_edges);
@@ -63,7 +49,7 @@ int lb_dump_write(FILE *f, const char *array, const CkLBStats *s)
 		fprintf(f, "edge %u %u %u %llu\n", s->edge[k].from, s->edge[k].to, s->edge[k].messages,
 			(unsigned long long)s->edge[k].bytes);
 	fputs("end\n", f);
-	numbers_as_before(before);
+	cmi_plain_end(before);
 	return fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
 }
 
@@ -287,7 +273,7 @@ static int read_record(struct reader *r, struct lb_dump *d)
 int lb_dump_read(FILE *f, size_t *line, struct lb_dump *d, char *why, size_t len)
 {
 	struct reader r = { .f = f, .line = line, .why = why, .len = len };
-	locale_t before = plain_numbers();
+	locale_t before = cmi_plain_begin();
 	int is = next_line(&r, "chard-lb");
 
 	memset(d, 0, sizeof *d);
@@ -298,7 +284,7 @@ int lb_dump_read(FILE *f, size_t *line, struct lb_dump *d, char *why, size_t len
 	if (is < 0)
 		lb_dump_free(d);
 	free(r.text);
-	numbers_as_before(before);
+	cmi_plain_end(before);
 	return is;
 }
 
