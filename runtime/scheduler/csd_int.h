@@ -220,7 +220,7 @@ void idle_step(struct pe *pe);
 void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never sleeps or yields */
 void idle_end_slow(struct pe *pe);
 /** Now and then: whether other programs run on this PE's core (cmi_look_at_core). */
-void idle_look_at_core(struct pe *pe, uint64_t now);
+void idle_look_at_core(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {
 	if (CSD_UNLIKELY(pe->idle.polls != 0))

@@ -118,10 +118,15 @@ static uint64_t yield_ns(const struct pe *pe)
 	return pe->armed ? YIELD_ARMED_NS : YIELD_NS;
 }
 
-void idle_look_at_core(struct pe *pe, uint64_t now)
+static void look_at_core(struct pe *pe, uint64_t now)
 {
 	if (CSD_UNLIKELY(now >= pe->idle.look_ns))
 		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
+}
+
+void idle_look_at_core(struct pe *pe)
+{
+	look_at_core(pe, csd_now_ns());
 }
 
 void idle_step(struct pe *pe)
@@ -141,7 +146,7 @@ void idle_step(struct pe *pe)
 
 	if (!idle->since_ns)
 		idle->since_ns = now;
-	idle_look_at_core(pe, now);
+	look_at_core(pe, now);
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
 		/* No sleep: they may have made work, or wait for the next time. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);

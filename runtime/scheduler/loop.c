@@ -173,7 +173,7 @@ static int one_pass(struct pe *pe, int most)
 	int work = 0;
 
 	if (CSD_UNLIKELY(++pe->passes % CORE_PASSES == 0))
-		idle_look_at_core(pe, csd_now_ns());
+		idle_look_at_core(pe);
 	work += inbox_take(pe);
 	work += progress_network(pe);
 	work += poll_layer(pe);
