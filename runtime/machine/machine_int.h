@@ -118,6 +118,9 @@ struct cmi {
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;
+	/* Another node of this host is in another user namespace, as a rootless container of its own gives it: the kernel
+	 * lets neither open the other's files in /proc, nor copy its memory. */
+	bool apart;
 	struct share *share;  /* message memory, and the way to the host's other nodes */
 	char *host_names;                 /* exchange_host_name reads them */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
