@@ -27,7 +27,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 17 };
+enum { PROTOCOL_VERSION = 18 };
 
 static const char MAGIC[8] = "chard";
 
@@ -42,6 +42,7 @@ struct host_blob {
 	uint64_t user_ns; /* hash of the user namespace */
 	char host_name[HOST_NAME_CAP];
 	struct share_name share;
+	struct devices_name devices;
 };
 
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
@@ -93,13 +94,15 @@ static uint64_t host_id(const char *name)
 
 /* ---- first meeting ----------------------------------------------------------------- */
 
-static void describe_self(const struct cmi *m, struct host_blob *b)
+static void describe_self(struct cmi *m, struct host_blob *b)
 {
 	memset(b, 0, sizeof *b);
 	memcpy(b->magic, MAGIC, sizeof b->magic);
 	b->version = PROTOCOL_VERSION;
 	b->n_pes = (uint32_t)m->o.n_pes;
 	b->share = *share_name(m->share);
+	devices_look(&m->devices);
+	b->devices = m->devices.name;
 	if (gethostname(b->host_name, sizeof b->host_name - 1))
 		strcpy(b->host_name, "?");
 	b->host_id = host_id(b->host_name);
@@ -167,6 +170,7 @@ static int take_host(struct cmi *m, int node, const struct host_blob *own, struc
 	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
+	devices_compare(&m->devices, &b.devices);
 	m->apart |= b.host_id == own->host_id && b.user_ns != own->user_ns;
 	if (starts_host(&m->job, node))
 		add_host_name(m, names_used, b.host_name);

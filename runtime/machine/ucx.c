@@ -165,6 +165,8 @@ static int ucx_open(struct cmi *m)
 
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
+	if (!one_host(&m->job))
+		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? exchange_host_name(m, m->job.node) : NULL);
 	set_tcp_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status == UCS_OK) {

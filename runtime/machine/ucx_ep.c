@@ -83,6 +83,8 @@ static const char *advice(ucs_status_t status)
 {
 	if (status == UCS_ERR_SHMEM_SEGMENT)
 		return " (containers of their own? leave shared memory out of UCX_TLS: ^sm)";
+	if (status == UCS_ERR_UNREACHABLE)
+		return " (by a device that leads elsewhere? name those that lead there in UCX_NET_DEVICES)";
 	return "";
 }
 
