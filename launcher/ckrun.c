@@ -148,7 +148,7 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 /** Wait for something to happen and do it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
-	int timeout_ms = launch_progress_turn(job, launch_deadlines(job));
+	int timeout_ms = launch_shells_turn(job, launch_progress_turn(job, launch_deadlines(job)));
 	fill_poll(job, p);
 	/* Not more places than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
@@ -248,6 +248,7 @@ int main(int argc, char **argv)
 	init_job(&job);
 	if (job.o.delegate && job.o.verbose)
 		launch_delegate_say(&job);
+	launch_shells_start(&job);
 	launch_folder_make(&job);
 	launch_progress_start(&job);
 	launch_spawn_all(&job);

@@ -60,6 +60,14 @@ static struct launch_host *find_host(const struct launch_hosts *h, const char *n
 	return NULL;
 }
 
+/** Whether it is an IPv6 address, perhaps with a number of places: ::1, [::1], [::1]:2. */
+static bool is_ipv6(const char *s, size_t len)
+{
+	const char *colon = memchr(s, ':', len);
+
+	return len > 0 && (s[0] == '[' || (colon && memchr(colon + 1, ':', len - (size_t)(colon + 1 - s))));
+}
+
 /** Whether it may be a host's name or address. Other launchers get it as part of an argument. */
 static bool is_name(const char *s, size_t len)
 {
@@ -89,6 +97,9 @@ static int take_host(struct launch_hosts *h, const struct source *s, const char 
 	const char *colon = memchr(text, ':', len);
 	size_t name_len = colon ? (size_t)(colon - text) : len;
 
+	if (is_ipv6(text, len))
+		return wrong(s, "'%.*s' is an address of IPv6, which srun, mpiexec.hydra and mpirun do not take: give the host a name "
+			     "(/etc/hosts, ssh_config)", (int)len, text);
 	if (colon && n)
 		return wrong(s, "'%.*s' has two numbers of places", (int)len, text);
 	if (colon)

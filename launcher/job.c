@@ -78,6 +78,12 @@ static void signal_node(const struct launch_node *n, int sig)
 		kill(n->own_group ? -n->pid : n->pid, sig);
 }
 
+void launch_signal_nodes(const struct launch_job *job, int sig)
+{
+	for (int i = 0; i < job->n_nodes; i++)
+		signal_node(&job->nodes[i], sig);
+}
+
 static void kill_nodes(struct launch_job *job, const struct launch_node *spare)
 {
 	for (int i = 0; i < job->n_nodes; i++)
@@ -232,8 +238,7 @@ int launch_deadlines(struct launch_job *job)
 			       (double)job->o.timeout_ms / 1000,
 			       job->o.delegate ? "its nodes are not ours to ask"
 					       : stages_text(job, stages, sizeof(stages)));
-		for (int i = 0; i < job->n_nodes; i++)
-			signal_node(&job->nodes[i], SIGTERM);
+		launch_signal_nodes(job, SIGTERM);
 	}
 	if (job->phase == LAUNCH_ENDING && now >= job->deadline)
 		kill_all(job);

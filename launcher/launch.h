@@ -5,6 +5,7 @@
  *   options.c      command line -> struct launch_options
  *   hosts.c        lists and files of hosts, and how many nodes each gets
  *   delegate.c     several hosts: the line of the launcher that is called
+ *   shells.c       the remote shells of that launcher, which may fail
  *   spawn.c        processes, their pipes and environment
  *   folder.c       the folder for UCX's files, and who removes it
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
@@ -121,6 +122,11 @@ void launch_delegate_say(struct launch_job *job);
 /** Whether there is such a program in one of PATH's folders. */
 bool launch_on_path(const char *program);
 
+/** Before the launcher is started, and in each turn: end the job if a remote shell of the launcher has failed. Returns how
+ * long to wait then, at most timeout_ms (negative: as long as one likes). */
+void launch_shells_start(struct launch_job *job);
+int launch_shells_turn(struct launch_job *job, int timeout_ms);
+
 /* ---- output (output.c) -------------------------------------------------------------- */
 
 /** ckrun's own stdout or stderr, where whole lines wait until the reader takes them. */
@@ -202,6 +208,9 @@ struct launch_job {
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
+	/* shells.c's */
+	int64_t shells_until;          /* when it looks no more; 0: never */
+	int64_t shell_failed_at;       /* 0: none has */
 	struct launch_progress *progress; /* NULL: no line of progress */
 	/* folder.c's */
 	char folder[256];              /* "": none */
@@ -272,6 +281,7 @@ char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
 void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
+void launch_signal_nodes(const struct launch_job *job, int sig);
 /** Fail the job when others wait for a node that cannot come any more. */
 void launch_check_fence(struct launch_job *job);
 /** Act on deadlines that have passed. Returns the milliseconds to the next one; -1: there is none. */

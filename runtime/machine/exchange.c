@@ -27,7 +27,7 @@
 #include "share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 16 };
+enum { PROTOCOL_VERSION = 18 };
 
 static const char MAGIC[8] = "chard";
 
@@ -39,8 +39,10 @@ struct host_blob {
 	uint32_t version;
 	uint32_t n_pes;
 	uint64_t host_id;
+	uint64_t user_ns; /* hash of the user namespace */
 	char host_name[HOST_NAME_CAP];
 	struct share_name share;
+	struct devices_name devices;
 };
 
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
@@ -92,16 +94,19 @@ static uint64_t host_id(const char *name)
 
 /* ---- first meeting ----------------------------------------------------------------- */
 
-static void describe_self(const struct cmi *m, struct host_blob *b)
+static void describe_self(struct cmi *m, struct host_blob *b)
 {
 	memset(b, 0, sizeof *b);
 	memcpy(b->magic, MAGIC, sizeof b->magic);
 	b->version = PROTOCOL_VERSION;
 	b->n_pes = (uint32_t)m->o.n_pes;
 	b->share = *share_name(m->share);
+	devices_look(&m->devices);
+	b->devices = m->devices.name;
 	if (gethostname(b->host_name, sizeof b->host_name - 1))
 		strcpy(b->host_name, "?");
 	b->host_id = host_id(b->host_name);
+	b->user_ns = hash_inode(CMI_HASH_START, "/proc/self/ns/user");
 }
 
 static void job_alloc(struct cmi *m)
@@ -147,8 +152,8 @@ static bool well_formed(const struct host_blob *b, size_t len)
 	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
 }
 
-/** Take in what `node` has published. Each node checks all others against itself. */
-static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t *names_used)
+/** Take in what `node` has published. Each node checks all others against itself, which has published `own`. */
+static int take_host(struct cmi *m, int node, const struct host_blob *own, struct share_name *share_p, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
 	size_t len = 0;
@@ -165,6 +170,8 @@ static int take_host(struct cmi *m, int node, struct share_name *share_p, size_t
 	m->job.first_pe[node + 1] = m->job.first_pe[node] + (int)b.n_pes;
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
+	devices_compare(&m->devices, &b.devices);
+	m->apart |= b.host_id == own->host_id && b.user_ns != own->user_ns;
 	if (starts_host(&m->job, node))
 		add_host_name(m, names_used, b.host_name);
 	return 0;
@@ -228,7 +235,7 @@ int exchange_hosts(struct cmi *m)
 		rc = meet_collect(m, 0, "host", sizeof b);
 	shares = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *shares, "the job's nodes");
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
-		rc = take_host(m, node, &shares[node], &names_used);
+		rc = take_host(m, node, &b, &shares[node], &names_used);
 	if (!rc) {
 		finish_job(m);
 		rc = meet_in_memory(m, shares);

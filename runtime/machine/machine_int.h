@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "cmi.h"
 #include "cmi_mac.h"
+#include "devices.h"
 #include "host_table.h"
 #include "mem.h"
 #include "neighbour.h"
@@ -118,6 +119,10 @@ struct cmi {
 	struct boot *boot;    /* NULL in a loopback net */
 	struct cmi_job job;
 	bool job_known;
+	/* Another node of this host is in another user namespace, as a rootless container of its own gives it: the kernel
+	 * lets neither open the other's files in /proc, nor copy its memory. */
+	bool apart;
+	struct devices devices; /* of the network, on this host; for UCX, before it opens */
 	struct share *share;  /* message memory, and the way to the host's other nodes */
 	char *host_names;                 /* exchange_host_name reads them */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */

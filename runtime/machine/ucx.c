@@ -16,6 +16,7 @@
 
 #include "cmi_alloc.h"
 #include "cmi_env.h"
+#include "exchange.h"
 #include "meet.h"
 #include "say.h"
 #include "share.h"
@@ -46,7 +47,7 @@ static bool posix_is_possible(const struct cmi *m)
 	for (size_t i = 0; tls && i < sizeof NAMES / sizeof *NAMES; i++)
 		if (strstr(tls, NAMES[i]))
 			return true;
-	return !tls && !share_whole(m) && !files_would_stay();
+	return !tls && !share_whole(m) && !files_would_stay() && !m->apart;
 }
 
 /** Without these settings UCX would end badly later on, so they must not get lost. */
@@ -87,7 +88,7 @@ static bool tcp_is_certain(const struct cmi *m)
 	if (devices && strchr(devices, ':'))
 		return false; /* a port of an RDMA device, and perhaps nothing else */
 	if (!tls)
-		return !one_host(&m->job);
+		return !one_host(&m->job) || m->apart;
 	return tls[0] == '^' ? !strstr(tls, "tcp") : strstr(tls, "tcp") || strstr(tls, "all");
 }
 
@@ -125,8 +126,9 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
 	 * no tcp at all, because every worker would open a listener. posix makes files in /dev/shm, which
 	 * a node that is killed at the wrong moment leaves behind; only what would have no other way in
-	 * its host needs it. */
-	rc = set_option(config, "TLS", !posix_is_possible(m) ? "^sysv,posix"
+	 * its host needs it. Between user namespaces UCX takes posix for a way and finds out too late that it
+	 * is none, and the kernel refuses cma's copies. */
+	rc = set_option(config, "TLS", m->apart ? "^sysv,posix,cma" : !posix_is_possible(m) ? "^sysv,posix"
 				       : one_host(&m->job) ? "^sysv,tcp" : "^sysv");
 	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
 	 * which very large messages ask for by themselves (ucx_am.c). */
@@ -163,6 +165,8 @@ static int ucx_open(struct cmi *m)
 
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
+	if (!one_host(&m->job))
+		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? exchange_host_name(m, m->job.node) : NULL);
 	set_tcp_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status == UCS_OK) {
@@ -188,10 +192,13 @@ static int ucx_open(struct cmi *m)
 	}
 	u->true_rma = ucx_context_has_rma(u->context);
 	m->back = u;
+	if (m->o.verbose && m->apart && m->job.first_on_host == 0)
+		machine_say("nodes of host %s are in user namespaces of their own: they share no memory, and the network is between them",
+			    exchange_host_name(m, m->job.node));
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
 			    m->job.n_nodes, m->job.n_nodes == 1 ? "" : "s",
-			    one_host(&m->job) ? "one host: no tcp" : "several hosts");
+			    !one_host(&m->job) ? "several hosts" : m->apart ? "one host" : "one host: no tcp");
 	return 0;
 fail:
 	pthread_mutex_destroy(&u->lock);

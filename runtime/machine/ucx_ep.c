@@ -78,6 +78,16 @@ bool ucx_context_has_rma(ucp_context_h context)
 /* How long a launcher may take from a node's death to ours; 10 to 50 ms were measured. */
 enum { LAUNCHER_US = 300 * 1000 };
 
+/** What the user can do about a way that is none. */
+static const char *advice(ucs_status_t status)
+{
+	if (status == UCS_ERR_SHMEM_SEGMENT)
+		return " (containers of their own? leave shared memory out of UCX_TLS: ^sm)";
+	if (status == UCS_ERR_UNREACHABLE)
+		return " (by a device that leads elsewhere? name those that lead there in UCX_NET_DEVICES)";
+	return "";
+}
+
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 {
 	struct cmi *m = w->base.m;
@@ -89,8 +99,8 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is only
 	 * the consequence. If we are still here afterwards, it is for us to tell. */
 	usleep(LAUNCHER_US);
-	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s", m->job.node, w->base.pe,
-		    what, pe, node, exchange_host_name(m, node), ucs_status_string(status));
+	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
+		    what, pe, node, exchange_host_name(m, node), ucs_status_string(status), advice(status));
 }
 
 static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)

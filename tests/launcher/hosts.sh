@@ -162,6 +162,9 @@ bad "--hosts: 'a;b' is no name of a host" --hosts "a;b"
 bad "--hosts: host 'a' is there twice" --hosts a,b,a
 bad "--hosts: 'a:0' needs a number of places" --hosts a:0
 bad "--hosts: 'a:9999999999' needs a number of places" --hosts a:9999999999
+bad "--hosts: '::1' is an address of IPv6, which .* do not take: give the host a name" --hosts ::1
+bad "--hosts: '\[::1\]:2' is an address of IPv6" --hosts a:2,[::1]:2
+bad "--hosts: 'fe80::1' is an address of IPv6" --hosts fe80::1
 bad "option '--hosts' needs a value" --hosts ""
 bad "--hosts and --hostfile both name hosts" --hosts a --hostfile b
 bad "--hosts b contradicts the a given before" --hosts a --hosts b
