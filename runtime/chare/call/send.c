@@ -111,8 +111,8 @@ static void send_released(struct pe *pe, struct collection *c, struct ck_env *en
  * home is this PE there are no routes. */
 static __attribute__((noinline)) int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
 {
-	/* A copy of a broadcast was under way before. */
-	if (CSD_UNLIKELY(c->closed) && !(env->more & CK_MORE_OF_ALL)) {
+	/* A copy of a broadcast, or of a multicast, was under way before. */
+	if (CSD_UNLIKELY(c->closed) && !(env->more & (CK_MORE_OF_ALL | CK_MORE_SECTION))) {
 		call_hold(pe, c, env, send_released);
 		return -1;
 	}
