@@ -137,7 +137,7 @@ $(B)/libchard.so: runtime/libchard.map $(WHOLE)
 $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
-		-e 's|@PROBES@|$(PROBES)|' $< >$@
+		-e 's|@PROBES@|$(PROBES) $(SAN)|; s|@SAN@|$(SAN)|' $< >$@
 $(CKCI): $(CKCI_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -284,7 +284,7 @@ RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 PC_LIBS  := $(filter-out $(if $(PKG_CONFIG_SYSROOT_DIR),-L$(PKG_CONFIG_SYSROOT_DIR)%),$(LIBS))
 of_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN  := sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call of_prefix,$(LIBDIR))|; s|@INCLUDEDIR@|$(call of_prefix,$(INCLUDEDIR))|; \
-	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|; s|@PROBES@|$(PROBES)|'
+	s|@VERSION@|$(VERSION)|; s|@LIBS@|$(PC_LIBS)|; s|@RPATH@|$(RPATH)|; s|@PROBES@|$(PROBES) $(SAN)|; s|@SAN@|$(SAN)|'
 # The CMake files know the other folders by the way from their own.
 CMAKEDIR := $(LIBDIR)/cmake/chard
 from_cmake = $(shell realpath -ms --relative-to=$(CMAKEDIR) $(1))

@@ -387,6 +387,15 @@ static void say_charm_options(const struct csd_config *cfg)
 	}
 }
 
+#ifdef __SANITIZE_THREAD__
+static bool is_blind(void) { return false; }
+#else
+extern void __tsan_init(void) __attribute__((weak));
+
+/* The thread sanitizer sees the program's accesses and not ours, by which its PEs agree. */
+static bool is_blind(void) { return __tsan_init != NULL; }
+#endif
+
 /* Join the job; 0, or an exit code after printing why. */
 static int node_open(struct node *node, struct csd_config *cfg)
 {
@@ -395,6 +404,12 @@ static int node_open(struct node *node, struct csd_config *cfg)
 
 	if (parse_flags(cfg, &o))
 		return 2;
+	if (o.n_pes > 1 && is_blind()) {
+		fputs("chard: the program is built with -fsanitize=thread and the library is not, so races would be reported that are "
+		      "none: build it against a library of its own (make SANITIZE=thread install PREFIX=...), or use one PE per "
+		      "process\n", stderr);
+		return 1;
+	}
 	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))
 		return 1;
 	node->job = cmi_job(node->machine);
