@@ -57,7 +57,8 @@ def strike(job, how, chance):
     if how == "hang-up":
         job.close()
     elif how == "ctrl-c":
-        os.write(job.fd, b"\003")
+        if job.open:  # else it has just left the terminal, and is about to end
+            os.write(job.fd, b"\003")
     elif how == "node" and (nodes := job.children()):
         job.signal(signal.SIGKILL, chance.choice(nodes))
     elif how != "node":
