@@ -240,9 +240,9 @@ void bind_thread(struct cmi *m, int local)
 
 	if (p->kind != BIND_NONE) {
 		const int k = set_of(m, local);
-		const cpu_set_t *s = (const cpu_set_t *)p->sets + k;
+		const cpu_set_t *s = k < 0 ? NULL : (const cpu_set_t *)p->sets + k;
 
-		if (k < 0)
+		if (!s)
 			snprintf(text, sizeof text, "unbound: all %d cores are taken", p->n_sets);
 		else if (sched_setaffinity(0, sizeof *s, s) == 0)
 			set_print(s, text + sprintf(text, "cpu "), 60);

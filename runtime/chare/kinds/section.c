@@ -196,9 +196,8 @@ static bool takes_at_once(struct pe *pe, const struct collection *c, const struc
 }
 
 /* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */
-static inline __attribute__((always_inline)) uint64_t gather_some(struct pe *pe, struct section *s,
-								  const struct section_array *a, const struct ck_of_all *of,
-								  const struct ck_env *env, bool newborns)
+static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a,
+							     const struct ck_of_all *of, const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
 	uint64_t n = 0;
@@ -217,24 +216,19 @@ static inline __attribute__((always_inline)) uint64_t gather_some(struct pe *pe,
 	return n;
 }
 
-static uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a, const struct ck_of_all *of,
-		       const struct ck_env *env)
-{
-	return gather_some(pe, s, a, of, env, false);
-}
-
 static __attribute__((noinline, cold)) uint64_t gather_past_newborns(struct pe *pe, struct section *s,
 								     const struct section_array *a,
 								     const struct ck_of_all *of, const struct ck_env *env)
 {
-	return gather_some(pe, s, a, of, env, true);
+	return gather(pe, s, a, of, env, true);
 }
 
 /* Deliver to our members of one array that are at home here; send copies on to the others. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     const struct ck_of_all *of, struct ck_env *env)
 {
-	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather_past_newborns(pe, s, a, of, env) : gather(pe, s, a, of, env);
+	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather_past_newborns(pe, s, a, of, env) :
+						      gather(pe, s, a, of, env, false);
 
 	if (of->root != pe->id && of->no && n)
 		spans_count(&s->seen, (int)of->root, of->no);
