@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """cores.py CKRUN PROGRAM: jobs keep off the cores that others have taken, and leave those that other programs use.
 
-A job's name for a core is held here in place of another job. Jobs of other tests may take and leave cores meanwhile, so what
-depends on that is tried again. PROGRAM takes its number of rounds."""
+A job's name for a core is held here in place of another job. Jobs beside the test may take and leave cores meanwhile, so
+each attempt begins when all cores were free at once, and is made again for a while. PROGRAM takes its number of rounds."""
+import contextlib
 import os
 import re
 import socket
 import subprocess
 import sys
 import threading
+import time
 
-TRIES = 20
-PATIENCE = 30  # seconds, for a job that is to leave its core
+PATIENCE = 30  # seconds, for a job that is to leave its core, and for cores that others have
 HOG = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
 
@@ -28,6 +29,22 @@ def hold(cores):
     return held
 
 
+@contextlib.contextmanager
+def all_but(free, cores):
+    """All cores held but those: they were nobody's a moment ago."""
+    held, until = hold(cores), time.monotonic() + PATIENCE
+    while len(held) < len(cores) and time.monotonic() < until:
+        time.sleep(0.01)
+        held.update(hold(set(cores) - set(held)))
+    for core in free & set(held):
+        held.pop(core).close()
+    try:
+        yield
+    finally:
+        for s in held.values():
+            s.close()
+
+
 def where(ckrun, program, *options):
     """What the job says of its PEs' cores, by PE."""
     end = subprocess.run([*ckrun, "--verbose", *options, program, "1"], capture_output=True, text=True, timeout=60, check=True)
@@ -36,14 +53,15 @@ def where(ckrun, program, *options):
 
 def tried(what, attempt):
     """Whether it came right once."""
-    seen = None
-    for _ in range(TRIES):
+    until = time.monotonic() + PATIENCE
+    while True:
         right, seen = attempt()
         if right:
             print(f"ok    {what}")
             return True
-    print(f"FAIL  {what}: {seen}")
-    return False
+        if time.monotonic() > until:
+            print(f"FAIL  {what}: {seen}")
+            return False
 
 
 def leaves(ckrun, program):
@@ -79,30 +97,28 @@ def main():
         return 0
 
     def nobody_is_bound():
-        held = hold(cores)
-        seen = where(ckrun, program, "-n", "2")
-        for s in held.values():
-            s.close()
+        with all_but(set(), cores):
+            seen = where(ckrun, program, "-n", "2")
         return all(re.fullmatch(r"unbound: all \d+ cores are taken", s) for s in seen.values()) and len(seen) == 2, seen
 
     def they_share_if_told():
-        held = hold(cores)
-        seen = where(ckrun, program, "-n", "2", "--bind", "core")
-        for s in held.values():
-            s.close()
+        with all_but(set(), cores):
+            seen = where(ckrun, program, "-n", "2", "--bind", "core")
         return all(s.startswith("cpu ") for s in seen.values()) and len(set(seen.values())) == 2, seen
 
     def the_free_one_is_taken():
-        held = hold(cores[:-1])
-        seen = where(ckrun, program, "-n", "1", "--bind", "core")
-        for s in held.values():
-            s.close()
-        return len(held) == len(cores) - 1 and re.search(rf"\b{cores[-1]}$", seen["0"]), seen
+        with all_but({cores[-1]}, cores):
+            seen = where(ckrun, program, "-n", "1", "--bind", "core")
+        return re.search(rf"\b{cores[-1]}$", seen["0"]), seen
+
+    def they_leave():
+        with all_but(set(cores), cores):
+            return leaves(ckrun, program)
 
     right = [tried("with all cores taken no PE is bound", nobody_is_bound),
              tried("--bind core binds all the same", they_share_if_told),
              tried("a PE gets the core that is free", the_free_one_is_taken),
-             tried("PEs leave cores on which other programs run", lambda: leaves(ckrun, program))]
+             tried("PEs leave cores on which other programs run", they_leave)]
     return 0 if all(right) else 1
 
 
