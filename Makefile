@@ -97,6 +97,8 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell $(PKG_CONFIG) --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
+# The cables of the hosts that tests/rig/rig.py makes of namespaces.
+RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
@@ -109,7 +111,7 @@ tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
 tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS)) examples $(if $(SANITIZE),,bench-bins) \
-	fuzz-bins $(FAIL_SO)
+	fuzz-bins $(FAIL_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
@@ -250,6 +252,9 @@ $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 	$(say) LINK $@
 	$(Q)$(LINK) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
 
+$(RIG_LINK): $(B)/tests/rig/link.o
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^
 $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -o $@ $^ -ldl

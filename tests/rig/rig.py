@@ -3,7 +3,8 @@
 
 A rig is a process tree in a pid, network, mount, IPC and UTS namespace of its own. Its network namespace is the
 switch: one bridge per rail. Each host is a network, mount, IPC and UTS namespace, held by one sleeping process, with
-an own name, /dev/shm and /tmp, and one port per rail at the switch.
+an own name, /dev/shm and /tmp, and one port per rail at the switch. Its cables are veth pairs, which lose nothing and take
+no time; with `link` they are those of link.c, which lose, delay, double, swap and damage what they carry, by a seed.
 
 Nothing has a name outside, so rigs can stand side by side. Nothing has to be cleaned up: when the process that called
 `run_inside` ends, however it ends, the kernel kills the whole pid namespace, and the namespaces, links and mounts go with
@@ -157,13 +158,82 @@ def run_inside(work):
     return code if code >= 0 else 128 - code
 
 
+# ---- cables --------------------------------------------------------------------------------------
+
+
+def link_missing(build='build'):
+    """Why hosts cannot have cables of link.c here; '' if they can."""
+    program = f'{build}/tests/rig/link'
+    if not os.path.exists('/dev/net/tun'):
+        return 'this system has no /dev/net/tun'
+    return '' if os.path.exists(program) else f'{program} is not built'
+
+
+def netem_missing():
+    """Why no cable can have tc's netem; '' if it can."""
+    if lacks := installed('tc'):
+        return lacks
+    done = subprocess.run(['unshare', '--net', 'tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'delay', '1ms'],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return done.returncode and 'no netem in this kernel: ' + (done.stderr.strip().splitlines() or ['tc failed'])[-1]
+
+
+class Link:
+    """A process of link.c, whose comment says what it takes. It ends with us."""
+
+    def __init__(self, program, seed, *ends, **options):
+        # Not CHARD_TEST: the runner ends what carries it behind each case.
+        quiet = {name: text for name, text in os.environ.items() if name != 'CHARD_TEST'}
+        self.process = subprocess.Popen([program, str(seed), *ends], env=quiet, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, **options)
+        self.answer('its start')
+
+    def answer(self, to):
+        line = self.process.stdout.readline().strip()
+        if line.split()[:1] != ['ok']:
+            raise Refused(f'the link, to {to}: {line or "it has ended"}')
+        return line.split()[1:]
+
+    def ask(self, line):
+        """The words of its answer; what the line asks for holds from now on."""
+        with contextlib.suppress(BrokenPipeError):  # there is no answer, then
+            self.process.stdin.write(f'{line}\n')
+            self.process.stdin.flush()
+        return self.answer(line)
+
+    def set(self, way='both', **settings):
+        self.ask(' '.join([way, *(f'{name}={+value}' for name, value in settings.items())]))
+
+    def counts(self):
+        """{'in': {'seen': frames, ...}, 'out': the same}"""
+        found = {}
+        for word in self.ask('count'):
+            name, equals, n = word.partition('=')
+            if equals:
+                way[name] = int(n)
+            else:
+                way = found[name] = {}
+        return found
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
 # ---- hosts -------------------------------------------------------------------------------------
 
 
-def ip(*words):
-    done = subprocess.run(['ip', *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+def tool(*words, before=()):
+    """Runs ip or tc, behind the words that lead to a host."""
+    done = subprocess.run([*before, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        raise Refused(f'ip {" ".join(map(str, words))}: {done.stderr.strip()}')
+        raise Refused(f'{" ".join(map(str, words))}: {done.stderr.strip()}')
+
+
+def ip(*words):
+    tool('ip', *words)
 
 
 def until(condition, seconds, what):
@@ -189,11 +259,18 @@ def own_tmp(kept):
 
 
 class Rig:
-    """n hosts, called h1 to hn. Host i has the address 10.88.0.i, on its second rail 10.89.0.i, and so on."""
+    """n hosts, called h1 to hn. Host i has the address 10.88.0.i, on its second rail 10.89.0.i, and so on.
 
-    def __init__(self, n, folder, rails=1):
-        self.n, self.folder, self.rails = n, folder, rails
-        self.holders = {}
+    link: None, or what each cable is to do, as settings of link.c; {} is a good cable. `seed` among them (1) decides
+    what becomes of which frame.
+    """
+
+    def __init__(self, n, folder, rails=1, link=None, build='build'):
+        self.n, self.folder, self.rails, self.build = n, folder, rails, build
+        self.holders, self.links = {}, {}
+        self.link = None if link is None else {'seed': 1} | link
+        if self.link and (reason := link_missing(build)):
+            raise Refused(reason)
         ip('link', 'set', 'lo', 'up')
         for rail in range(rails):
             self.add_bridge(f'br{rail}')
@@ -236,13 +313,24 @@ class Rig:
             raise Refused(f'host {i} did not start')
         for rail in range(self.rails):
             port, device = f'h{i}r{rail}', f'eth{rail}'
-            ip('link', 'add', 'name', port, 'type', 'veth', 'peer', 'name', device, 'netns', pid)
+            self.add_cable(i, rail, port, device)
             ip('link', 'set', port, 'master', f'br{rail}', 'up')
             for words in (['addr', 'add', f'10.{88 + rail}.0.{i}/24', 'dev', device], ['link', 'set', device, 'up']):
                 self.run(i, ['ip', *words], check=True)
         self.run(i, ['ip', 'link', 'set', 'lo', 'up'], check=True)
         with open(f'{self.folder}/h{i}.pid', 'w', encoding='utf-8') as file:
             file.write(str(pid))
+
+    def add_cable(self, i, rail, port, device):
+        if self.link is None:
+            ip('link', 'add', 'name', port, 'type', 'veth', 'peer', 'name', device, 'netns', self.holders[i])
+            return
+        settings = dict(self.link)
+        seed = (settings.pop('seed') * 1000 + i) * 10 + rail
+        cable = Link(f'{self.build}/tests/rig/link', seed, port, f'{device}@/proc/{self.holders[i]}/ns/net')
+        self.links[i, rail] = cable
+        if settings:
+            cable.set(**settings)
 
     @staticmethod
     def lives(pid):
@@ -291,15 +379,43 @@ class Rig:
     def down(self, i, rail=0):
         """The host's device loses its carrier."""
         ip('link', 'set', f'h{i}r{rail}', 'down')
+        if (i, rail) in self.links:
+            self.links[i, rail].ask('carrier 0')
 
     def mend(self, i, rail=0):
+        """Undoes `cut`, `down` and `split`; what `set_link` has set stays."""
         ip('link', 'set', f'h{i}r{rail}', 'master', f'br{rail}', 'up')
+        if (i, rail) in self.links:
+            self.links[i, rail].ask('carrier 1')
 
     def split(self, hosts, rail=0):
         """These hosts keep a switch of their own."""
         self.add_bridge(f'split{rail}')
         for i in hosts:
             ip('link', 'set', f'h{i}r{rail}', 'master', f'split{rail}')
+
+    def set_link(self, i, rail=0, way='both', **settings):
+        """On a rig with `link`. way: 'in' (to the host), 'out' or 'both'. Settings that are not named keep their values.
+        They hold when this returns; with cut=1 nothing comes through from then on, and what was sent before cut=0 never
+        does."""
+        self.links[i, rail].set(way, **settings)
+
+    def link_counts(self, i, rail=0):
+        """What has become of the frames, as Link.counts."""
+        return self.links[i, rail].counts()
+
+    def queue(self, i, rail, *words):
+        """Both ends of a cable send through this queue of tc's."""
+        tool('tc', 'qdisc', 'replace', 'dev', f'h{i}r{rail}', 'root', *words)
+        tool('tc', 'qdisc', 'replace', 'dev', f'eth{rail}', 'root', *words, before=self.enter(i))
+
+    def limit_rate(self, i, mbit, rail=0):
+        """To so many Mbit/s, either way."""
+        self.queue(i, rail, 'tbf', 'rate', f'{mbit}mbit', 'burst', '20kb', 'latency', '50ms')
+
+    def netem(self, i, words, rail=0):
+        """Where `netem_missing` is ''."""
+        self.queue(i, rail, 'netem', *words.split())
 
     def processes(self, i):
         """All processes of host i but its holder: those in its network namespace."""
