@@ -8,8 +8,11 @@
  */
 #include "launch.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +71,38 @@ static bool is_ipv6(const char *s, size_t len)
 	return len > 0 && (s[0] == '[' || (colon && memchr(colon + 1, ':', len - (size_t)(colon + 1 - s))));
 }
 
+/** The name of the host with an IPv6 address. */
+static bool name_of_ipv6(const char *address, char *name, size_t cap)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+
+	if (inet_pton(AF_INET6, address, &six.sin6_addr) != 1)
+		return false;
+	if (IN6_IS_ADDR_LOOPBACK(&six.sin6_addr))
+		return snprintf(name, cap, "localhost") > 0;
+	return getnameinfo((struct sockaddr *)&six, sizeof(six), name, (socklen_t)cap, NULL, 0, NI_NAMEREQD) == 0;
+}
+
+/** Write an address of IPv6, [address] or [address]:N as NAME or NAME:N, because no launcher takes such an address. */
+static bool rewrite_ipv6(const char *text, size_t len, char *out, size_t cap)
+{
+	const bool bracket = text[0] == '[';
+	char word[INET6_ADDRSTRLEN + 16], name[NI_MAXHOST], *end;
+
+	if (len >= sizeof(word))
+		return false;
+	memcpy(word, text, len);
+	word[len] = '\0';
+	end = bracket ? strchr(word, ']') : word + len;
+	if (!end)
+		return false;
+	const char *rest = end + bracket;
+	if (*rest && *rest != ':')
+		return false;
+	*end = '\0';
+	return name_of_ipv6(word + bracket, name, sizeof(name)) && snprintf(out, cap, "%s%s", name, rest) < (int)cap;
+}
+
 /** Whether it may be a host's name or address. Other launchers get it as part of an argument. */
 static bool is_name(const char *s, size_t len)
 {
@@ -94,12 +129,18 @@ static int places_of(const char *s, size_t len)
  * code, like all functions that read. */
 static int take_host(struct launch_hosts *h, const struct source *s, const char *text, size_t len, int n)
 {
+	char named[NI_MAXHOST + 16];
+
+	if (is_ipv6(text, len)) {
+		if (!rewrite_ipv6(text, len, named, sizeof(named)))
+			return wrong(s, "'%.*s' is an address of IPv6 without a name here, and srun, mpiexec.hydra and mpirun "
+				     "take names: give the host one (/etc/hosts)", (int)len, text);
+		text = named;
+		len = strlen(named);
+	}
 	const char *colon = memchr(text, ':', len);
 	size_t name_len = colon ? (size_t)(colon - text) : len;
 
-	if (is_ipv6(text, len))
-		return wrong(s, "'%.*s' is an address of IPv6, which srun, mpiexec.hydra and mpirun do not take: give the host a name "
-			     "(/etc/hosts, ssh_config)", (int)len, text);
 	if (colon && n)
 		return wrong(s, "'%.*s' has two numbers of places", (int)len, text);
 	if (colon)

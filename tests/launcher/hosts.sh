@@ -87,6 +87,8 @@ with all "$ckrun" --hosts a,b -n 1 prog
 fact "fewer nodes than hosts" line 'mpiexec.hydra -hosts a:1 -n 1 prog'
 with all "$ckrun" --hosts=fe80-1.x_y,10.0.0.2 +p2 prog +p 2 ++ppn 1 -x
 fact "Charm++'s words, before and behind the program" line 'mpiexec.hydra -hosts fe80-1.x_y:1,10.0.0.2:1 -n 2 prog -x'
+with all "$ckrun" --hosts "[::1]:4" -n 4 --ppn 2 prog
+fact "an address of IPv6 becomes a name" line 'mpiexec.hydra -hosts localhost:2 -n 2 prog'
 
 for l in srun hydra mpirun; do
 	with all X=old CK_CHECK=1 UCX_TLS=tcp CK_PES=9 PMIX_RANK=5 PMIX_MCA_a=b "$ckrun" --launcher $l --hosts a \
@@ -162,9 +164,12 @@ bad "--hosts: 'a;b' is no name of a host" --hosts "a;b"
 bad "--hosts: host 'a' is there twice" --hosts a,b,a
 bad "--hosts: 'a:0' needs a number of places" --hosts a:0
 bad "--hosts: 'a:9999999999' needs a number of places" --hosts a:9999999999
-bad "--hosts: '::1' is an address of IPv6, which .* do not take: give the host a name" --hosts ::1
-bad "--hosts: '\[::1\]:2' is an address of IPv6" --hosts a:2,[::1]:2
-bad "--hosts: 'fe80::1' is an address of IPv6" --hosts fe80::1
+bad "--hosts: 'fe80::1' is an address of IPv6 without a name here, and .*: give the host one" --hosts fe80::1
+bad "--hosts: '\[fe80::1\]:2' is an address of IPv6 without a name here" --hosts "a:2,[fe80::1]:2"
+bad "--hosts: '\[::1' is an address of IPv6" --hosts "[::1"
+bad "--hosts: '\[::1\]2' is an address of IPv6" --hosts "[::1]2"
+bad "--hosts: 'localhost:0' needs a number of places" --hosts "[::1]:0"
+bad "--hosts: host 'localhost' is there twice" --hosts localhost,::1
 bad "option '--hosts' needs a value" --hosts ""
 bad "--hosts and --hostfile both name hosts" --hosts a --hostfile b
 bad "--hosts b contradicts the a given before" --hosts a --hosts b
