@@ -198,7 +198,9 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	pulse_start(m);
+	rc = pulse_start(m);
+	if (rc)
+		return rc;
 	guard_start(m);
 	share_connect(m);
 	return 0;

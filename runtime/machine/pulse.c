@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,23 +24,35 @@
 #include "exchange.h"
 #include "fault.h"
 #include "machine_int.h"
+#include "meet.h"
 #include "pulse_net.h"
 #include "say.h"
 
 enum { DEFAULT_S = 30, MOST_S = 1000000 };
 
-/* So many questions go unanswered before a node is lost: a network under load drops some. */
-enum { ASKED_TIMES = 8 };
+/* Questions in CK_PEER_TIMEOUT. A link is known to be away from the first question that goes unanswered, so its time is
+ * measured to a 64th; and a network under load may drop some. Twice as many are remembered. */
+enum { ASKED_TIMES = 64, ASKED_KEPT = 2 * ASKED_TIMES };
+
+/* Of a time in which this thread had no core, so much counts: of a process that was stopped nothing is known. */
+enum { AGED_MOST = 4 }; /* times the time between two questions */
 
 /* Until a neighbour has answered once it is asked more often, for so long. All nodes come here at about the same time,
  * so an answer takes as long as a packet does. */
 static const uint64_t GREET_NS = 1000 * 1000 * 1000, GREET_EVERY_NS = 20 * 1000 * 1000;
 
-/* Nodes that lose the same one do so at about the same time. They wait so long for others' claims; then the lowest
- * speaks. Its line takes so long to the launcher, which throws away what comes after the end. The others end without
- * a word when they hear of it, or after so long. */
-static const uint64_t CLAIM_NS = 100 * 1000 * 1000, MUTE_NS = 1000 * 1000 * 1000;
-enum { SPEAK_US = 100 * 1000 };
+/* A node that is silent for CK_PEER_TIMEOUT has so much longer, or the time between two questions, for an answer that is
+ * on its way. Meanwhile the nodes that miss one tell each other, and the lowest speaks. The others end when they hear of
+ * it; if they do not, they speak themselves after so much longer: it may have had its answer, or not be heard. */
+static const uint64_t GRACE_NS = 100 * 1000 * 1000, MUTE_NS = 2ull * 1000 * 1000 * 1000;
+
+/* Of two nodes that miss each other only the lower can be sure to speak for both, as nothing comes through between them.
+ * The other one waits so long for the launcher to end it. */
+static const uint64_t LATER_NS = 1000 * 1000 * 1000;
+
+/* A line takes so long to the launcher once it has been read from the pipe, for which we wait so long at most. The
+ * launcher throws away what comes after the end. */
+enum { SPEAK_US = 100 * 1000, READ_MOST_US = 1000 * 1000, READ_LOOK_US = 1000 };
 
 /* A bit of `wanted` for each own device that a connection uses, and one for the connection. */
 enum { WANTED = 0x80 };
@@ -49,7 +63,9 @@ struct peer {
 	int node;
 	bool warned; /* of answers that never came */
 	uint64_t since_ns;
-	uint64_t heard_ns[PULSE_RAILS]; /* when we asked what it has answered last; 0: it never has */
+	uint64_t lost_ns;            /* since when it counts as lost; 0: it does not */
+	uint64_t heard[PULSE_RAILS]; /* the number of the last question that it has answered; 0: of none */
+	uint64_t heard_ns[PULSE_RAILS]; /* when that answer came */
 };
 
 struct pulse {
@@ -68,8 +84,12 @@ struct pulse {
 	_Atomic unsigned char *wanted;
 	uint64_t turn_ns;        /* begin of the last turn, and of the last questions to all */
 	uint64_t asked_ns;
+	uint64_t age_ns;         /* what of all the time counts: this thread had a core */
+	uint64_t n_asked;        /* questions to all; they have numbers from 1 on */
+	uint64_t asked_age[ASKED_KEPT]; /* of the last ones, by number */
 	bool said;               /* something about nodes that never answer: one line is enough */
-	int claimed;             /* the lowest node that is about to say that one is lost; INT_MAX: none */
+	int claimed;             /* the lowest node that was about to say that one is lost, and when; see lowest_claim */
+	uint64_t claimed_ns;
 	int end_fd;              /* main writes it, when the thread is to end */
 	pthread_t thread;
 	bool running;
@@ -172,12 +192,19 @@ static _Noreturn void follow(struct pulse *p, int about)
 	fault_end_quietly(p->m, 1);
 }
 
+/** The lowest node that is about to speak; INT_MAX: none. A claim that nothing came of is forgotten. */
+static int lowest_claim(const struct pulse *p)
+{
+	return machine_now_ns() - p->claimed_ns > MUTE_NS ? INT_MAX : p->claimed;
+}
+
 /** Tell the others of the lowest claim known. */
 static void claim(struct pulse *p, int claimer, int about)
 {
-	if (claimer < 0 || claimer >= p->claimed)
+	if (claimer < 0 || claimer >= lowest_claim(p))
 		return;
 	p->claimed = claimer;
+	p->claimed_ns = machine_now_ns();
 	send_to_all(p, PULSE_CLAIM, about, (uint64_t)claimer);
 }
 
@@ -185,8 +212,10 @@ static void answered(struct pulse *p, const struct pulse_packet *q)
 {
 	struct peer *peer = p->peer_of[q->from] >= 0 ? &p->peer[p->peer_of[q->from]] : NULL;
 
-	if (peer && q->rail < PULSE_RAILS && q->stamp > peer->heard_ns[q->rail])
-		peer->heard_ns[q->rail] = q->stamp;
+	if (!peer || q->rail >= PULSE_RAILS || q->stamp <= peer->heard[q->rail])
+		return;
+	peer->heard[q->rail] = q->stamp;
+	peer->heard_ns[q->rail] = machine_now_ns();
 }
 
 static void take_packet(struct pulse *p, int way, struct pulse_packet *q, const struct pulse_rail *from)
@@ -254,18 +283,6 @@ static bool in_use(const struct pulse *p, const struct peer *peer, int rail)
 	return way >= 0 && wanted(p, peer->node) & 1u << way;
 }
 
-/** Take packets for so long; one of them may end us. */
-static void listen_for(struct pulse *p, uint64_t ns)
-{
-	const uint64_t end = machine_now_ns() + ns;
-
-	for (uint64_t now; (now = machine_now_ns()) < end;) {
-		if (!nap(p, end - now))
-			usleep(SPEAK_US); /* main wants to leave; the job does not end well all the same */
-		take_packets(p);
-	}
-}
-
 static void say_lost(const struct pulse *p, const struct peer *peer, int rail, bool others)
 {
 	const struct cmi_job *j = &p->m->job;
@@ -284,16 +301,25 @@ static void say_lost(const struct pulse *p, const struct peer *peer, int rail, b
 		    (int)(p->patience_ns / 1000000000u));
 }
 
+/** Until the launcher has read what we have said, if it reads by a pipe. */
+static void wait_for_reader(void)
+{
+	struct stat st;
+	bool pipe = fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
+	int unread = 0;
+
+	for (int waited = 0; pipe && waited < READ_MOST_US; waited += READ_LOOK_US) {
+		if (ioctl(STDERR_FILENO, FIONREAD, &unread) || unread == 0)
+			break;
+		usleep(READ_LOOK_US);
+	}
+	usleep(SPEAK_US);
+}
+
 static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
 {
-	claim(p, p->m->job.node, peer->node);
-	listen_for(p, CLAIM_NS);
-	if (p->claimed == p->m->job.node) {
-		say_lost(p, peer, rail, others);
-		usleep(SPEAK_US);
-	} else {
-		listen_for(p, MUTE_NS);
-	}
+	say_lost(p, peer, rail, others);
+	wait_for_reader();
 	follow(p, peer->node);
 }
 
@@ -314,85 +340,111 @@ static void warn(struct pulse *p, struct peer *peer)
 		    exchange_host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
 }
 
-/* A rail that is silent ends the job if all others of the node are, too, or if UCX sends over it. */
-static void judge(struct pulse *p, struct peer *peer, uint64_t now)
+/** For how long a rail that has answered once has been silent: since the first question behind the one answered last. What it
+ * did before that question is not known. */
+static uint64_t silent_for(const struct pulse *p, const struct peer *peer, int rail)
 {
-	const uint64_t most = p->patience_ns;
-	int silent = -1, newest = -1, used = -1;
-	bool lives = false;
+	uint64_t first = peer->heard[rail] + 1;
 
-	if (p->left[peer->node])
-		return;
+	if (first + ASKED_KEPT <= p->n_asked)
+		first = p->n_asked - ASKED_KEPT + 1;
+	return first > p->n_asked ? 0 : p->age_ns - p->asked_age[first % ASKED_KEPT];
+}
+
+/** Whether a node is silent: on all rails, or on one over which UCX sends to it. *rail_p: the rail to speak of. */
+static bool is_silent(const struct pulse *p, const struct peer *peer, int *rail_p, bool *others_p)
+{
+	int newest = -1, used = -1;
+
+	*others_p = false;
 	for (int r = 0; r < PULSE_RAILS; r++) {
-		if (!peer->heard_ns[r])
+		if (!peer->heard[r])
 			continue;
-		if (newest < 0 || peer->heard_ns[r] > peer->heard_ns[newest])
+		if (newest < 0 || peer->heard[r] > peer->heard[newest])
 			newest = r;
-		if (now - peer->heard_ns[r] <= most)
-			lives = true;
-		else if (silent = r, in_use(p, peer, r))
+		if (silent_for(p, peer, r) <= p->patience_ns)
+			*others_p = true;
+		else if (in_use(p, peer, r))
 			used = r;
 	}
-	if (newest < 0 && !peer->warned && now - peer->since_ns > most)
-		warn(p, peer);
-	if (silent >= 0 && !lives)
-		end_job(p, peer, newest, false);
-	if (used >= 0)
-		end_job(p, peer, used, true);
+	*rail_p = *others_p ? used : newest;
+	return *rail_p >= 0;
+}
+
+/** How long a node that is silent has still to answer, before we speak. */
+static uint64_t grace(const struct pulse *p, const struct peer *peer, uint64_t every_ns)
+{
+	const int me = p->m->job.node;
+	uint64_t ns = every_ns > GRACE_NS ? every_ns : GRACE_NS;
+
+	if (peer->node < me)
+		ns += LATER_NS;
+	if (lowest_claim(p) < me)
+		ns += MUTE_NS;
+	return ns;
+}
+
+/** Each look decides anew, so a node that answers after all is not lost. */
+static void judge(struct pulse *p, struct peer *peer, uint64_t every_ns)
+{
+	const uint64_t now = machine_now_ns();
+	int rail;
+	bool others;
+
+	if (!is_silent(p, peer, &rail, &others)) {
+		peer->lost_ns = 0;
+		if (!others && !peer->warned && now - peer->since_ns > p->patience_ns)
+			warn(p, peer);
+		return;
+	}
+	if (!peer->lost_ns) {
+		peer->lost_ns = now;
+		claim(p, p->m->job.node, peer->node);
+	}
+	if (now - peer->lost_ns >= grace(p, peer, every_ns))
+		end_job(p, peer, rail, others);
 }
 
 /* ---- turns ------------------------------------------------------------------------------ */
 
-/* When this process was stopped, or had no core for long, nothing is known of that time. */
-static void forgive(struct pulse *p, uint64_t now)
+static void ask_all(struct pulse *p, uint64_t now)
 {
-	uint64_t gap = now - p->turn_ns;
-
-	p->turn_ns = now;
-	if (gap < p->patience_ns / 2)
-		return;
-	for (int i = 0; i < p->n_peers; i++)
-		for (int r = 0; r < PULSE_RAILS; r++)
-			if (p->peer[i].heard_ns[r])
-				p->peer[i].heard_ns[r] += gap;
+	p->asked_ns = now;
+	p->n_asked++;
+	p->asked_age[p->n_asked % ASKED_KEPT] = p->age_ns;
+	send_to_all(p, PULSE_ASK, -1, p->n_asked);
 }
 
 /** One turn. `every_ns` is between questions. Returns how long nothing is to be done. */
 static uint64_t turn(struct pulse *p, uint64_t every_ns)
 {
-	uint64_t now;
+	const uint64_t most = AGED_MOST * every_ns;
+	uint64_t now, gap;
 
 	take_packets(p);
 	now = machine_now_ns();
-	forgive(p, now);
+	gap = now - p->turn_ns;
+	p->turn_ns = now;
+	p->age_ns += gap < most ? gap : most;
 	if (now - p->asked_ns < every_ns)
 		return every_ns - (now - p->asked_ns);
-	p->asked_ns = now;
 	add_wanted(p);
-	send_to_all(p, PULSE_ASK, -1, now);
+	ask_all(p, now);
 	return every_ns;
-}
-
-static void judge_all(struct pulse *p)
-{
-	uint64_t now = machine_now_ns();
-
-	for (int i = 0; i < p->n_peers; i++)
-		judge(p, &p->peer[i], now);
 }
 
 static void *run(void *arg)
 {
 	struct pulse *p = arg;
 	const uint64_t every_ns = p->patience_ns / ASKED_TIMES;
-
 	uint64_t left;
 
-	/* Twice between two questions, and when a packet comes. */
 	do {
 		left = turn(p, every_ns);
-		judge_all(p);
-	} while (nap(p, left < every_ns / 2 ? left : every_ns / 2));
+		for (int i = 0; i < p->n_peers; i++)
+			if (!p->left[p->peer[i].node])
+				judge(p, &p->peer[i], every_ns);
+	} while (nap(p, left));
 	return NULL;
 }
 
@@ -402,7 +454,7 @@ static bool all_heard(const struct pulse *p)
 		bool heard = false;
 
 		for (int r = 0; r < PULSE_RAILS; r++)
-			heard |= p->peer[i].heard_ns[r] != 0;
+			heard |= p->peer[i].heard[r] != 0;
 		if (!heard)
 			return false;
 	}
@@ -420,13 +472,18 @@ static void greet(struct pulse *p)
 
 /* ---- begin and end ------------------------------------------------------------------------ */
 
+static bool has_several_hosts(const struct cmi *m)
+{
+	return !m->o.net && m->job.pes_on_host != m->job.n_pes;
+}
+
 void pulse_open(struct cmi *m)
 {
 	const int64_t s = cmi_env_number("CK_PEER_TIMEOUT", DEFAULT_S, 0, MOST_S);
 	const size_t n = (size_t)m->job.n_nodes;
 	struct pulse *p;
 
-	if (s == 0 || m->o.net || m->job.pes_on_host == m->job.n_pes)
+	if (s == 0 || !has_several_hosts(m))
 		return;
 	p = m->pulse = cmi_alloc_zero(1, sizeof *p, "heartbeats");
 	p->m = m;
@@ -458,14 +515,11 @@ void pulse_learn(struct cmi *m, int node, const struct pulse_name *name)
 	memcpy(p->rail + (size_t)node * PULSE_RAILS, name->rail, sizeof name->rail);
 }
 
-void pulse_start(struct cmi *m)
+static void start(struct pulse *p)
 {
-	struct pulse *p = m->pulse;
 	sigset_t all, before;
 
-	if (!p)
-		return;
-	p->net.key = m->key;
+	p->net.key = p->m->key;
 	add_tree(p);
 	greet(p);
 	/* Signals are for the PEs' threads. */
@@ -474,8 +528,15 @@ void pulse_start(struct cmi *m)
 	p->running = pthread_create(&p->thread, NULL, run, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!p->running)
-		machine_die(m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
-			    "or go without (CK_PEER_TIMEOUT=0)", m->job.node);
+		machine_die(p->m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
+			    "or go without (CK_PEER_TIMEOUT=0)", p->m->job.node);
+}
+
+int pulse_start(struct cmi *m)
+{
+	if (m->pulse)
+		start(m->pulse);
+	return has_several_hosts(m) ? meet_fence(m) : 0;
 }
 
 unsigned *pulse_addresses(const struct cmi *m, size_t *n_p)

@@ -11,9 +11,12 @@
  * tree alone is enough to notice a lost host or a job that falls apart, as some edge of it is cut. Connections find the
  * way that is lost between two hosts which others still reach, and the one of several rails.
  *
- * A node is guarded from its first answer on. If it gives none for CK_PEER_TIMEOUT seconds, the one who asked says so
- * in one line, ends the job and tells its own neighbours, which tell theirs: each side of a net that has fallen apart
- * ends. Where several notice it the lowest speaks. Only what was asked later counts as a sign of life, and packets are signed with a key of the job.
+ * A node is guarded from its first answer on. Questions have numbers, and an answer says that its node lived when it was
+ * asked that. So a node is known to be silent since the first question behind the one answered last, and never loses its
+ * job by an absence of less than CK_PEER_TIMEOUT seconds. When it has been silent for longer, and has not answered in a
+ * moment of grace either, the one who asked says so in one line, ends the job and tells its own neighbours, which tell
+ * theirs: each side of a net that has fallen apart ends. Where several notice it the lowest speaks, and each of the others
+ * if it hears no end. Packets are signed with a key of the job.
  */
 #ifndef PULSE_H
 #define PULSE_H
@@ -31,8 +34,10 @@ void pulse_open(struct cmi *m);
 void pulse_describe(const struct cmi *m, struct pulse_name *name_p);
 /** Main. What node `node` has published. */
 void pulse_learn(struct cmi *m, int node, const struct pulse_name *name);
-/** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, and starts the thread. */
-void pulse_start(struct cmi *m);
+/** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, starts the thread, and meets
+ * the other nodes once more: a link that is cut before they have answered is noticed there. 0, or a negative errno after a
+ * line that says why. */
+int pulse_start(struct cmi *m);
 /** Main, when all nodes have passed the last fence. Says good-bye; frees m->pulse. */
 void pulse_close(struct cmi *m);
 

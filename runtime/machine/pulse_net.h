@@ -31,7 +31,7 @@ struct pulse_name {
 };
 
 enum pulse_kind {
-	PULSE_ASK = 1,  /* do you live? `stamp` is the asker's clock */
+	PULSE_ASK = 1,  /* do you live? `stamp` is the question's number */
 	PULSE_HERE = 2, /* the answer, with the same stamp */
 	PULSE_CLAIM = 3, /* node `about` is lost, and node `stamp` is about to say so to people */
 	PULSE_LOST = 4,  /* somebody has said so, and I end */

@@ -6,8 +6,8 @@
 
 Each trial has a rig of its own. It starts a job, does something to the rig when the job is at work, and looks at how
 the job ends: the launcher's exit code, that of each node, and what they say. Then it prints how long that took after
-the event; nothing depends on that time, except that what takes 30 s hangs. CK_PEER_TIMEOUT is 2 s. One line per
-trial, "ok", "FAIL" or "skip".
+the event; nothing depends on that time, except that what takes 30 s hangs. CK_PEER_TIMEOUT is 2 s, or 4 s where a trial
+is about the time itself. One line per trial, "ok", "FAIL" or "skip".
 """
 
 import argparse
@@ -26,9 +26,10 @@ import rig  # noqa: E402
 
 PATIENCE_S = 30  # what takes longer, hangs
 TIMEOUT_S = 2
+LONG_S = 4  # CK_PEER_TIMEOUT of trials that cut a link for a part of it: pulling and mending take some time, too
 # One line of the node that noticed.
-NOTICED = (r'^chard: node \d+ on h\d: no sign of life from node \d+ on h\d for \d+\.\d s, the last at \d\d:\d\d:\d\d: '
-           r'its host is down or stopped, or the link to it is cut .CK_PEER_TIMEOUT=2.$')
+NOTICED = (r'^chard: node \d+ on h\d: no sign of life from node \d+ on h\d for (\d+\.\d) s, the last at \d\d:\d\d:\d\d: '
+           r'its host is down or stopped, or the link to it is cut .CK_PEER_TIMEOUT=(\d).$')
 LINK = r'the link to 10\.89\.0\.\d is cut; it answers over another one, but UCX uses this one'
 BOOT = r'^chard: node 0 waited 3 s for the other nodes; one has died or never started'
 
@@ -127,18 +128,20 @@ class Trial:
         """The usual end: the launcher fails, one line says why, and all nodes are gone."""
         took = self.ends()
         self.says(pattern)
+        for silent, limit in re.findall(NOTICED, self.text('err'), re.M):
+            require(float(silent) >= float(limit), f'it ended after {silent} s, before its {limit} s')
         self.all_gone(*(hosts or self.hosts.numbers()))
         return took
 
 
-# ---- trials: name -> (hosts, rails, function) --------------------------------------------------
+# ---- trials: name -> (hosts, rails, link, function) --------------------------------------------------
 
 TRIALS = {}
 
 
-def trial(name, n=2, rails=1):
+def trial(name, n=2, rails=1, link=None):
     def add(function):
-        TRIALS[name] = (n, rails, function)
+        TRIALS[name] = (n, rails, link, function)
         return function
     return add
 
@@ -306,15 +309,92 @@ def short_stop(hosts, build):
     return no_alarm(job)
 
 
-@trial('no alarm: a link is cut for a shorter time, busy')
-def short_cut(hosts, build):
+# ---- links that are away for a part of CK_PEER_TIMEOUT ----------------------------------------
+
+
+def away(hosts, seconds, ways):
+    """A host's link is cut for so long, and what it needs to come back."""
+    event = time.monotonic()
+    ways[0](hosts)
+    time.sleep(max(0, event + seconds - time.monotonic()))
+    ways[1](hosts)
+
+
+CABLE = (lambda hosts: hosts.cut(2), lambda hosts: hosts.mend(2))
+TO_HOST = (lambda hosts: hosts.set_link(2, way='in', cut=1), lambda hosts: hosts.set_link(2, way='in', cut=0))
+FROM_HOST = (lambda hosts: hosts.set_link(2, way='out', cut=1), lambda hosts: hosts.set_link(2, way='out', cut=0))
+
+
+def away_for_less(parts, ways):
+    def run(hosts, build):
+        job = Trial(hosts, build)
+        job.start('busy', str(sum(parts) * LONG_S + len(parts)), CK_PEER_TIMEOUT=str(LONG_S))
+        job.ready()
+        for part in parts:
+            away(hosts, part * LONG_S, ways)
+            require(job.process.poll() is None, f'the job has ended: {part} of CK_PEER_TIMEOUT')
+            time.sleep(0.5)
+        return no_alarm(job)
+    return run
+
+
+def away_for_longer(ways):
+    def run(hosts, build):
+        job = Trial(hosts, build)
+        job.start('busy', CK_PEER_TIMEOUT=str(LONG_S))
+        job.ready()
+        away(hosts, 1.1 * LONG_S, ways)
+        return job.lost()
+    return run
+
+
+for ways, name, link in (CABLE, 'a cable is pulled', None), (TO_HOST, 'a link carries nothing to a host', {}), \
+        (FROM_HOST, 'a link carries nothing from a host', {}):
+    trial(f'no alarm: {name} for 0.1, 0.3, 0.5, 0.7 of the limit', link=link)(away_for_less((0.1, 0.3, 0.5, 0.7), ways))
+    trial(f'no alarm: {name} for 0.8, 0.9, 0.95 of the limit', link=link)(away_for_less((0.8, 0.9, 0.95), ways))
+    trial(f'{name} for 1.1 of the limit', link=link)(away_for_longer(ways))
+
+
+@trial('no alarm: a link that is away for 1 s in every 2 s')
+def flapping(hosts, build):
+    return flap(hosts, build, 8)
+
+
+def flap(hosts, build, times):
     job = Trial(hosts, build)
-    job.start('busy', str(3 * TIMEOUT_S))
+    job.start('busy', str(2 * times), CK_PEER_TIMEOUT='3')
     job.ready()
-    hosts.cut(2)
-    time.sleep(TIMEOUT_S / 2)
-    hosts.mend(2)
+    for _ in range(times):
+        away(hosts, 1, CABLE)
+        require(job.process.poll() is None, 'the job has ended')
+        time.sleep(1)
     return no_alarm(job)
+
+
+@trial('no alarm: a third of all frames is lost, others come twice or too late', link={'seed': 1})
+def poor_link(hosts, build):
+    job = Trial(hosts, build)
+    job.start('compute', str(3 * TIMEOUT_S))
+    job.ready()
+    hosts.set_link(2, loss=0.33, dup=0.1, reorder=0.2, delay=5)
+    return no_alarm(job)
+
+
+@trial('cable pulled while the job starts, at ten moments')
+def while_it_starts(hosts, build):
+    """It says so, by heartbeats or at a meeting, or it has ended well before."""
+    longest = 0
+    for tenth in range(10):
+        job = Trial(hosts, build)
+        job.start('busy', CK_BOOT_TIMEOUT='3')
+        time.sleep(0.01 * tenth)
+        job.event = time.monotonic()
+        hosts.cut(2)
+        longest = max(longest, job.ends())
+        job.says(f'{NOTICED}|{BOOT}')
+        hosts.mend(2)
+        job.all_gone(1, 2)
+    return longest
 
 
 @trial('no heartbeat comes through: one warning, and the job runs')
@@ -354,11 +434,11 @@ def guard_refused(hosts, build):
 
 
 def run_one(name, build):
-    n, rails, function = TRIALS[name]
+    n, rails, link, function = TRIALS[name]
 
     def work(folder):
-        hosts = rig.Rig(n, folder, rails)
         try:
+            hosts = rig.Rig(n, folder, rails, link)
             print(f'ok    {name} ({function(hosts, build):.1f} s)')
             return 0
         except rig.Refused as wrong:
@@ -380,7 +460,7 @@ def main():
     parser = argparse.ArgumentParser(description='What a job does when a link or a host is lost.')
     parser.add_argument('names', nargs='*', help='trials whose name contains one of these')
     parser.add_argument('-b', '--build', default='build')
-    parser.add_argument('-j', '--jobs', type=int, default=3, help='trials at a time (3); most of one is waiting')
+    parser.add_argument('-j', '--jobs', type=int, default=5, help='trials at a time (5); most of one is waiting')
     parser.add_argument('--one', action='store_true', help='the trial of just this name, in this process')
     parser.add_argument('--list', action='store_true')
     options = parser.parse_args()
