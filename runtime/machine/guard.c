@@ -119,7 +119,7 @@ void guard_start(struct cmi *m)
 	unsigned *address;
 	size_t n;
 
-	if (!cmi_env_flag("CK_GUARD", false) || m->o.net || m->job.pes_on_host == m->job.n_pes)
+	if (!cmi_env_flag("CK_GUARD", false) || !spans_hosts(m))
 		return;
 	if (!m->pulse)
 		cmi_env_refuse("CK_GUARD", "1", "0 where CK_PEER_TIMEOUT is 0: heartbeats bring the hosts' addresses");

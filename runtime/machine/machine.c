@@ -198,7 +198,9 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	rc = pulse_start(m);
+	pulse_start(m);
+	/* A link that is cut after the second meeting, but before the first heartbeat, is noticed here. */
+	rc = spans_hosts(m) ? meet_fence(m) : 0;
 	if (rc)
 		return rc;
 	guard_start(m);

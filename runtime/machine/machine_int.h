@@ -138,6 +138,12 @@ struct cmi {
 	atomic_int ender;
 };
 
+/** Whether there are nodes on other hosts; the same on all nodes. The job is known. */
+static inline bool spans_hosts(const struct cmi *m)
+{
+	return !m->o.net && m->job.pes_on_host != m->job.n_pes;
+}
+
 extern const struct cmi_ops ucx_ops, host_ops, loop_ops;
 
 #endif

@@ -24,7 +24,6 @@
 #include "exchange.h"
 #include "fault.h"
 #include "machine_int.h"
-#include "meet.h"
 #include "pulse_net.h"
 #include "say.h"
 
@@ -472,18 +471,13 @@ static void greet(struct pulse *p)
 
 /* ---- begin and end ------------------------------------------------------------------------ */
 
-static bool has_several_hosts(const struct cmi *m)
-{
-	return !m->o.net && m->job.pes_on_host != m->job.n_pes;
-}
-
 void pulse_open(struct cmi *m)
 {
 	const int64_t s = cmi_env_number("CK_PEER_TIMEOUT", DEFAULT_S, 0, MOST_S);
 	const size_t n = (size_t)m->job.n_nodes;
 	struct pulse *p;
 
-	if (s == 0 || !has_several_hosts(m))
+	if (s == 0 || !spans_hosts(m))
 		return;
 	p = m->pulse = cmi_alloc_zero(1, sizeof *p, "heartbeats");
 	p->m = m;
@@ -515,11 +509,14 @@ void pulse_learn(struct cmi *m, int node, const struct pulse_name *name)
 	memcpy(p->rail + (size_t)node * PULSE_RAILS, name->rail, sizeof name->rail);
 }
 
-static void start(struct pulse *p)
+void pulse_start(struct cmi *m)
 {
+	struct pulse *p = m->pulse;
 	sigset_t all, before;
 
-	p->net.key = p->m->key;
+	if (!p)
+		return;
+	p->net.key = m->key;
 	add_tree(p);
 	greet(p);
 	/* Signals are for the PEs' threads. */
@@ -528,15 +525,8 @@ static void start(struct pulse *p)
 	p->running = pthread_create(&p->thread, NULL, run, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!p->running)
-		machine_die(p->m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
-			    "or go without (CK_PEER_TIMEOUT=0)", p->m->job.node);
-}
-
-int pulse_start(struct cmi *m)
-{
-	if (m->pulse)
-		start(m->pulse);
-	return has_several_hosts(m) ? meet_fence(m) : 0;
+		machine_die(m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
+			    "or go without (CK_PEER_TIMEOUT=0)", m->job.node);
 }
 
 unsigned *pulse_addresses(const struct cmi *m, size_t *n_p)

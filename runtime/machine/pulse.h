@@ -34,10 +34,8 @@ void pulse_open(struct cmi *m);
 void pulse_describe(const struct cmi *m, struct pulse_name *name_p);
 /** Main. What node `node` has published. */
 void pulse_learn(struct cmi *m, int node, const struct pulse_name *name);
-/** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, starts the thread, and meets
- * the other nodes once more: a link that is cut before they have answered is noticed there. 0, or a negative errno after a
- * line that says why. */
-int pulse_start(struct cmi *m);
+/** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, and starts the thread. */
+void pulse_start(struct cmi *m);
 /** Main, when all nodes have passed the last fence. Says good-bye; frees m->pulse. */
 void pulse_close(struct cmi *m);
 
