@@ -157,6 +157,19 @@ void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_e
 	env->head.size -= more * sizeof *list;
 }
 
+static uint64_t *open_in(struct newborns *n, uint64_t epoch)
+{
+	return epoch == n->first + n->n_kept ? &n->n_open : &n->kept[epoch - n->first].n_open;
+}
+
+/* Whether an insertion of that epoch, which this PE has sent, is under way. */
+static bool is_open(struct pe *pe, uint64_t coll, uint64_t epoch)
+{
+	struct newborns *n = call_coll_of(coll_get(pe, coll))->newborns;
+
+	return n && epoch - n->first <= n->n_kept && *open_in(n, epoch);
+}
+
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
@@ -174,8 +187,11 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "its stamp does not lie within it";
 	list = (const struct span *)(const void *)((const char *)(env + 1) + CkGen_align(s.params));
 	n = n_of_all(list, s.n);
-	return spans_fit(list, n, pe->node->job->n_pes) && groups_fit(list + n, s.n - n, pe->node->job->n_pes) ?
-	       shape_coll(pe, m) : "its stamp is wrong";
+	if (!spans_fit(list, n, pe->node->job->n_pes) || !groups_fit(list + n, s.n - n, pe->node->job->n_pes))
+		return "its stamp is wrong";
+	if (shape_coll(pe, m))
+		return shape_coll(pe, m);
+	return s.creator != pe->id || is_open(pe, env->coll, s.epoch) ? NULL : "it is an insertion that this PE has not sent";
 }
 
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -198,11 +214,6 @@ static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
 	}
 	n->kept[n->n_kept++] = (struct kept_bcast){ own_copy(pe, env), n->n_open };
 	n->n_open = 0;
-}
-
-static uint64_t *open_in(struct newborns *n, uint64_t epoch)
-{
-	return epoch == n->first + n->n_kept ? &n->n_open : &n->kept[epoch - n->first].n_open;
 }
 
 /* An insertion of that epoch is carried out, and its creator knows what the element misses. */
@@ -490,16 +501,13 @@ void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birt
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct inserted_msg *b = (const struct inserted_msg *)m;
-	const struct newborns *n;
 
 	if (shape_id(pe, b->coll))
 		return shape_id(pe, b->coll);
 	if ((m->size - sizeof *b) / sizeof *b->missed != b->n || (m->size - sizeof *b) % sizeof *b->missed ||
 	    !spans_fit(b->missed, b->n, pe->node->job->n_pes))
 		return "its list does not lie within it, or is wrong";
-	n = call_coll_of(coll_get(pe, b->coll))->newborns;
-	return n && b->epoch - n->first <= n->n_kept && *open_in((struct newborns *)n, b->epoch) ? NULL :
-	       "it is about an insertion that this PE has not sent";
+	return is_open(pe, b->coll, b->epoch) ? NULL : "it is about an insertion that this PE has not sent";
 }
 
 void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m)
