@@ -77,6 +77,7 @@ INCLUDES = {
                         'runtime/chare/place/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
+    'tests/rig': [],
     'tests/launcher': ['boot.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
     'tests/rig': [],

@@ -72,15 +72,14 @@ enum { KNOWN = sizeof known / sizeof *known };
 
 struct frame { uint64_t due_ns; size_t length; unsigned char data[FRAME_ROOM]; };
 
-/** One direction. Since frames keep their order, a ring is all the queue it needs. */
+/** One direction. Frames keep their order, so one that is due waits for those before it in the ring. */
 struct way {
 	int from, to;
 	struct settings set;
 	uint64_t random;
 	uint64_t count[COUNTS];
 	uint64_t busy_ns;     /* until then it sends what has come, at its rate */
-	uint64_t last_ns;     /* when the last frame of the ring is due */
-	size_t head, tail;    /* there is always room for one frame more, at the tail */
+	size_t head, tail;    /* of the ring; there is always room for one frame more, at the tail */
 	int behind;           /* so many frames are yet to overtake `held`; 0: none is held */
 	uint64_t expires_ns;  /* then it goes on without that */
 	bool overtaken;
@@ -185,9 +184,6 @@ static void line_up(struct way *w, double jitter_ms)
 	}
 	w->busy_ns = now + waits_ns + (uint64_t)takes_ns;
 	f->due_ns = w->busy_ns + ns_of_ms(w->set.delay + jitter_ms);
-	if (f->due_ns < w->last_ns)
-		f->due_ns = w->last_ns;
-	w->last_ns = f->due_ns;
 	w->tail++;
 }
 
@@ -320,10 +316,7 @@ static void deliver(struct way *w)
 	for (; w->head != w->tail && at(w, w->head)->due_ns <= now; w->head++) {
 		const struct frame *f = at(w, w->head);
 
-		if (w->set.cut > 0)
-			w->count[CUT]++;
-		else
-			w->count[write(w->to, f->data, f->length) == (ssize_t)f->length ? CARRIED : DROPPED]++;
+		w->count[write(w->to, f->data, f->length) == (ssize_t)f->length ? CARRIED : DROPPED]++;
 	}
 	if (w->head == w->tail)
 		w->head = w->tail = 0; /* a place that the cache knows */
@@ -354,6 +347,15 @@ static bool no(const char *format, ...)
 	printf("\n");
 	va_end(args);
 	return false;
+}
+
+/* What is under way never arrives, however soon the cable is mended. */
+static void cut_off(struct way *w)
+{
+	w->count[CUT] += w->tail - w->head + (w->behind > 0);
+	w->head = w->tail = 0;
+	w->behind = 0;
+	w->busy_ns = 0;
 }
 
 /* NAME=VALUE */
@@ -389,8 +391,11 @@ static void set_way(const char *name, char **rest)
 		no("%s wants NAME=VALUE", name);
 		return;
 	}
-	for (int i = 0; i < WAYS; i++)
+	for (int i = 0; i < WAYS; i++) {
 		ways[i].set = set[i];
+		if (set[i].cut > 0)
+			cut_off(&ways[i]);
+	}
 	printf("ok\n");
 }
 

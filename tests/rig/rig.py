@@ -216,7 +216,8 @@ class Link:
         return found
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.stdout.close()
         return self.process.wait()
 
@@ -383,7 +384,8 @@ class Rig:
             self.links[i, rail].ask('carrier 0')
 
     def mend(self, i, rail=0):
-        """Undoes `cut`, `down` and `split`; what `set_link` has set stays."""
+        """Undoes `cut`, `down` and `split`; what `set_link` has set stays. After `down`, a host takes up to a second to see
+        that its carrier is back."""
         ip('link', 'set', f'h{i}r{rail}', 'master', f'br{rail}', 'up')
         if (i, rail) in self.links:
             self.links[i, rail].ask('carrier 1')
