@@ -6,7 +6,8 @@
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
 #   make torture drawn programs that compose features, checked against what GUIDE.md promises (SEEDS=1-2000: half an hour)
-#   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher (SHORT=1: a minute)
+#   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher, and over bad cables
+#                (SHORT=1: two minutes)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
@@ -333,10 +334,12 @@ dist:
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(ONE_IN),--one-in $(ONE_IN)) '$(FIND)'
-# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. 77: no namespaces here, as a line has said.
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. Then once more over cables that lose, delay, double,
+# swap and damage frames, as LINK_SEED=N decides, or a number that is drawn. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts
 	@$(MAKE) -s tests
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
+	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.

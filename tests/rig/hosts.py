@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs and examples on several hosts, which are namespaces of this machine, under each launcher.
 
-    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--short] [pattern]
+    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--short] [--link SEED] [pattern]
 
 `make check-hosts` calls it. It takes the commands that the tables of tests run in the shape 2x1, with the rules for
-what must come out. --short: a tenth of them; a pattern: those whose command contains it. It prints what fails as
-tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The last
-line is "N passed, N failed, N skipped".
+what must come out. --short: a tenth of them; a pattern: those whose command contains it. --link: over cables that lose,
+delay, double, swap and damage frames as the seed says, which also chooses the tenth; 0 draws a seed. It prints what fails
+as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
+last line is "N passed, N failed, N skipped".
 """
 
 import argparse
 import concurrent.futures
 import os
+import random
 import sys
 import tempfile
 import time
@@ -26,6 +28,8 @@ from runner import report, running, tables  # noqa: E402
 # Hosts: (nodes on each, PEs of each). With two nodes on a host, memory and network are mixed.
 SHAPES = {2: (2, 1), 3: (1, 1), 4: (1, 2)}
 GROUPS = ('programs and examples, 2x1', 'examples')
+# Of so many frames each kind of damage must have hit some: 40 are drawn for it, though not each is overtaken that should be.
+ENOUGH_FRAMES = 20000
 
 
 def parse_options():
@@ -35,12 +39,14 @@ def parse_options():
     parser.add_argument('--hosts', default='2,4', help='numbers of hosts, of 2, 3, 4 (2,4)')
     parser.add_argument('--launcher', default='', help='only launchers whose name contains it')
     parser.add_argument('--short', action='store_true', help='every tenth command')
+    parser.add_argument('--link', type=int, metavar='SEED', help='over bad cables; 0 draws a seed')
     parser.add_argument('-j', '--jobs', type=int, default=2, help='jobs at a time (2)')
     parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
     options = parser.parse_args()
     options.hosts = [int(word) for word in options.hosts.split(',')]
     if not set(options.hosts) <= set(SHAPES):
         parser.error('--hosts wants 2, 3 or 4, or several of them with commas between them')
+    options.link = random.randrange(1, 32768) if options.link == 0 else options.link
     # What runner.running wants to know of a run.
     options.sanitizer, options.seed, options.settle = '', 1, 10
     return options
@@ -58,7 +64,17 @@ def commands(options):
         if key not in seen and options.pattern in ' '.join(words):
             seen.add(key)
             found.append((case.env, words, case.checks))
-    return found[::10] if options.short else found
+    if not options.short:
+        return found
+    return found[::10] if options.link is None else random.Random(options.link).sample(found, -(-len(found) // 10))
+
+
+def drawn_link(seed):
+    """What cables do. A packet meets two on its way, and so does the answer to it."""
+    numbers = random.Random(seed)
+    link = {name: round(numbers.uniform(0.002, 0.01), 4) for name in ('loss', 'dup', 'reorder', 'flip')}
+    return link | {'seed': seed, 'delay': round(numbers.uniform(0, 1), 2), 'jitter': round(numbers.uniform(0, 1), 2),
+                   'rate': numbers.choice([50, 200, 1000])}
 
 
 class Launched(running.Runner):
@@ -91,16 +107,37 @@ def litter_case(hosts, launcher):
     return end
 
 
+def link_case(hosts, before, launcher):
+    """Cables have done what they should, or the programs have shown nothing."""
+    end = running.Ending(tables.Case(f'{launcher.name}, {hosts.n} hosts', 'the cables were bad', []))
+    done = {name: n - before[name] for name, n in totals(hosts).items()}
+    print('      of all frames: ' + ' '.join(f'{name}={n}' for name, n in done.items()), flush=True)
+    if 0 < done['seen'] < ENOUGH_FRAMES:
+        end.skipped = f'{done["seen"]} frames are too few to judge them'
+    else:
+        end.wrong = [f'no frame was {name}' for name in ('lost', 'duplicated', 'reordered', 'flipped') if not done[name]]
+    end.code = int(bool(end.wrong))
+    return end
+
+
+def totals(hosts):
+    """What has become of frames, on all cables and both ways together."""
+    ways = [way for i in hosts.numbers() for way in hosts.link_counts(i).values()] if hosts.links else []
+    return {name: sum(way[name] for way in ways) for name in ways[0]} if ways else {}
+
+
 def run_launcher(hosts, launcher, environment, options):
     """Ends of all its cases."""
     cases = [case_of(hosts, launcher, *command) for command in commands(options)]
     runner = Launched(options, environment)
-    told = report.Report(cases, [], options)
+    told, before = report.Report(cases, [], options), totals(hosts)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for end in pool.map(runner.run, cases):
                 told.add(end)
         told.add(litter_case(hosts, launcher))
+        if hosts.links:
+            told.add(link_case(hosts, before, launcher))
     finally:
         runner.finish()
     return told.ends
@@ -108,7 +145,11 @@ def run_launcher(hosts, launcher, environment, options):
 
 def on_rig(n, folder, options, rows):
     """Runs all launchers on n hosts; returns how many tests failed."""
-    hosts, slurm, failed = rig.Rig(n, folder), None, 0
+    link = None if options.link is None else drawn_link(options.link)
+    if link:
+        print(f'{n} hosts over cables with ' + ' '.join(f'{name}={value}' for name, value in link.items()) +
+              f', again by --link {options.link}', flush=True)
+    hosts, slurm, failed = rig.Rig(n, folder, link=link, build=options.build), None, 0
     for launcher in rig.launchers():
         if options.launcher not in launcher.name:
             continue
@@ -155,7 +196,7 @@ def all_rows(options):
 
 
 def print_table(rows):
-    """`right` counts the look at what is left on the hosts, too."""
+    """`right` counts the look at what is left on the hosts, too, and that at what the cables did."""
     print(f'\n{"launcher":20} {"hosts":>5} {"nodes":>5} {"PEs":>4} {"right":>6} {"wrong":>6}')
     for name, n, right, wrong, note in rows:
         nodes, ppn = SHAPES[int(n)]
@@ -168,6 +209,9 @@ def main():
     if reason := rig.why_not():
         print(f'skip  several hosts: this kernel lets us make no namespaces: {reason}\n0 passed, 0 failed, 1 skipped')
         return 77
+    if options.link is not None and (reason := rig.link_missing(options.build)):
+        print(f'skip  several hosts over bad cables: {reason}\n0 passed, 0 failed, 1 skipped')
+        return 77
     if not commands(options):
         sys.exit('hosts.py: no command contains this')
     rows = all_rows(options)
@@ -175,6 +219,8 @@ def main():
     passed = sum(int(row[2]) for row in rows if row[2] != '-')
     failed = sum(int(row[3]) for row in rows if row[3] != '-')
     print(f'\n{passed} passed, {failed} failed, {sum(1 for row in rows if row[2] == "-")} skipped')
+    if options.launcher and all(row[2] == '-' for row in rows):
+        return 77
     return 1 if failed or not passed else 0
 
 
