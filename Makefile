@@ -346,9 +346,10 @@ check-layers: lib
 reliability: deps
 	@$(MAKE) -s tests
 	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
-# A build of its own, by clang.
+# A build of its own, by clang, which check-clang shares.
+BY_CLANG := SANITIZE=fuzz CC=clang CXX=clang++ CFLAGS=-Werror
 fuzz: deps-fuzz
-	@$(MAKE) -s fuzz-bins SANITIZE=fuzz CC=clang
+	@$(MAKE) -s fuzz-bins $(BY_CLANG)
 	@bash tests/fuzz/run.sh $(FUZZ)
 # Draws programs that compose features and checks what came: SEEDS=A-B, SMALL=folder for small programs of what fails.
 torture: lib tools
@@ -358,10 +359,10 @@ torture: lib tools
 mutants: deps
 	@$(MAKE) -s tests
 	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
-# The library, the tools and the unit tests by clang; a warning is an error.
+# The library, the tools and the unit tests by clang, under its address sanitizer; a warning is an error.
 check-clang: deps-fuzz
-	@$(MAKE) -s B=build-clang CC=clang CFLAGS=-Werror lib tools $(patsubst $(B)/%,build-clang/%,$(UNIT_BINS))
-	@tests/run.py -b build-clang 'unit tests: $(FIND)'
+	@$(MAKE) -s $(BY_CLANG) lib tools $(patsubst $(B)/%,build-fuzz/%,$(UNIT_BINS))
+	@tests/run.py -b build-fuzz -s address 'unit tests: $(FIND)'
 # For aarch64, under qemu-user. A compiler or packages that cannot be had are no failure: it says so.
 check-cross:
 	@./deps.sh --cross || true

@@ -80,7 +80,6 @@ INCLUDES = {
     'tests/rig': [],
     'tests/launcher': ['boot.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
-    'tests/rig': [],
     'tests/damage': ['runtime/machine/flip.h', 'runtime/machine/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
     'tests/torture': ['ck.h'],
     'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',

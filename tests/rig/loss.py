@@ -438,7 +438,7 @@ def run_one(name, build):
 
     def work(folder):
         try:
-            hosts = rig.Rig(n, folder, rails, link)
+            hosts = rig.Rig(n, folder, rails, link, build)
             print(f'ok    {name} ({function(hosts, build):.1f} s)')
             return 0
         except rig.Refused as wrong:
