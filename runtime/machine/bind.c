@@ -29,7 +29,7 @@
 
 #include "cmi_alloc.h"
 #include "cmi_env.h"
-#include "exchange.h"
+#include "host_names.h"
 #include "machine_int.h"
 #include "say.h"
 
@@ -123,7 +123,7 @@ void bind_open(struct cmi *m)
 		if (m->o.verbose)
 			machine_say("node %d: %d PEs on %s, %d cores to use: not binding",
 				    m->job.node, m->job.pes_on_host,
-				    exchange_host_name(m, m->job.node),
+				    host_name(m, m->job.node),
 				    p->n_sets);
 		p->kind = BIND_NONE;
 	}
@@ -249,7 +249,7 @@ void bind_thread(struct cmi *m, int local)
 	}
 	if (m->o.verbose)
 		machine_say("PE %d: node %d on %s, %s", m->job.my_first_pe + local, m->job.node,
-			    exchange_host_name(m, m->job.node), text);
+			    host_name(m, m->job.node), text);
 }
 
 /* ---- other programs on the core --------------------------------------------------------------- */

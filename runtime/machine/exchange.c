@@ -7,6 +7,7 @@
  * only one of them prints it.
  */
 #include "exchange.h"
+#include "host_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,34 +119,6 @@ static void job_alloc(struct cmi *m)
 	j->host_id = cmi_alloc_zero(n, sizeof *j->host_id, "the job's nodes");
 }
 
-/* There is one name for each run of nodes on one host, in order, each with its 0. Launchers fill one host
- * after the other, so there are about as many names as hosts. */
-
-static bool starts_host(const struct cmi_job *j, int node)
-{
-	return node == 0 || j->host_id[node] != j->host_id[node - 1];
-}
-
-static void add_host_name(struct cmi *m, size_t *used, const char *name)
-{
-	size_t len = strnlen(name, HOST_NAME_CAP - 1);
-	char *grown = m->host_names = cmi_realloc(m->host_names, *used + len + 1, 1, "the job's nodes");
-
-	memcpy(grown + *used, name, len);
-	grown[*used + len] = 0;
-	*used += len + 1;
-}
-
-const char *exchange_host_name(const struct cmi *m, int node)
-{
-	const char *name = m->host_names;
-
-	for (int i = 1; i <= node; i++)
-		if (starts_host(&m->job, i))
-			name += strlen(name) + 1;
-	return name;
-}
-
 static bool well_formed(const struct host_blob *b, size_t len)
 {
 	return len == sizeof *b && memcmp(b->magic, MAGIC, sizeof MAGIC) == 0 &&
@@ -172,8 +145,7 @@ static int take_host(struct cmi *m, int node, const struct host_blob *own, struc
 	*share_p = b.share;
 	devices_compare(&m->devices, &b.devices);
 	m->apart |= b.host_id == own->host_id && b.user_ns != own->user_ns;
-	if (starts_host(&m->job, node))
-		add_host_name(m, names_used, b.host_name);
+	host_name_add(m, node, names_used, b.host_name, HOST_NAME_CAP);
 	return 0;
 }
 
@@ -329,7 +301,7 @@ static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint
 			machine_say("node %d (host %s) runs another program than node 0 (host "
 				    "%s): what they register differs. Start the same binary on "
 				    "all nodes",
-				    node, exchange_host_name(m, node), exchange_host_name(m, 0));
+				    node, host_name(m, node), host_name(m, 0));
 		return -EPROTO;
 	}
 	return 0;

@@ -14,7 +14,4 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint);
 /** Free what both have filled. */
 void exchange_free(struct cmi *m);
 
-/** The name of a node's host; any thread. Only for lines about failures: it takes time. */
-const char *exchange_host_name(const struct cmi *m, int node);
-
 #endif

@@ -12,7 +12,7 @@
 
 #include "cmi_alloc.h"
 #include "cmi_env.h"
-#include "fault.h"
+#include "die.h"
 #include "machine_int.h"
 #include "pulse.h"
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fault.h"
+#include "die.h"
 #include "cmi_alloc.h"
 #include "machine_int.h"
 #include "meet.h"

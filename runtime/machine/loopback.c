@@ -19,7 +19,7 @@
 
 #include "cmi_random.h"
 #include "cmi_alloc.h"
-#include "fault.h"
+#include "die.h"
 #include "loop_net.h"
 #include "machine_int.h"
 #include "msg_local.h"

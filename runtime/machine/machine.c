@@ -14,7 +14,9 @@
 #include "cmi_alloc.h"
 #include "cmi_env.h"
 #include "exchange.h"
+#include "die.h"
 #include "fault.h"
+#include "job.h"
 #include "guard.h"
 #include "loop_net.h"
 #include "machine_int.h"
@@ -106,6 +108,7 @@ static int join_job(struct cmi *m)
 
 	if (m->o.net)
 		return join_net(m);
+	m->ask_end = boot_abort;
 	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(&m->boot);
 	if (rc)
 		return rc;
@@ -175,7 +178,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	m->wire[local] = w; /* the back end's close frees it */
 	if (rc)
 		return rc;
-	w->alt_stack = m->o.guest && local == 0 && !process_signals(m) ? NULL : fault_stack_open();
+	w->alt_stack = m->o.guest && local == 0 && !job_takes_signals(m) ? NULL : fault_stack_open();
 	*w_p = w;
 	return 0;
 }

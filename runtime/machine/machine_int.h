@@ -117,6 +117,7 @@ struct cmi {
 	struct cmi_client client;
 	struct cmi_options o;
 	struct boot *boot;    /* NULL in a loopback net */
+	void (*ask_end)(struct boot *, int code); /* boot_abort, for die.c, which lies below it */
 	struct cmi_job job;
 	bool job_known;
 	/* Another node of this host is in another user namespace, as a rootless container of its own gives it: the kernel
@@ -124,7 +125,7 @@ struct cmi {
 	bool apart;
 	struct devices devices; /* of the network, on this host; for UCX, before it opens */
 	struct share *share;  /* message memory, and the way to the host's other nodes */
-	char *host_names;                 /* exchange_host_name reads them */
+	char *host_names;                 /* host_names.c's */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
 	struct mem_arena arena;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
+#include "die.h"
 #include "machine_int.h"
 #include "share.h"
 

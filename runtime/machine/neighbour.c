@@ -7,7 +7,7 @@
 
 #include "boot.h"
 #include "clock.h"
-#include "fault.h"
+#include "die.h"
 #include "machine_int.h"
 #include "share.h"
 

@@ -21,62 +21,24 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "die.h"
 #include "fault.h"
+#include "job.h"
 #include "machine_int.h"
 #include "share.h"
 
-/* Written by the main thread before there are others; `machine` again when they have ended. */
+/* Of a process, not of a job: what libc has been told, and what follows from it. */
 static struct {
-	/* Release, acquire: to a thread that is none of ours, and may call exit at any time, what is below is there when this
-	 * is. NULL: there is no job. */
-	_Atomic(struct cmi *) machine;
-	pid_t pid;               /* whose it is; a child has a copy */
-	struct cmi_watcher by;
-	bool signals;
 	bool left;               /* in a child: it has let go of the job */
 	int code;                /* at exit; of the one thread that ends the job */
-	/* What libc has been told: */
 	bool told;
 	bool has_key;
 	pthread_key_t pe;        /* on a PE's thread: its wire */
 } process;
 
-static struct cmi *machine(void)
-{
-	return atomic_load_explicit(&process.machine, memory_order_acquire);
-}
-
-bool cmi_in_child(void)
-{
-	return machine() && getpid() != process.pid;
-}
-
-struct cmi *process_job(void)
-{
-	return cmi_in_child() ? NULL : machine();
-}
-
-bool process_signals(const struct cmi *m)
-{
-	return machine() == m && process.signals;
-}
-
-void process_whoami(char *buf, size_t len)
-{
-	buf[0] = 0;
-	if (process.by.whoami)
-		process.by.whoami(buf, len);
-}
-
-void process_explain(const void *at, uintptr_t sp, char *buf, size_t len)
-{
-	if (process.by.explain)
-		process.by.explain(at, sp, buf, len);
-}
-
 bool process_shares(const void *at)
 {
-	return machine() && share_holds(machine()->share, at);
+	return job_of_parent() && share_holds(job_of_parent()->share, at);
 }
 
 /* ---- exit ------------------------------------------------------------------------------ */
@@ -109,32 +71,32 @@ static const char *instead(const struct cmi *m)
 
 static void on_exit_called(int status, void *unused)
 {
-	struct cmi *m = process_job();
+	struct cmi *m = job_here();
 	const int kept = status & 0xff, code = kept ? kept : 1; /* as much as a parent sees */
 	char who[256], line[400];
 
 	(void)unused;
-	if (!m || fault_ends_job(m)) /* the abort of a host program may call exit */
+	if (!m || die_is_ours(m)) /* the abort of a host program may call exit */
 		return;
-	process_whoami(who, sizeof who);
+	job_whoami(who, sizeof who);
 	snprintf(line, sizeof line, "chard: %s: exit(%d) before the job's end; %s", who, status, instead(m));
-	fault_say(m, code, true, line);
+	die_say(m, code, true, line);
 	flush_streams(code);
-	fault_end_here(m, code);
+	die_here(m, code);
 }
 
 /* It is not told the code. */
 static void on_quick_exit(void)
 {
-	struct cmi *m = process_job();
+	struct cmi *m = job_here();
 	char who[256], line[400];
 
-	if (!m || fault_ends_job(m))
+	if (!m || die_is_ours(m))
 		return;
-	process_whoami(who, sizeof who);
+	job_whoami(who, sizeof who);
 	snprintf(line, sizeof line, "chard: %s: quick_exit before the job's end; %s", who, instead(m));
-	fault_say(m, 1, true, line);
-	fault_end_here(m, 1);
+	die_say(m, 1, true, line);
+	die_here(m, 1);
 }
 
 /* exit calls our function even if the object that it lies in, perhaps a plug-in, has been unloaded. So that stays. */
@@ -153,9 +115,9 @@ static void on_thread_end(void *wire)
 	struct cmi *m = ((struct cmi_pe *)wire)->m;
 	char who[256], line[400];
 
-	if (process_job() != m)
+	if (job_here() != m)
 		return;
-	process_whoami(who, sizeof who);
+	job_whoami(who, sizeof who);
 	snprintf(line, sizeof line, "chard: %s: the PE's thread has ended (pthread_exit, or it was cancelled); %s", who,
 		 instead(m));
 	cmi_abort(m, 1, false, line);
@@ -163,7 +125,7 @@ static void on_thread_end(void *wire)
 
 void cmi_pe_watch(struct cmi_pe *w)
 {
-	if (process.has_key && process_job() == w->m)
+	if (process.has_key && job_here() == w->m)
 		pthread_setspecific(process.pe, w);
 }
 
@@ -177,7 +139,7 @@ void process_pe_leaves(void)
 
 static void in_child(void)
 {
-	struct cmi *m = machine();
+	struct cmi *m = job_of_parent();
 
 	if (!m || process.left) /* a child of a child: what had that descriptor may be something else by now */
 		return;
@@ -185,8 +147,7 @@ static void in_child(void)
 	share_forked(m->share);
 	if (m->boot)
 		boot_forked(m->boot);
-	if (process.by.forked)
-		process.by.forked();
+	job_forked();
 }
 
 /* ---- begin and end --------------------------------------------------------------------- */
@@ -205,11 +166,8 @@ static void tell_libc(void)
 
 void cmi_watch(struct cmi *m, const struct cmi_watcher *by, bool signals)
 {
-	process.pid = getpid();
-	process.by = *by;
-	process.signals = signals;
 	process.left = false;
-	atomic_store_explicit(&process.machine, m, memory_order_release);
+	job_begin(m, by, signals);
 	tell_libc();
 	if (signals)
 		fault_catch();
@@ -219,6 +177,5 @@ void process_forget(const struct cmi *m)
 {
 	if (m->o.guest)
 		fault_give_back();
-	if (machine() == m)
-		atomic_store_explicit(&process.machine, NULL, memory_order_release);
+	job_end(m);
 }

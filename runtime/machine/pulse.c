@@ -21,8 +21,8 @@
 #include "clock.h"
 #include "cmi_alloc.h"
 #include "cmi_env.h"
-#include "exchange.h"
-#include "fault.h"
+#include "host_names.h"
+#include "die.h"
 #include "machine_int.h"
 #include "pulse_net.h"
 #include "say.h"
@@ -188,7 +188,7 @@ static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64
 static _Noreturn void follow(struct pulse *p, int about)
 {
 	send_to_all(p, PULSE_LOST, about, 0);
-	fault_end_quietly(p->m, 1);
+	die_quietly(p->m, 1);
 }
 
 /** The lowest node that is about to speak; INT_MAX: none. A claim that nothing came of is forgotten. */
@@ -295,7 +295,7 @@ static void say_lost(const struct pulse *p, const struct peer *peer, int rail, b
 	}
 	machine_say("node %d on %s: no sign of life from node %d on %s for %.1f s, the last at %s: %s "
 		    "(CK_PEER_TIMEOUT=%d)",
-		    j->node, exchange_host_name(p->m, j->node), peer->node, exchange_host_name(p->m, peer->node),
+		    j->node, host_name(p->m, j->node), peer->node, host_name(p->m, peer->node),
 		    (double)(machine_now_ns() - peer->heard_ns[rail]) / 1e9, at, over,
 		    (int)(p->patience_ns / 1000000000u));
 }
@@ -335,8 +335,8 @@ static void warn(struct pulse *p, struct peer *peer)
 	pulse_net_print(rails_of(p, peer->node), address, sizeof address);
 	machine_say("node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); if its host is "
 		    "lost, the job may hang (CK_PEER_TIMEOUT=0 sends none)",
-		    p->m->job.node, exchange_host_name(p->m, p->m->job.node), peer->node,
-		    exchange_host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
+		    p->m->job.node, host_name(p->m, p->m->job.node), peer->node,
+		    host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
 }
 
 /** For how long a rail that has answered once has been silent: since the first question behind the one answered last. What it

@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "cmi_alloc.h"
-#include "fault.h"
+#include "die.h"
 #include "flip.h"
 #include "machine_int.h"
 #include "msg_local.h"

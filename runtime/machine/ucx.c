@@ -16,7 +16,7 @@
 
 #include "cmi_alloc.h"
 #include "cmi_env.h"
-#include "exchange.h"
+#include "host_names.h"
 #include "meet.h"
 #include "say.h"
 #include "share.h"
@@ -166,7 +166,7 @@ static int ucx_open(struct cmi *m)
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
 	if (!one_host(&m->job))
-		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? exchange_host_name(m, m->job.node) : NULL);
+		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? host_name(m, m->job.node) : NULL);
 	set_tcp_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status == UCS_OK) {
@@ -194,7 +194,7 @@ static int ucx_open(struct cmi *m)
 	m->back = u;
 	if (m->o.verbose && m->apart && m->job.first_on_host == 0)
 		machine_say("nodes of host %s are in user namespaces of their own: they share no memory, and the network is between them",
-			    exchange_host_name(m, m->job.node));
+			    host_name(m, m->job.node));
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
 			    m->job.n_nodes, m->job.n_nodes == 1 ? "" : "s",

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "cmi_alloc.h"
-#include "fault.h"
+#include "die.h"
 #include "flip.h"
 #include "msg_local.h"
 #include "msg_stack.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "fault.h"
+#include "die.h"
 #include "flip.h"
 #include "msg_local.h"
 #include "msg_stack.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cmi_alloc.h"
-#include "exchange.h"
-#include "fault.h"
+#include "host_names.h"
+#include "die.h"
 #include "pulse.h"
 
 /* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
@@ -100,7 +100,7 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 	 * the consequence. If we are still here afterwards, it is for us to tell. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
-		    what, pe, node, exchange_host_name(m, node), ucs_status_string(status), advice(status));
+		    what, pe, node, host_name(m, node), ucs_status_string(status), advice(status));
 }
 
 static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * die.c: end a job that cannot go on: one line says who and why, a back-trace says where; then the launcher is told and
+ * the process exits. What a forked child does is no matter of the job (process.c).
+ */
+#define UNW_LOCAL_ONLY
+#include "die.h"
+
+#include <libunwind.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cmi_alloc.h"
+#include "job.h"
+#include "machine_int.h"
+
+enum { DEPTH_MAX = 48 }; /* frames of a back-trace */
+
+/* By one call of the system: the children that the handlers of several PEs fork say their lines at the same time. */
+void die_write(const char *text)
+{
+	size_t len = strlen(text);
+	bool ended = len > 0 && text[len - 1] == '\n';
+	struct iovec part[2] = {{(char *)text, len}, {"\n", !ended}};
+
+	while (part[0].iov_len + part[1].iov_len > 0) {
+		ssize_t n = writev(STDERR_FILENO, part, 2);
+
+		if (n <= 0)
+			return;
+		for (int i = 0; i < 2; i++) {
+			size_t done = (size_t)n < part[i].iov_len ? (size_t)n : part[i].iov_len;
+
+			part[i].iov_base = (char *)part[i].iov_base + done;
+			part[i].iov_len -= done;
+			n -= (ssize_t)done;
+		}
+	}
+}
+
+/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf of
+ * numbers and strings takes no lock and no memory. */
+static void print_frames(unw_context_t *context, int flags)
+{
+	unw_cursor_t cursor;
+	char name[128], line[192];
+
+	if (unw_init_local2(&cursor, context, flags))
+		return;
+	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+		unw_word_t ip = 0, offset = 0;
+
+		unw_get_reg(&cursor, UNW_REG_IP, &ip);
+		if (unw_get_proc_name(&cursor, name, sizeof name, &offset))
+			snprintf(line, sizeof line, "chard:   #%d %#lx\n", depth,
+				 (unsigned long)ip);
+		else
+			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
+				 (unsigned long)offset);
+		die_write(line);
+		if (unw_step(&cursor) <= 0)
+			return;
+	}
+}
+
+static _Noreturn void end_job(struct cmi *m, int code)
+{
+	if (m && m->boot && !cmi_in_child())
+		m->ask_end(m->boot, code);
+	_exit(code);
+}
+
+void die_here(struct cmi *m, int code)
+{
+	if (m && m->o.boot)
+		_exit(code);
+	end_job(m, code);
+}
+
+/* If reporting itself fails (on a smashed stack, say), the job just ends. */
+void die_first(struct cmi *m, int code)
+{
+	int me = gettid(), ender = 0;
+
+	if (!m || atomic_compare_exchange_strong_explicit(&m->ender, &ender, me,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+		return;
+	if (ender == me)
+		end_job(m, code);
+	for (;;)
+		pause();
+}
+
+void die_quietly(struct cmi *m, int code)
+{
+	die_first(m, code);
+	end_job(m, code);
+}
+
+bool die_is_ours(const struct cmi *m)
+{
+	return atomic_load_explicit(&m->ender, memory_order_relaxed) == gettid();
+}
+
+void die_say(struct cmi *m, int code, bool backtrace, const char *line)
+{
+	unw_context_t context;
+
+	die_first(m, code);
+	die_write(line);
+	if (backtrace && unw_getcontext(&context) == 0)
+		print_frames(&context, 0);
+}
+
+void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
+{
+	die_say(m, code, backtrace, why);
+	end_job(m, code);
+}
+
+_Noreturn void machine_die(struct cmi *m, const char *format, ...)
+{
+	char line[512] = "chard: ";
+	size_t used = strlen(line);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line + used, sizeof line - used, format, ap);
+	va_end(ap);
+	cmi_abort(m, 1, false, line);
+}
+
+/* For programs, who want to know what to do. snprintf of numbers and strings takes no memory. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	char who[160] = "", line[512];
+
+	job_whoami(who, sizeof who);
+	snprintf(line, sizeof line, "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
+		 "container's memory), or start fewer nodes on a host", who, who[0] ? ": " : "", what, bytes);
+	cmi_abort(job_here(), 1, false, line);
+}
+
+void cmi_signal_trace(const char *line, void *context)
+{
+	die_write(line);
+	print_frames(context, UNW_INIT_SIGNAL_FRAME);
+}
+
+void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
+{
+	die_first(m, code);
+	cmi_signal_trace(line, context);
+	die_here(m, code);
+}
