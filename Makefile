@@ -199,7 +199,7 @@ $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_O
 $(B)/bench/collectives.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
-$(B)/runtime/machine/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
+$(B)/runtime/machine/boot/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
@@ -211,11 +211,15 @@ $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %,$(B)/tests/damage/%.o,share ucx_am ucx_batch)
-$(B)/tests/damage/%.o: runtime/machine/%.c Makefile
-	$(say) CC $@
-	@mkdir -p $(@D)
-	$(Q)$(COMPILE) $(LIB_CFLAGS) -DCHARD_TEST_FLIP $(INC) -MMD -MP -c -o $@ $<
+FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_batch.c)
+FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %.c,$(B)/tests/damage/%.o,$(notdir $(FLIPPED)))
+define flip_rule
+$$(B)/tests/damage/$(notdir $(1:.c=.o)): $(1) Makefile
+	$$(say) CC $$@
+	@mkdir -p $$(@D)
+	$$(Q)$$(COMPILE) $$(LIB_CFLAGS) -DCHARD_TEST_FLIP $$(INC) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach c,$(FLIPPED),$(eval $(call flip_rule,$(c))))
 $(DAMAGE_BINS): $(B)/tests/damage/%: $(B)/tests/programs/%.o $(FLIP_OBJ) $(LIB_ALL)
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../runtime/direct/gather.h"
+#include "../runtime/direct/core/gather.h"
 #include "bench.h"
 
 enum way { DIRECT, UNPACK, SCATTER, WAYS };

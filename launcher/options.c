@@ -5,7 +5,7 @@
  * them, and are taken out there. "--" ends the options in both places.
  */
 #include "launch.h"
-#include "../runtime/machine/cmi_charm.h"
+#include "../runtime/machine/base/cmi_charm.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../runtime/machine/cmi_gauge.h"
+#include "../runtime/machine/base/cmi_gauge.h"
 
 enum {
 	EVERY_MS = 1000,

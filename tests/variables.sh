@@ -14,7 +14,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CC LD AR OBJCOPY PKG_CONFIG CFLAGS CPPFLAGS LDF
 fresh() {
 	rm -rf "$tmp/b" && mkdir -p "$tmp/b/examples" &&
 		cp -a "$B"/{runtime,ci-compiler,launcher,trace-reader,bin} "$tmp/b" &&
-		rm "$tmp"/b/bin/ckrun "$tmp"/b/runtime/machine/say.o "$tmp"/b/runtime/chare/reduce/reducers.o
+		rm "$tmp"/b/bin/ckrun "$tmp"/b/runtime/machine/base/say.o "$tmp"/b/runtime/chare/reduce/reducers.o
 }
 hello=$tmp/b/examples/hello/hello
 made() { fresh && make B="$tmp/b" "$@" lib tools "$hello" >"$tmp/made" 2>&1 || { cat "$tmp/made"; return 1; }; }

@@ -9,7 +9,7 @@
  * waits for these variables, so no entry method ever sees them unset.
  */
 #include "chare_layer.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "../machine/cmi_hash.h"
+#include "../machine/tools/cmi_hash.h"
 
 enum { H_READONLY };
 

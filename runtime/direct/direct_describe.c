@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../machine/cmi_alloc.h"
-#include "channel.h"
-#include "sender.h"
+#include "../machine/base/cmi_alloc.h"
+#include "ends/channel.h"
+#include "ends/sender.h"
 
 enum { LINE_MAX_BYTES = 256, RECEIVERS_MOST = 16 };
 

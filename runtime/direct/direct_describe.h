@@ -8,7 +8,7 @@
 #define DIRECT_DESCRIBE_H
 
 #include "../scheduler/pe.h"
-#include "direct_state.h"
+#include "core/direct_state.h"
 
 /** Lines of the watchdog's report: one for each receiving end of this PE that waits, and what its PE knows of each
  * sending end, which is printed with it. */

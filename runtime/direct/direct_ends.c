@@ -5,10 +5,10 @@
  */
 #include "direct_ends.h"
 
-#include "bells.h"
-#include "binding.h"
-#include "channel.h"
-#include "sender.h"
+#include "ends/bells.h"
+#include "transfer/binding.h"
+#include "ends/channel.h"
+#include "ends/sender.h"
 
 _Static_assert(sizeof(CkDirectHandle) == CSD_END_BYTES, "an end is a handle");
 _Static_assert(sizeof(CkDirectStrides) == CSD_SHAPE_BYTES, "a shape is that of strided data");

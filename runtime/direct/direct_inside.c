@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "channel.h"
-#include "sender.h"
+#include "ends/channel.h"
+#include "ends/sender.h"
 
 /* Handles are looked for in pieces of up to so many bytes: they lie in structs, or in arrays of some. Larger pieces are
  * data, and to search them would cost what moving them within the process saves. */

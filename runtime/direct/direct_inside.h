@@ -3,7 +3,7 @@
 #ifndef DIRECT_INSIDE_H
 #define DIRECT_INSIDE_H
 
-#include "direct_state.h"
+#include "core/direct_state.h"
 
 /** How many ends of channels of this PE depend on these pieces of memory, which are in order and do not overlap: the
  * receive buffer, the send buffer, what the function gets, or a handle lies there. `name` gets the name of the first.

@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
-#include "arrival.h"
-#include "bells.h"
-#include "channel.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
+#include "transfer/arrival.h"
+#include "ends/bells.h"
+#include "ends/channel.h"
 #include "ckdirect.h"
-#include "direct_control.h"
+#include "core/direct_control.h"
 #include "direct_describe.h"
 #include "direct_ends.h"
 #include "direct_inside.h"
-#include "direct_rules.h"
-#include "direct_state.h"
-#include "put.h"
+#include "core/direct_rules.h"
+#include "core/direct_state.h"
+#include "transfer/put.h"
 
 /* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell it.
  * A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,

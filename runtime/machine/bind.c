@@ -27,11 +27,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cmi_alloc.h"
-#include "cmi_env.h"
-#include "host_names.h"
+#include "base/cmi_alloc.h"
+#include "base/cmi_env.h"
+#include "start/host_names.h"
 #include "machine_int.h"
-#include "say.h"
+#include "base/say.h"
 
 /** What the user wants; ckrun's --bind arrives as CK_BIND. Without his word: cores, where that helps. */
 static enum bind_kind choose_kind(const struct cmi *m)

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmi_copy.h"
-#include "cmi_msg.h"
+#include "tools/cmi_copy.h"
+#include "base/cmi_msg.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
  * only one of them prints it.
  */
 #include "exchange.h"
-#include "host_names.h"
+#include "start/host_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmi_alloc.h"
-#include "cmi_env.h"
-#include "cmi_hash.h"
+#include "base/cmi_alloc.h"
+#include "base/cmi_env.h"
+#include "tools/cmi_hash.h"
 #include "machine_int.h"
-#include "meet.h"
-#include "pulse.h"
-#include "pulse_net.h"
-#include "say.h"
-#include "share.h"
+#include "start/meet.h"
+#include "alive/pulse.h"
+#include "alive/pulse_net.h"
+#include "base/say.h"
+#include "shm/share.h"
 
 /* To be raised when a blob, a message head or the meaning of an active message changes. */
 enum { PROTOCOL_VERSION = 18 };

@@ -11,11 +11,11 @@
 
 #include "bind.h"
 #include "cmi.h"
-#include "cmi_mac.h"
-#include "devices.h"
-#include "host_table.h"
-#include "mem.h"
-#include "neighbour.h"
+#include "tools/cmi_mac.h"
+#include "start/devices.h"
+#include "start/host_table.h"
+#include "shm/mem.h"
+#include "alive/neighbour.h"
 
 /** A wire's address as its back end wrote it. */
 struct wire_address {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* abort.c: the end of a job by force, and where a PE was when it came to that. */
 #include "csd_int.h"
-#include "../machine/cmi_plain.h"
+#include "../machine/tools/cmi_plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>

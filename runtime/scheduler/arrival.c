@@ -19,7 +19,7 @@
  *   | head | payload | hash (8 bytes) |      written by arrival_hash, taken off by client_arrived_hashed
  */
 #include "csd_int.h"
-#include "../machine/cmi_hash.h"
+#include "../machine/tools/cmi_hash.h"
 
 #include <stddef.h>
 #include <stdio.h>

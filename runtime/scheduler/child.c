@@ -5,7 +5,7 @@
  * that the copy of the queue has for it ends it.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 static void handler_returned(struct pe *pe, struct cmi_msg *m)
 {

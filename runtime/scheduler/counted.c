@@ -4,8 +4,8 @@
  * that does not count; counted_join.c puts the PEs together, counted_print.c prints.
  */
 #include "counted_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../machine/cmi_gauge.h"
+#include "../machine/base/cmi_gauge.h"
 
 struct cmi_msg;
 struct node;

@@ -7,7 +7,7 @@
  *   | counts_msg | rows | PEs, each with its numbers | links |
  */
 #include "counted_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

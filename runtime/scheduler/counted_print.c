@@ -4,9 +4,9 @@
  * the columns and lists the keys. The table is as long for a thousand PEs as for two; the file has them all.
  */
 #include "counted_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
-#include "../machine/cmi_plain.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
+#include "../machine/tools/cmi_plain.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 
-#include "../machine/cmi_msg.h"
+#include "../machine/base/cmi_msg.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,8 +9,8 @@
  * credits, are not subject to flow control: at most four are under way per pair.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
 
 #include <stdio.h>
 #include <stdlib.h>

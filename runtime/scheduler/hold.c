@@ -9,7 +9,7 @@
  * While nothing is held, csd_send_away and csd_send_node pay one test.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * handlers that they register.
  */
 #include "csd_int.h"
-#include "../machine/cmi_hash.h"
+#include "../machine/tools/cmi_hash.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * first cache line and the payload starts on the second.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 #include "standing.h"
 
 #include <assert.h>

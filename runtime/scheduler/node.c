@@ -9,10 +9,10 @@
  * its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_charm.h"
-#include "../machine/cmi_env.h"
-#include "../machine/cmi_hash.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_charm.h"
+#include "../machine/base/cmi_env.h"
+#include "../machine/tools/cmi_hash.h"
 
 #include <errno.h>
 #include <inttypes.h>

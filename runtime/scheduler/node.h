@@ -15,7 +15,7 @@
 
 #include "csd.h"
 #include "ends.h"
-#include "../machine/clock.h"
+#include "../machine/tools/clock.h"
 #include "../machine/cmi.h"
 #include "node_queue.h"
 #include "traced.h"

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../machine/cmi_msg.h"
-#include "../machine/msg_stack.h"
+#include "../machine/base/cmi_msg.h"
+#include "../machine/base/msg_stack.h"
 #include "hint.h"
 #include "queue.h"
 

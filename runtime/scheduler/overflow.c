@@ -4,7 +4,7 @@
  * its PE.
  */
 #include "csd_int.h"
-#include "../machine/cmi_limits.h"
+#include "../machine/tools/cmi_limits.h"
 
 #include <pthread.h>
 #include <stdio.h>

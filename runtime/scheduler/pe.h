@@ -19,7 +19,7 @@
 
 #include "csd.h"
 #include "../machine/cmi.h"
-#include "../machine/msg_stack.h"
+#include "../machine/base/msg_stack.h"
 #include "counted.h"
 #include "hint.h"
 #include "node.h"

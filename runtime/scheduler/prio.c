@@ -12,7 +12,7 @@
  * once more, so the heap compares one signed word and looks at a vector only where keys are equal.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../machine/cmi_msg.h"
+#include "../machine/base/cmi_msg.h"
 
 struct pe;
 

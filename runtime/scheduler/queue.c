@@ -6,7 +6,7 @@
  * everything.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../machine/cmi_msg.h"
+#include "../machine/base/cmi_msg.h"
 #include "hint.h"
 #include "prio.h"
 

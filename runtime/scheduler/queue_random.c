@@ -11,9 +11,9 @@
  * overtake one that goes straight, as on a network whose routes differ.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
-#include "../machine/cmi_random.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
+#include "../machine/tools/cmi_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * read while their receivers work on them, which is why only few of their fields are trusted.
  */
 #include "csd_int.h"
-#include "../machine/cmi_plain.h"
+#include "../machine/tools/cmi_plain.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,8 +17,8 @@
  *   - messages that arrive, of which flow control bounds the sum (flow.c).
  */
 #include "csd_int.h"
-#include "../machine/cmi_env.h"
-#include "../machine/cmi_limits.h"
+#include "../machine/base/cmi_env.h"
+#include "../machine/tools/cmi_limits.h"
 #include "cth.h"
 
 static const uint64_t LEAST = 1 << 20;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../machine/cmi_msg.h"
+#include "../machine/base/cmi_msg.h"
 
 enum { STANDING_MOST = 8, STANDING_LINE = 64 };
 

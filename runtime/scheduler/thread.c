@@ -14,8 +14,8 @@
  * quiescence and the randomised policy hold for threads without a line of their own.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
 #include "cth.h"
 
 #include <errno.h>

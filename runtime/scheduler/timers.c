@@ -5,7 +5,7 @@
  * while a timer is set.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

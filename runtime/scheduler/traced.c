@@ -9,13 +9,13 @@
  * handled.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/cmi_hash.h"
+#include "../machine/tools/cmi_hash.h"
 
 enum {
 	NAMES_ROOM = 60 << 10,       /* for handlers, events of the program, and small tables of entries */

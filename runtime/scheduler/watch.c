@@ -21,8 +21,8 @@
  * SLOW_NS what is missing, and the job goes on.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * itself is left to the program.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * PE 0 puts all texts together, names cycles, and prints the whole in one piece.
  */
 #include "csd_int.h"
-#include "../machine/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../machine/clock.h"
-#include "../machine/cmi_alloc.h"
-#include "../machine/cmi_env.h"
+#include "../machine/tools/clock.h"
+#include "../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_env.h"
 
 enum {
 	MB_DEFAULT = 32,             /* a million records */

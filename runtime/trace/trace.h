@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../machine/cmi_ticks.h"
+#include "../machine/tools/cmi_ticks.h"
 #include "trace_format.h"
 
 /** What CK_TRACE says. */

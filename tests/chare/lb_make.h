@@ -4,7 +4,7 @@
 #define LB_MAKE_H
 
 #include "../../runtime/chare/balance/strategies/strategies.h"
-#include "cmi_random.h"
+#include "../../runtime/machine/tools/cmi_random.h"
 
 #include <stdlib.h>
 #include <string.h>

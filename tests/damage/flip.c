@@ -6,7 +6,7 @@
  * slot, which has a reference to them: what else arrives between them is a matter of time. It tells stderr what it did.
  */
 #define CHARD_TEST_FLIP
-#include "flip.h"
+#include "../../runtime/machine/shm/flip.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "node.h"
 #include "pe.h"
-#include "ring.h"
+#include "../../runtime/machine/shm/ring.h"
 
 enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
 

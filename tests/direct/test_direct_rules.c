@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 #include "world.h"
-#include "../../runtime/direct/arrival.h"
-#include "../../runtime/direct/direct_handle.h"
+#include "../../runtime/direct/transfer/arrival.h"
+#include "../../runtime/direct/core/direct_handle.h"
 
 #include <cmocka.h>
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "../../runtime/machine/cmi_random.h"
+#include "../../runtime/machine/tools/cmi_random.h"
 #include "world.h"
 
 #include <cmocka.h>

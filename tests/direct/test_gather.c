@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../runtime/direct/gather.h"
-#include "../../runtime/machine/cmi_random.h"
+#include "../../runtime/direct/core/gather.h"
+#include "../../runtime/machine/tools/cmi_random.h"
 
 #include <cmocka.h>
 

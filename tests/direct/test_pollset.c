@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../runtime/direct/pollset.h"
+#include "../../runtime/direct/core/pollset.h"
 
 enum { ITEMS = 200, IDLE = 7, HERE = 8 };
 

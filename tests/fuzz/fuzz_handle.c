@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../runtime/chare/core/callback.h"
-#include "../../runtime/direct/direct_handle.h"
+#include "../../runtime/direct/core/direct_handle.h"
 #include "zoo.h"
 #include "zoo.decl.h"
 

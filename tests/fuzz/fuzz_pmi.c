@@ -13,9 +13,9 @@
 #include "fuzz.h"
 
 #include "../../launcher/launch.h"
-#include "../../runtime/machine/boot.h"
-#include "../../runtime/machine/boot_int.h"
-#include "../../runtime/machine/cmi_env.h"
+#include "../../runtime/machine/boot/boot.h"
+#include "../../runtime/machine/boot/boot_int.h"
+#include "../../runtime/machine/base/cmi_env.h"
 
 #include <setjmp.h>
 #include <stdio.h>

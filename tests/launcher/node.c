@@ -25,8 +25,8 @@
  *   leak            whether a child finds an inherited PMI socket or its variable
  *   pid FILE        write our pid to FILE.RANK
  */
-#include "../../runtime/machine/boot.h"
-#include "../../runtime/machine/cmi_alloc.h"
+#include "../../runtime/machine/boot/boot.h"
+#include "../../runtime/machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

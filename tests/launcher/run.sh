@@ -20,7 +20,7 @@ fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
-		"$top"/runtime/machine/{boot,boot_pmi1,boot_pmix,boot_table,cmi_env,cmi_plain,say}.c \
+		"$top"/runtime/machine/{boot/{boot,boot_pmi1,boot_pmix,boot_table},base/{cmi_env,say},tools/cmi_plain}.c \
 		-o "$NODE" -pthread -ldl || exit 1
 fi
 

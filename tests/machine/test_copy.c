@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../../runtime/machine/cmi_copy_int.h"
-#include "../../runtime/machine/cmi_random.h"
+#include "../../runtime/machine/tools/cmi_copy_int.h"
+#include "../../runtime/machine/tools/cmi_random.h"
 #include "check_skip.h"
 
 enum { MOST = 1 << 20, SLACK = 128 };

@@ -4,7 +4,7 @@
  * and that the machine layer reads its own variables through it.
  */
 #include "../../runtime/machine/cmi.h"
-#include "../../runtime/machine/cmi_env.h"
+#include "../../runtime/machine/base/cmi_env.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,11 +18,11 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "../../runtime/machine/fault.h"
-#include "../../runtime/machine/guard.h"
+#include "../../runtime/machine/alive/fault.h"
+#include "../../runtime/machine/alive/guard.h"
 #include "../../runtime/machine/machine_int.h"
-#include "../../runtime/machine/pulse.h"
-#include "../../runtime/machine/pulse_net.h"
+#include "../../runtime/machine/alive/pulse.h"
+#include "../../runtime/machine/alive/pulse_net.h"
 
 enum { NODES = 2, MANY = 2100 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_limits.c: the least limit of a process's control groups is found, wherever it stands. */
-#include "../../runtime/machine/cmi_limits.h"
+#include "../../runtime/machine/tools/cmi_limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_msg_stack.c: the stack of messages loses none, and the reader can restore each sender's order. */
-#include "../../runtime/machine/msg_stack.h"
+#include "../../runtime/machine/base/msg_stack.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_random.c: the random number generator is replayable, never stuck, and evenly spread. */
-#include "../../runtime/machine/cmi_random.h"
+#include "../../runtime/machine/tools/cmi_random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 
 #include "under_ckrun.h"
 #include "../../runtime/machine/machine_int.h"
-#include "../../runtime/machine/share.h"
+#include "../../runtime/machine/shm/share.h"
 
 /* A pair gets a ring after 16 messages; then a message in a slot, of up to 240 bytes, goes by it. */
 enum { FOR_A_RING = 40, SMALL = 64, LARGE = 1000, HANDLER = 1, MOST = 100 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_wake_host.c: who can wake a PE of another process, and who cannot. */
-#include "../../runtime/machine/wake_host.h"
+#include "../../runtime/machine/shm/wake_host.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_window.c: which connections get a bound for their window, when, and what the kernel makes of it. */
-#include "../../runtime/machine/window.h"
+#include "../../runtime/machine/ucx/window.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inbox.pml: messages between the PEs of a node, the node's queue, and how a PE sleeps (runtime/scheduler: inbox.c,
- * node_queue.c, idle.c; runtime/machine: msg_stack.h, wake.c), in memory with relaxed stores (weak.pml).
+ * node_queue.c, idle.c; runtime/machine: base/msg_stack.h, local/wake.c), in memory with relaxed stores (weak.pml).
  *
  * PEs receive, and sleep until they are woken. In one run two others send to PE 0: SENT messages, and one. In the
  * other run (QUEUE) a third PE sends two messages to the node, and PE 0 or PE 1 handles them.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.pml: messages from one PE to one of another process of the host (runtime/machine: share.c, ring.h,
+ * ring.pml: messages from one PE to one of another process of the host (runtime/machine/shm: share.c, ring.h,
  * msg_stack.h; cmi_sleep in machine.c), in memory with relaxed stores (weak.pml).
  *
  * One PE sends MESSAGES messages: by the stack until it has offered a ring, then by the ring, by value or by

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * windows: whether what comes over tcp makes a process bound the windows of its connections
- * (runtime/machine/window.h), whichever way it comes. Two elements throw each other a ball.
+ * (runtime/machine/ucx/window.h), whichever way it comes. Two elements throw each other a ball.
  *
  *	windows KIND
  *

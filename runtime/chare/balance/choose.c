@@ -4,8 +4,8 @@
  * step pays.
  */
 #include "balance_int.h"
-#include "../../machine/cmi_env.h"
-#include "../../machine/cmi_plain.h"
+#include "../../machine/base/cmi_env.h"
+#include "../../machine/tools/cmi_plain.h"
 
 #include <errno.h>
 #include <math.h>

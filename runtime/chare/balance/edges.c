@@ -14,7 +14,7 @@
 #include "balance_int.h"
 #include "../channel/named.h"
 #include "../core/index.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@
  * longer is known for the PE as a whole (share.h), and is told as its speed.
  */
 #include "balance_int.h"
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_ticks.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/tools/cmi_ticks.h"
 
 #include <stdlib.h>
 #include <string.h>

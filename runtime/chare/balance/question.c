@@ -5,7 +5,7 @@
 #include "step_int.h"
 #include "strategies/lb_dump.h"
 #include "../core/index.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>

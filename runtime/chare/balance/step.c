@@ -17,7 +17,7 @@
  */
 #include "step_int.h"
 #include "../core/index.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

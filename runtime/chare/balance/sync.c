@@ -22,7 +22,7 @@
  * behind it, because they were made meanwhile, take part in the next one: `stamp` tells them apart.
  */
 #include "balance_int.h"
-#include "../../machine/cmi_ticks.h"
+#include "../../machine/tools/cmi_ticks.h"
 
 void sync_check_soon(struct pe *pe, struct collection *c)
 {

@@ -5,7 +5,7 @@
  * calls this file.
  */
 #include "buffers.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * its posts come on different PEs; a PE's own tag has the PE in its key.
  */
 #include "../../scheduler/cth.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 #include "buffers.h"
 
 #include <pthread.h>

@@ -31,8 +31,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_env.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_env.h"
 
 enum {
 	/* From bench/kpings --aggregate: see docs/PERFORMANCE.md. */

@@ -11,8 +11,8 @@
  * most a quarter of the budget, so a thread never waits for a report that does not come.
  */
 #include "call.h"
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_plain.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/tools/cmi_plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * closed: n_here and n_line are 0, and `routes` is not NULL.
  */
 #include "newborn.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "newborn.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * another one.
  */
 #include "named_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

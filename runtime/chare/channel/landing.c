@@ -2,8 +2,8 @@
 /* landing.c: where calls that are put are handled; see pattern_int.h. */
 #include "pattern_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_random.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/tools/cmi_random.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* pattern.c: which calls repeat, and how they are put; see pattern_int.h. */
 #include "pattern_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_copy.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/tools/cmi_copy.h"
 
 #include <stddef.h>
 #include <stdlib.h>

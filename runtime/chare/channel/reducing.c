@@ -5,7 +5,7 @@
  * joined, stopped and moved as those are; here is only what they have in common.
  */
 #include "named_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 #include "../reduce/reduce.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * between nodes.
  */
 #include "print.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * different builds of a program never talk to each other.
  */
 #include "register.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  */
 #include "kinds.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  */
 #include "section_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
  * without members that send multicasts, or where a member is a guest.
  */
 #include "section_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,8 +22,8 @@
 #include "seed.h"
 #include "../core/shape.h"
 
-#include "../../machine/cmi_env.h"
-#include "../../machine/cmi_random.h"
+#include "../../machine/base/cmi_env.h"
+#include "../../machine/tools/cmi_random.h"
 
 enum {
 	NEIGHBOURS = 4,

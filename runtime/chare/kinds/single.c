@@ -11,7 +11,7 @@
  */
 #include "seed.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

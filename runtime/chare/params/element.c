@@ -11,7 +11,7 @@
  * X_pup runs outside of any handler. It works on the element itself, not on a copy.
  */
 #include "pup_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

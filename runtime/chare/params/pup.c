@@ -4,7 +4,7 @@
  * functions.
  */
 #include "pup_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
  * NULL on purpose: there the pattern is another, and the struct's pointers that the function did not need get it, too.
  */
 #include "pup_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <malloc.h>
 #include <stdio.h>

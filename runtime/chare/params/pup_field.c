@@ -4,7 +4,7 @@
  * messages that an element keeps. NULL stays NULL.
  */
 #include "pup_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

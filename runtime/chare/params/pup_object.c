@@ -6,7 +6,7 @@
  *	| bytes of the objects (8) | what their pup function packs, one object behind the other |
  */
 #include "pup_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

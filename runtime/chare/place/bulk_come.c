@@ -4,7 +4,7 @@
  */
 #include "bulk.h"
 #include "../core/index.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkIndex i)
 {

@@ -5,7 +5,7 @@
  */
 #include "bulk.h"
 #include "../core/index.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

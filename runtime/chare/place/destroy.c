@@ -5,7 +5,7 @@
  * it has threads, after the last of them ends.
  */
 #include "place_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

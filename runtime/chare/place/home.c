@@ -17,7 +17,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * up the tree on which the creation message came down.
  */
 #include "place_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

@@ -24,7 +24,7 @@
  * one test.
  */
 #include "place_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

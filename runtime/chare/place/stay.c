@@ -4,7 +4,7 @@
  * (leave.c): who has a lease, and which calls came late.
  */
 #include "place_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

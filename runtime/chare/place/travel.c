@@ -10,7 +10,7 @@
  * The element's bytes are those of X_pup (params/element.c).
  */
 #include "place_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * all are there.
  */
 #include "reduce_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * empty part. The odd PE of a pair stays out if it has no elements, because nobody would tell it.
  */
 #include "reduce_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

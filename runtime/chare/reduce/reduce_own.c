@@ -5,7 +5,7 @@
  * start.
  */
 #include "reduce_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

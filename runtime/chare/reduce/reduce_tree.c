@@ -8,7 +8,7 @@
  * children these are.
  */
 #include "reduce_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

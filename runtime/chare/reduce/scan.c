@@ -23,7 +23,7 @@
  */
 #include "reduce_int.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

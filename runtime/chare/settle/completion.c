@@ -18,7 +18,7 @@
  */
 #include "settle.h"
 #include "../core/shape.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * finds it.
  */
 #include "stats.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

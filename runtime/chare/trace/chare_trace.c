@@ -8,7 +8,7 @@
 #include "chare_trace.h"
 #include "../place/place.h"
 #include "../stats/stats.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * Runs lie in memory of their PE that is used again; beginning a body allocates nothing.
  */
 #include "../../scheduler/cth.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 #include "wait_int.h"
 
 #include <stdlib.h>

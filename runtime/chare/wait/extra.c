@@ -5,7 +5,7 @@
  * pay nothing for it.
  */
 #include "wait_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

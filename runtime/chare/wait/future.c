@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../machine/cmi_hash.h"
+#include "../../machine/tools/cmi_hash.h"
 
 /* On the stack of the thread that waits. */
 struct waiter {

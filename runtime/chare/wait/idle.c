@@ -7,7 +7,7 @@
  * not empty.
  */
 #include "wait_int.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
  * the runtime notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
-#include "../../machine/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 #include "wait_int.h"
 
 #include <stdio.h>

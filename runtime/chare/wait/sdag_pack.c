@@ -15,8 +15,8 @@
  * pointer travels as its distance from where the call's own parameter points, which is found by asking the call
  * again; so it may have been moved within the call. Calls travel in the form in which they leave a node.
  */
-#include "../../machine/cmi_alloc.h"
-#include "../../machine/cmi_hash.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/tools/cmi_hash.h"
 #include "wait_int.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "lb_chain.h"
 #include "lb_loads.h"
 #include "strategies.h"
-#include "../../../machine/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 struct chain {
 	const struct lb_loads *l;

@@ -10,7 +10,7 @@
  */
 #include "lb_loads.h"
 #include "strategies.h"
-#include "../../../machine/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 
 enum { SWEEPS = 4 };

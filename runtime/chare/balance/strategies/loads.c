@@ -2,7 +2,7 @@
 /* loads.c: loads of PEs, and what a distribution is worth. */
 #include "lb_loads.h"
 #include "strategies.h"
-#include "../../../machine/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <math.h>
 #include <string.h>

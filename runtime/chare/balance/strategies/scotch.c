@@ -11,7 +11,7 @@
 #include "lb_graph.h"
 #include "lb_library.h"
 #include "strategies.h"
-#include "../../../machine/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 

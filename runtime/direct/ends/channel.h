@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.h: the receiving end of a channel: its states, its record, and how it changes them.
+ *
+ * Only the PE that created a channel touches its record. A channel is in exactly one state (enum
+ * channel_state).
+ *
+ * The word that tells of an arrival in pattern mode is the end of the user's buffer, which holds the last put's word
+ * when its function has run. The receiver makes it idle when it marks a channel that is polled, and when it begins to ask
+ * for bells (`tell`; creation does). It need not do so again while bells tell of the puts: then the sender is not the network.
+ * So of a MARKED or ARMED channel, of whose puts we have not been told yet, a word that is not idle means a put.
+ * This holds whenever the news comes that the network is the sender (direct_make_rma). An end that is made with what a last
+ * sender has left in the buffer does not ask for bells before its next mark.
+ */
+#ifndef DIRECT_CHANNEL_H
+#define DIRECT_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../core/direct_handle.h"
+#include "../core/direct_line.h"
+#include "../core/direct_rules.h"
+#include "../core/direct_state.h"
+#include "../core/pollset.h"
+
+/* ---- the record -------------------------------------------------------------------- */
+
+/** Who may touch the buffer, from the receiver's point of view. An ARMED channel is in the poll set,
+ * or its PE will be told of the put; docs/CHANNELS.md draws the transitions. */
+enum channel_state {
+	CHANNEL_FREE,     /* the number names no channel */
+	CHANNEL_CONSUMED, /* the function has run: the user's */
+	CHANNEL_MARKED,   /* readyMark: the sender's, nobody looks */
+	CHANNEL_ARMED,    /* readyPollQ: the sender's, an arrival runs the function */
+	CHANNEL_FIRED,    /* arrived, the function will run in this pass */
+};
+
+/** What a put within a PE, a scan and a ready touch. */
+struct direct_channel_hot {
+	struct poll_item poll;        /* first: the poll set hands items back */
+	uint32_t generation;
+	uint8_t state, mode;
+	bool own : 1;                 /* this thread stores the word: a put of this PE, or by message */
+	bool rma : 1;                 /* the network stores it, and cannot tell: always polled */
+	bool tell : 1;                /* as in direct_shared: the word is not looked at */
+	bool landed : 1;              /* told while MARKED: the put has come */
+	bool rung : 1;                /* in direct_pe.rung: not to be reused yet */
+	bool running : 1;             /* fn is on the stack: the same */
+	bool named : 1;               /* made by direct_channel_receive: it can move */
+	bool retired : 1;             /* the program has destroyed it, and a sender may not know it */
+};
+_Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
+
+/** What an arrival needs besides: it is prefetched there. */
+struct direct_channel {
+	_Alignas(64) CkDirectFn fn;
+	void *data;                   /* the user's, or the copy in the block */
+	uint64_t iteration;           /* puts whose function has been called */
+	unsigned char *buf;           /* the user's */
+	size_t bytes;
+	struct direct_line *line;
+	union {
+		struct direct_channel *next;  /* in the list of free records */
+		uint64_t marked_at;           /* in ticks, where arrivals are counted */
+	};
+	uint32_t number;
+	uint32_t fetched;             /* lines of the put under way, by cmi_fetch_told */
+};
+_Static_assert(sizeof(struct direct_channel) == 64, "one cache line");
+
+/** Channels of consecutive numbers. Aligned to the size of `hot`, so that the address of a hot
+ * part tells its block and its place there. */
+struct direct_channel_block {
+	_Alignas(DIRECT_BLOCK * sizeof(struct direct_channel_hot))
+		struct direct_channel_hot hot[DIRECT_BLOCK];
+	struct direct_channel rest[DIRECT_BLOCK];
+	_Alignas(16) unsigned char copy[DIRECT_BLOCK][DIRECT_DATA_MAX]; /* functions' data */
+	struct direct_shared *shared; /* cmi_mem_alloc */
+	struct cmi_key line_key;
+};
+
+static inline struct direct_channel_block *direct_block(const struct direct_channel_hot *hot)
+{
+	uintptr_t size = DIRECT_BLOCK * sizeof(*hot);
+
+	return (struct direct_channel_block *)((uintptr_t)hot / size * size);
+}
+
+static inline struct direct_channel *direct_rest(const struct direct_channel_hot *hot)
+{
+	struct direct_channel_block *b = direct_block(hot);
+
+	return &b->rest[hot - b->hot];
+}
+
+/** readyMarks so far; creation is the first. */
+static inline uint64_t direct_marks(const struct direct_channel_hot *hot)
+{
+	return direct_rest(hot)->iteration + (hot->state != CHANNEL_CONSUMED);
+}
+
+/** Where arrival is told: in the line in sequence mode, else at the end of the buffer. A scan
+ * only reads it, so the poll item's own pointer is const. */
+static inline _Atomic uint64_t *direct_arrival_word(const struct direct_channel_hot *hot)
+{
+	return (_Atomic uint64_t *)(uintptr_t)hot->poll.word;
+}
+
+struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot);
+
+/* ---- finding it -------------------------------------------------------------------- */
+
+static inline struct direct_channel_hot *direct_channel_at(const struct direct_pe *d,
+							   uint32_t number)
+{
+	return &d->channel_blocks[number / DIRECT_BLOCK]->hot[number % DIRECT_BLOCK];
+}
+
+/** The live channel with this number and generation on `pe`, or NULL. */
+static inline struct direct_channel_hot *direct_channel_find(const struct pe *pe, uint32_t number,
+							     uint32_t generation)
+{
+	struct direct_channel_hot *hot;
+
+	if (CSD_UNLIKELY(number >= direct_of(pe)->n_channels))
+		return NULL;
+	hot = direct_channel_at(direct_of(pe), number);
+	/* Destroying a channel changes the record's generation to one that no handle has. */
+	return CSD_LIKELY(hot->generation == generation) ? hot : NULL;
+}
+
+/** The receiving end that `h` names, which must live on this PE. */
+static inline struct direct_channel_hot *direct_receiver(struct pe *pe, const char *call,
+							 const struct direct_handle *h)
+{
+	struct direct_channel_hot *hot = NULL;
+
+	if (CSD_LIKELY(h->magic == DIRECT_MAGIC && h->receiver == pe->id))
+		hot = direct_channel_find(pe, h->channel, h->generation);
+	if (CSD_UNLIKELY(!hot))
+		direct_not_a_receiver(pe, call, h);
+	return hot;
+}
+
+/* ---- what happens to it ------------------------------------------------------------ */
+
+/** A put has arrived: the function runs in this pass or the next. */
+static inline void direct_ring(struct direct_pe *d, struct direct_channel_hot *hot)
+{
+	hot->state = CHANNEL_FIRED;
+	hot->rung = true;
+	d->rung.item[d->rung.tail++ & (d->rung.cap - 1)] = hot;
+}
+
+/** We are told that a put has arrived in `hot`. False: the channel waits for none. */
+static inline bool direct_landed(struct direct_pe *d, struct direct_channel_hot *hot)
+{
+	if (CSD_LIKELY(hot->state == CHANNEL_ARMED)) {
+		direct_ring(d, hot);
+		return true;
+	}
+	if (hot->state != CHANNEL_MARKED || hot->landed)
+		return false;
+	hot->landed = true;
+	return true;
+}
+
+/** A put of this PE has landed in a channel of this PE. False: the channel waits for none, or is
+ * destroyed. */
+static inline bool direct_landed_here(struct direct_pe *d, uint32_t number, uint32_t generation)
+{
+	struct direct_channel_hot *hot = direct_channel_at(d, number);
+
+	return CSD_LIKELY(hot->generation == generation) && direct_landed(d, hot);
+}
+
+/** End the job: put `id` has come into `hot`, which waits for none; NULL: the channel it was meant for
+ * is destroyed. */
+_Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,
+				 const struct direct_channel_hot *hot) __attribute__((cold));
+
+/** The sender of `hot` is this PE, or puts by message: we know of an arrival by ourselves. */
+void direct_make_own(struct pe *pe, struct direct_channel_hot *hot);
+
+/** The network puts into `hot`: it cannot ring. */
+void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
+
+/** Whether a put has come whose function has not run. */
+bool direct_unseen_put(const struct direct_channel_hot *hot);
+
+/** End the receiving end. All bells must have been heard: what they say of it would be taken for a
+ * put into a destroyed channel. */
+void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
+
+/** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
+void direct_check_free(struct pe *pe, const void *p, size_t bytes);
+
+struct csd_receiving;
+
+/** Make a receiving end that another layer gives a name (ends.h). */
+void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);
+/** Its state and whether a put has landed; all bells must have been heard. Returns the puts whose function was called. */
+uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_receiving *now);
+/** As direct_channel_destroy, but a put that has landed goes on to count as under way. */
+void direct_channel_take(struct pe *pe, const struct direct_handle *h);
+/** Nobody looks for puts any more, and none may come; the record is kept for direct_channel_take. */
+void direct_channel_retire(struct pe *pe, const struct direct_handle *h);
+
+/** The record may be used for another channel, unless something still points to it: then whoever
+ * lets go of it last calls again. */
+void direct_channel_reuse(struct direct_pe *d, const struct direct_channel_hot *hot);
+
+/** The node has stopped: give the records back. */
+void direct_channels_free(struct node *node, struct direct_pe *d);
+
+#endif

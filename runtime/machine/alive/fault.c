@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fault.c: end a job after a fault that the kernel reports by signal. A signal handler takes no argument of ours; what
+ * it needs to know of the job is in job.c.
+ */
+#include "fault.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <ucs/debug/debug.h>
+#include <unistd.h>
+
+#include "cmi.h"
+#include "../base/die.h"
+#include "../base/job.h"
+#include "process.h"
+
+enum { STACK_BYTES = 128 << 10 }; /* of a handler; libunwind alone takes some 10 KB */
+
+static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { N_SIGNALS = sizeof SIGNALS / sizeof *SIGNALS };
+
+/* ---- faults -------------------------------------------------------------------------- */
+
+static const char *signal_text(int sig)
+{
+	switch (sig) {
+	case SIGSEGV:
+		return "Segmentation fault";
+	case SIGBUS:
+		return "Bus error";
+	case SIGFPE:
+		return "Arithmetic exception";
+	case SIGILL:
+		return "Illegal instruction";
+	default:
+		return "Aborted";
+	}
+}
+
+/* Where the thread was. 0: not known on such processors. */
+static uintptr_t stack_pointer(const void *context)
+{
+	const ucontext_t *u = context;
+
+#if defined(__x86_64__)
+	return (uintptr_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return u->uc_mcontext.sp;
+#else
+	(void)u;
+	return 0;
+#endif
+}
+
+/* As if no handler were there: SA_RESETHAND has taken ours away, and the signal is let through when this returns. */
+static void fault_of_child(int sig, const siginfo_t *info)
+{
+	char line[320];
+
+	if (info->si_code > 0 && process_shares(info->si_addr)) {
+		snprintf(line, sizeof line, "chard: process %d, a child of fork, wrote to the job's memory, or the handler that "
+			 "called fork has returned; a child must end with _exit or exec\n", (int)getpid());
+		die_write(line);
+	}
+	raise(sig);
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	char who[160], why[256] = "", line[480];
+
+	if (cmi_in_child()) {
+		fault_of_child(sig, info);
+		return;
+	}
+	die_first(job_here(), 128 + sig);
+	job_whoami(who, sizeof who);
+	if (info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS))
+		job_explain(info->si_addr, stack_pointer(context), why, sizeof why);
+	if (why[0])
+		snprintf(line, sizeof line, "chard: %s: %s\n", who, why);
+	else if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
+		snprintf(line, sizeof line, "chard: %s: %s (signal %d from process %d)\n", who,
+			 signal_text(sig), sig, (int)info->si_pid);
+	else
+		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
+			 signal_text(sig), info->si_addr);
+	cmi_signal_trace(line, context);
+	die_here(job_here(), 128 + sig);
+}
+
+/** Whether a handler is one of those that UCX installs when it is loaded. */
+static bool belongs_to_ucx(const struct sigaction *a)
+{
+	Dl_info handler, ucx;
+
+	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
+	       dladdr((void *)a->sa_handler, &handler) &&
+	       dladdr((void *)ucs_debug_disable_signal, &ucx) &&
+	       handler.dli_fbase == ucx.dli_fbase;
+}
+
+/** If UCX handles this signal, let it do again what it did before. UCX has its own sigaction, which leaves
+ * its handlers where they are, so only UCX can take them away. */
+static void take_from_ucx(int sig)
+{
+	struct sigaction now;
+
+	if (sigaction(sig, NULL, &now) == 0 && belongs_to_ucx(&now))
+		ucs_debug_disable_signal(sig);
+}
+
+/* UCX takes SIGHUP when it is loaded (UCX_DEBUG_SIGNO), and what UCX_ERROR_SIGNALS names. */
+void fault_let_signals_end_us(void)
+{
+	static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		take_from_ucx(ends[i]);
+}
+
+/* What the host program of a guest had, which is nothing: we take no signal that has a handler. */
+void fault_give_back(void)
+{
+	struct sigaction now;
+
+	for (int i = 0; i < N_SIGNALS; i++)
+		if (sigaction(SIGNALS[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+		    now.sa_sigaction == on_fault)
+			signal(SIGNALS[i], SIG_DFL);
+}
+
+void fault_catch(void)
+{
+	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND}, now;
+
+	ours.sa_sigaction = on_fault;
+	sigemptyset(&ours.sa_mask);
+	for (int i = 0; i < N_SIGNALS; i++) {
+		take_from_ucx(SIGNALS[i]);
+		if (sigaction(SIGNALS[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(SIGNALS[i], &ours, NULL);
+	}
+}
+
+void *fault_stack_open(void)
+{
+	stack_t now, ours = {.ss_size = STACK_BYTES};
+
+	if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
+		return NULL; /* a sanitizer's, or an earlier wire's on this thread */
+	ours.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (ours.ss_sp == MAP_FAILED)
+		return NULL;
+	if (sigaltstack(&ours, NULL)) {
+		munmap(ours.ss_sp, STACK_BYTES);
+		return NULL;
+	}
+	return ours.ss_sp;
+}
+
+void fault_stack_close(void *stack)
+{
+	const stack_t none = {.ss_flags = SS_DISABLE};
+	stack_t now;
+
+	if (!stack)
+		return;
+	/* A test with one thread for all may close it elsewhere than it was opened. Then it may still
+	 * be in use, and stays. */
+	if (sigaltstack(NULL, &now) || now.ss_sp != stack)
+		return;
+	sigaltstack(&none, NULL);
+	munmap(stack, STACK_BYTES);
+}

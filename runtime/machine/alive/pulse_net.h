@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pulse_net.h: the sockets and packets of pulse.h: one UDP socket on each address of this host that others may reach,
+ * and short packets under the job's key.
+ *
+ * A *rail* of a node is one such address. A packet to a rail leaves by the own address in the same network, so that a
+ * pair of rails is one way through the cables.
+ */
+#ifndef PULSE_NET_H
+#define PULSE_NET_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../tools/cmi_mac.h"
+
+enum { PULSE_RAILS = 4 }; /* at most; of more addresses the first are used */
+
+/** Where a node listens; travels as it is. */
+struct pulse_rail {
+	uint8_t family; /* 4 or 6: of IP; 0: there is no such rail */
+	uint8_t prefix; /* bits of the address that name the network */
+	uint16_t port;
+	uint8_t bytes[16];
+};
+
+/** What other nodes need to know; it travels in the second meeting. */
+struct pulse_name {
+	struct pulse_rail rail[PULSE_RAILS];
+};
+
+enum pulse_kind {
+	PULSE_ASK = 1,  /* do you live? `stamp` is the question's number */
+	PULSE_HERE = 2, /* the answer, with the same stamp */
+	PULSE_CLAIM = 3, /* node `about` is lost, and node `stamp` is about to say so to people */
+	PULSE_LOST = 4,  /* somebody has said so, and I end */
+	PULSE_BYE = 5,   /* I leave in good order */
+};
+
+struct pulse_packet {
+	uint32_t magic;
+	uint8_t kind;
+	uint8_t rail; /* the receiver's of the question, on which it was asked */
+	uint16_t spare;
+	int32_t from, to, about;
+	int32_t spare2;
+	uint64_t stamp;
+	uint64_t mac; /* of all before it */
+};
+
+struct pulse_net {
+	int n;
+	int node; /* this one */
+	struct cmi_key128 key;
+	struct {
+		int fd;
+		struct pulse_rail rail;
+		char device[IFNAMSIZ];
+	} at[PULSE_RAILS];
+};
+
+/** Open a socket on each address, and fill in *name_p. The key is still to be set. UCX_NET_DEVICES limits the devices, if it names
+ * any of them. No address: n is 0. */
+void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p);
+void pulse_net_close(struct pulse_net *net);
+
+/** Which socket reaches that rail: of the same network, else of the same family; -1: none. */
+int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to);
+
+/** Sign a packet and send it. What cannot be sent is lost; that is for the receiver to notice. */
+void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to, struct pulse_packet *p);
+
+/** Take the next packet for this node from a socket; false: there is none. *from_p says where an answer goes. What
+ * somebody sent who does not know the key is dropped. */
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p, struct pulse_rail *from_p);
+
+/** A rail's address as people write it. */
+void pulse_net_print(const struct pulse_rail *r, char *text, size_t cap);
+
+#endif

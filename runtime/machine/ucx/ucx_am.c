@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ucx_am.c: messages and puts as UCX active messages.
+ *
+ * The sender hands UCX the whole message, head and payload in one piece; it is UCX's until the send
+ * completes. The receiver leaves the message in the buffer in which it came where that pays, and
+ * copies it into the scheduler's pool elsewhere.
+ *
+ * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but the
+ * data of a rendezvous message comes later than the call. So whatever arrives from the same source
+ * behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
+ * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one
+ * nobody looks at the queues.
+ *
+ * Large puts go over tcp in pieces, which the receiver copies to their places. UCX would put such a put together in a
+ * buffer of its own first. The pieces of a put follow each other, so what has come of it tells where the next one goes.
+ */
+#include "ucx_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cmi_alloc.h"
+#include "../base/die.h"
+#include "../shm/flip.h"
+#include "../shm/msg_local.h"
+#include "../base/msg_stack.h"
+
+/* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster, but UCX
+ * would allocate all of them at the receiver, without any flow control. */
+enum { RNDV_MIN = 4 << 20 };
+
+/* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
+ * names the source. A larger one carries its source in the active message's header as well, because
+ * the header is all that has come of a rendezvous when the handler runs. */
+enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
+
+/* Up to so many bytes are sent to tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8 kB behind the heads. */
+enum { TCP_PACK_MAX = 8000 };
+
+/* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's segment
+ * (ucx.c) with its header, so UCX hands it over where it came. */
+enum { TCP_PIECE = 60 << 10 };
+
+/* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy costs
+ * no more than the reader pays anyway for touching the data, and very small messages do not come in
+ * a buffer that could be kept. */
+enum { HOLD_MIN = 512 };
+
+/* At most so many buffers of one wire are held. The limit is hard: when UCX's shared-memory transport runs
+ * out of receive buffers (SHMMNI or /dev/shm full), it drops messages without a word. */
+enum { HOLD_MAX = 128 };
+
+/** An arrival that waits for its data or for its turn. */
+struct late {
+	struct late *next;
+	struct ucx_pe *w;
+	int src_pe;
+	bool ready;             /* its data is complete */
+	struct cmi_msg *m;      /* a message; NULL: a put */
+	struct cmi_msg local;   /* of a rendezvous message: m's local fields, which UCX overwrites */
+	struct cmi_put_wire wire;
+	size_t bytes;
+	void *body;             /* a put's data, malloc */
+};
+
+/** What has come of a put in pieces; one for each source. */
+struct put_pieces {
+	struct cmi_put_wire wire; /* the first one's; all have the same */
+	size_t at;                /* where the next one goes; 0: none is under way */
+};
+
+struct late_queue {
+	struct late *head, **tail;
+};
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+static void message_sent(void *request, ucs_status_t status, void *arg)
+{
+	struct cmi_msg *m = arg;
+	const struct ucx_ep *e = (const struct ucx_ep *)m->next;
+	const struct cmi_pe *w = &e->w->base;
+
+	ucp_request_free(request);
+	if (status != UCS_OK) {
+		ucx_failed(e->w, e->pe, "cannot send to", status);
+		return; /* closing: no scheduler is left that could take it back */
+	}
+	w->m->client.msg_free(w->owner, m);
+}
+
+/* `what` is what the data is of, for ucx_pack.c. */
+static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header, size_t header_len, void *what,
+				  const void *data, size_t bytes, ucp_request_param_t *param)
+{
+	const struct ucx *u = e->w->base.m->back;
+
+	e->w->n_sent++;
+	if (!e->tcp || bytes > TCP_PACK_MAX)
+		return ucp_am_send_nbx(e->ep, id, header, header_len, data, bytes, param);
+	param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+	param->datatype = u->packed[id];
+	param->flags = UCP_AM_SEND_FLAG_EAGER;
+	return ucp_am_send_nbx(e->ep, id, header, header_len, what, 1, param);
+}
+
+void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes)
+{
+	struct cmi_pe *base = &e->w->base;
+	bool plain = id == AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
+	ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = plain ? UCP_AM_SEND_FLAG_EAGER
+			       : bytes >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0,
+		.cb.send = message_sent,
+		.user_data = m,
+	};
+	ucs_status_ptr_t request;
+
+	/* While UCX has the message no queue does, so its link can carry the endpoint. */
+	m->next = (struct cmi_msg *)e;
+	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data, bytes, &param);
+	if (request == NULL)
+		base->m->client.msg_free(base->owner, m);
+	else if (UCS_PTR_IS_ERR(request))
+		ucx_failed(e->w, e->pe, "cannot send to", UCS_PTR_STATUS(request));
+}
+
+void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
+{
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+
+	msg_tell_left(base->m, false);
+	if (!e->tcp || !ucx_batch_message(e, m))
+		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
+}
+
+static void put_sent(void *request, ucs_status_t status, void *arg)
+{
+	struct cmi_op *op = arg;
+
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(ucx_pe(op->w), op->pe, "cannot put to", status);
+	else if (--op->state == 0)
+		op->done(op);
+}
+
+/* Whether the kernel would copy it slowly. It copies to the beginning of a page, behind UCX's head of 13 bytes, and AMD's
+ * processors copy ten times slower to a place that is 1 to 15 bytes behind the source's in its page. Messages do not lie so
+ * (scheduler/memory.c). With a copy of what does, round trips of 10 kB to 200 kB take 0.7 to 0.85 of the time. */
+static bool is_at_a_page(const void *src)
+{
+	enum { PAGE = 4096, BEFORE = 2, WITHIN = 15 };
+
+	return ((uintptr_t)src + BEFORE) % PAGE < WITHIN;
+}
+
+/** Send a put, or a piece of one. op->state counts what UCX has not sent yet. */
+static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes, uint32_t flags)
+{
+	ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+				UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = flags,
+		.cb.send = put_sent,
+		.user_data = op,
+	};
+	ucs_status_ptr_t request;
+
+	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= TCP_PIECE && is_at_a_page(src)) {
+		ucx_batch_put_alone(e, &op->wire, src, bytes);
+		return;
+	}
+	/* Of several pieces only the last one may be so small that UCX looks here. */
+	op->src = src;
+	op->bytes = bytes;
+	request = hand_over(e, AM_PUT, &op->wire, sizeof op->wire, op, src, bytes, &param);
+	if (UCS_PTR_IS_ERR(request))
+		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
+	else if (request)
+		op->state++;
+}
+
+static size_t piece_bytes(size_t all, size_t at)
+{
+	return all - at < TCP_PIECE ? all - at : TCP_PIECE;
+}
+
+static void put_send_pieces(struct ucx_ep *e, struct cmi_op *op, const char *src, size_t bytes)
+{
+	op->wire.bytes = (uint32_t)bytes;
+	for (size_t at = 0; at < bytes; at += piece_bytes(bytes, at))
+		put_send(e, op, src + at, piece_bytes(bytes, at), UCP_AM_SEND_FLAG_EAGER);
+}
+
+bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, const void *src,
+		size_t bytes, struct cmi_op *op)
+{
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+
+	/* In the op, not on the stack: UCX 1.13 reads the header until the send is over. */
+	op->wire.src_pe = base->pe;
+	op->wire.bytes = 0;
+	op->wire.head = *h;
+	if (e->tcp && ucx_batch_put(e, &op->wire, src, bytes))
+		return true;
+	op->state = 1; /* until all pieces are under way */
+	if (bytes >= RNDV_MIN)
+		put_send(e, op, src, bytes, UCP_AM_SEND_FLAG_RNDV);
+	else if (e->tcp && bytes >= TCP_PIECE)
+		put_send_pieces(e, op, src, bytes);
+	else
+		put_send(e, op, src, bytes, 0);
+	return --op->state == 0;
+}
+
+/* ---- puts that arrive --------------------------------------------------------------- */
+
+static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	const struct cmi_pe *base = &w->base;
+	struct put_pieces *p;
+
+	if (!w->pieces)
+		w->pieces = cmi_alloc_zero((size_t)base->m->job.n_pes, sizeof *w->pieces, "arriving puts");
+	p = &w->pieces[wire->src_pe];
+	if (p->at == 0)
+		p->wire = *wire;
+	if (wire->bytes < TCP_PIECE || memcmp(&p->wire, wire, sizeof *wire) ||
+	    bytes != piece_bytes(wire->bytes, p->at))
+		machine_die(base->m, "node %d PE %d received a piece of a put from PE %d that does not fit the others: "
+				     "the network damaged it, or the nodes run different programs",
+			    base->m->job.node, base->pe, wire->src_pe);
+	base->m->client.put_piece(base->owner, wire->src_pe, &wire->head, p->at, data, bytes);
+	p->at += bytes;
+	if (p->at < wire->bytes)
+		return;
+	p->at = 0;
+	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, wire->bytes);
+}
+
+static void put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	if (wire->bytes)
+		put_piece_arrived(w, wire, data, bytes);
+	else
+		w->base.m->client.put_arrived(w->base.owner, wire->src_pe, &wire->head, data, bytes);
+}
+
+/* ---- arrivals that wait ------------------------------------------------------------- */
+
+static struct late *late_new(struct ucx_pe *w, int src_pe)
+{
+	struct late *l = cmi_alloc_zero(1, sizeof *l, "an arriving message");
+
+	l->w = w;
+	l->src_pe = src_pe;
+	return l;
+}
+
+static void late_push(struct late *l)
+{
+	struct ucx_pe *w = l->w;
+	struct late_queue *q;
+
+	if (!w->late)
+		w->late = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->late, "arriving messages");
+	q = &w->late[l->src_pe];
+	if (!q->head)
+		q->tail = &q->head;
+	*q->tail = l;
+	q->tail = &l->next;
+	w->n_late++;
+}
+
+static void late_deliver(struct late *l)
+{
+	const struct cmi_pe *w = &l->w->base;
+
+	if (l->m)
+		w->m->client.msg_arrived(w->owner, l->m);
+	else
+		put_arrived(l->w, &l->wire, l->body, l->bytes);
+	free(l->body);
+	free(l);
+}
+
+/** Deliver what is complete and first in its source's queue. */
+static void late_drain(struct ucx_pe *w, int src_pe)
+{
+	struct late_queue *q = &w->late[src_pe];
+
+	while (q->head && q->head->ready) {
+		struct late *l = q->head;
+
+		q->head = l->next;
+		w->n_late--;
+		late_deliver(l);
+	}
+}
+
+static bool source_is_late(const struct ucx_pe *w, int src_pe)
+{
+	return __builtin_expect(w->n_late > 0, 0) && w->late[src_pe].head;
+}
+
+/* ---- checks on what the wire says ---------------------------------------------------- */
+
+void ucx_check_source(const struct ucx_pe *w, int src_pe)
+{
+	const struct cmi_job *j = &w->base.m->job;
+
+	if (src_pe < 0 || src_pe >= j->n_pes || j->node_of[src_pe] == j->node)
+		machine_die(w->base.m, "node %d PE %d received something that says it is from "
+				       "PE %d, which is no PE of another node: the network "
+				       "damaged it, or the nodes run different programs",
+			    j->node, w->base.pe, src_pe);
+}
+
+static void check_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
+{
+	if (said != came || came < sizeof(struct cmi_msg))
+		machine_die(w->base.m, "node %d PE %d received %zu bytes of a message of %llu "
+				       "from PE %d (is a UCX_*_SEG_SIZE of 64k or more set?)",
+			    w->base.m->job.node, w->base.pe, came, (unsigned long long)said,
+			    src_pe);
+}
+
+/* ---- messages ------------------------------------------------------------------------ */
+
+void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	struct late *l;
+
+	if (!source_is_late(w, src_pe)) {
+		w->base.m->client.msg_arrived(w->base.owner, m);
+		return;
+	}
+	l = late_new(w, src_pe);
+	l->m = m;
+	l->ready = true;
+	late_push(l);
+}
+
+static void rndv_done(struct late *l)
+{
+	if (l->m) {
+		msg_local_restore(l->m, &l->local);
+		check_size(l->w, l->src_pe, l->m->size, l->bytes);
+	}
+	l->ready = true;
+	late_drain(l->w, l->src_pe);
+}
+
+static void rndv_received(void *request, ucs_status_t status, size_t length, void *arg)
+{
+	struct late *l = arg;
+
+	(void)length;
+	ucp_request_free(request);
+	if (status != UCS_OK)
+		ucx_failed(l->w, l->src_pe, "cannot receive from", status);
+	else
+		rndv_done(l);
+}
+
+/** Fetch the data of a rendezvous. `l` enters its queue before the fetch begins, because UCX may complete
+ * it and call back before ucp_am_recv_data_nbx returns. */
+static void rndv_fetch(struct late *l, void *desc, void *into)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+		.cb.recv_am = rndv_received,
+		.user_data = l,
+	};
+	ucs_status_ptr_t request;
+
+	late_push(l);
+	request = ucp_am_recv_data_nbx(l->w->worker, desc, into, l->bytes, &param);
+	if (request == NULL)
+		rndv_done(l);
+	else if (UCS_PTR_IS_ERR(request))
+		ucx_failed(l->w, l->src_pe, "cannot receive from", UCS_PTR_STATUS(request));
+}
+
+static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t header_len,
+				 void *desc, size_t bytes)
+{
+	int src_pe = -1;
+	struct late *l;
+
+	if (header_len == sizeof src_pe)
+		memcpy(&src_pe, header, sizeof src_pe);
+	ucx_check_source(w, src_pe);
+	check_size(w, src_pe, bytes, bytes);
+	l = late_new(w, src_pe);
+	l->bytes = bytes;
+	l->m = w->base.m->client.msg_alloc(w->base.owner, bytes);
+	l->local = *l->m;
+	rndv_fetch(l, desc, l->m);
+	return UCS_INPROGRESS;
+}
+
+static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uint64_t attr)
+{
+	return (attr & UCP_AM_RECV_ATTR_FLAG_DATA) && bytes >= HOLD_MIN &&
+	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
+}
+
+static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
+				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+	struct cmi_msg head, *m;
+
+	msg_tell_came(w->base.m, false);
+	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+		return message_rndv(w, header, header_len, data, bytes);
+	if (bytes < sizeof head)
+		check_size(w, -1, 0, bytes);
+	ucx_came(w, bytes);
+	flip_arrived(data, bytes);
+	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
+	ucx_check_source(w, head.src_pe);
+	check_size(w, head.src_pe, head.size, bytes);
+	if (!may_hold(w, data, bytes, param->recv_attr)) {
+		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
+		msg_local_fill(m, data, bytes);
+		ucx_message_deliver(w, head.src_pe, m);
+		return UCS_OK;
+	}
+	m = data;
+	msg_local_hold(m, w->base.local);
+	w->n_held++;
+	ucx_message_deliver(w, head.src_pe, m);
+	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
+}
+
+void ucx_release(struct cmi_pe *base, struct cmi_msg *m)
+{
+	struct ucx_pe *w = ucx_pe(base);
+
+	w->n_held--;
+	ucp_am_data_release(w->worker, m);
+}
+
+/* ---- puts ---------------------------------------------------------------------------- */
+
+static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+			  size_t bytes)
+{
+	struct late *l = late_new(w, wire->src_pe);
+
+	l->wire = *wire;
+	l->bytes = bytes;
+	l->body = cmi_alloc(bytes, "an arriving put");
+	memcpy(l->body, data, bytes);
+	l->ready = true;
+	late_push(l);
+}
+
+void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+{
+	if (source_is_late(w, wire->src_pe))
+		put_keep_back(w, wire, data, bytes);
+	else
+		put_arrived(w, wire, data, bytes);
+}
+
+static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,
+				   size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+	struct cmi_put_wire wire = {.src_pe = -1};
+	struct late *l;
+
+	if (header_len == sizeof wire)
+		memcpy(&wire, header, sizeof wire);
+	flip_put(&wire, sizeof wire);
+	ucx_check_source(w, wire.src_pe);
+	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
+		l = late_new(w, wire.src_pe);
+		l->wire = wire;
+		l->wire.bytes = 0; /* a rendezvous brings it in one */
+		l->bytes = bytes;
+		l->body = cmi_alloc(bytes, "an arriving put");
+		rndv_fetch(l, data, l->body);
+		return UCS_INPROGRESS;
+	}
+	ucx_came(w, bytes);
+	ucx_put_deliver(w, &wire, data, bytes);
+	return UCS_OK;
+}
+
+/* ---- open and close ------------------------------------------------------------------ */
+
+static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callback_t cb)
+{
+	const ucp_am_handler_param_t param = {
+		.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+			      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+		.id = id,
+		.cb = cb,
+		.arg = w,
+	};
+
+	return ucp_worker_set_am_recv_handler(w->worker, &param);
+}
+
+/* Without PERSISTENT_DATA: with it UCX first copies what did not come in a buffer that can be kept into
+ * one of its own, and we would copy it once more. */
+int ucx_am_open(struct ucx_pe *w)
+{
+	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
+	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK ||
+	    set_handler(w, AM_BATCH, ucx_batch_arrived) != UCS_OK)
+		return -EIO;
+	return 0;
+}
+
+void ucx_am_close(struct ucx_pe *w)
+{
+	free(w->pieces);
+	free(w->late);
+}

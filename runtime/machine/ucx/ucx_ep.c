@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ucx_ep.c: the ways to other PEs: endpoints, what they can do, how they fail and how they close. */
+#include "ucx_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cmi_alloc.h"
+#include "../start/host_names.h"
+#include "../base/die.h"
+#include "../alive/pulse.h"
+
+/* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
+ * about 390 ns, where shared memory costs 7 ns. */
+enum { TCP_POLL_PERIOD = 16 };
+
+/* How long closing waits for operations that should be over already. */
+enum { CLOSE_TIMEOUT_S = 5 };
+
+/* ---- what UCX chose ---------------------------------------------------------------- */
+
+/** Whether a text that UCX prints names one of these transports. UCX 1.13 has no query for the lanes of
+ * an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
+static bool names_transport(const char *text, const char *const *names)
+{
+	for (; *names; names++)
+		if (strstr(text, *names))
+			return true;
+	return false;
+}
+
+static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
+static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
+
+/** The text is complete. While it was printed nobody could say that there is no memory for it. */
+static void close_text(FILE *f, char *const *text)
+{
+	if (fclose(f) || !*text)
+		cmi_no_memory(0, "what UCX says about its transports");
+}
+
+/** Learn what an endpoint's lanes are; once for each. */
+static void ep_look(struct ucx_ep *e)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "a connection");
+
+	ucp_ep_print_info(e->ep, f);
+	close_text(f, &text);
+	e->rma = names_transport(text, RMA_TRANSPORTS);
+	e->tcp = names_transport(text, TCP_TRANSPORTS);
+	if (e->tcp)
+		e->w->poll_period = TCP_POLL_PERIOD;
+	pulse_watch(e->w->base.m, e->w->base.m->job.node_of[e->pe], text);
+	free(text);
+}
+
+bool ucx_context_has_rma(ucp_context_h context)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = cmi_must_have(open_memstream(&text, &len), 0, "the network");
+	bool rma;
+
+	ucp_context_print_info(context, f);
+	close_text(f, &text);
+	rma = names_transport(text, RMA_TRANSPORTS);
+	free(text);
+	return rma;
+}
+
+/* ---- endpoints --------------------------------------------------------------------- */
+
+/* How long a launcher may take from a node's death to ours; 10 to 50 ms were measured. */
+enum { LAUNCHER_US = 300 * 1000 };
+
+/** What the user can do about a way that is none. */
+static const char *advice(ucs_status_t status)
+{
+	if (status == UCS_ERR_SHMEM_SEGMENT)
+		return " (containers of their own? leave shared memory out of UCX_TLS: ^sm)";
+	if (status == UCS_ERR_UNREACHABLE)
+		return " (by a device that leads elsewhere? name those that lead there in UCX_NET_DEVICES)";
+	return "";
+}
+
+void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
+{
+	struct cmi *m = w->base.m;
+	const struct ucx *u = m->back;
+	int node = m->job.node_of[pe];
+
+	if (u->closing)
+		return;
+	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is only
+	 * the consequence. If we are still here afterwards, it is for us to tell. */
+	usleep(LAUNCHER_US);
+	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
+		    what, pe, node, host_name(m, node), ucs_status_string(status), advice(status));
+}
+
+static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+	struct ucx_ep *e = arg;
+
+	(void)ep;
+	ucx_failed(e->w, e->pe, "lost the connection to", status);
+}
+
+static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
+{
+	const struct wire_addresses *a = &e->w->base.m->addresses;
+	const ucp_ep_params_t params = {
+		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+		.address = (const ucp_address_t *)(a->bytes + a->at[e->pe]),
+		.err_mode = mode,
+		.err_handler = {.cb = ep_error, .arg = e},
+	};
+
+	return ucp_ep_create(e->w->worker, &params, &e->ep);
+}
+
+struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
+{
+	struct cmi *m = w->base.m;
+	struct ucx_ep *e = cmi_alloc_zero(1, sizeof *e, "a connection");
+	ucs_status_t status;
+
+	if (!w->ep)
+		w->ep = cmi_alloc_zero((size_t)m->job.n_pes, sizeof *w->ep, "connections");
+	e->w = w;
+	e->pe = pe;
+	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
+	/* Transports that cannot report a dead peer (some for RDMA, and posix when
+	 * UCX_POSIX_ERROR_HANDLING=n) are still better than none; the launcher watches the processes. */
+	if (status != UCS_OK)
+		status = ep_create(e, UCP_ERR_HANDLING_MODE_NONE);
+	if (status != UCS_OK)
+		ucx_failed(w, pe, "cannot reach", status);
+	ep_look(e);
+	w->ep[pe] = e;
+	return e;
+}
+
+/* ---- closing ----------------------------------------------------------------------- */
+
+bool ucx_await(struct ucx_pe *w, ucs_status_ptr_t request)
+{
+	time_t limit = time(NULL) + CLOSE_TIMEOUT_S;
+	bool over;
+
+	if (!UCS_PTR_IS_PTR(request))
+		return true;
+	while (!(over = ucp_request_check_status(request) != UCS_INPROGRESS) &&
+	       time(NULL) < limit)
+		ucp_worker_progress(w->worker);
+	ucp_request_free(request);
+	return over;
+}
+
+/* By force: after the closing fence nothing is under way, and a graceful close of a pair needs both
+ * sides to progress at the same time. */
+void ucx_eps_close(struct ucx_pe *w)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = UCP_EP_CLOSE_FLAG_FORCE,
+	};
+
+	for (int pe = 0; w->ep && pe < w->base.m->job.n_pes; pe++) {
+		if (!w->ep[pe])
+			continue;
+		ucx_await(w, ucp_ep_close_nbx(w->ep[pe]->ep, &param));
+		free(w->ep[pe]);
+	}
+	free(w->ep);
+}
