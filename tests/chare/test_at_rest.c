@@ -22,8 +22,8 @@ struct kept {
 	unsigned lives, away, guests, stays, stubs, leases, waits;
 };
 
-/* Each step ends with a call of Main::next. A digit moves the element to that PE, c lets the caller call it CALLS
- * times, k once while the collection is closed on its PE, a lets each PE note what it keeps, and ends the job. */
+/* Each step ends with a call of Main::next. A digit moves the element to that PE, d destroys it, c lets the caller call
+ * it CALLS times, k once while the collection is closed on its PE, a lets each PE note what it keeps, and ends the job. */
 static struct job {
 	const char *script;
 	int n_looked;
@@ -36,7 +36,7 @@ struct Elem { CkProxy main_proxy; int left; };
 
 static const CkGenChare Main_table, Elem_table;
 enum { MAIN_NEW, MAIN_NEXT };
-enum { ELEM_NEW, ELEM_HOP, ELEM_LANDED, ELEM_ASK, ELEM_ASKED, ELEM_LOOK, ELEM_CLOSE };
+enum { ELEM_NEW, ELEM_HOP, ELEM_LANDED, ELEM_ASK, ELEM_ASKED, ELEM_LOOK, ELEM_CLOSE, ELEM_END };
 
 static void call_elem(CkProxy p, int i, int entry, int with)
 {
@@ -91,6 +91,12 @@ static void Elem_close(void *self, void *payload)
 	place_open(csd_self(), c);
 }
 
+static void Elem_end(void *self, void *payload)
+{
+	(void)payload;
+	CkDestroy(self);
+}
+
 static void Elem_look(void *self, void *payload)
 {
 	const struct collection *c = obj_of(self)->coll;
@@ -104,6 +110,13 @@ static void Elem_look(void *self, void *payload)
 		.waits = (unsigned)p->waits.n,
 	};
 	call_main(self);
+}
+
+/* Nobody says when its home and its seat have heard of it. */
+static void end_elem(const struct Main *self)
+{
+	call_elem(self->elems, MOVER, ELEM_END, 0);
+	CkStartQD(CkGen_cbMain(&Main_table, self->self, MAIN_NEXT));
 }
 
 static void Main_next(void *self_, void *payload)
@@ -122,6 +135,8 @@ static void Main_next(void *self_, void *payload)
 		CkExit(0);
 	else if (op == 'k')
 		call_elem(self->elems, CALLER, ELEM_CLOSE, 0);
+	else if (op == 'd')
+		end_elem(self);
 	else if (op == 'c')
 		call_elem(self->elems, CALLER, ELEM_ASK, CALLS);
 	else
@@ -139,17 +154,18 @@ static void Main_new(void *self, void *payload)
 	Main_next(self, payload);
 }
 
-static const CkGenEntry main_entries[] = { { .name = "Main", .call = Main_new }, { .name = "next", .call = Main_next } };
+static const CkGenEntry main_entries[] = { { .name = "Main", .call = Main_new },
+	{ .name = "next", .call = Main_next, .reduced = Main_next, .flags = CKGEN_NOARGS | CKGEN_REDUCTION } };
 static const CkGenChare Main_table = {
 	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main), .entries = main_entries, .n_entries = 2
 };
 static const CkGenEntry elem_entries[] = {
 	{ .name = "Elem", .call = Elem_new }, { .name = "hop", .call = Elem_hop }, { .name = "landed", .call = Elem_landed },
 	{ .name = "ask", .call = Elem_ask }, { .name = "asked", .call = Elem_asked }, { .name = "look", .call = Elem_look },
-	{ .name = "close", .call = Elem_close },
+	{ .name = "close", .call = Elem_close }, { .name = "end", .call = Elem_end },
 };
 static const CkGenChare Elem_table = {
-	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem), .entries = elem_entries, .n_entries = 7
+	.name = "Elem", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Elem), .entries = elem_entries, .n_entries = 8
 };
 static const CkGenChare *const chares[] = { &Main_table, &Elem_table };
 static const CkGenModule module = { .name = "at_rest", .chares = chares, .n_chares = 2 };
@@ -205,6 +221,15 @@ static void nobody_keeps_anything_of_an_element_that_is_back(void **state)
 	check("1c20a", nothing, nothing, nothing);
 }
 
+static void nor_of_one_that_has_ended(void **state)
+{
+	(void)state;
+	check("da", nothing, nothing, nothing);
+	check("1da", nothing, nothing, nothing);
+	check("1cda", nothing, nothing, nothing);
+	check("12da", nothing, nothing, nothing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_lease_is_a_number_and_a_record_at_the_place),
 		cmocka_unit_test(a_call_waits_for_a_closed_collection_in_spite_of_a_lease),
 		cmocka_unit_test(nobody_keeps_anything_of_an_element_that_is_back),
+		cmocka_unit_test(nor_of_one_that_has_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
