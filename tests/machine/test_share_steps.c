@@ -133,12 +133,12 @@ static void a_message_before_the_sleep_is_seen(struct pe *p)
 	meet(p);
 }
 
-static void a_message_wakes_a_sleeper_once(struct pe *p)
+static void a_message_wakes_a_sleeper_once(struct pe *p, size_t size)
 {
 	if (p->me == 0)
 		CHECK(share_sleep_begin(p->wire));
 	meet(p);
-	send_from(p, 1, 1, SMALL);
+	send_from(p, 1, 1, size);
 	if (p->me == 0) {
 		CHECK(is_woken(p));
 		share_sleep_end(p->wire);
@@ -235,14 +235,19 @@ static int node_main(void)
 
 	a_message_before_the_sleep_is_seen(&p);
 	fact(&p, "a message on the stack before the sleep is seen");
+	a_message_wakes_a_sleeper_once(&p, SMALL);
+	a_message_wakes_a_sleeper_once(&p, LARGE);
+	fact(&p, "a message on the stack wakes a sleeper, once");
 	get_a_ring(&p);
 	a_message_before_the_sleep_is_seen(&p);
 	fact(&p, "a message in the ring before the sleep is seen");
-	a_message_wakes_a_sleeper_once(&p);
+	a_message_wakes_a_sleeper_once(&p, SMALL);
 	a_message_before_the_sleep_is_seen(&p);
-	fact(&p, "a message wakes a sleeper, once");
+	fact(&p, "a message in the ring wakes a sleeper, once");
 	a_ring_does_not_overtake_the_stack(&p);
 	fact(&p, "a message in the ring waits for an earlier one on the stack");
+	a_message_wakes_a_sleeper_once(&p, LARGE);
+	fact(&p, "a large message whose reference is in the ring wakes a sleeper, once");
 	blocks_come_home_to_a_busy_pe(&p);
 	fact(&p, "blocks come home to a busy PE");
 
