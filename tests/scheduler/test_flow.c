@@ -80,6 +80,92 @@ static void no_more_than_the_budget_is_under_way(void **state)
 	assert_int_equal(n_came, SENT + 1);
 }
 
+/* ---- messages to a node ------------------------------------------------------------------------ */
+
+/* The network gives these messages to PE 2, which is busy until PE 3 has handled all of a round. PE 3's word about a
+ * message comes to PE 2 behind its reports of all messages before it, so what is still without credit when the next round
+ * begins is a quarter of the budget and one message at most. With those of the round that is within the budget: no
+ * message ever waits. If some of the credit were lost, one would after a few rounds. */
+enum { NODE_ROUNDS = 50, A_ROUND = 4, SENDER = 0, WIRE = 2, OTHER = 3 };
+
+static atomic_int h_task, h_busy, h_told, h_again;
+static atomic_int n_node_handled, some_waits;
+static int n_node_rounds, n_told, n_other;
+
+/* The wait of PE 2 for PE 3 begins before any of the tasks comes. */
+static void node_round(struct pe *pe)
+{
+	csd_send(pe, WIRE, message(pe, h_busy, sizeof(struct cmi_msg)));
+	for (int i = 0; i < A_ROUND; i++)
+		csd_send_node(pe, 1, message(pe, h_task, SIZE));
+	if (flow_length(pe)) {
+		atomic_store(&some_waits, 1);
+		csd_exit(pe, 7);
+	}
+}
+
+static void busy_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	while (atomic_load(&n_node_handled) < A_ROUND && !atomic_load(&some_waits)) {
+		loop_receive(pe);
+		sched_yield();
+	}
+	atomic_store(&n_node_handled, 0);
+}
+
+static void task_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	n_other += pe->id == OTHER;
+	csd_send(pe, WIRE, message(pe, h_told, sizeof(struct cmi_msg)));
+	atomic_fetch_add(&n_node_handled, 1);
+}
+
+static void told_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	if (++n_told % A_ROUND == 0)
+		csd_send(pe, SENDER, message(pe, h_again, sizeof(struct cmi_msg)));
+}
+
+static void again_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	if (++n_node_rounds == NODE_ROUNDS)
+		csd_exit(pe, 0);
+	else
+		node_round(pe);
+}
+
+static void node_begin(struct pe *pe)
+{
+	if (pe->id == SENDER)
+		node_round(pe);
+}
+
+static int node_register(struct node *node)
+{
+	h_busy = csd_register(node, "busy", busy_arrived);
+	h_task = csd_register(node, "task", task_arrived);
+	h_told = csd_register(node, "told", told_arrived);
+	h_again = csd_register(node, "again", again_arrived);
+	return 0;
+}
+
+static const struct csd_layer node_layer = {
+	.name = "to a node", .node_start = node_register, .pe_start = node_begin,
+};
+
+static void all_credit_is_given_for_what_another_pe_has_handled(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&node_layer, NULL, 2, 2, 0), 0);
+	assert_false(some_waits);
+	assert_int_equal(n_node_rounds, NODE_ROUNDS);
+	assert_int_equal(n_other, NODE_ROUNDS * A_ROUND);
+}
+
 /* ---- the end of the job ---------------------------------------------------------------------- */
 
 static atomic_int h_late;
@@ -256,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_more_than_the_budget_is_under_way),
+		cmocka_unit_test(all_credit_is_given_for_what_another_pe_has_handled),
 		cmocka_unit_test(a_job_ends_while_messages_wait_for_credit),
 		cmocka_unit_test(no_layer_stops_while_a_handler_runs),
 		cmocka_unit_test(a_message_that_comes_just_before_the_sleep_is_seen),
