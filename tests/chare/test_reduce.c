@@ -4,7 +4,8 @@
  * all elements, to one of them and to the main chare. They run in shapes of 1 to 9 PEs, some without
  * elements, on nets with seeded random delays. Elements contribute in bursts, without waiting for results,
  * so many reductions are open at a time. Each result must come once and in the order of the reductions. It
- * must have the same bits at every element and in every run of a shape.
+ * must have the same bits at every element and in every run of a shape. And on its way up the tree a PE's part is
+ * combined with those of its children in their order.
  * The tables are written by hand as ckci would print them.
  */
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "ckgen.h"
 #include "../../runtime/chare/reduce/reduce_int.h"
 
-enum { ROUNDS = 60, ELEMENTS_MOST = 30 };
+enum { ROUNDS = 60, ELEMENTS_MOST = 30, PES_MOST = 9 };
 /* What the k-th reduction is. */
 enum kind { BARRIER, SUM, SUMS, LARGE, TO_ONE, TO_MAIN, MAXIMA, N_KINDS };
 enum { SUMS_N = 37, LARGE_N = EXCHANGE_MOST_BYTES / sizeof(double) + 3 };
@@ -371,6 +372,124 @@ static void the_randomised_queue_changes_no_order(void **state)
 	unsetenv("CK_RANDOM_QUEUE");
 }
 
+/* ---- the order in the tree ------------------------------------------------------------------- */
+
+/* A list of PEs, and two operations that append one to another: of values and of messages. */
+struct list { int n, pe[PES_MOST]; };
+
+static struct tree {
+	CkReduction values, messages;
+	int children[PES_MOST][PES_MOST], n_children[PES_MOST]; /* each PE writes its own */
+	struct list result[2];
+	int n_results;
+} tree;
+
+struct Root { CkProxy self; };
+struct Member { int unused; };
+
+static const CkGenChare Root_table, Member_table;
+enum { ROOT_NEW, ROOT_LIST };
+
+static void append(struct list *to, const struct list *from)
+{
+	for (int i = 0; i < from->n; i++)
+		to->pe[to->n++] = from->pe[i];
+}
+
+static void append_value(void *acc, const void *in, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		append((struct list *)acc + i, (const struct list *)in + i);
+}
+
+static CkReductionMsg *append_messages(int n, CkReductionMsg **msgs)
+{
+	for (int i = 1; i < n; i++)
+		append((struct list *)(void *)(msgs[0] + 1), CkReductionMsg_data(msgs[i]));
+	return msgs[0];
+}
+
+/* All nodes write the same numbers, one after the other. */
+static void register_reducers(void)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&one_at_a_time);
+	tree.values = CkRegisterValueReducer("append", sizeof(struct list), append_value, NULL, false);
+	tree.messages = CkRegisterReducer("append messages", append_messages, false);
+	pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void Member_new(void *self, void *payload)
+{
+	const struct pe *pe = csd_self();
+	const struct list own = { 1, { pe->id } };
+	const CkCallback cb = CkGen_cbMain(&Root_table, *(CkProxy *)payload, ROOT_LIST);
+
+	tree.n_children[pe->id] = csd_tree_n_children(pe, 0);
+	for (int i = 0; i < tree.n_children[pe->id]; i++)
+		tree.children[pe->id][i] = csd_tree_child(pe, 0, i);
+	CkContribute(self, &own, 1, tree.values, cb);
+	CkContribute(self, &own, sizeof own, tree.messages, cb);
+}
+
+static void Root_new(void *self, void *payload)
+{
+	CkProxy *p = CkGen_alloc(sizeof *p);
+
+	(void)payload;
+	*p = CkGen_thisProxy(self);
+	CkGen_newGroup(&Member_table, p);
+}
+
+static void Root_list(void *self, void *payload)
+{
+	(void)self;
+	memcpy(&tree.result[tree.n_results], CkReductionMsg_data(payload), sizeof tree.result[0]);
+	if (++tree.n_results == 2)
+		CkExit(0);
+}
+
+static const CkGenEntry root_entries[] = {
+	{ .name = "Root", .call = Root_new },
+	{ .name = "list", .call = Root_list, .reduced = Root_list, .flags = CKGEN_REDUCTION, .want = CK_BYTE,
+	  .want_array = 1 },
+};
+static const CkGenChare Root_table = {
+	.name = "Root", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Root), .entries = root_entries, .n_entries = 2
+};
+static const CkGenEntry member_entries[] = { { .name = "Member", .call = Member_new } };
+static const CkGenChare Member_table = {
+	.name = "Member", .kind = CKGEN_GROUP, .bytes = sizeof(struct Member), .entries = member_entries, .n_entries = 1
+};
+static const CkGenChare *const tree_chares[] = { &Root_table, &Member_table };
+static void (*const tree_initnodes[])(void) = { register_reducers };
+static const CkGenModule tree_module = {
+	.name = "tree", .chares = tree_chares, .n_chares = 2, .initnodes = tree_initnodes, .n_initnodes = 1
+};
+
+static void walk_tree(struct list *to, int pe)
+{
+	to->pe[to->n++] = pe;
+	for (int i = 0; i < tree.n_children[pe]; i++)
+		walk_tree(to, tree.children[pe][i]);
+}
+
+static void children_are_combined_in_their_order(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_SHAPES; i++) {
+		struct list wanted = { 0, { 0 } };
+
+		tree = (struct tree){ .n_results = 0 };
+		assert_int_equal(check_run(&chare_layer, &tree_module, shapes[i][0], shapes[i][1], (uint64_t)i + 501), 0);
+		walk_tree(&wanted, 0);
+		assert_int_equal(wanted.n, shapes[i][0] * shapes[i][1]);
+		assert_memory_equal(&tree.result[0], &wanted, sizeof wanted);
+		assert_memory_equal(&tree.result[1], &wanted, sizeof wanted);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +497,7 @@ int main(void)
 		cmocka_unit_test(pes_without_elements_take_part),
 		cmocka_unit_test(equal_runs_give_equal_bits),
 		cmocka_unit_test(the_randomised_queue_changes_no_order),
+		cmocka_unit_test(children_are_combined_in_their_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
