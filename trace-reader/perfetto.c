@@ -172,11 +172,8 @@ static void intern(struct writer *w, unsigned field, uint64_t id, const char *te
 
 static void intern_table(struct writer *w, enum trace_name_kind kind, unsigned base)
 {
-	const struct names *all = &w->p->names[kind];
-
-	for (size_t i = 0; i < all->n; i++)
-		if (all->text[i])
-			intern(w, INTERNED_NAME, base + i, all->text[i]);
+	for (unsigned i = 0; i < w->p->names[kind].n; i++)
+		intern(w, INTERNED_NAME, base + i, trace_name_of(w->p, kind, i));
 }
 
 static const char *const categories[SPAN_KINDS] = {

@@ -40,7 +40,7 @@ static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 	return NULL;
 }
 
-static void add_name(struct names *all, unsigned id, const char *text, size_t len)
+static void add_number(struct names *all, unsigned id)
 {
 	if (id >= all->cap) {
 		size_t cap = 2 * (id + 32u);
@@ -51,6 +51,11 @@ static void add_name(struct names *all, unsigned id, const char *text, size_t le
 	}
 	if (id >= all->n)
 		all->n = id + 1u;
+}
+
+static void add_name(struct names *all, unsigned id, const char *text, size_t len)
+{
+	add_number(all, id);
 	if (!all->text[id])
 		all->text[id] = need(strndup(text, len));
 }
@@ -114,6 +119,20 @@ static void number_events(struct job *j)
 	}
 }
 
+/* The name of a record may be missing: there was no room for it, or the job runs and has added it since the names were
+ * read. Writers count numbers, so it gets one, and is "?". */
+static void add_unnamed(struct pe_trace *p, const struct trace_record *r)
+{
+	switch (r->kind) {
+	case TRACE_HANDLE: add_number(&p->names[TRACE_NAME_HANDLER], r->what); break;
+	case TRACE_BEGIN: add_number(&p->names[TRACE_NAME_ENTRY], r->what); break;
+	case TRACE_USER_BEGIN: case TRACE_USER_MARK: case TRACE_USER_COUNTER:
+		add_number(&p->names[TRACE_NAME_EVENT], r->what);
+		break;
+	default: break;
+	}
+}
+
 /* The oldest record of a ring that has wrapped may be half overwritten. */
 static void find_records(struct pe_trace *p)
 {
@@ -122,9 +141,11 @@ static void find_records(struct pe_trace *p)
 	p->n = (uint32_t)(count < n ? count : n - 1);
 	p->first = count - p->n;
 	p->whole = p->first == 0;
-	for (uint32_t i = 0; i < p->n; i++)
+	for (uint32_t i = 0; i < p->n; i++) {
+		add_unnamed(p, record_at(p, i));
 		if (record_at(p, i)->kind == TRACE_OFF)
 			p->whole = false;
+	}
 	p->message = need(calloc(p->n + 1u, sizeof *p->message));
 }
 
