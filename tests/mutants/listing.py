@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from runner import tables
 
 LIST = 'tests/mutants/mutants.list'
-LAYERS = 'machine', 'scheduler', 'chare', 'direct', 'ci-compiler', 'launcher'
+LAYERS = 'machine', 'trace', 'scheduler', 'chare', 'direct', 'ci-compiler', 'launcher', 'trace-reader'
 LEAST = 60
 SANITIZERS = '', 'address', 'thread'  # '': without one
 # A pattern that chooses more cases than this is too vague for "the tests that should find it".
