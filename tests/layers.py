@@ -90,7 +90,7 @@ INCLUDES = {
                    'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'runtime/machine/boot/boot_int.h',
                    'runtime/scheduler/*', *MACHINE],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
-    'tests/trace': ['runtime/trace/*', 'runtime/machine/clock.h'],
+    'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_*.h', 'runtime/chare/*', *SCHEDULER],
     'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],

@@ -382,12 +382,13 @@ def poor_link(hosts, build):
 
 @trial('cable pulled while the job starts, at ten moments')
 def while_it_starts(hosts, build):
-    """It says so, by heartbeats or at a meeting, or it has ended well before."""
+    """It says so, by heartbeats or at a meeting. Before there is a node, hydra alone could say something, and may hang."""
     longest = 0
     for tenth in range(10):
         job = Trial(hosts, build)
         job.start('busy', CK_BOOT_TIMEOUT='3')
-        time.sleep(0.01 * tenth)
+        job.await_(lambda job=job: job.nodes(1), 'a node of h1')
+        time.sleep(0.005 * tenth)
         job.event = time.monotonic()
         hosts.cut(2)
         longest = max(longest, job.ends())

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../runtime/machine/clock.h"
+#include "../../runtime/machine/tools/clock.h"
 #include "../../runtime/trace/trace.h"
 
 enum { PLACES = 128, NAMES_ROOM = 4096 };
