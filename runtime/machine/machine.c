@@ -76,7 +76,7 @@ static bool share_wanted(void)
 /** Whether all that the nodes send goes through the memory of one host. */
 static bool needs_no_network(const struct cmi *m)
 {
-	return m->job.pes_on_host == m->job.n_pes && share_whole(m);
+	return !spans_hosts(m) && share_whole(m);
 }
 
 /** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes. The nodes of a

@@ -23,11 +23,6 @@
 
 /* ---- settings ---------------------------------------------------------------------- */
 
-static bool one_host(const struct cmi_job *j)
-{
-	return j->pes_on_host == j->n_pes;
-}
-
 /** ckrun makes a folder for UCX's files, and removes it, where it knows that nodes may not share their memory. Where one finds that
  * out by itself, because its mmap has failed, say, the folder's name is empty, and files elsewhere would outlive a node that is killed. */
 static bool files_would_stay(void)
@@ -88,7 +83,7 @@ static bool tcp_is_certain(const struct cmi *m)
 	if (devices && strchr(devices, ':'))
 		return false; /* a port of an RDMA device, and perhaps nothing else */
 	if (!tls)
-		return !one_host(&m->job) || m->apart;
+		return spans_hosts(m) || m->apart;
 	return tls[0] == '^' ? !strstr(tls, "tcp") : strstr(tls, "tcp") || strstr(tls, "all");
 }
 
@@ -129,7 +124,7 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 	 * its host needs it. Between user namespaces UCX takes posix for a way and finds out too late that it
 	 * is none, and the kernel refuses cma's copies. */
 	rc = set_option(config, "TLS", m->apart ? "^sysv,posix,cma" : !posix_is_possible(m) ? "^sysv,posix"
-				       : one_host(&m->job) ? "^sysv,tcp" : "^sysv");
+				       : spans_hosts(m) ? "^sysv" : "^sysv,tcp");
 	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
 	 * which very large messages ask for by themselves (ucx_am.c). */
 	if (!rc)
@@ -165,7 +160,7 @@ static int ucx_open(struct cmi *m)
 
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
-	if (!one_host(&m->job))
+	if (spans_hosts(m))
 		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? host_name(m, m->job.node) : NULL);
 	set_tcp_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
@@ -198,7 +193,7 @@ static int ucx_open(struct cmi *m)
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
 			    m->job.n_nodes, m->job.n_nodes == 1 ? "" : "s",
-			    !one_host(&m->job) ? "several hosts" : m->apart ? "one host" : "one host: no tcp");
+			    spans_hosts(m) ? "several hosts" : m->apart ? "one host" : "one host: no tcp");
 	return 0;
 fail:
 	pthread_mutex_destroy(&u->lock);
