@@ -52,7 +52,7 @@ LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs
 # For programs, not for us: a frame of theirs touches every page on its way down, so that none gets past what lies below
 # its thread's stack.
 PROBES   := $(shell $(CC) -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)
-# Two functions in assembly switch stacks (runtime/scheduler/thread.c); they become part of the library.
+# Two functions in assembly switch stacks (runtime/scheduler/thread/thread.c); they become part of the library.
 BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
 CONTEXT_SYMS := jump_fcontext make_fcontext
 # The client of PMIx launchers needs these headers, not the library; without them it is left out.

@@ -42,6 +42,7 @@ LAYERS = {
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'ucx', 'local'],
+    'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'channel',
                       'kinds', 'buffers', 'balance', 'stats', 'trace'],
@@ -49,6 +50,7 @@ ROOMS = {
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
     'runtime/machine': ['cmi.h', 'machine_int.h', 'bind.h'],
+    'runtime/scheduler': ['csd.h', 'cth.h', 'pe.h', 'node.h'],
     'runtime/direct': ['ckdirect.h'],
     'runtime/chare': ['ck.h', 'ckchannel.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
 }
@@ -61,7 +63,7 @@ SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', *TRACE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,
-    'runtime/scheduler': [*TRACE, *MACHINE],
+    'runtime/scheduler*': [*TRACE, *MACHINE],
     'runtime/chare*': SCHEDULER,
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],

@@ -3,7 +3,7 @@
  * converse.c: messages and handlers for programs, csd.h: the functions of pe.h and node.h, found
  * by name in the library and with the PE taken from the thread.
  */
-#include "csd_int.h"
+#include "thread/thread.h"
 
 int CmiRegisterHandler(const char *name, CmiHandler fn)
 {

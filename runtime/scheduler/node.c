@@ -8,7 +8,8 @@
  * csd_run goes through all of them. A host program calls csd_start, which returns where PE 0 would begin
  * its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
  */
-#include "csd_int.h"
+#include "layers.h"
+#include "loop/loop.h"
 #include "../machine/base/cmi_alloc.h"
 #include "../machine/base/cmi_charm.h"
 #include "../machine/base/cmi_env.h"
@@ -28,9 +29,6 @@ struct csd_start {
 	int n_pes;
 	pthread_t *threads;
 };
-
-_Thread_local struct pe *csd_self_;
-_Thread_local struct pe *csd_early_;
 
 /* ---- what the machine calls ------------------------------------------------------------ */
 
@@ -107,7 +105,6 @@ static void pe_destroy(struct pe *pe)
 {
 	timers_fini(pe);
 	threads_fini(pe);
-	watch_fini(pe);
 	msg_pool_fini(&pe->pool);
 	free(pe);
 }
@@ -127,8 +124,6 @@ static void pe_know_job(struct pe *pe)
 	pe->network = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
 	pe->idle.patience = idle_patience(job);
-	if (pe->node->watchdog)
-		watch_pe_start(pe);
 }
 
 static bool stage_ok(struct node *node, int err)
@@ -145,20 +140,14 @@ static bool stage_ok(struct node *node, int err)
 static void pe_begin(struct pe *pe)
 {
 	pe_know_job(pe);
-	counts_pe_start(pe);
-	traced_pe_start(pe);
 	layers_pe_start(pe);
 }
 
 static void pe_end(struct pe *pe)
 {
-	counts_loop_ended(pe);
+	layers_loop_ended(pe);
 	exit_drain(pe);
-	if (pe->watch)
-		watch_pe_stop(pe);
 	layers_pe_stop(pe);
-	traced_pe_stop(pe);
-	counts_pe_stop(pe);
 	inbox_take(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
@@ -173,7 +162,7 @@ static int node_join_job(struct node *node)
 	if (!err) {
 		node_queue_init(node);
 		room_limit(node);
-		counts_know_job(node);
+		layers_know_job(node);
 	}
 	return err;
 }
@@ -273,16 +262,10 @@ static int register_all(struct node *node)
 	flow_register(node);
 	room_register(node);
 	exit_register(node);
-	watch_register(node);
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
-	counts_register(node);
-	int err = layers_node_start(node);
-
-	counts_node_start(node);
-	traced_node_start(node);
-	return err;
+	return layers_node_start(node);
 }
 
 static int pes_create(struct node *node, int n)
@@ -331,8 +314,6 @@ static void node_destroy(struct node *node)
 {
 	struct csd_start *start = node->start;
 
-	if (uses_signals(node))
-		signals_stop(node);
 	layers_node_stop(node);
 	node_queue_fini(node);
 	for (int i = 0; i < start->n_pes; i++)
@@ -340,7 +321,6 @@ static void node_destroy(struct node *node)
 	pthread_barrier_destroy(&start->stage);
 	free(start->threads);
 	free(node->pes);
-	counts_node_stop(node);
 }
 
 static int allowed_cores(void)
@@ -363,9 +343,8 @@ static struct node *node_create(struct csd_config *cfg)
 	node->verbose = cmi_env_flag("CK_VERBOSE", false);
 	node->cores = allowed_cores();
 	node->random = msgq_random_asked();
-	node->trace.asked = trace_asked();
-	node->counting = counts_asked();
-	node->closely = node->check || node->trace.asked.on || node->counting;
+	node->closely = node->check;
+	layers_ask(node);
 	return node;
 }
 
@@ -451,8 +430,6 @@ int csd_start(struct csd_config *cfg, struct node **node_p)
 	if (register_all(node)) /* runs code of the program, too */
 		cmi_abort(node->machine, 1, false, "chard: the program's tables are wrong");
 	csd_early_ = NULL;
-	if (uses_signals(node))
-		signals_start(node);
 	threads_start(node);
 	if (pe_enter(node->pes[0])) {
 		node->pes[0]->away = cfg->guest;

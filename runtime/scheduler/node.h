@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 #include "csd.h"
-#include "ends.h"
+#include "base/ends.h"
 #include "../machine/tools/clock.h"
 #include "../machine/cmi.h"
-#include "node_queue.h"
-#include "traced.h"
+#include "route/node_queue.h"
+#include "trace/traced.h"
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
-enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4 };
+enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4, CSD_LAYERS = 8 };
 
 /** Takes a line of a report, without its end. Four kinds of lines are not printed as they are. "\1A\tB" says that
  * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
@@ -86,11 +86,21 @@ struct csd_upcalls {
  * configuration's table, the stops in reverse. Members that a layer has no use for are NULL. */
 struct csd_layer {
 	const char *name;
+	/** First of all, before the job is known: what the environment asks of the layer. */
+	void (*asked)(struct node *node);
 	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
 	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
 	int (*node_start)(struct node *node);
+	/** The same, when all layers have registered what they have. */
+	void (*ready)(struct node *node);
+	/** Main thread, job known, before any pe_start. */
+	void (*know_job)(struct node *node);
 	/** On each PE's thread, job known, before its loop; may send. */
 	void (*pe_start)(struct pe *pe);
+	/** The PE's loop has ended; the job's end goes up the tree of PE 0. */
+	void (*loop_ended)(struct pe *pe);
+	/** This PE and all below it in that tree have ended. 0, or a negative errno after printing why. */
+	int (*all_ended)(struct pe *pe);
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
@@ -99,6 +109,11 @@ struct csd_layer {
 	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some times a
 	 * second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);
+	/** The PE is about to sleep, at `now` ns. Returns for how many us at most, -1: for as long as others like;
+	 * 0: it has done something, perhaps sent itself a message, and must look again. */
+	int64_t (*nap)(struct pe *pe, uint64_t now);
+	/** csd_exit was called on this PE. */
+	void (*exiting)(struct pe *pe);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
@@ -151,13 +166,13 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
 /** What a message must be like for its handler if it comes from another process. The scheduler looks just
- * before the handler runs (arrival.c), and ends the job with one line where something does not fit. */
+ * before the handler runs (handlers.c), and ends the job with one line where something does not fit. */
 struct csd_shape {
 	uint32_t least;                    /* bytes, head included. 0: such messages do not leave their
 					    * process */
 	bool exact;                        /* it has just so many */
 	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
-	/** On the way between processes 4 bytes hold a hash of the message (arrival.c): those so far from its
+	/** On the way between processes 4 bytes hold a hash of the message (seal.c): those so far from its
 	 * beginning; 0: head.word. Afterwards they are `open` again. */
 	uint16_t seal_at;
 	uint32_t open;
@@ -188,6 +203,9 @@ void csd_order_apart(struct node *node, int handler);
  * runs no code of the program. */
 void csd_handle_early(struct node *node, int handler);
 
+/** The handler is the scheduler's: its messages are not traced, and are handled while the job ends, too. */
+void csd_own(struct node *node, int handler);
+
 /** Mix bytes into the node's fingerprint. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
 
@@ -208,6 +226,7 @@ struct csd_handler {
 	const struct csd_shape *shape;     /* NULL: the handler checks what it gets */
 	bool apart;                        /* csd_order_apart */
 	bool early;                        /* csd_handle_early */
+	bool own;                          /* csd_own */
 	uint8_t trace;                     /* CSD_TRACE_* */
 };
 
@@ -229,6 +248,7 @@ struct node {
 	uint32_t plain;                    /* low word of `route` of a plain call (csd_expect) */
 	int h_held;                        /* loop.c's: waited while the PE waited for another */
 	int h_handled;                     /* flow.c's: handled by another PE */
+	int h_watch;                       /* watch.c's */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
@@ -245,6 +265,8 @@ struct node {
 		uint64_t seed;
 	} random;
 	const struct csd_config *cfg;
+	const struct csd_layer *layers[CSD_LAYERS]; /* the scheduler's own, then those of *cfg */
+	int n_layers;
 	const void *program;
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 	struct csd_upcalls up;             /* of all layers together */

@@ -20,14 +20,14 @@
 #include "csd.h"
 #include "../machine/cmi.h"
 #include "../machine/base/msg_stack.h"
-#include "counted.h"
-#include "hint.h"
+#include "count/counted.h"
+#include "base/hint.h"
 #include "node.h"
-#include "node_queue.h"
-#include "prio.h"
-#include "queue.h"
-#include "traced.h"
-#include "tree.h"
+#include "route/node_queue.h"
+#include "queue/prio.h"
+#include "queue/queue.h"
+#include "trace/traced.h"
+#include "base/tree.h"
 
 /* ---- message memory -------------------------------------------------------------------- */
 
@@ -102,6 +102,8 @@ struct pe {
 	uint64_t passes;
 	int most;                          /* messages of a pass, at most; 0: as usual */
 	size_t n_timers;                   /* set in `timers` */
+	size_t n_chatter_timers;           /* of them: csd_chatter_timer */
+	uint64_t n_chatter;                /* csd_chatter */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_hooks *hooks;
@@ -109,6 +111,7 @@ struct pe {
 	struct pe_counts *counts;          /* NULL: without CK_STATS and ckrun --progress */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
+	bool at_rest;                      /* the report that is made: of a job at rest */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
 	struct csd_stack {
 		const char *low;           /* its lower end; NULL: not known */
@@ -352,9 +355,9 @@ void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t 
 						      bool begun), void *arg);
 /** For detections that ask in waves until they find something. A message of one has been handled / n timers of one
  * were set (n < 0: were over). The watchdog does not take them for work. */
-void csd_chatter(struct pe *pe);
-void csd_chatter_timer(struct pe *pe, int n);
+static inline void csd_chatter(struct pe *pe) { pe->n_chatter++; }
+static inline void csd_chatter_timer(struct pe *pe, int n) { pe->n_chatter_timers += (size_t)n; }
 /** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
-bool csd_at_rest(const struct pe *pe);
+static inline bool csd_at_rest(const struct pe *pe) { return pe->at_rest; }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_wire.c: messages as they arrive from another process: whether they fit (arrival.c and all shapes), and if
+ * fuzz_wire.c: messages as they arrive from another process: whether they fit (handlers.c and all shapes), and if
  * so, what their handlers do. An input is
  *
  *	| name of the handler | \n | PE that sends, flags: one byte each | word: 4 bytes | payload |
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../runtime/chare/core/env.h"
-#include "../../runtime/scheduler/csd_int.h"
+#include "../../runtime/scheduler/loop/loop.h"
 
 struct said {
 	uint8_t src, flags;

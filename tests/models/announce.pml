@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * announce.pml: groups are announced before anyone can know them (runtime/chare/place/announce.c,
- * runtime/scheduler/hold.c).
+ * runtime/scheduler/route/hold.c).
  *
  * Four PEs, of which 2 and 3 are of one node. PE 0 makes a group and a nodegroup, PE 1 makes a group. Any PE
  * that knows a proxy may pass on all that it knows, to any PE, at any time, up to PASSES times in all. Messages

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../runtime/scheduler/bell.h"
+#include "../../runtime/scheduler/base/bell.h"
 
 enum { SLOTS = 8 };
 

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "check_run.h"
-#include "../../runtime/scheduler/csd_int.h"
+#include "../../runtime/scheduler/loop/loop.h"
 
 enum { SECONDS_MOST = 100 };
 

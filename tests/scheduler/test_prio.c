@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "../../runtime/scheduler/csd_int.h"
+#include "../../runtime/scheduler/loop/loop.h"
 
 enum { N = 1500, BLOCK = 512, CLASS_512 = 7, MOST_BITS = 300, WORDS = MOST_BITS / 32 + 1 };
 

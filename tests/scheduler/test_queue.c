@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../runtime/scheduler/csd_int.h"
+#include "../../runtime/scheduler/loop/loop.h"
 
 static struct cmi_msg pool[4096];
 

@@ -18,7 +18,7 @@
 
 #include "check_run.h"
 #include "check_hold.h"
-#include "../../runtime/scheduler/csd_int.h"
+#include "../../runtime/scheduler/loop/loop.h"
 
 enum { CODE = 7 };
 enum ball { FIRST = 1, SECOND, THIRD };
@@ -33,9 +33,9 @@ static uint32_t word_of(const struct cmi_msg *m)
 	return *(const uint32_t *)(const void *)(m + 1);
 }
 
-static bool is_watch(const struct cmi_msg *m, uint32_t kind)
+static bool is_watch(const struct pe *pe, const struct cmi_msg *m, uint32_t kind)
 {
-	return m->handler == WATCH_HANDLER && word_of(m) == kind;
+	return m->handler == pe->node->h_watch && word_of(m) == kind;
 }
 
 static bool is_ball(const struct cmi_msg *m, uint32_t ball)
@@ -49,14 +49,14 @@ static bool hold_must(const struct pe *pe, const struct cmi_msg *m)
 		return !atomic_load(&has_answered);
 	if (is_ball(m, THIRD))
 		return n_asked < 2;
-	return pe->id == 2 && is_watch(m, ASK) && !atomic_load(&second_came);
+	return pe->id == 2 && is_watch(pe, m, ASK) && !atomic_load(&second_came);
 }
 
 static void hold_over(const struct pe *pe, const struct cmi_msg *m)
 {
-	if (pe->id == 0 && m->src_pe == 1 && is_watch(m, SUMS))
+	if (pe->id == 0 && m->src_pe == 1 && is_watch(pe, m, SUMS))
 		atomic_store(&has_answered, 1);
-	if (pe->id == 2 && is_watch(m, ASK))
+	if (pe->id == 2 && is_watch(pe, m, ASK))
 		n_asked++;
 }
 

@@ -28,8 +28,8 @@
 #define CK_PATTERN_INT_H
 
 #include "named.h"
-#include "../../scheduler/bell.h"
-#include "../../scheduler/standing.h"
+#include "../../scheduler/base/bell.h"
+#include "../../scheduler/base/standing.h"
 
 enum { H_OPEN, H_COUNTED, H_CLOSE }; /* handlers of PART_PATTERN */
 

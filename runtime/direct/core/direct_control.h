@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "../../scheduler/pe.h"
-#include "../../scheduler/bell.h"
+#include "../../scheduler/base/bell.h"
 
 enum direct_control { DIRECT_BELL, DIRECT_BOUND, DIRECT_ASK, DIRECT_GO };
 

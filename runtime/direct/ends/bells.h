@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../scheduler/bell.h"
+#include "../../scheduler/base/bell.h"
 #include "../core/direct_handle.h"
 #include "../core/direct_state.h"
 

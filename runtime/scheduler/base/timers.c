@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timers.c: things to do later on one PE: after a time (a heap by due time) or when a
+ * condition is raised (idle, busy, periodic). Converse's Ccd. The loop asks the clock only
+ * while a timer is set.
+ */
+#include "base.h"
+#include "../../machine/base/cmi_alloc.h"
+
+#include <stdlib.h>
+
+struct timer {
+	uint64_t due_ns;
+	uint64_t stamp;        /* equal times: first set, first run */
+	CcdVoidFn fn;
+	void *arg;
+};
+
+struct csd_timers {
+	struct timer *heap;    /* [pe->n_timers] */
+	size_t cap;
+	uint64_t stamp;
+};
+
+struct hook {
+	CcdVoidFn fn;          /* NULL: free slot */
+	void *arg;
+	bool keep;
+};
+
+struct csd_hooks {
+	struct {
+		struct hook *v;
+		int n, cap, live;
+	} on[CCD_N_CONDITIONS];
+};
+
+void timers_init(struct pe *pe)
+{
+	pe->timers = cmi_alloc_zero(1, sizeof *pe->timers, "timers");
+	pe->hooks = cmi_alloc_zero(1, sizeof *pe->hooks, "timers");
+}
+
+static bool timer_before(const struct timer *a, const struct timer *b)
+{
+	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->stamp < b->stamp;
+}
+
+static void timer_push(struct pe *pe, struct timer t)
+{
+	struct csd_timers *ts = pe->timers;
+
+	if (pe->n_timers == ts->cap) {
+		size_t cap = ts->cap ? ts->cap * 2 : 16;
+		ts->heap = cmi_realloc(ts->heap, cap, sizeof *ts->heap, "timers");
+		ts->cap = cap;
+	}
+	size_t i = pe->n_timers++;
+
+	while (i > 0 && timer_before(&t, &ts->heap[(i - 1) / 2])) {
+		ts->heap[i] = ts->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	ts->heap[i] = t;
+}
+
+static struct timer timer_pop(struct pe *pe)
+{
+	struct csd_timers *ts = pe->timers;
+	size_t i = 0, child, n = --pe->n_timers;
+	struct timer top = ts->heap[0];
+
+	if (!n)
+		return top;
+	struct timer last = ts->heap[n];
+
+	while ((child = 2 * i + 1) < n) {
+		if (child + 1 < n && timer_before(&ts->heap[child + 1], &ts->heap[child]))
+			child++;
+		if (timer_before(&last, &ts->heap[child]))
+			break;
+		ts->heap[i] = ts->heap[child];
+		i = child;
+	}
+	ts->heap[i] = last;
+	return top;
+}
+
+void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
+{
+	struct pe *pe = pe_here("CcdCallFnAfter");
+	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
+
+	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
+}
+
+uint64_t timers_next_ns(const struct pe *pe)
+{
+	return pe->n_timers ? pe->timers->heap[0].due_ns : UINT64_MAX;
+}
+
+/* Run what was due at one moment: a timer that sets itself again waits for the next pass. */
+int timers_run_slow(struct pe *pe)
+{
+	struct csd_timers *ts = pe->timers;
+	uint64_t now = csd_now_ns(), newest = ts->stamp;
+	int n = 0;
+
+	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
+		struct timer t = timer_pop(pe);
+
+		t.fn(t.arg);
+		n++;
+	}
+	return n;
+}
+
+static const double period_ms[CCD_N_CONDITIONS] = {
+	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000, [CcdQUIET_100ms] = 100,
+};
+
+/* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
+struct period {
+	struct pe *pe;
+	int condition;
+};
+
+static void period_over(void *arg)
+{
+	struct period p = *(struct period *)arg;
+
+	free(arg);
+	if (p.condition == CcdQUIET_100ms)
+		csd_chatter_timer(p.pe, -1);
+	hooks_raise(p.pe, p.condition);
+}
+
+/* The argument of a period that is still set is ours to free; that of a user's timer is the user's. */
+void timers_fini(struct pe *pe)
+{
+	for (size_t i = 0; i < pe->n_timers; i++)
+		if (pe->timers->heap[i].fn == period_over)
+			free(pe->timers->heap[i].arg);
+	for (int c = 0; c < CCD_N_CONDITIONS; c++)
+		free(pe->hooks->on[c].v);
+	free(pe->hooks);
+	free(pe->timers->heap);
+	free(pe->timers);
+}
+
+static void period_start(struct pe *pe, int condition)
+{
+	struct period *p = cmi_alloc(sizeof *p, "a timer");
+
+	*p = (struct period){ pe, condition };
+	if (condition == CcdQUIET_100ms)
+		csd_chatter_timer(pe, 1);
+	CcdCallFnAfter(period_over, p, period_ms[condition]);
+}
+
+static int hook_add(int condition, struct hook h)
+{
+	struct pe *pe = pe_here("CcdCallOnCondition");
+
+	if (condition < 0 || condition >= CCD_N_CONDITIONS)
+		csd_abort(pe, "CcdCallOnCondition: there is no condition %d", condition);
+	struct csd_hooks *hs = pe->hooks;
+	int i = 0;
+
+	while (i < hs->on[condition].n && hs->on[condition].v[i].fn)
+		i++;
+	if (i == hs->on[condition].cap) {
+		int cap = i ? i * 2 : 4;
+		hs->on[condition].v = cmi_realloc(hs->on[condition].v, (size_t)cap,
+						  sizeof *hs->on[condition].v, "hooks");
+		hs->on[condition].cap = cap;
+	}
+	if (i == hs->on[condition].n)
+		hs->on[condition].n++;
+	hs->on[condition].v[i] = h;
+	if (!hs->on[condition].live++ && period_ms[condition] > 0)
+		period_start(pe, condition);
+	return i;
+}
+
+int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg)
+{
+	return hook_add(condition, (struct hook){ fn, arg, false });
+}
+
+int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg)
+{
+	return hook_add(condition, (struct hook){ fn, arg, true });
+}
+
+void CcdCancelCallOnCondition(int condition, int id)
+{
+	struct pe *pe = pe_here("CcdCancelCallOnCondition");
+	struct csd_hooks *hs = pe->hooks;
+
+	if (condition < 0 || condition >= CCD_N_CONDITIONS || id < 0 ||
+	    id >= hs->on[condition].n || !hs->on[condition].v[id].fn)
+		csd_abort(pe, "CcdCancelCallOnCondition: nothing waits there");
+	hs->on[condition].v[id].fn = NULL;
+	hs->on[condition].live--;
+}
+
+bool hooks_any(const struct pe *pe, int condition)
+{
+	return pe->hooks->on[condition].live > 0;
+}
+
+void hooks_raise(struct pe *pe, int condition)
+{
+	struct csd_hooks *hs = pe->hooks;
+
+	for (int i = 0; i < hs->on[condition].n; i++) {
+		struct hook h = hs->on[condition].v[i];
+
+		if (!h.fn)
+			continue;
+		if (!h.keep) {
+			hs->on[condition].v[i].fn = NULL;
+			hs->on[condition].live--;
+		}
+		h.fn(h.arg);
+	}
+	if (hs->on[condition].live && period_ms[condition] > 0)
+		period_start(pe, condition);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * counted.h: what a PE counts about itself under CK_STATS and `ckrun --progress`, and how the layers above add what
+ * they know.
+ *
+ * pe->counts is NULL without them. Then nothing here runs, and no path asks: what is counted is reached by ways that
+ * the job has anyway, as the trace (traced.h) is.
+ *
+ *   entries, handlers     tables of functions, replaced when the node starts
+ *   idle, busy            hooks (CcdPROCESSOR_BEGIN_IDLE, ...)
+ *   threads               node->up.swap_running, replaced
+ *   messages to nodes     flow.c, which takes its long way (csd_peer.at_once is 0)
+ *   puts, arrivals        direct_sender_hot.not_plain, node->closely
+ *
+ * A PE is in one of three states (enum gauge_state). At each change the time since the last one is added to the state
+ * that ends, and to the row of what ran. So the states add up to the PE's time, and the rows to `busy`.
+ *
+ *   busy       the program's functions run: entry methods, handlers of CmiRegisterHandler, functions of channels
+ *   idle       nothing to do, from the first pass of the loop that found nothing
+ *   overhead   all else: the runtime; also timers and C functions that a callback names
+ */
+#ifndef CSD_COUNTED_H
+#define CSD_COUNTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../machine/base/cmi_gauge.h"
+
+struct cmi_msg;
+struct csd_layer;
+struct node;
+struct pe;
+
+/* Bucket i of a histogram has what took 2^i ns or more, but less than 2^(i+1): 1 ns to 18 minutes. The first also has
+ * what took less, the last what took more. */
+enum { COUNT_BUCKETS = 41 };
+
+/** What runs and takes time: an entry method, say. On one PE, in ticks. */
+struct count_row {
+	uint64_t calls, ticks, longest;
+	uint64_t buckets[COUNT_BUCKETS];
+};
+
+/** One call, on the stack of who makes it. */
+struct count_run {
+	struct count_row *row;
+	uint64_t ticks;                /* its own: without what it calls, and without what runs while it waits */
+	struct count_run *outer;
+};
+
+/** What has gone from a PE to a node, its own included for puts. */
+struct count_link {
+	uint64_t messages, bytes;      /* between nodes only */
+	uint64_t puts, put_bytes;
+};
+
+/** What a number of a layer's is, and how the table puts those of all PEs together. */
+enum count_unit { COUNT_TIMES, COUNT_BYTES, COUNT_TICKS, COUNT_TICKS_MOST, COUNT_UNITS };
+
+/** Constant after the node's start: the names of rows and numbers. */
+struct count_name {
+	const char *group, *name;      /* both stay valid: constants of the program or the runtime */
+	enum count_unit unit;          /* of a number */
+};
+
+struct pe_counts {
+	bool counter;                  /* cmi_ticks */
+	enum gauge_state base;         /* while no `run`: GAUGE_OVERHEAD or GAUGE_IDLE */
+	struct count_run *run;         /* what runs, the innermost first */
+	struct count_run *set_aside;   /* while idle: what called the loop that is idle */
+	struct gauge *gauge;           /* in ckrun's memory, or `own` */
+	uint64_t since;                /* as in the gauge */
+	uint64_t ns_per_tick;          /* 32 bits behind the point */
+	struct count_row *rows;        /* [n_rows] */
+	uint64_t *numbers;             /* [n_numbers] */
+	struct count_link *links;      /* [n_nodes] */
+	uint64_t from_ticks, from_ns;  /* when the PE began */
+	struct count_sum *sum;         /* counted_join.c */
+	struct gauge own;
+};
+
+extern const struct csd_layer count_layer;
+
+/** Add a row / a number. Only in a layer's node_start, and only while csd_counting(node). The result is its place in
+ * pe_counts.rows / numbers, the same on all nodes. */
+int csd_count_row(struct node *node, const char *group, const char *name);
+int csd_count_number(struct node *node, const char *group, const char *name, enum count_unit unit);
+bool csd_counting(const struct node *node);
+
+/** Around a call, on a PE that counts. They nest; a thread that is suspended between them is left out. */
+void csd_count_begin(struct pe *pe, struct count_run *run, int row);
+void csd_count_end(struct pe *pe, struct count_run *run);
+
+/** A put to a PE of the job. */
+void csd_count_put(struct pe *pe, int to, uint64_t bytes);
+
+/** Show a line of the program's (CkProgressLine). Nobody looks at it: nothing happens. */
+bool csd_progress_shown(const struct pe *pe);
+void csd_progress_text(struct pe *pe, const char *text);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * idle.c: what a PE does when it has nothing to do: poll, then poll and yield, then sleep. Of the
+ * policies measured at 2, 4 and 16 processes on 2 cores this was the best or close to it. Pure
+ * spinning collapses there (round trips of 34 ms), and sleeping at once costs 30 us to wake up and
+ * the sender 12 us.
+ */
+#include "loop.h"
+
+#include <sched.h>
+
+enum {
+	/* So many polls follow each other at once; later ones have a pause instruction between them. A pause
+	 * takes 26 ns on one machine and 40 on another, as long as the poll itself. With pauses from the
+	 * start a round trip of a message was 7 % longer, of a channel 12 %. */
+	IDLE_LOOKS = 64,
+	/* While nobody else of the job wants the core, one poll in so many yields: a yield takes as long as
+	 * ten polls, and messages that come meanwhile wait. Yielding after each poll made round trips of
+	 * channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
+	IDLE_YIELD = 64,
+	/* How long a PE yields before its first sleep. With a core for each PE it may take longer: waking
+	 * up costs 30 us, and nobody else of the job wants the core. */
+	YIELD_CROWDED_NS = 50 * 1000,
+	YIELD_NS = 200 * 1000,
+	/* What an armed layer waits for, a put, wakes nobody, so a nap costs all of its length. At 500 kB
+	 * (75 us one way) napping after 50 us doubled the round trip, to 160 us from 80. */
+	YIELD_ARMED_NS = 2000 * 1000,
+	/* For the same reason these naps are short. They grow, so that a program that waits long does
+	 * not burn a core. */
+	ARMED_NAP_MIN_US = 20,
+	ARMED_NAP_MAX_US = 1000,
+	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes nobody. */
+	FLAGGED_NAP_US = 10000,
+	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as so many looks at the queue.
+	 * With one look each, 4 processes on 2 cores changed 380 times for a step of wander. */
+	YIELD_LOOKS = 10,
+	/* A look at whether other programs are on the core is three system calls. */
+	CORE_NS = 100 * 1000 * 1000,
+};
+
+/* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it comes within the first
+ * microsecond. Nothing comes from another host within four, so a PE that is alone on its host need not wait: with looks at
+ * every 16th of the first 128 passes a round trip over tcp took 0.3 us longer. */
+uint32_t idle_patience(const struct cmi_job *job)
+{
+	enum { NEAR_LOOKS = 32 };
+
+	return job->pes_on_host > 1 ? NEAR_LOOKS : 1;
+}
+
+static void cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* How long to sleep at most, in us; -1: until woken. */
+static int64_t nap_us(struct pe *pe, uint64_t now)
+{
+	int64_t us = pe->poll && pe->node->up.idle ? pe->node->up.idle(pe) : -1;
+	uint64_t due = timers_next_ns(pe);
+
+	if (due != UINT64_MAX) {
+		int64_t timer = due <= now ? 0 : (int64_t)((due - now) / 1000 + 1);
+
+		if (us < 0 || timer < us)
+			us = timer;
+	}
+	if (pe->armed || pe->listens) {
+		int64_t nap = (int64_t)ARMED_NAP_MIN_US << (pe->idle.sleeps < 6 ? pe->idle.sleeps : 6);
+
+		if (nap > ARMED_NAP_MAX_US)
+			nap = ARMED_NAP_MAX_US;
+		if (us < 0 || nap < us)
+			us = nap;
+	}
+	if (pe->idle.flagged && (us < 0 || us > FLAGGED_NAP_US))
+		us = FLAGGED_NAP_US;
+	return us;
+}
+
+/* What the layers let it sleep, in the same way; some act now. */
+static int64_t layers_nap_us(struct pe *pe, uint64_t now)
+{
+	int64_t least = -1;
+
+	for (int i = 0; i < pe->node->n_layers; i++) {
+		const struct csd_layer *layer = pe->node->layers[i];
+		const int64_t us = layer->nap ? layer->nap(pe, now) : -1;
+
+		if (us >= 0 && (least < 0 || us < least))
+			least = us;
+	}
+	return least;
+}
+
+/* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
+ * seq_cst push and load in inbox_push: one of the two sees the other. The count of sleepers and the
+ * load of the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the
+ * count is raised, so a waker that sees the count finds somebody to wake. Model: inbox.pml, nap */
+static void nap(struct pe *pe, uint64_t now)
+{
+	struct csd_node_queue *q = &pe->node->queue;
+	const int64_t asked = layers_nap_us(pe, now);
+
+	if (!asked)
+		return;
+	const int64_t own = nap_us(pe, now), us = own < 0 || (asked >= 0 && asked < own) ? asked : own;
+
+	if (us == 0 || msgq_late(&pe->queue))
+		return;
+	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
+	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
+	if (!msg_stack_any_for_sleep(&pe->inbox) &&
+	    !atomic_load_explicit(&q->n, memory_order_seq_cst) && !pe->stop)
+		cmi_sleep(pe->wire, us);
+	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);
+	atomic_store_explicit(&pe->sleeping, false, memory_order_relaxed);
+	pe->idle.sleeps++;
+}
+
+static uint64_t yield_ns(const struct pe *pe)
+{
+	if (pe->idle.oversubscribed)
+		return YIELD_CROWDED_NS;
+	return pe->armed ? YIELD_ARMED_NS : YIELD_NS;
+}
+
+static void look_at_core(struct pe *pe, uint64_t now)
+{
+	if (CSD_UNLIKELY(now >= pe->idle.look_ns))
+		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
+}
+
+void idle_look_at_core(struct pe *pe)
+{
+	look_at_core(pe, csd_now_ns());
+}
+
+void idle_step(struct pe *pe)
+{
+	struct csd_idle *idle = &pe->idle;
+
+	if (idle->polls++ == 0 && hooks_any(pe, CcdPROCESSOR_BEGIN_IDLE))
+		hooks_raise(pe, CcdPROCESSOR_BEGIN_IDLE);
+	if (!idle->oversubscribed && !idle->sleeps) {
+		if (idle->polls <= IDLE_LOOKS)
+			return;
+		cpu_relax();
+		if (idle->polls % IDLE_YIELD)
+			return;
+	}
+	uint64_t now = csd_now_ns();
+
+	if (!idle->since_ns)
+		idle->since_ns = now;
+	look_at_core(pe, now);
+	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
+		/* No sleep: they may have made work, or wait for the next time. */
+		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
+		sched_yield();
+		return;
+	}
+	if (now - idle->since_ns < yield_ns(pe)) {
+		sched_yield();
+		if (msgq_late(&pe->queue))
+			msgq_random_hurry(pe->queue.random, YIELD_LOOKS);
+	} else {
+		nap(pe, now);
+	}
+}
+
+void idle_look(struct pe *pe)
+{
+	if (pe->idle.polls++ == 0 && hooks_any(pe, CcdPROCESSOR_BEGIN_IDLE))
+		hooks_raise(pe, CcdPROCESSOR_BEGIN_IDLE);
+	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))
+		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
+}
+
+void idle_end_slow(struct pe *pe)
+{
+	pe->idle.polls = 0;
+	pe->idle.since_ns = 0;
+	pe->idle.sleeps = 0;
+	if (hooks_any(pe, CcdPROCESSOR_BEGIN_BUSY))
+		hooks_raise(pe, CcdPROCESSOR_BEGIN_BUSY);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* msgq.h: the run queue of a PE, for the scheduler itself; queue.h has the structures. */
+#ifndef CSD_MSGQ_H
+#define CSD_MSGQ_H
+
+#include "../memory/msg_memory.h"
+
+/* prio.c */
+int msg_prio_compare(const struct msg_prio *a, const struct msg_prio *b); /* NULL: a number */
+
+/* The key of a message's priority, of any kind. */
+static inline int64_t msg_key(const struct cmi_msg *m)
+{
+	if (!(m->flags & CMI_F_PRIO))
+		return 0;
+	return m->flags & CMI_F_WIDE ? msg_prio_of(m)->key : m->prio;
+}
+
+/* queue.c, queue_random.c */
+void msgq_init(struct msgq *q);
+void msgq_fini(struct pe *pe, struct msgq *q);
+void msgq_set_random(struct msgq *q, struct msgq_random *r); /* of an empty queue */
+void msgq_push_again(struct msgq *q, struct cmi_msg *m); /* what has been in it before: no record */
+struct cmi_msg *msgq_pop_mixed(struct msgq *q);
+static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
+{
+	if (CSD_UNLIKELY(q->mixed))
+		return msgq_pop_mixed(q);
+	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
+}
+void msgq_take(struct msgq *q, csd_msg_test test, const void *arg, struct msg_fifo *to); /* csd_queue_take */
+struct csd_random msgq_random_asked(void);
+void msgq_random_print(void);
+/* Different for each `salt`. With delays messages of all PEs but `prompt` come late; -1: of all. */
+struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
+void msgq_random_destroy(struct msgq_random *r);
+void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
+/* Take those out of a list, or look for one, that the test accepts. */
+void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to);
+bool msg_fifo_has(const struct msg_fifo *f, csd_msg_test test, const void *arg);
+bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg);
+void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to);
+size_t msgq_random_length(const struct msgq_random *r, size_t most);
+struct cmi_msg *msgq_random_pop(struct msgq_random *r); /* NULL: empty, or all is late */
+bool msgq_random_waits(const struct msgq_random *r);
+static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: there is more */
+{
+	return q->random && msgq_random_waits(q->random);
+}
+void msgq_random_end_delays(struct msgq_random *r);
+/* Late messages come closer by so many looks: others had the core meanwhile. */
+void msgq_random_hurry(struct msgq_random *r, unsigned looks);
+
+/* inbox.c */
+void inbox_push(struct pe *to, struct cmi_msg *m);
+int inbox_take_slow(struct pe *pe);
+static inline int inbox_take(struct pe *pe)
+{
+	const struct cmi_msg *m = msg_stack_local_top(&pe->inbox);
+
+	if (CSD_LIKELY(!m))
+		return 0;
+	/* To take it the inbox's line must come from the sender's core; the message's first two lines come
+	 * meanwhile, the head to be written, too: a round trip of 8 bytes between threads takes 0.9 of
+	 * its time without, a barrier also (Intel Xeon). */
+	cmi_own_line(m);
+	__builtin_prefetch((const char *)m + CSD_CACHE_LINE);
+	return inbox_take_slow(pe);
+}
+
+#endif

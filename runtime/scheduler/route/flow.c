@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes under
+ * way to one PE that its scheduler has not handled yet; further messages wait here, in order. The
+ * receiver reports what it has handled each time that is another quarter of the budget. So a fast
+ * sender cannot exhaust a slow receiver's memory, and in the usual case nobody waits.
+ *
+ * A message that need not wait costs two additions and a comparison at each end. The reports, the
+ * credits, are not subject to flow control: at most four are under way per pair.
+ */
+#include "msg_route.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct csd_peer {
+	uint64_t sent, acked;         /* bytes to the peer: given to the machine; handled there */
+	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
+	struct msg_fifo waiting;      /* over budget */
+	uint64_t budget;
+	uint64_t at_once;             /* up to so many bytes under way a message goes at once: the budget; 0 in
+				       * checked mode, because every message gets a hash first, and where messages
+				       * are counted */
+	uint64_t n_sent;              /* messages that took the longer way */
+};
+
+struct flow_credit {
+	struct cmi_msg head;
+	uint64_t consumed;
+};
+
+/* Between PEs of a node. */
+struct flow_handled {
+	struct cmi_msg head;
+	uint64_t bytes;
+	int src_pe;
+};
+
+static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
+{
+	struct csd_peer *p = cmi_alloc_zero(1, sizeof *p, "a peer");
+
+	msg_fifo_init(&p->waiting);
+	p->budget = pe->node->flow_bytes;
+	p->at_once = pe->node->check || pe->counts ? 0 : p->budget;
+	return pe->peers[other] = p;
+}
+
+static inline struct csd_peer *peer_of(struct pe *pe, int other)
+{
+	struct csd_peer *p = pe->peers[other];
+
+	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
+}
+
+/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up to
+ * a quarter of the budget may have been handled without a report. Model: flow.pml, may_send */
+static bool may_send(const struct csd_peer *p, uint64_t size)
+{
+	uint64_t under_way = p->sent - p->acked;
+
+	return under_way + size <= p->budget || under_way <= p->budget / 4;
+}
+
+static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+{
+	p->sent += m->size;
+	p->n_sent++;
+	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_hash(pe, m) : m);
+}
+
+static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+{
+	if (!p->waiting.head && may_send(p, m->size))
+		send_in_budget(pe, dst_pe, p, m);
+	else
+		msg_fifo_push(&p->waiting, m);
+}
+
+void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
+{
+	struct csd_peer *p = peer_of(pe, dst_pe);
+
+	if (CSD_LIKELY(!p->waiting.head && p->sent - p->acked + m->size <= p->at_once)) {
+		p->sent += m->size;
+		cmi_send(pe->wire, dst_pe, m);
+	} else {
+		send_or_wait(pe, dst_pe, p, m);
+	}
+}
+
+/* The loop has handled `bytes` bytes from src_pe. */
+void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes)
+{
+	struct csd_peer *p = peer_of(pe, src_pe);
+
+	p->consumed += bytes;
+	if (CSD_LIKELY(p->consumed - p->reported < p->budget / 4))
+		return;
+	struct flow_credit *c = (struct flow_credit *)csd_msg_alloc(pe, sizeof *c);
+
+	c->head.handler = CREDIT_HANDLER;
+	c->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
+	c->head.src_pe = pe->id;
+	c->consumed = p->reported = p->consumed;
+	arrival_seal(pe, &c->head);
+	cmi_send(pe->wire, src_pe, CSD_UNLIKELY(pe->node->check) ? arrival_hash(pe, &c->head) : &c->head);
+}
+
+/* A message that `by`, another PE of this node, received was handled here. */
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
+{
+	struct flow_handled *h = (struct flow_handled *)csd_msg_alloc(pe, sizeof *h);
+
+	h->head.handler = (uint16_t)pe->node->h_handled;
+	h->head.flags = CMI_F_SYSTEM;
+	h->head.src_pe = pe->id;
+	h->bytes = bytes;
+	h->src_pe = src_pe;
+	inbox_push(by, &h->head);
+}
+
+static void handled_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct flow_handled *h = (struct flow_handled *)m;
+
+	flow_consumed(pe, h->src_pe, h->bytes);
+	csd_msg_free(pe, m);
+}
+
+static void credit_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	int src_pe = m->src_pe;
+	struct csd_peer *p = peer_of(pe, src_pe);
+
+	p->acked = ((struct flow_credit *)m)->consumed;
+	csd_msg_free(pe, m);
+	while (p->waiting.head && may_send(p, p->waiting.head->size))
+		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
+}
+
+/* Credit is given for what was sent, and never taken back. */
+static const char *credit_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_peer *p = peer_of(pe, m->src_pe);
+	const uint64_t more = ((const struct flow_credit *)m)->consumed - p->acked;
+
+	return more <= p->sent - p->acked ? NULL : "it gives credit for more than was sent";
+}
+
+static const struct csd_shape credit_shape = {
+	.least = sizeof(struct flow_credit), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+	.misfit = credit_misfit,
+};
+static const struct csd_shape handled_shape = { .least = 0 };
+
+/* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
+ * receiver that has fallen behind by megabytes stops a sender. */
+void flow_register(struct node *node)
+{
+	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);
+	if (csd_register(node, "csd.credit", credit_arrived) != CREDIT_HANDLER)
+		csd_abort(NULL, "internal: the credit handler must be the first");
+	csd_own(node, CREDIT_HANDLER);
+	csd_expect(node, CREDIT_HANDLER, &credit_shape, NULL);
+}
+
+void flow_register_handled(struct node *node)
+{
+	node->h_handled = csd_register(node, "csd.handled", handled_arrived);
+	csd_expect(node, node->h_handled, &handled_shape, NULL);
+}
+
+/* ---- for the watchdog ------------------------------------------------------------------------ */
+
+static uint64_t fifo_length(const struct msg_fifo *f, uint64_t *bytes)
+{
+	uint64_t n = 0;
+
+	*bytes = 0;
+	for (const struct cmi_msg *m = f->head; m; m = m->next, n++)
+		*bytes += m->size;
+	return n;
+}
+
+uint64_t flow_length(const struct pe *pe)
+{
+	uint64_t n = 0, bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++)
+		if (pe->peers[i])
+			n += fifo_length(&pe->peers[i]->waiting, &bytes);
+	return n;
+}
+
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
+{
+	char text[192];
+	uint64_t bytes;
+
+	for (int i = 0; i < pe->node->job->n_pes; i++) {
+		const struct csd_peer *p = pe->peers[i];
+
+		if (!p || !p->waiting.head)
+			continue;
+		uint64_t n = fifo_length(&p->waiting, &bytes);
+
+		snprintf(text, sizeof text, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
+			 "%llu bytes that are under way to it (CK_FLOW_BYTES: %llu)", (unsigned long long)n,
+			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
+			 (unsigned long long)p->budget);
+		line(arg, text);
+	}
+}
+
+void flow_count_links(const struct pe *pe, struct count_link *links)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	for (int i = 0; i < job->n_pes; i++) {
+		const struct csd_peer *p = pe->peers[i];
+
+		if (!p)
+			continue;
+		links[job->node_of[i]].messages += p->n_sent;
+		links[job->node_of[i]].bytes += p->sent;
+	}
+}
+
+void flow_fini(struct pe *pe)
+{
+	for (int i = 0; i < pe->node->job->n_pes; i++) {
+		struct csd_peer *p = pe->peers[i];
+
+		while (p && p->waiting.head)
+			csd_msg_free(pe, msg_fifo_pop(&p->waiting));
+		free(p);
+	}
+	free(pe->peers);
+}

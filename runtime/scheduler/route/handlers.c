@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * handlers.c: the handlers of messages that the layers of a node register, and whether a message that came from another
+ * process is one that its handler can take: it has the shape (struct csd_shape) that was stated with the handler.
+ */
+#include "msg_route.h"
+#include "../../machine/tools/cmi_hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void csd_fingerprint(struct node *node, const void *data, size_t bytes)
+{
+	node->fingerprint = cmi_hash(node->fingerprint, data, bytes);
+}
+
+int csd_register(struct node *node, const char *name, CmiHandler fn)
+{
+	if (node->complete)
+		csd_abort(csd_self(), "the message handler \"%s\" is registered too late: register "
+			  "handlers in an initnode function", name);
+	if (node->n_handlers == CSD_MAX_HANDLERS)
+		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
+	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn, .arrived = fn };
+	csd_fingerprint(node, name, strlen(name) + 1);
+	return node->n_handlers++;
+}
+
+void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived)
+{
+	node->handlers[handler].shape = s;
+	node->handlers[handler].arrived = arrived ? arrived : arrival_handle;
+	if (arrived)
+		node->plain = (uint32_t)(struct cmi_msg){ .handler = (uint16_t)handler }.route;
+}
+
+void csd_own(struct node *node, int handler)
+{
+	node->handlers[handler].own = true;
+}
+
+void csd_order_apart(struct node *node, int handler)
+{
+	node->handlers[handler].apart = true;
+}
+
+void csd_handle_early(struct node *node, int handler)
+{
+	node->handlers[handler].early = true;
+}
+
+void csd_trace_handler(struct node *node, int handler, unsigned how)
+{
+	node->handlers[handler].trace = (uint8_t)how;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+_Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why)
+{
+	const struct node *node = pe->node;
+
+	csd_abort(pe, "a message from PE %d for %s does not fit: %s; it was damaged on its way, or the nodes "
+		  "run different programs", m->src_pe, m->handler < node->n_handlers ?
+		  node->handlers[m->handler].name : "a handler that does not exist", why);
+}
+
+_Noreturn static void wrong_size(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "it has %llu bytes; it must have %s%u", (unsigned long long)m->size,
+		 s->exact ? "" : "at least ", s->least);
+	csd_misfit(pe, m, why);
+}
+
+/* `flags`: the message's, but CMI_F_REMOTE. */
+static bool flags_fit(const struct csd_shape *s, uint8_t flags)
+{
+	return !(flags & ~(s->always | s->may)) && (flags & s->always) == s->always;
+}
+
+void csd_check(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
+	const char *why;
+
+	if (!s)
+		return; /* a program's own handler */
+	if (!s->least)
+		csd_misfit(pe, m, "such messages do not leave their process");
+	if (m->size < s->least || (s->exact && m->size != s->least))
+		wrong_size(pe, m, s);
+	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
+		csd_misfit(pe, m, "its flags are not those of such messages");
+	why = s->misfit ? s->misfit(pe, m) : NULL;
+	if (why)
+		csd_misfit(pe, m, why);
+}
+
+void arrival_handle(struct pe *pe, struct cmi_msg *m)
+{
+	csd_check(pe, m);
+	pe->node->handlers[m->handler].fn(pe, m);
+}

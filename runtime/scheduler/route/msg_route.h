@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* route.h: how a message gets to its PE or node, and is checked there. */
+#ifndef CSD_ROUTE_H
+#define CSD_ROUTE_H
+
+#include "../queue/msgq.h"
+
+/* handlers.c */
+
+/* The handlers that are registered first, so that their numbers are constants. */
+enum own_handler {
+	CREDIT_HANDLER,                    /* flow.c's */
+	EXIT_HANDLER,                      /* exit.c's */
+};
+
+void arrival_handle(struct pe *pe, struct cmi_msg *m); /* check, and call the handler */
+
+/* csd_own */
+static inline bool handler_is_own(const struct node *node, const struct cmi_msg *m)
+{
+	return m->handler < node->n_handlers && node->handlers[m->handler].own;
+}
+
+/* incoming.c */
+void client_arrived(void *owner, struct cmi_msg *m);
+void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode */
+
+/* seal.c */
+void seal_check(struct pe *pe, struct cmi_msg *m);      /* ends the job */
+void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and takes the hash off */
+void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe is set */
+struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
+
+/* route.c, hold.c, node_queue.c; these take the message, which is complete and counted */
+void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
+void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
+void hold_push(struct pe *pe, int to, struct cmi_msg *m);
+void hold_fini(struct pe *pe);
+size_t hold_length(const struct pe *pe);
+
+/* node_queue.c */
+void node_queue_init(struct node *node);
+void node_queue_arrived(struct pe *pe, struct cmi_msg *m); /* from the network */
+int node_queue_run_slow(struct pe *pe);
+static inline int node_queue_run(struct pe *pe) /* how many messages were handled: 0 or 1 */
+{
+	/* Relaxed: a look; the taking acquires, and the sleeping looks again. */
+	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
+		       0 : node_queue_run_slow(pe);
+}
+/* Add how many messages wait at gates. False: another PE has the queue now. */
+bool node_queue_held(struct pe *pe, uint64_t *n);
+void node_queue_drop(struct pe *pe);
+void node_queue_fini(struct node *node);
+
+/* flow.c */
+void flow_register(struct node *node);
+void flow_register_handled(struct node *node);
+void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
+void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
+void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
+/* Messages that are over budget; what they wait for, a line for each PE that they go to. */
+uint64_t flow_length(const struct pe *pe);
+void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
+/* Add what has gone to each node: [n_nodes]. */
+void flow_count_links(const struct pe *pe, struct count_link *links);
+void flow_fini(struct pe *pe);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.h: the watchdog. */
+#ifndef CSD_WATCH_H
+#define CSD_WATCH_H
+
+#include "../loop/loop.h"
+
+extern const struct csd_layer watch_layer;
+
+enum { WATCH_EXIT_CODE = 125 };
+#define WATCH_REPORT "the watchdog's report" /* for lines about memory */
+char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */
+void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
+void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
+
+/* watch_signal.c */
+
+
+void signals_start(struct node *node);     /* main thread */
+void signals_stop(struct node *node);
+void signals_pe_start(struct pe *pe);
+void signals_pe_stop(struct pe *pe);
+
+#endif
