@@ -7,6 +7,8 @@
   3. Somebody runs it: the tables of the runner, a target of the Makefile, .ci/run, or a file that is itself run and
      names it.
   4. "`name` in `file`": the file has the name.
+  5. The table of planted faults has as many of each layer as tests/mutants/mutants.list, to a tenth of it: whoever adds
+     one need not count again.
 
 One line per failure; exit code 1 if any. When nothing is wrong it plants mistakes, which must be found.
 """
@@ -111,6 +113,33 @@ def wrong_cell(cell, texts):
     return wrong
 
 
+def faults_listed():
+    """{layer: [faults, those with a reason]} of the list."""
+    count = {}
+    for _, line in tables.logical_lines('tests/mutants/mutants.list'):
+        _, path, _, _, _, *reason = tables.fields(line)
+        folders = path.split('/')
+        of_layer = count.setdefault(folders[folders[0] == 'runtime'], [0, 0])
+        of_layer[0] += 1
+        of_layer[1] += bool(reason)
+    count['all'] = [sum(column) for column in zip(*count.values())]
+    return count
+
+
+def wrong_faults(text, count):
+    """What the page's table says otherwise."""
+    said = {cells[0]: [int(cells[1]), int(cells[3] or 0)] for cells in
+            ([cell.strip() for cell in line.strip('|').split('|')] for line in text.splitlines() if line.startswith('|'))
+            if len(cells) == 4 and cells[1].isdigit()}
+    wrong = [f'the table has no row for {layer}' for layer in count if layer not in said]
+    wrong += [f'{layer}: the table says {said[layer]} faults, the list has {n}' for layer, n in count.items()
+              if layer in said and (abs(said[layer][0] - n[0]) > max(2, n[0] // 10) or abs(said[layer][1] - n[1]) > 2)]
+    wrong += [f'{layer}: the list has none' for layer in said if layer not in count]
+    if not wrong and said['all'] != [sum(column) for column in zip(*(said[layer] for layer in said if layer != 'all'))]:
+        wrong.append('the last row is not the sum of the others')
+    return wrong
+
+
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     texts, failures = commands(), []
@@ -119,6 +148,11 @@ def main():
         if len(cells) < 10:
             failures.append(f'{page}: only {len(cells)} rows')
         failures += [f'{page}: {wrong}' for cell in cells for wrong in wrong_cell(cell, texts)]
+    page, count = part(read('docs/RELIABILITY.md'), '## Mutation score'), faults_listed()
+    failures += [f'docs/RELIABILITY.md: {wrong}' for wrong in wrong_faults(page, count)]
+    for was, becomes in ('| 214 | 207 |', '| 114 | 107 |'), ('| machine |', '| machines |'), ('| 464 |', '| 465 |'):
+        if was in page and not wrong_faults(page.replace(was, becomes), count):
+            failures.append(f'self-test: {becomes} instead of {was} is not found')
     for row, reason in PLANTED:
         found = [wrong for cell in rows(f'| promise | test |\n|---|---|\n{row}') for wrong in wrong_cell(cell, texts)]
         if not any(reason in wrong for wrong in found):
