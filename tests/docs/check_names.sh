@@ -32,7 +32,7 @@ fail() { echo "check_names: $*" >>"$failures"; }
 
 # shellcheck disable=SC2086
 {
-	find $SRC docs README.md -type f
+	find $SRC docs ./*.md -type f | sed 's|^[.]/||'
 	find $SRC docs -type d | sed 's|$|/|'
 } >"$tmp/paths"
 # shellcheck disable=SC2086
@@ -206,7 +206,7 @@ plant() { # check, file, sed command: what the command does to the file must be 
 
 self_test() {
 	mkdir "$tmp/tree"
-	cp -r docs README.md "$tmp/tree"
+	cp -r docs ./*.md "$tmp/tree"
 	for entry in $SRC; do ln -s "$tree/$entry" "$tmp/tree/$entry"; done
 	page=$(echo docs/decisions/0001-*.md)
 	plant "check_page docs/ARCHITECTURE.md" docs/ARCHITECTURE.md 's/`one_pass`/`one_pas`/'
@@ -223,19 +223,20 @@ self_test() {
 	plant "check_links docs/GUIDE.md" docs/GUIDE.md 's/(#sections-and-small-calls)/(#sections-and-calls)/'
 	plant "check_publics docs/PERFORMANCE.md" docs/PERFORMANCE.md 's/CkDirect_path/CkDirect_ways/'
 	plant "check_programs docs/PERFORMANCE.md" docs/PERFORMANCE.md 's|`bench/transfer`|`bench/transfers`|'
+	plant "check_links CONTRIBUTING.md" CONTRIBUTING.md 's/(SECURITY.md)/(SAFETY.md)/'
 	plant check_readme README.md 's/CkExit(1);/CkExit(2);/'
 }
 
 tab=$(printf '\t')
 for page in docs/ARCHITECTURE.md docs/decisions/*.md; do check_page "$page"; done
 for page in docs/decisions/[0-9]*.md; do check_decision "$page"; done
-for page in README.md docs/*.md docs/*/*.md; do
+for page in *.md docs/*.md docs/*/*.md; do
 	check_links "$page"
 	check_programs "$page"
 done
 check_environment
 check_readme
-for page in README.md docs/*.md; do
+for page in *.md docs/*.md; do
 	[ "$page" = docs/CHARM.md ] || check_publics "$page" # half of its names are Charm++'s
 done
 [ -s "$failures" ] || self_test
