@@ -25,7 +25,7 @@ FILES = {'plate.ci', 'plate.c', 'Makefile'}
 TWO = ['ckrun', '-n', '2']
 MISTAKES = [
     ('\tpup_double(p, &self->change);\n', '', {'CK_LB': 'rotate'}, TWO),
-    ('side == ABOVE ? 1 : ROWS), row_bytes()', 'side == ABOVE ? 2 : ROWS), row_bytes()', {}, []),
+    ('side == ABOVE ? 1 : ROWS)', 'side == ABOVE ? 2 : ROWS)', {}, []),
     ('if (next[x] - u[x] > change)', 'if (next[x] > change)', {}, []),
     ('return 1 + ', 'return ', {}, []),
 ]
