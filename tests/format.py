@@ -7,8 +7,9 @@ committed count, too. A changed line is wrong if
 
   - it has more than 100 columns (a tab has 8),
   - it ends in blanks,
-  - clang-format would write it in another way. Where a line is broken, where a comment behind code begins and whether
-    braces have blanks inside is the writer's choice, so what differs in that only is right.
+  - clang-format would write it in another way. Where a line is broken and how far in the rest of it begins, where a comment
+    behind code begins, and whether braces have blanks inside is the writer's choice: what differs in that only is right.
+    So are lines that end in a backslash.
 
 Lines that have not changed are not looked at; --all looks at every line, to try a .clang-format. Mistakes are planted at
 first, which must be found. One line for each mistake; exit code 1 if there is one, 77 if nothing can be checked here.
@@ -61,6 +62,11 @@ def bare(line):
     return re.sub(r'\{ +(?=\S)|(?<=\S) +(?=\})', lambda m: m[0].strip(), line)
 
 
+def goes_on(before):
+    """Whether the line behind this one continues it: how far in that begins is the writer's choice, too."""
+    return re.search(r'[,(&|+\-*/=?"]$', re.sub(r'\s*/\*.*?\*/$', '', before.rstrip()))
+
+
 def formatted(text, path):
     return subprocess.run(['clang-format', '--style=file', '--assume-filename=' + os.path.join(TOP, path)], input=text,
                           stdout=subprocess.PIPE, check=True, text=True, cwd=TOP).stdout
@@ -79,10 +85,14 @@ def mistakes(text, path, lines):
     for what, a, b, c, d in difflib.SequenceMatcher(None, now, then, autojunk=False).get_opcodes():
         if what != 'replace' or b - a != d - c:
             continue  # other places to break lines
-        for i in range(b - a):
-            if a + i + 1 in lines and bare(now[a + i]) != bare(then[c + i]) and \
-                    now[a + i].split() != [] and ''.join(now[a + i].split()) == ''.join(then[c + i].split()):
-                yield a + i + 1, f'clang-format writes: {then[c + i].strip()}'
+        for i in range(a, b):
+            ours, theirs = bare(now[i]), bare(then[i - a + c])
+            if i and goes_on(now[i - 1]):
+                ours, theirs = ours.strip(), theirs.strip()
+            if now[i].endswith('\\'):
+                continue  # macros are not understood
+            if i + 1 in lines and ours != theirs and ''.join(ours.split()) == ''.join(theirs.split()):
+                yield i + 1, f'clang-format writes: {then[i - a + c].strip()}'
 
 
 def self_test():
