@@ -40,7 +40,7 @@ SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-ov
 SAN      := $(SAN_$(SANITIZE))
 PKGS     := ucx hwloc libunwind
 # CPPFLAGS, CFLAGS and LDFLAGS are the user's. What a target needs goes into FLAGS. MORE is last, for the few
-# files that are slow without it; who builds with -O0 means all.
+# files that are slow without it; with -O0 every file is built that way.
 FLAGS    := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
 COMPILE   = $(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) $(MORE)
 LINK      = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
