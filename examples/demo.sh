@@ -109,8 +109,8 @@ END {
 }' "$times"
 cat <<'END'
 
-What decides is the work that goes with each transfer: a channel saves some tens of nanoseconds of a
-small one, which is much of a fifth of a microsecond and nothing of a hundred microseconds.
+The gain depends on the work per transfer: a channel saves some tens of nanoseconds, which is much of a fifth of a
+microsecond and nothing of a hundred microseconds.
 END
 echo
 [ $failed = 0 ] && echo "all answers are right" || echo "demo: something went wrong, see above" >&2

@@ -12,6 +12,7 @@
 #   5. Every relative link in the documents leads to a file, and to a heading where it names one.
 #   6. Every Ck... name in the other documents is in the sources (CHARM.md: check_charm.sh).
 #   7. The C blocks of README.md are examples/hello, whole and in order.
+#   8. No cell of a table has more than 60 words.
 #
 # Files are found by the end of their paths, so pages may name them without their folders, and
 # folders of runtime/ may have folders. Fenced blocks are not looked at. When nothing is wrong, it
@@ -179,6 +180,17 @@ check_environment() { # numbers of the protocol (PMI_*) and UCX_* belong to othe
 	done
 }
 
+# ---- tables -------------------------------------------------------------------------------------
+
+check_cells() { # page: a cell holds a phrase; what needs a paragraph stands under the table
+	awk -v page="$1" '/^```/ { fence = !fence } fence || !/^\|/ { next } {
+		cells = split($0, cell, "|")
+		for (c = 2; c < cells; c++)
+			if ((n = split(cell[c], word, " ")) > 60)
+				print "check_names: " page ":" NR ": a cell of " n " words, more than 60"
+	}' "$1" >>"$failures"
+}
+
 # ---- README.md ----------------------------------------------------------------------------------
 
 check_readme() { # without the comments at the heads of the files, and empty lines
@@ -224,6 +236,7 @@ self_test() {
 	plant "check_publics docs/PERFORMANCE.md" docs/PERFORMANCE.md 's/CkDirect_path/CkDirect_ways/'
 	plant "check_programs docs/PERFORMANCE.md" docs/PERFORMANCE.md 's|`bench/transfer`|`bench/transfers`|'
 	plant "check_links CONTRIBUTING.md" CONTRIBUTING.md 's/(SECURITY.md)/(SAFETY.md)/'
+	plant "check_cells docs/CLUSTER.md" docs/CLUSTER.md 's/^| Open MPI | /&and so on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on /'
 	plant check_readme README.md 's/CkExit(1);/CkExit(2);/'
 }
 
@@ -233,6 +246,7 @@ for page in docs/decisions/[0-9]*.md; do check_decision "$page"; done
 for page in *.md docs/*.md docs/*/*.md; do
 	check_links "$page"
 	check_programs "$page"
+	check_cells "$page"
 done
 check_environment
 check_readme
