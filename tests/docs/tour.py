@@ -84,6 +84,11 @@ class Trial:
         if said != expected(strips):
             raise AssertionError(f'printed {said}instead of {expected(strips)}')
 
+    def says(self, words):
+        said = self.run('./plate')
+        if not said.startswith(words):
+            raise AssertionError(f'printed {said}instead of {words}...')
+
     def moved(self):
         """A load balancer moves strips, and the answer stays."""
         self.plate(STRIPS, *TWO, CK_LB='greedy', CK_STATS='s.json')
@@ -139,6 +144,7 @@ def main():
         if not step('make, not installed', where.build):
             return
         step('1x1', where.plate, STRIPS)
+        step('without arguments, as the tour says', where.says, re.search(r'prints `(\d+ strips, \d+ steps, )', text)[1])
         step('one strip', where.plate, 1)
         step('1x2, threads', where.plate, STRIPS, pes=('+p', '2'))
         step('2x1, processes', where.plate, STRIPS, *TWO)
