@@ -250,7 +250,6 @@ const struct ck_part readonly_part = {
 	.name = "readonly",
 	.number = PART_READONLY,
 	.node_bytes = sizeof(uint64_t),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.node_stop = readonly_node_stop,
 };

@@ -341,6 +341,5 @@ static const struct ck_handler handlers[] = {
 const struct ck_part getput_part = {
 	.name = "getput",
 	.number = PART_GETPUT,
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 };

@@ -695,8 +695,7 @@ const struct ck_part aggregate_part = {
 	.node_bytes = sizeof(struct agg_limits),
 	.pe_bytes = sizeof(struct aggregator),
 	.node_start = aggregate_node_start,
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.pe_start = aggregate_pe_start,
 	.pe_stop = aggregate_pe_stop,
 };

@@ -766,10 +766,8 @@ const struct ck_part call_part = {
 	.pe_bytes = sizeof(struct bcast_pe),
 	.coll_bytes = sizeof(struct call_coll),
 	.watch.fini = call_fini,
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
-	.callbacks = callbacks,
-	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.handlers = CK_LIST(handlers),
+	.callbacks = CK_LIST(callbacks),
 	.pe_start = call_pe_start,
 	.pe_stop = bcast_pe_stop,
 };

@@ -324,8 +324,6 @@ static const struct ck_callback_kind kinds[] = {
 const struct ck_part callback_part = {
 	.name = "callback",
 	.number = PART_CALLBACK,
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
-	.callbacks = kinds,
-	.n_callbacks = sizeof kinds / sizeof *kinds,
+	.handlers = CK_LIST(handlers),
+	.callbacks = CK_LIST(kinds),
 };

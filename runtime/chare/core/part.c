@@ -20,24 +20,24 @@ static void add_handlers(struct node *node, const struct ck_part *p)
 {
 	struct ck_node *ck = ck_node_of(node);
 
-	for (int i = 0; i < p->n_handlers; i++) {
-		int h = csd_register(node, p->handlers[i].name, p->handlers[i].fn);
+	for (int i = 0; i < p->handlers.n; i++) {
+		int h = csd_register(node, p->handlers.list[i].name, p->handlers.list[i].fn);
 
 		if (!i)
 			ck->first_handler[p->number] = (uint16_t)h;
-		csd_expect(node, h, &p->handlers[i].shape, p->handlers[i].arrived);
-		if (p->handlers[i].apart)
+		csd_expect(node, h, &p->handlers.list[i].shape, p->handlers.list[i].arrived);
+		if (p->handlers.list[i].apart)
 			csd_order_apart(node, h);
-		if (p->handlers[i].early)
+		if (p->handlers.list[i].early)
 			csd_handle_early(node, h);
-		csd_trace_handler(node, h, p->handlers[i].trace);
+		csd_trace_handler(node, h, p->handlers.list[i].trace);
 	}
 }
 
 static void add_callbacks(struct ck_node *ck, const struct ck_part *p)
 {
-	for (int i = 0; i < p->n_callbacks; i++) {
-		const struct ck_callback_kind *k = &p->callbacks[i];
+	for (int i = 0; i < p->callbacks.n; i++) {
+		const struct ck_callback_kind *k = &p->callbacks.list[i];
 
 		if (k->kind >= CK_CALLBACK_KINDS || ck->callbacks[k->kind])
 			claimed_twice(p, "callback", k->kind);
@@ -47,8 +47,8 @@ static void add_callbacks(struct ck_node *ck, const struct ck_part *p)
 
 static void add_attributes(struct ck_node *ck, const struct ck_part *p)
 {
-	for (int i = 0; i < p->n_attributes; i++) {
-		const struct ck_attribute *a = &p->attributes[i];
+	for (int i = 0; i < p->attributes.n; i++) {
+		const struct ck_attribute *a = &p->attributes.list[i];
 		struct ck_takers *t = &ck->takers[a->stage];
 
 		if (t->n == CK_MAX_TAKERS || (t->flags & a->flag) || !(a->flag & CKGEN_SPECIAL))
@@ -60,10 +60,10 @@ static void add_attributes(struct ck_node *ck, const struct ck_part *p)
 
 static void add_kinds(struct ck_node *ck, const struct ck_part *p)
 {
-	for (int i = 0; i < p->n_kinds; i++) {
-		if (ck->kinds[p->kinds[i].kind])
-			claimed_twice(p, "kind of chare", (int)p->kinds[i].kind);
-		ck->kinds[p->kinds[i].kind] = &p->kinds[i];
+	for (int i = 0; i < p->kinds.n; i++) {
+		if (ck->kinds[p->kinds.list[i].kind])
+			claimed_twice(p, "kind of chare", (int)p->kinds.list[i].kind);
+		ck->kinds[p->kinds.list[i].kind] = &p->kinds.list[i];
 	}
 }
 

@@ -138,12 +138,12 @@ struct ck_watch {
 	void (*fini)(struct pe *pe, struct collection *c);
 };
 
-/** A place that bytes go to and come from: a checkpoint, another PE, another node. */
-struct ck_pup;
-
 /** node_start returns this if the part has nothing to do in this job; then the layer does not call the
  * part again. */
 enum { CK_PART_OFF = 1 };
+
+/** A list in a part's table, of an array of the same file. */
+#define CK_LIST(array) { array, (int)(sizeof(array) / sizeof *(array)) }
 
 /** A part's table. */
 struct ck_part {
@@ -153,14 +153,10 @@ struct ck_part {
 	size_t elem_bytes;        /* of each element of an array that has resumeFromSync, in a job of several PEs; moves
 				   * with the element as bytes (obj_more). Only one part has some */
 
-	const struct ck_handler *handlers;
-	int n_handlers;
-	const struct ck_callback_kind *callbacks;
-	int n_callbacks;
-	const struct ck_attribute *attributes;
-	int n_attributes;
-	const struct ck_kind *kinds;
-	int n_kinds;
+	struct { const struct ck_handler *list; int n; } handlers; /* CK_LIST */
+	struct { const struct ck_callback_kind *list; int n; } callbacks; /* CK_LIST */
+	struct { const struct ck_attribute *list; int n; } attributes; /* CK_LIST */
+	struct { const struct ck_kind *list; int n; } kinds; /* CK_LIST */
 	struct ck_watch watch;
 
 	/** Once per node, on the main thread, before any PE runs and before the program's
@@ -226,15 +222,6 @@ struct ck_part {
 	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
 	 * what is described, only if csd_at_rest. */
 	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
-
-	/* For later features: nothing calls these yet. */
-
-	/** Write, or read back, what the part keeps of an element (obj), of a collection (obj NULL),
-	 * or of the PE (both NULL): for moves, checkpoints, restarts. */
-	void (*save)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *to);
-	void (*restore)(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_pup *from);
-	/** The amount of work under way here that the scheduler's counts do not show: for quiescence. */
-	uint64_t (*count)(struct pe *pe);
 };
 
 #endif

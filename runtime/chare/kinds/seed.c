@@ -251,8 +251,7 @@ const struct ck_part seed_part = {
 	.number = PART_SEED,
 	.node_bytes = sizeof(bool),
 	.pe_bytes = sizeof(struct seed),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.node_start = seed_node_start,
 	.pe_start = seed_pe_start,
 };

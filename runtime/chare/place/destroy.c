@@ -101,7 +101,6 @@ const struct ck_part destroy_part = {
 	.name = "destroy",
 	.number = PART_DESTROY,
 	.pe_bytes = sizeof(struct doomed),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.pe_free = destroy_pe_free,
 };

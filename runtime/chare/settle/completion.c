@@ -485,8 +485,7 @@ const struct ck_part completion_part = {
 	.name = "completion",
 	.number = PART_COMPLETION,
 	.pe_bytes = sizeof(struct completions),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.pe_stop = completion_pe_stop,
 	.describe = completion_describe,
 };

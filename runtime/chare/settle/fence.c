@@ -157,9 +157,7 @@ const struct ck_part fence_part = {
 	.name = "fence",
 	.number = PART_FENCE,
 	.pe_bytes = sizeof(struct fence),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
-	.callbacks = callbacks,
-	.n_callbacks = sizeof callbacks / sizeof *callbacks,
+	.handlers = CK_LIST(handlers),
+	.callbacks = CK_LIST(callbacks),
 	.describe = fences_describe,
 };

@@ -280,8 +280,7 @@ const struct ck_part quiesce_part = {
 	.name = "quiesce",
 	.number = PART_QUIESCE,
 	.pe_bytes = sizeof(struct qd),
-	.handlers = handlers,
-	.n_handlers = sizeof handlers / sizeof *handlers,
+	.handlers = CK_LIST(handlers),
 	.pe_stop = qd_pe_stop,
 	.describe = qd_describe,
 };
