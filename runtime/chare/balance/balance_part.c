@@ -4,6 +4,7 @@
  * like.
  */
 #include "balance_int.h"
+#include "../place/place_watch.h"
 #include "../core/shape.h"
 
 /* ---- CK_STATS -------------------------------------------------------------------------------------------- */
@@ -33,11 +34,14 @@ int balance_program(struct node *node)
 	return 0;
 }
 
+static const struct place_watch watch = { .arrived = elem_arrived, .leaving = elem_leaving, .stayed = elem_stayed };
+
 static int balance_node_start(struct node *node)
 {
 	if (!choose_read(balance_of(node)))
 		return CK_PART_OFF;
 	measure_node_start(node);
+	place_join(node, PART_BALANCE, &watch);
 	return 0;
 }
 
@@ -89,8 +93,7 @@ const struct ck_part balance_part = {
 	.elem_bytes = sizeof(struct lb_elem),
 	.handlers = CK_LIST(handlers),
 	.callbacks = CK_LIST(callbacks),
-	.watch = { .created = elem_created, .arrived = elem_arrived, .leaving = elem_leaving, .stayed = elem_stayed,
-		   .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
+	.watch = { .created = elem_created, .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
 	.called = edges_called,
 	.arrivals = balance_entries,
 	.describe = syncs_describe,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* named.c: the ends of named channels: their records, what programs call, the part. */
 #include "named_int.h"
+#include "../place/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
@@ -393,8 +394,20 @@ static void all_ends_free(struct idmap *m)
 
 static void named_pe_free(struct pe *pe) { all_ends_free(&named_of(pe)->ends); }
 
+static const struct place_watch watch = {
+	.arrived = named_arrived,
+	.leave_later = named_leave_later,
+	.alone = named_alone,
+	.rests = named_rests,
+	.goes_on = named_goes_on,
+	.packed = named_packed,
+	.told = named_told,
+	.told_misfit = named_told_misfit,
+};
+
 static int named_node_start(struct node *node)
 {
+	place_join(node, PART_NAMED, &watch);
 	return -pthread_mutex_init(&((struct named_node *)ck_node_state(node, PART_NAMED))->lock, NULL);
 }
 
@@ -411,17 +424,7 @@ const struct ck_part named_part = {
 	.number = PART_NAMED,
 	.pe_bytes = sizeof(struct named_pe),
 	.node_bytes = sizeof(struct named_node),
-	.watch = {
-		.arrived = named_arrived,
-		.leave_later = named_leave_later,
-		.rests = named_rests,
-		.goes_on = named_goes_on,
-		.packed = named_packed,
-		.destroyed = element_destroyed,
-	},
-	.alone = named_alone,
-	.told = named_told,
-	.told_misfit = named_told_misfit,
+	.watch.destroyed = element_destroyed,
 	.node_start = named_node_start,
 	.node_stop = named_node_stop,
 	.pe_free = named_pe_free,

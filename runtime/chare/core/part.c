@@ -97,7 +97,7 @@ static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
 	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
-	    (p->called && ck->called) || (p->arrivals && ck->arrivals) || (p->alone && ck->alone) ||
+	    (p->called && ck->called) || (p->arrivals && ck->arrivals) ||
 	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear) ||
 	    (p->stamp && ck->stamp))
 		claimed_twice(p, "role", 0);
@@ -111,8 +111,6 @@ static void add_roles(struct ck_node *ck, const struct ck_part *p)
 		ck->called = p->called;
 	if (p->arrivals)
 		ck->arrivals = p->arrivals;
-	if (p->alone)
-		ck->alone = p->alone;
 	if (p->put)
 		ck->put = p->put;
 	if (p->repeats)

@@ -29,7 +29,6 @@
 struct ck_env;
 struct ck_obj;
 struct collection;
-struct place_rest;
 struct msg_fifo;
 struct span;
 struct spans;
@@ -106,19 +105,6 @@ enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
 struct ck_watch {
 	/** An element is in its tables and is constructed next. */
 	void (*created)(struct pe *pe, struct ck_obj *obj);
-	/** An element has come from another PE. / An element is about to go to another PE. */
-	void (*arrived)(struct pe *pe, struct ck_obj *obj);
-	void (*leaving)(struct pe *pe, struct ck_obj *obj);
-	/** An element that was about to leave stays for now. */
-	void (*stayed)(struct pe *pe, struct ck_obj *obj);
-	/** An element wants to go to another PE. True: not yet; the part calls place_may_leave when it may ask again. */
-	bool (*leave_later)(struct pe *pe, struct ck_obj *obj);
-	/** Nothing of the element runs from now on, until it has arrived, or `goes_on`: it does not leave after all, or
-	 * no longer wants to. */
-	void (*rests)(struct pe *pe, struct ck_obj *obj);
-	void (*goes_on)(struct pe *pe, struct ck_obj *obj);
-	/** The element has been packed for another process: abort if that missed something of the part's. */
-	void (*packed)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
 	/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
@@ -126,14 +112,6 @@ struct ck_watch {
 	void (*body)(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own);
 	/** This PE's elements of a new collection exist; none is constructed yet. */
 	void (*constructed)(struct pe *pe, struct collection *c);
-	/** From now on elements of the collection come and go: c->dynamic is set. */
-	void (*dynamic)(struct pe *pe, struct collection *c);
-	/** Nothing of the collection is under way (place/bulk.c): say what that means for moves. */
-	void (*rest)(struct pe *pe, struct collection *c, struct place_rest *rest);
-	/** Seats have moved at rest: this PE has other elements now, in other slots. `rest` is of all PEs. / All PEs
-	 * have done that. */
-	void (*reseated)(struct pe *pe, struct collection *c, const struct place_rest *rest);
-	void (*reopened)(struct pe *pe, struct collection *c);
 	/** The job ends: free what coll_state(c) points to. */
 	void (*fini)(struct pe *pe, struct collection *c);
 };
@@ -171,18 +149,6 @@ struct ck_part {
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
-	/** What an element of a seat on this PE contributed while it was away, in the order in which it did: `env` is
-	 * what this part gave to seat_send (place/seat.c); the call takes it. `seat` has the element's slot: a stub,
-	 * or the element itself, which is back. `from` is the PE where it was. */
-	void (*filed)(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from);
-	/** For csd_shape.misfit of such a message, which names a collection that can exist. */
-	const char *(*filed_misfit)(struct pe *pe, const struct ck_env *env);
-
-	/** What another PE's part of this number says about an element of this PE (place_tell). The call takes it. */
-	void (*told)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
-	/** For csd_shape.misfit of such a message, which names a collection that can exist. */
-	const char *(*told_misfit)(struct pe *pe, const struct ck_env *env);
-
 	/** Find the element of a call that arrived where the element is not: the array is sparse, or
 	 * the element is gone. Takes the message. Only one part has this function. */
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
@@ -195,9 +161,6 @@ struct ck_part {
 	/** The table by which channels call a type's entries for arrivals, instead of the type's own: it measures. Only one part
 	 * has this function. */
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
-	/** Whether the part has something of the element's that watch.leave_later brings to rest: then the element does
-	 * not move together with others (place_bulk). Each sync asks for each element. Only one part has this function. */
-	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
 	 * this function. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);

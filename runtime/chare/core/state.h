@@ -59,7 +59,6 @@ struct ck_node {
 	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
 			 struct msg_fifo *waiting);
 	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
-	bool (*alone)(struct pe *pe, struct ck_obj *obj);
 	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
 	size_t coll_bytes;        /* for one collection, all parts together */

@@ -13,6 +13,7 @@
  * path and arrive in order, and only the root must know whether a section still lives.
  */
 #include "section_int.h"
+#include "../place/place_watch.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -595,6 +596,14 @@ static const struct ck_handler handlers[] = {
 };
 static const struct ck_callback_kind callbacks[] = { { CB_SECTION, send_to_section, NULL } };
 
+static const struct place_watch watch = { .filed = section_filed, .filed_misfit = section_filed_misfit };
+
+static int section_node_start(struct node *node)
+{
+	place_join(node, PART_SECTION, &watch);
+	return 0;
+}
+
 const struct ck_part section_part = {
 	.name = "section",
 	.number = PART_SECTION,
@@ -602,12 +611,11 @@ const struct ck_part section_part = {
 	.coll_bytes = sizeof(struct section_coll),
 	.handlers = CK_LIST(handlers),
 	.callbacks = CK_LIST(callbacks),
+	.node_start = section_node_start,
 	.pe_stop = section_pe_stop,
 	.watch.fini = section_newborns_fini,
 	.stamp = section_stamp,
 	.inserted = section_inserted,
 	.copy_began = section_copy_began,
-	.filed = section_filed,
-	.filed_misfit = section_filed_misfit,
 	.describe = sections_describe,
 };

@@ -76,24 +76,6 @@ void bulk_take(struct collection *c, struct travel *t)
 	b->come[b->n_come++] = t;
 }
 
-static void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.reseated)
-			ck->parts[i]->watch.reseated(pe, c, rest);
-}
-
-static void tell_reopened(struct pe *pe, struct collection *c)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.reopened)
-			ck->parts[i]->watch.reopened(pe, c);
-}
-
 static void maybe_over(struct pe *pe, struct collection *c, struct bulk *b)
 {
 	if (b->n_awaited || b->over)

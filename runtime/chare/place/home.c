@@ -336,20 +336,13 @@ void drop_copies(struct pe *pe, struct msg_fifo *f)
 	}
 }
 
-static const struct ck_part *part_told(const struct pe *pe, const struct ck_env *env)
-{
-	const struct ck_part *part = (uint32_t)env->refnum < CK_PARTS ? ck_node_of(pe->node)->parts[env->refnum] : NULL;
-
-	return part && part->told ? part : NULL;
-}
-
 const char *told_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const struct ck_part *part = part_told(pe, env);
-	const char *why = part ? shape_coll(pe, m) : "it is of no kind";
+	const struct place_watch *w = watch_of(pe, (uint32_t)env->refnum);
+	const char *why = w && w->told ? shape_coll(pe, m) : "it is of no kind";
 
-	return why || !part->told_misfit ? why : part->told_misfit(pe, env);
+	return why || !w->told_misfit ? why : w->told_misfit(pe, env);
 }
 
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env)
@@ -440,7 +433,7 @@ void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 		csd_msg_free(pe, &env->head);
 		element_destroy(pe, obj);
 	} else if (is_told(pe, &env->head)) {
-		part_told(pe, env)->told(pe, obj, env);
+		watch_of(pe, (uint32_t)env->refnum)->told(pe, obj, env);
 	} else if (is_switch(pe, env)) {
 		if (index_home(pe, obj->coll, obj->index) == pe->id) {
 			deny_switch(pe, obj->coll, obj->index, env); /* the way by home is the straight one */

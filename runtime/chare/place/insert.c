@@ -29,15 +29,11 @@
 /* From now on elements come and go: the parts that count them take another route. */
 void coll_become_dynamic(struct pe *pe, struct collection *c)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
-
 	dynamic_get(c);
 	if (c->dynamic)
 		return;
 	c->dynamic = true;
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.dynamic)
-			ck->parts[i]->watch.dynamic(pe, c);
+	tell_dynamic(pe, c);
 }
 
 /* The type of a sparse array is about to be set. */

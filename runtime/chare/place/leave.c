@@ -24,28 +24,23 @@
 #include "place_int.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* ---- who is told ------------------------------------------------------------------------------------- */
 
-/* `event` is the offset in struct ck_watch of a function that takes a PE and an element. */
-static void tell_parts(struct pe *pe, struct ck_obj *obj, size_t event)
+static void tell_stayed(struct pe *pe, struct ck_obj *obj)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
-	void (*fn)(struct pe *pe, struct ck_obj *obj);
-
-	for (int i = 0; i < CK_PARTS; i++) {
-		if (!ck->parts[i])
-			continue;
-		memcpy(&fn, (const char *)&ck->parts[i]->watch + event, sizeof fn);
-		if (fn)
-			fn(pe, obj);
-	}
+	tell_watches(pe, obj, offsetof(struct place_watch, stayed));
 }
 
-static void tell_stayed(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, stayed)); }
-static void tell_rests(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, rests)); }
-static void tell_goes_on(struct pe *pe, struct ck_obj *obj) { tell_parts(pe, obj, offsetof(struct ck_watch, goes_on)); }
+static void tell_rests(struct pe *pe, struct ck_obj *obj)
+{
+	tell_watches(pe, obj, offsetof(struct place_watch, rests));
+}
+
+static void tell_goes_on(struct pe *pe, struct ck_obj *obj)
+{
+	tell_watches(pe, obj, offsetof(struct place_watch, goes_on));
+}
 
 /* ---- it stays after all --------------------------------------------------------------------------- */
 
@@ -118,16 +113,6 @@ void place_may_leave(struct pe *pe, struct ck_obj *obj)
 	threads_over(pe, obj);
 }
 
-static bool part_wants_it(struct pe *pe, struct ck_obj *obj)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.leave_later && ck->parts[i]->watch.leave_later(pe, obj))
-			return true;
-	return false;
-}
-
 /* Whether threads of the element run, or a part has something of it under way. Then it asks again when that has
  * ended. Threads may wait for what comes after the move of others, so until they end the element stays. What a part has
  * under way ends by itself. */
@@ -135,7 +120,7 @@ static bool wait_for_rest(struct pe *pe, struct stay *s)
 {
 	const bool threads = s->obj && obj_leave_later(pe, s->obj, threads_over);
 
-	s->pending = threads || (s->obj && part_wants_it(pe, s->obj));
+	s->pending = threads || (s->obj && watches_keep(pe, s->obj));
 	if (threads)
 		tell_stayed(pe, s->obj);
 	return s->pending;
@@ -159,12 +144,12 @@ void tell_leaving(struct pe *pe, struct ck_obj *obj)
 	check_leaving(pe, obj);
 	if (pe->node->check && element_has_pup(obj->coll->type))
 		element_check(pe, obj);
-	tell_parts(pe, obj, offsetof(struct ck_watch, leaving));
+	tell_watches(pe, obj, offsetof(struct place_watch, leaving));
 }
 
 void tell_arrived(struct pe *pe, struct ck_obj *obj)
 {
-	tell_parts(pe, obj, offsetof(struct ck_watch, arrived));
+	tell_watches(pe, obj, offsetof(struct place_watch, arrived));
 	if (obj->coll->type->on_arrived)
 		obj->coll->type->on_arrived(self_of(obj));
 }

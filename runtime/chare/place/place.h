@@ -50,7 +50,7 @@ bool place_lives(struct pe *pe, struct collection *c, CkIndex i);
 /** The seat of an element of this PE that is a guest. */
 int place_seat(const struct ck_obj *guest);
 
-/** Send what one part says about an element to that part where the element lives: its `told` (part.h) gets it, in
+/** Send what one part says about an element to that part where the element lives: its `told` (place_watch.h) gets it, in
  * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.
  * Takes the message; the part may use the payload. */
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env);
@@ -79,7 +79,7 @@ void seat_return(struct pe *pe, struct ck_obj *obj);
 void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
 /** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat, which gives it to
- * that part's `filed` (part.h) when it has filed all that the element contributed before. The part may use the
+ * that part's `filed` (place_watch.h) when it has filed all that the element contributed before. The part may use the
  * payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 

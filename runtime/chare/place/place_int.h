@@ -11,6 +11,7 @@
  *	stay.c     what is kept of them until they have left: who calls them, and what came late
  *	arrive.c   elements that arrive
  *	route.c    the ways of calls to elements that are away from home
+ *	place_watch.c  who hears what happens here
  *	travel.c   what goes along with an element
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
  *	ready.c    whether all PEs have constructed the elements of a new array
@@ -29,7 +30,7 @@
 
 #include <pthread.h>
 
-#include "place.h"
+#include "place_watch.h"
 #include "../call/newborn.h"
 
 /* Handlers of PART_PLACE. */
@@ -229,6 +230,19 @@ void check_leaving(struct pe *pe, struct ck_obj *obj);
 /** Whether ends of channels lie in the element's memory. */
 bool holds_ends(struct pe *pe, struct ck_obj *obj);
 
+/* place_watch.c */
+/** A part's; NULL: it has not joined, or there is no part of that number. */
+const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
+/** Tell all who have joined of what happens to an element: `event` is the offset in struct place_watch of a function
+ * that takes a PE and an element. */
+void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
+/** Whether a part wants the element to stay for now. */
+bool watches_keep(struct pe *pe, struct ck_obj *obj);
+void tell_dynamic(struct pe *pe, struct collection *c);
+void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
+void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
+void tell_reopened(struct pe *pe, struct collection *c);
+
 /* leave.c */
 /** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has come. */
 void tell_leaving(struct pe *pe, struct ck_obj *obj);
@@ -274,7 +288,9 @@ struct travel {
 struct place_node {
 	pthread_mutex_t lock;
 	struct travel *flying;
+	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: it hears nothing */
 };
+static inline struct place_node *place_node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
 struct travel *travel_new(const struct collection *c, CkIndex i);
 void travel_free(struct travel *t);
 /** Take along the calls with a priority that wait in this PE's queue for the element. */

@@ -15,7 +15,6 @@ bool place_is_closed(const struct collection *c) { return c->closed; }
 
 struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
 	struct place_rest r = { .fixed = c->walks, .dynamic = c->dynamic, .away = seats_away(c) };
 
 	for (uint64_t i = 0; i < c->n_slots; i++) {
@@ -27,9 +26,7 @@ struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 		r.hi = r.any && r.hi > n ? r.hi : n;
 		r.any = true;
 	}
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.rest)
-			ck->parts[i]->watch.rest(pe, c, &r);
+	ask_rest(pe, c, &r);
 	return r;
 }
 
@@ -63,11 +60,4 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 	if (holds_ends(pe, obj))
 		return "it holds ends of channels";
 	return NULL;
-}
-
-bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	return ck->alone && ck->alone(pe, obj);
 }

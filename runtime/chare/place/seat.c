@@ -280,7 +280,7 @@ static void file(struct pe *pe, struct stub *s)
 		obj_even(seat, OBJ_LATE);
 		free(s);
 	}
-	ck_node_of(pe->node)->parts[env->entry]->filed(pe, seat, env, env->head.src_pe);
+	watch_of(pe, env->entry)->filed(pe, seat, env, env->head.src_pe);
 }
 
 void seat_arrived(struct pe *pe, struct cmi_msg *m)
@@ -326,13 +326,13 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const struct ck_part *part = env->entry < CK_PARTS ? ck_node_of(pe->node)->parts[env->entry] : NULL;
+	const struct place_watch *w = watch_of(pe, env->entry);
 	const char *why;
 
-	if (!part || !part->filed)
+	if (!w || !w->filed)
 		return "it is of no kind";
 	why = shape_coll(pe, m);
-	return why || !part->filed_misfit ? why : part->filed_misfit(pe, env);
+	return why || !w->filed_misfit ? why : w->filed_misfit(pe, env);
 }
 
 /* ---- seats move, at rest ---------------------------------------------------------------------------- */

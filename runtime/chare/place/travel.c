@@ -12,6 +12,7 @@
 #include "place_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,11 +101,9 @@ bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
 
 /* ---- under way ----------------------------------------------------------------------------------------- */
 
-static struct place_node *node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
-
 void travel_take_off(struct node *node, struct travel *t)
 {
-	struct place_node *n = node_of(node);
+	struct place_node *n = place_node_of(node);
 
 	pthread_mutex_lock(&n->lock);
 	t->next = n->flying;
@@ -117,7 +116,7 @@ void travel_take_off(struct node *node, struct travel *t)
 
 void travel_land(struct node *node, struct travel *t)
 {
-	struct place_node *n = node_of(node);
+	struct place_node *n = place_node_of(node);
 
 	pthread_mutex_lock(&n->lock);
 	*t->link = t->next;
@@ -129,7 +128,7 @@ void travel_land(struct node *node, struct travel *t)
 /* Messages that it carries are in the PEs' memory, which goes as a whole. */
 void travels_free(struct node *node)
 {
-	struct travel *t = node_of(node)->flying, *next;
+	struct travel *t = place_node_of(node)->flying, *next;
 
 	for (; t; t = next) {
 		next = t->next;
@@ -137,12 +136,12 @@ void travels_free(struct node *node)
 		free(t->obj);
 		travel_free(t);
 	}
-	pthread_mutex_destroy(&node_of(node)->lock);
+	pthread_mutex_destroy(&place_node_of(node)->lock);
 }
 
 int travels_init(struct node *node)
 {
-	return -pthread_mutex_init(&node_of(node)->lock, NULL);
+	return -pthread_mutex_init(&place_node_of(node)->lock, NULL);
 }
 
 static void send_here(struct pe *pe, int dst_pe, struct travel *t)
@@ -237,22 +236,13 @@ static char *holders_pack(const struct travel *t, char *at)
 	return zero_to(at + t->n_holders * sizeof *t->holders, at + holders_bytes(t->n_holders));
 }
 
-static void tell_packed(struct pe *pe, struct ck_obj *obj)
-{
-	const struct ck_node *ck = ck_node_of(pe->node);
-
-	for (int i = 0; i < CK_PARTS; i++)
-		if (ck->parts[i] && ck->parts[i]->watch.packed)
-			ck->parts[i]->watch.packed(pe, obj);
-}
-
 /* Then the element is no more on this PE. */
 static char *element_leave(struct pe *pe, struct travel *t, size_t n, char *at)
 {
 	if (!t->obj)
 		return at;
 	element_pack(pe, t->obj, at, n);
-	tell_packed(pe, t->obj);
+	tell_watches(pe, t->obj, offsetof(struct place_watch, packed));
 	element_delete(pe, t->obj);
 	element_free(pe, t->obj);
 	t->obj = NULL;

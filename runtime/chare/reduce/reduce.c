@@ -8,6 +8,7 @@
  * come in their turn and go straight into the accumulator; the others wait in `stash`.
  */
 #include "reduce_int.h"
+#include "../place/place_watch.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -468,6 +469,21 @@ static void contribution_filed(struct pe *pe, struct ck_obj *seat, struct ck_env
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
+static const struct place_watch watch = {
+	.dynamic = reductions_dynamic,
+	.rest = reductions_rest,
+	.reseated = reductions_reseated,
+	.reopened = reductions_reopened,
+	.filed = contribution_filed,
+	.filed_misfit = contribution_misfit,
+};
+
+static int reduce_node_start(struct node *node)
+{
+	place_join(node, PART_REDUCE, &watch);
+	return 0;
+}
+
 static void reduce_node_stop(struct node *node)
 {
 	free(((struct reduce_node *)ck_node_state(node, PART_REDUCE))->reducers);
@@ -556,16 +572,11 @@ const struct ck_part reduce_part = {
 		.created = reductions_created,
 		.destroyed = reductions_destroyed,
 		.constructed = reductions_constructed,
-		.dynamic = reductions_dynamic,
-		.rest = reductions_rest,
-		.reseated = reductions_reseated,
-		.reopened = reductions_reopened,
 		.fini = reduce_coll_fini,
 	},
+	.node_start = reduce_node_start,
 	.pe_start = exchange_init,
 	.pe_stop = reduce_pe_stop,
 	.describe = reductions_describe,
-	.filed = contribution_filed,
-	.filed_misfit = contribution_misfit,
 	.node_stop = reduce_node_stop,
 };

@@ -22,6 +22,7 @@
  * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
 #include "reduce_int.h"
+#include "../place/place_watch.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -810,6 +811,20 @@ static const struct ck_handler handlers[] = {
 	[H_SCAN] = { "ck.scan", scan_arrived, .shape = { CK_SHAPE_ENV, .misfit = scan_misfit } },
 };
 
+static const struct place_watch watch = {
+	.dynamic = scans_dynamic,
+	.rest = scans_rest,
+	.reseated = scans_reseated,
+	.filed = scan_filed,
+	.filed_misfit = contribution_misfit,
+};
+
+static int scan_node_start(struct node *node)
+{
+	place_join(node, PART_SCAN, &watch);
+	return 0;
+}
+
 const struct ck_part scan_part = {
 	.name = "scan",
 	.number = PART_SCAN,
@@ -817,13 +832,7 @@ const struct ck_part scan_part = {
 	.coll_bytes = sizeof(struct scans *),
 	.handlers = CK_LIST(handlers),
 	.describe = scans_describe,
-	.filed = scan_filed,
-	.filed_misfit = contribution_misfit,
-	.watch = {
-		.dynamic = scans_dynamic,
-		.rest = scans_rest,
-		.reseated = scans_reseated,
-		.fini = scan_coll_fini,
-	},
+	.watch.fini = scan_coll_fini,
+	.node_start = scan_node_start,
 	.pe_stop = scan_pe_stop,
 };

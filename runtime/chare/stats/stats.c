@@ -6,6 +6,7 @@
  * finds it.
  */
 #include "stats.h"
+#include "../place/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdarg.h>
@@ -211,9 +212,14 @@ void CkProgressLine(const char *fmt, ...)
 
 /* ---- the part ------------------------------------------------------------------------------------------ */
 
+static const struct place_watch watch = { .leaving = count_leaving, .arrived = count_arrived };
+
 static int stats_node_start(struct node *node)
 {
-	return csd_counting(node) ? 0 : CK_PART_OFF;
+	if (!csd_counting(node))
+		return CK_PART_OFF;
+	place_join(node, PART_STATS, &watch);
+	return 0;
 }
 
 static void stats_node_stop(struct node *node)
@@ -236,8 +242,6 @@ const struct ck_part stats_part = {
 	.watch = {
 		.created = count_created,
 		.destroyed = count_destroyed,
-		.leaving = count_leaving,
-		.arrived = count_arrived,
 		.constructed = count_constructed,
 		.body = body_counted,
 	},

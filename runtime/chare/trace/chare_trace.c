@@ -6,7 +6,7 @@
  * from wherever, finds it.
  */
 #include "chare_trace.h"
-#include "../place/place.h"
+#include "../place/place_watch.h"
 #include "../stats/stats.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -300,6 +300,8 @@ void CkTraceOff(void)
 /* ---- the part --------------------------------------------------------------------------------------- */
 
 /* The kinds of all rooms below are known by now. */
+static const struct place_watch watch = { .leaving = trace_leaving, .arrived = trace_came };
+
 static int trace_node_start(struct node *node)
 {
 	struct ck_node *ck = ck_node_of(node);
@@ -307,6 +309,7 @@ static int trace_node_start(struct node *node)
 
 	if (!node->trace.asked.on)
 		return CK_PART_OFF;
+	place_join(node, PART_TRACE, &watch);
 	for (int i = CKGEN_MAINCHARE; i <= CKGEN_NODEGROUP; i++) {
 		all->kinds[i] = ck->kinds[i];
 		all->traced[i] = *ck->kinds[i];
@@ -347,8 +350,6 @@ const struct ck_part trace_part = {
 	.node_bytes = sizeof(struct trace_node),
 	.watch = {
 		.created = trace_created,
-		.leaving = trace_leaving,
-		.arrived = trace_came,
 		.constructed = trace_constructed,
 		.body = body_traced,
 	},

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place_watch.c: what place_watch.h says: who has joined is told. */
+#include "place_watch.h"
+#include "place_int.h"
+
+#include <string.h>
+
+void place_join(struct node *node, int part, const struct place_watch *watch)
+{
+	place_node_of(node)->watches[part] = watch;
+}
+
+const struct place_watch *watch_of(const struct pe *pe, uint32_t part)
+{
+	return part < CK_PARTS ? place_node_of(pe->node)->watches[part] : NULL;
+}
+
+/* The next one, from part *part on; NULL: no more. */
+static const struct place_watch *next(const struct pe *pe, uint32_t *part)
+{
+	while (*part < CK_PARTS) {
+		const struct place_watch *w = watch_of(pe, (*part)++);
+
+		if (w)
+			return w;
+	}
+	return NULL;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------- */
+
+/* `event` is the offset in struct place_watch of a function that takes a PE and an element. */
+void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event)
+{
+	const struct place_watch *w;
+	void (*fn)(struct pe *pe, struct ck_obj *obj);
+
+	for (uint32_t part = 0; (w = next(pe, &part));) {
+		memcpy(&fn, (const char *)w + event, sizeof fn);
+		if (fn)
+			fn(pe, obj);
+	}
+}
+
+bool watches_keep(struct pe *pe, struct ck_obj *obj)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->leave_later && w->leave_later(pe, obj))
+			return true;
+	return false;
+}
+
+bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->alone && w->alone(pe, obj))
+			return true;
+	return false;
+}
+
+/* ---- collections ---------------------------------------------------------------------------------- */
+
+void tell_dynamic(struct pe *pe, struct collection *c)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->dynamic)
+			w->dynamic(pe, c);
+}
+
+void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->rest)
+			w->rest(pe, c, rest);
+}
+
+void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->reseated)
+			w->reseated(pe, c, rest);
+}
+
+void tell_reopened(struct pe *pe, struct collection *c)
+{
+	const struct place_watch *w;
+
+	for (uint32_t part = 0; (w = next(pe, &part));)
+		if (w->reopened)
+			w->reopened(pe, c);
+}
