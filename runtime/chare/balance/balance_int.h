@@ -21,6 +21,7 @@ struct balance_node {
 	const char *dump;         /* CK_LB_DUMP; NULL: none */
 	int64_t sync_ms;          /* CK_SYNC_MS */
 	bool speeds;              /* CK_LB_SPEEDS */
+	struct lb_table strategies; /* CkLBRegister's; there even if this part is off */
 	const struct lb_strategy *strategy;
 	bool always;              /* the strategy moves elements in every step, however they are balanced */
 	bool counter;             /* cmi_ticks */

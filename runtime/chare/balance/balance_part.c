@@ -4,6 +4,7 @@
  * like.
  */
 #include "balance_int.h"
+#include "../channel/named.h"
 #include "../place/place_watch.h"
 #include "../core/shape.h"
 
@@ -42,6 +43,7 @@ static int balance_node_start(struct node *node)
 		return CK_PART_OFF;
 	measure_node_start(node);
 	place_join(node, PART_BALANCE, &watch);
+	named_call_by(node, balance_entries);
 	return 0;
 }
 
@@ -95,7 +97,6 @@ const struct ck_part balance_part = {
 	.callbacks = CK_LIST(callbacks),
 	.watch = { .created = elem_created, .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
 	.called = edges_called,
-	.arrivals = balance_entries,
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

@@ -62,10 +62,31 @@ _Noreturn static void refuse_missing(const char *name, const char *why)
 	cmi_env_refuse("CK_LB", name, allowed);
 }
 
+void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
+{
+	struct pe *pe = ck_self_early();
+	struct node *node = pe->node;
+
+	if (ck_of(pe))
+		csd_abort(pe, "CkLBRegister: \"%s\" is too late; register it in an initnode function", name);
+	switch (lb_table_add(&balance_of(node)->strategies, name, fn, wants, arg)) {
+	case 0:
+		csd_fingerprint(node, name, strlen(name) + 1);
+		return;
+	case -EEXIST:
+		csd_abort(NULL, "CkLBRegister: \"%s\" is taken; choose another name", name);
+	case -ENOSPC:
+		csd_abort(NULL, "CkLBRegister: more than %d strategies", LB_OWN_MOST);
+	default:
+		csd_abort(NULL, "CkLBRegister: \"%s\" is no name for a strategy, has no function, or wants what is none "
+			  "of CK_LB_EDGES", name ? name : "");
+	}
+}
+
 void choose_strategy(struct node *node)
 {
 	struct balance_node *b = balance_of(node);
-	const struct lb_table *t = &ck_node_of(node)->strategies;
+	const struct lb_table *t = &b->strategies;
 	const char *why;
 
 	b->strategy = lb_strategy_find(t, b->automatic ? "greedy" : b->name);
@@ -236,7 +257,7 @@ int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int
 	const struct balance_node *b = balance_of(node);
 
 	if (b->automatic)
-		return choose_cheapest(&ck_node_of(node)->strategies, s, extents, to, which_p, st_p);
+		return choose_cheapest(&b->strategies, s, extents, to, which_p, st_p);
 	*st_p = b->strategy;
 	return lb_strategy_run(b->strategy, s, to, which_p);
 }

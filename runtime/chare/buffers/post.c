@@ -388,8 +388,7 @@ static void run_again(struct pe *pe, struct waiting_call *c)
 		obj_release(pe, obj);
 	call_free(c);
 	execute(pe, obj, env, false);
-	if (obj->extra & OBJ_EXTRA)
-		ck_node_of(pe->node)->behind(pe, obj);
+	obj_calls_test(pe, obj);
 }
 
 static void ready_arrived(struct pe *pe, struct cmi_msg *m)

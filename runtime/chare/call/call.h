@@ -62,6 +62,15 @@ int address_by_index(struct pe *pe, const struct collection *c, CkIndex index, s
 /** Let the call wait on this PE for the collection's creation. */
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 
+/* ---- what rooms above add; they set it while the node starts ------------------------------------------- */
+
+struct call_node {
+	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own stack. */
+	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	const struct newborn_more *more; /* kinds/: see newborn.h */
+};
+static inline struct call_node *call_node_of(const struct node *node) { return ck_node_state(node, PART_CALL); }
+
 /* ---- deliver.c ----------------------------------------------------------------------------------- */
 
 /** The handler of plain calls. */

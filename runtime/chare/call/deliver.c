@@ -199,7 +199,7 @@ static void take_of_section(struct pe *pe, struct ck_env *env)
 	env->more &= (uint8_t)~CK_MORE_NUMBERED;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
 		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
-	ck_node_of(pe->node)->copy_began(pe, env_section(env), (int)of.root, of.no);
+	call_node_of(pe->node)->more->copy_began(pe, env_section(env), (int)of.root, of.no);
 }
 
 /* Entries with arrays, and those that have no plain calls, come here, too. */
@@ -290,7 +290,7 @@ void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 		return;
 	execute(pe, obj, env, shared);
 	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
-		ck_node_of(pe->node)->behind(pe, obj);
+		call_node_of(pe->node)->behind(pe, obj);
 }
 
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
@@ -763,6 +763,7 @@ static const struct ck_callback_kind callbacks[] = {
 const struct ck_part call_part = {
 	.name = "call",
 	.number = PART_CALL,
+	.node_bytes = sizeof(struct call_node),
 	.pe_bytes = sizeof(struct bcast_pe),
 	.coll_bytes = sizeof(struct call_coll),
 	.watch.fini = call_fini,

@@ -85,7 +85,7 @@ static struct spans seen_by(struct pe *pe, const struct collection *c)
 		if (k->seen.list[i].root != pe->id)
 			spans_append(&all, k->seen.list[i]);
 	add_ahead(k, &all);
-	ck_node_of(pe->node)->stamp(pe, c, &all);
+	call_node_of(pe->node)->more->stamp(pe, c, &all);
 	return all;
 }
 
@@ -149,7 +149,7 @@ void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_e
 	struct span *list = spans_of(env, &s);
 	const uint32_t n = n_of_all(list, s.n), more = s.n - n;
 
-	ck_node_of(pe->node)->inserted(pe, c, i, list + n, more, waiting);
+	call_node_of(pe->node)->more->inserted(pe, c, i, list + n, more, waiting);
 	if (!more)
 		return;
 	s.n = n;

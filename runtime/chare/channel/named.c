@@ -145,12 +145,17 @@ static void arrived(void *data)
 		behind(pe, c);
 }
 
+void named_call_by(struct node *node, named_entries_fn entries)
+{
+	((struct named_node *)ck_node_state(node, PART_NAMED))->entries = entries;
+}
+
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
 {
-	const struct ck_node *ck = ck_node_of(pe->node);
+	const struct named_node *n = ck_node_state(pe->node, PART_NAMED);
 	const CkGenChare *type = obj->coll->type;
 
-	return (ck->arrivals ? ck->arrivals(pe->node, type) : type->entries)[entry].call;
+	return (n->entries ? n->entries(pe->node, type) : type->entries)[entry].call;
 }
 
 void end_begin(struct pe *pe, CkChannel *c)

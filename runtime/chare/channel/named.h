@@ -14,6 +14,11 @@
 enum { PART_NAMED = 15, PART_PATTERN = 16 };
 extern const struct ck_part named_part, pattern_part;
 
+/** While the node starts: entries of a type are called by this table when a put arrives, instead of by the type's own; it
+ * measures. One room above may ask for it. */
+typedef const CkGenEntry *(*named_entries_fn)(const struct node *node, const CkGenChare *type);
+void named_call_by(struct node *node, named_entries_fn entries);
+
 /** An element has made so many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);
 /** Tell fn of the puts that an element of this PE has made since named_puts_anew was last called for it. */

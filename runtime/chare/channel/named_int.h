@@ -86,6 +86,7 @@ struct named_pe {
 struct named_node {
 	pthread_mutex_t lock;
 	struct idmap flying;      /* as named_pe.ends: of elements that are between two PEs, or are being unpacked */
+	named_entries_fn entries; /* named_call_by; NULL: the type's own */
 };
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }

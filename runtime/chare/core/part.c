@@ -83,45 +83,24 @@ static void add_watcher(const struct ck_part *p, watch_fn *list, watch_fn fn)
 	list[n] = fn;
 }
 
-static void add_body_watcher(const struct ck_part *p, struct ck_node *ck)
-{
-	int n = 0;
-
-	while (ck->bodies[n])
-		n++;
-	if (n == CK_MAX_WATCHERS)
-		claimed_twice(p, "watcher", n);
-	ck->bodies[n] = p->watch.body;
-}
-
 static void add_roles(struct ck_node *ck, const struct ck_part *p)
 {
-	if ((p->seek && ck->seek) || (p->way && ck->way) || (p->behind && ck->behind) ||
-	    (p->called && ck->called) || (p->arrivals && ck->arrivals) ||
-	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear) ||
-	    (p->stamp && ck->stamp))
+	if ((p->seek && ck->seek) || (p->way && ck->way) ||
+	    (p->called && ck->called) ||
+	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear))
 		claimed_twice(p, "role", 0);
 	if (p->seek)
 		ck->seek = p->seek;
 	if (p->way)
 		ck->way = p->way;
-	if (p->behind)
-		ck->behind = p->behind;
 	if (p->called)
 		ck->called = p->called;
-	if (p->arrivals)
-		ck->arrivals = p->arrivals;
 	if (p->put)
 		ck->put = p->put;
 	if (p->repeats)
 		ck->repeats = p->repeats;
 	if (p->hear)
 		ck->hear = p->hear;
-	if (p->stamp) {
-		ck->stamp = p->stamp;
-		ck->inserted = p->inserted;
-		ck->copy_began = p->copy_began;
-	}
 }
 
 static int part_start(struct node *node, const struct ck_part *p)
@@ -146,8 +125,6 @@ static int part_start(struct node *node, const struct ck_part *p)
 	add_kinds(ck, p);
 	add_watcher(p, ck->created, p->watch.created);
 	add_watcher(p, ck->destroyed, p->watch.destroyed);
-	if (p->watch.body)
-		add_body_watcher(p, ck);
 	add_roles(ck, p);
 	return err;
 }

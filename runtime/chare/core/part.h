@@ -29,9 +29,6 @@
 struct ck_env;
 struct ck_obj;
 struct collection;
-struct msg_fifo;
-struct span;
-struct spans;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
@@ -98,8 +95,6 @@ struct ck_kind {
 	void (*destroy)(struct pe *pe, struct ck_obj *obj);
 };
 
-enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
-
 /** Events of elements and collections that a part wants to hear of. The layer calls these functions
  * for all kinds of chares, on the PE where the event happens. */
 struct ck_watch {
@@ -107,9 +102,6 @@ struct ck_watch {
 	void (*created)(struct pe *pe, struct ck_obj *obj);
 	/** No call finds the element any more; its memory is still there. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
-	/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
-	 * element, or the job, ends. *own is NULL at first; only one part may use it. */
-	void (*body)(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own);
 	/** This PE's elements of a new collection exist; none is constructed yet. */
 	void (*constructed)(struct pe *pe, struct collection *c);
 	/** The job ends: free what coll_state(c) points to. */
@@ -158,12 +150,6 @@ struct ck_part {
 	/** Of a collection that is `counted`: this PE sends a call of one element, which takes so many bytes. Only one part
 	 * has this function. */
 	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
-	/** The table by which channels call a type's entries for arrivals, instead of the type's own: it measures. Only one part
-	 * has this function. */
-	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
-	/** A handler of an element with obj->extra has ended on the PE's own stack. Only one part has
-	 * this function. */
-	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	/** A stub of a [channel] entry opens a call of an element that is not among those that calls find by place alone; the
 	 * message is not addressed yet. As `repeats`; but a payload of NULL: it is to go as any call, and `repeats` to see it. */
 	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
@@ -173,14 +159,6 @@ struct ck_part {
 	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
 	/** Handle now what PE src has sent to this PE otherwise than by messages. Only one part has this function. */
 	void (*hear)(struct pe *pe, int src);
-
-	/** This PE inserts an element: append what it has seen besides broadcasts. / The PE is the element's home and lets it
-	 * be made: what its creator appended, and what waits for the element here, from which copies may be dropped. / A copy
-	 * of a multicast is delivered to an element here. Only one part has these functions. */
-	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
-	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
-			 struct msg_fifo *waiting);
-	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 
 	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
 	 * what is described, only if csd_at_rest. */

@@ -164,27 +164,6 @@ void CkRegisterMap(const char *name, CkMapFn fn)
 	fingerprint_name(node, name);
 }
 
-void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
-{
-	struct pe *pe = ck_self_early();
-	struct node *node = pe->node;
-
-	if (ck_of(pe))
-		csd_abort(pe, "CkLBRegister: \"%s\" is too late; register it in an initnode function", name);
-	switch (lb_table_add(&ck_node_of(node)->strategies, name, fn, wants, arg)) {
-	case 0:
-		fingerprint_name(node, name);
-		return;
-	case -EEXIST:
-		csd_abort(NULL, "CkLBRegister: \"%s\" is taken; choose another name", name);
-	case -ENOSPC:
-		csd_abort(NULL, "CkLBRegister: more than %d strategies", LB_OWN_MOST);
-	default:
-		csd_abort(NULL, "CkLBRegister: \"%s\" is no name for a strategy, has no function, or wants what is none "
-			  "of CK_LB_EDGES", name ? name : "");
-	}
-}
-
 CkMapFn map_by_number(const struct ck_node *ck, int number)
 {
 	return number ? ck->maps[number - 1].fn : NULL;

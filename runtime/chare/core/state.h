@@ -9,7 +9,6 @@
 #include "env.h"
 #include "part.h"
 #include "collection.h"
-#include "../balance/strategies/strategies.h"
 
 /* The chare layer's index in `layer` of struct node and struct pe. */
 enum { CK_SLOT = 2 };
@@ -36,7 +35,6 @@ struct ck_node {
 	int n_chares;
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
-	struct lb_table strategies; /* CkLBRegister's */
 
 	/* From the parts' tables. By number; NULL where there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];
@@ -47,20 +45,12 @@ struct ck_node {
 	const struct ck_kind *kinds[CKGEN_NODEGROUP + 1]; /* by CkGenKind; never NULL */
 	void (*created[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj); /* then NULL */
 	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
-	void (*bodies[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event,
-					    void **own);
 	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
 	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
-	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
 	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
 	void (*hear)(struct pe *pe, int src);
-	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
-	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
-			 struct msg_fifo *waiting);
-	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
-	const CkGenEntry *(*arrivals)(const struct node *node, const CkGenChare *type);
 	size_t coll_bytes;        /* for one collection, all parts together */
 	size_t elem_bytes;        /* for one element that can sync; one part has them */
 };

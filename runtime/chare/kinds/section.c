@@ -13,6 +13,7 @@
  * path and arrive in order, and only the root must know whether a section still lives.
  */
 #include "section_int.h"
+#include "../call/newborn.h"
 #include "../place/place_watch.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -598,8 +599,11 @@ static const struct ck_callback_kind callbacks[] = { { CB_SECTION, send_to_secti
 
 static const struct place_watch watch = { .filed = section_filed, .filed_misfit = section_filed_misfit };
 
+static const struct newborn_more more = { section_stamp, section_inserted, section_copy_began };
+
 static int section_node_start(struct node *node)
 {
+	call_node_of(node)->more = &more;
 	place_join(node, PART_SECTION, &watch);
 	return 0;
 }
@@ -614,8 +618,5 @@ const struct ck_part section_part = {
 	.node_start = section_node_start,
 	.pe_stop = section_pe_stop,
 	.watch.fini = section_newborns_fini,
-	.stamp = section_stamp,
-	.inserted = section_inserted,
-	.copy_began = section_copy_began,
 	.describe = sections_describe,
 };

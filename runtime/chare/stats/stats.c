@@ -219,6 +219,7 @@ static int stats_node_start(struct node *node)
 	if (!csd_counting(node))
 		return CK_PART_OFF;
 	place_join(node, PART_STATS, &watch);
+	bodies_watch(node, body_counted);
 	return 0;
 }
 
@@ -243,7 +244,6 @@ const struct ck_part stats_part = {
 		.created = count_created,
 		.destroyed = count_destroyed,
 		.constructed = count_constructed,
-		.body = body_counted,
 	},
 	.node_start = stats_node_start,
 	.node_stop = stats_node_stop,

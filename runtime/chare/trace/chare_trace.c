@@ -310,6 +310,7 @@ static int trace_node_start(struct node *node)
 	if (!node->trace.asked.on)
 		return CK_PART_OFF;
 	place_join(node, PART_TRACE, &watch);
+	bodies_watch(node, body_traced);
 	for (int i = CKGEN_MAINCHARE; i <= CKGEN_NODEGROUP; i++) {
 		all->kinds[i] = ck->kinds[i];
 		all->traced[i] = *ck->kinds[i];
@@ -351,7 +352,6 @@ const struct ck_part trace_part = {
 	.watch = {
 		.created = trace_created,
 		.constructed = trace_constructed,
-		.body = body_traced,
 	},
 	.node_start = trace_node_start,
 	.pe_start = trace_pe_start,

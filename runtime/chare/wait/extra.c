@@ -225,6 +225,12 @@ static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)
 	}
 }
 
+static int wait_node_start(struct node *node)
+{
+	call_node_of(node)->behind = when_test;
+	return 0;
+}
+
 static void wait_pe_stop(struct pe *pe)
 {
 	struct wait_pe *w = wait_of(pe);
@@ -255,10 +261,11 @@ static const struct ck_attribute attributes[] = {
 const struct ck_part wait_part = {
 	.name = "wait",
 	.number = PART_WAIT,
+	.node_bytes = sizeof(struct wait_node),
 	.pe_bytes = sizeof(struct wait_pe),
 	.handlers = CK_LIST(handlers),
 	.attributes = CK_LIST(attributes),
-	.behind = when_test,
+	.node_start = wait_node_start,
 	.pe_stop = wait_pe_stop,
 	.describe = wait_describe,
 };

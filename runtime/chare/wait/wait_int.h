@@ -40,6 +40,11 @@ struct wait_pe {
 
 static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe, PART_WAIT); }
 
+/** On a node: who hears of bodies; then NULL. Constant once the loops run. */
+struct wait_node {
+	body_watch_fn bodies[CK_MAX_WATCHERS + 1];
+};
+
 /** The waiting runs and the kept calls of one element. */
 struct sdag {
 	CkGenRun *waiting, **tail; /* for calls, in the order in which they began to wait (CkGenRun.behind) */
