@@ -40,7 +40,7 @@ for count in "$dir"/count.*; do
 	case $(sed -n 's/^desc: Trigger:.*before=//p' "$count") in
 	sending_ends) side=send calls=36 room=
 		names='CkGen_openClass|open_away|CkGen_close|csd_send_away|route_to_pe|flow_send'
-		[ $pes = 2 ] || names="$names|open_[a-z]*|other_way|route_way|home_in_blocks" ;;
+		[ $pes = 2 ] || names="$names|open_[a-z]*|address|home_in_blocks" ;;
 	receiving_ends) side=receive calls=32 room=
 		names='client_arrived|msgq_push|run_queue|dispatch_marked|dispatch_remote|element_arrived|element_came|run_and_free|flow_consumed'
 		# It takes a longer way through the chare layer, all of which counts.

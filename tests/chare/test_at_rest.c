@@ -106,7 +106,7 @@ static void Elem_look(void *self, void *payload)
 	job.kept[CkMyPe()] = (struct kept){
 		.lives = p->dyn ? p->dyn->lives.n : 0, .away = p->dyn ? (unsigned)p->dyn->away.n : 0,
 		.guests = c->guests ? c->guests->at.n : 0, .stays = p->dyn ? (unsigned)p->dyn->stays.n : 0,
-		.stubs = (unsigned)p->n_stubs + (unsigned)p->late.n, .leases = c->routes ? c->routes->n : 0,
+		.stubs = (unsigned)p->n_stubs + (unsigned)p->late.n, .leases = (unsigned)p->ways.at.n,
 		.waits = (unsigned)p->waits.n,
 	};
 	call_main(self);

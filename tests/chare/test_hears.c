@@ -126,7 +126,7 @@ void Caller_on_change_way(Caller *self)
 static bool has_lease(void)
 {
 	const struct collection *c = coll_get(csd_self(), cells.ck.id);
-	const struct elemmap_slot *way = c->routes ? elemmap_find(c->routes, elem_key_of_place(0)) : NULL;
+	const struct elemmap_slot *way = elemmap_find(&place_of(c)->ways.at, elem_key_of_place(0));
 
 	return way && way->no >= WAY_LEASE;
 }

@@ -88,7 +88,7 @@ static void Elem_called(void *self, void *payload) { (void)self, (void)payload; 
 static bool has_lease_of_0(CkProxy elems)
 {
 	const struct collection *c = coll_get(csd_self(), elems.id);
-	const struct elemmap_slot *r = c->routes ? elemmap_find(c->routes, elem_key_of_place(0)) : NULL;
+	const struct elemmap_slot *r = elemmap_find(&place_of(c)->ways.at, elem_key_of_place(0));
 
 	return r && r->no >= WAY_LEASE;
 }

@@ -326,7 +326,7 @@ void Mover_on_straight(Mover *self, uint64_t id)
 	const struct collection *c = array(id);
 
 	(void)self;
-	CHECK(!c->routes && !c->map && !c->n_odd);
+	CHECK(!c->route && !c->map && !c->n_odd);
 	CHECK_EQ(c->n_here, c->n_local);
 	CHECK_EQ(c->n_here, c->n_slots);
 }

@@ -247,6 +247,7 @@ struct sync_coll {
 	bool roams;               /* some left otherwise than in a step */
 	bool unmeasured;          /* no call of its elements is measured now */
 	bool known;               /* it is one of the meter's arrays */
+	struct call_route counted; /* edges.c: on the route if the strategy wants edges */
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
 	uint64_t busy_at;         /* meter.busy when measuring began, */
 	struct share_time share_at; /* and share.all */
@@ -305,7 +306,6 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
 /** From now on calls of the collection are recorded. */
 void edges_want(struct collection *c);
-void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 /** Add the puts that this PE's elements have made into named channels. */
 void edges_add_puts(struct pe *pe, struct collection *c);
 /** Measuring begins anew. */

@@ -96,7 +96,6 @@ const struct ck_part balance_part = {
 	.handlers = CK_LIST(handlers),
 	.callbacks = CK_LIST(callbacks),
 	.watch = { .created = elem_created, .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
-	.called = edges_called,
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

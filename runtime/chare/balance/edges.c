@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * edges.c: which elements of an array call which, or put into which, for strategies that want to know (CK_LB_EDGES). While
- * they are recorded, calls of the array leave by the way of calls to elements that have moved (call/send.c,
- * call/aggregate.c), which asks here; no other call is slower. Puts are counted by their channels anyway.
+ * they are recorded, this is a stop on the route of the array's calls (call/call_route.h); no other call is slower. Puts are counted by their channels anyway.
  *
  * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts and multicasts: one of
  * them enters each process once, by a tree that stays as it is, wherever the elements live. As edges from the caller to
@@ -31,14 +30,6 @@ static uint64_t hash_of(uint64_t from, CkIndex i)
 	return mix(mix(from, (uint64_t)(uint32_t)i.v[0] << 32 | (uint32_t)i.v[1]), (uint32_t)i.v[2]);
 }
 
-void edges_want(struct collection *c)
-{
-	c->counted = true;
-	c->n_here = c->n_line = 0;
-	if (!c->routes)
-		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
-}
-
 static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
 {
 	const uint64_t key = hash_of(hash_of(0, from), to);
@@ -63,13 +54,38 @@ static void add(struct collection *c, CkIndex from, CkIndex to, uint64_t message
 	e->bytes += bytes;
 }
 
-void edges_called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes)
+/* This PE sends a call of one element, which takes so many bytes. */
+static void called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes)
 {
 	const struct ck_obj *obj = ck_of(pe)->now.obj;
 
 	if (obj && obj->coll == c)
 		add(c, obj->index, to, 1, bytes);
 }
+
+/* What is said about an element is no call. */
+static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
+{
+	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
+		called(pe, c, env->flags & CK_ENV_UNPLACED ? env->index : index_at(c, env->place), env->head.size);
+	return call_to_below(pe, c, r, env);
+}
+
+/* A call that travels by itself is counted where it is sent. */
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+{
+	if (!call_batched_below(pe, c, r, place, bytes))
+		return false;
+	if (bytes)
+		called(pe, c, index_at(c, place), bytes);
+	return true;
+}
+
+static const struct call_stop stop = { ROUTE_COUNTED, true, address, batched };
+
+void edges_want(struct collection *c) { call_route_add(c, &sync_of(c)->counted, &stop); }
+
+static bool is_counted(const struct collection *c) { return sync_of(c)->counted.stop; }
 
 static void add_put(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes)
 {
@@ -81,7 +97,7 @@ void edges_add_puts(struct pe *pe, struct collection *c)
 {
 	struct ck_obj *obj;
 
-	for (uint64_t at = 0; c->counted && (obj = coll_each(c, &at));)
+	for (uint64_t at = 0; is_counted(c) && (obj = coll_each(c, &at));)
 		named_puts(pe, obj, add_put);
 }
 
@@ -90,7 +106,7 @@ void edges_begin(struct pe *pe, struct collection *c)
 	struct ck_obj *obj;
 
 	edges_free(&sync_of(c)->edges);
-	for (uint64_t at = 0; c->counted && (obj = coll_each(c, &at));)
+	for (uint64_t at = 0; is_counted(c) && (obj = coll_each(c, &at));)
 		named_puts_anew(pe, obj);
 }
 

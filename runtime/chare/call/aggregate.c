@@ -398,8 +398,8 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 {
 	to->open.first = place;
 	to->open.n = 1;
-	if (c->routes) {
-		to->open.n = !c->counted; /* each call is counted: has_own_way */
+	if (c->route) {
+		to->open.n = !c->route->stop->every; /* else each call asks */
 		return;
 	}
 	if (c->map)
@@ -414,16 +414,11 @@ static bool fits(const struct pe *pe, uint64_t bytes)
 	return bytes <= agg_of(pe)->bytes - sizeof(struct ck_env) - sizeof(struct run) - 32;
 }
 
-/* Of a collection with routes: a call with a way of its own, or that waits (closed.c), travels by itself. What was here for
- * the element has been sent. A call that travels in a batch is counted here, another one where it is sent. */
-static __attribute__((noinline)) bool has_own_way(struct pe *pe, struct collection *c, uint64_t place, uint64_t kind,
-						  uint64_t bytes)
+/* Of a collection with a route: whether a call may go in a batch. If not, what was here for the element has been sent. */
+static __attribute__((noinline)) bool may_join(struct pe *pe, struct collection *c, uint64_t place, uint64_t kind,
+					       uint64_t bytes)
 {
-	if (c->closed || elemmap_find(c->routes, elem_key_of_place(place)))
-		return true;
-	if (c->counted && fits(pe, bytes))
-		ck_node_of(pe->node)->called(pe, c, index_at(c, place), CkGen_itemStride(kind));
-	return false;
+	return c->route->stop->batched(pe, c, c->route, place, fits(pe, bytes) ? CkGen_itemStride(kind) : 0);
 }
 
 /* The run to put an item into; NULL: it cannot travel in a batch. */
@@ -434,7 +429,7 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
 	 * depend on the place. */
 	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
 		return NULL;
-	if (CSD_UNLIKELY(c->routes != NULL) && has_own_way(pe, c, place, kind, bytes))
+	if (CSD_UNLIKELY(c->route != NULL) && !may_join(pe, c, place, kind, bytes))
 		return NULL;
 	struct agg_to *to = to_pe(pe, coll_home(pe, c, place));
 

@@ -3,7 +3,8 @@
  * call.h: the room call/: one call, from the stub to the handler.
  *
  * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c),
- *          calls that travel together (aggregate.c), calls of a collection whose elements move at rest (closed.c).
+ *          calls that travel together (aggregate.c), what a call may meet on its way (call_route.h), calls of a
+ *          collection whose elements move at rest (closed.c).
  * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
  * Calls    params/, core/; and through the tables of the parts, what handles attributes, kinds of
  *          chares, and elements that are elsewhere. A plain call does not use these tables
@@ -14,6 +15,7 @@
 
 #include "../core/core.h"
 #include "../params/params.h"
+#include "call_route.h"
 #include "spans.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
@@ -55,10 +57,10 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
-/** Address a call in an array whose extents are known: by place, or by index in a sparse array. Returns
- * the PE to send it to. */
-int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
-int address_by_index(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env);
+/** Address a call in an array whose extents are known: by place, or by index in a sparse array. call_to says where it goes
+ * then. */
+void address_in_array(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env);
+void address_by_index(CkIndex index, struct ck_env *env);
 /** Let the call wait on this PE for the collection's creation. */
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 
@@ -117,6 +119,7 @@ void ck_describe(const struct pe *pe, char *buf, size_t len);
 /* ---- closed.c -------------------------------------------------------------------------------------- */
 
 struct closed {
+	struct call_route route;  /* on the route: it is closed */
 	struct held_call *list;   /* ours: what is kept, in order */
 	size_t n, cap;
 };
@@ -124,6 +127,8 @@ struct closed {
 /** Of a collection on a PE. */
 struct call_coll {
 	struct closed closed;
+	/** NULL, or: handle what PE src has sent to elements here otherwise than by messages (channel/landing.c). */
+	void (*heard)(struct pe *pe, int src);
 	uint64_t n_begun;         /* broadcasts that this PE has begun: their numbers */
 	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */
 	uint64_t n_newborns;      /* newborn.c: records so far */
@@ -132,6 +137,8 @@ struct call_coll {
 
 static inline struct call_coll *call_coll_of(const struct collection *c) { return coll_state(c, PART_CALL); }
 
+static inline bool call_is_closed(const struct collection *c) { return call_coll_of(c)->closed.route.stop != NULL; }
+
 /** For the watchdog: what is kept. */
 void call_describe_held(const struct collection *c, csd_line_fn line, void *arg);
 void closed_fini(struct pe *pe, struct collection *c);
@@ -139,12 +146,20 @@ void closed_fini(struct pe *pe, struct collection *c);
 /** Send what was kept. Takes the message. */
 typedef void (*call_release_fn)(struct pe *pe, struct collection *c, struct ck_env *env);
 
-/** From now on this PE keeps what it sends to the collection; what it sent before has left. */
-void call_close(struct pe *pe, struct collection *c);
+/** From now on this PE keeps what it sends to the collection; what it sent before has left, batches included
+ * (aggregate_flush): the next calls that could travel in one go by themselves, and come here. */
+void call_close(struct collection *c);
 /** Keep a message of a collection that is closed. Takes the message. */
 void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_release_fn send);
 /** The collection is open again: send all that was kept, in order. */
 void call_release(struct pe *pe, struct collection *c);
+
+/** Before what PE src says about an element is acted on: handle first what it has sent to the element before. */
+static inline void call_hear(struct pe *pe, const struct collection *c, int src)
+{
+	if (call_coll_of(c)->heard)
+		call_coll_of(c)->heard(pe, src);
+}
 
 /* ---- bcast.c -------------------------------------------------------------------------------------- */
 

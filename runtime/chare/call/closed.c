@@ -2,8 +2,7 @@
 /*
  * closed.c: what a PE sends to a collection while the collection's elements move at rest (place/bulk.c). It is kept
  * here, in order, and sent when the collection is open again: then each call finds its way by the places of that
- * time. The way of a plain call has no test for this. Its calls take the long way while the collection is
- * closed: n_here and n_line are 0, and `routes` is not NULL.
+ * time. It is the uppermost stop of the collection's route (call_route.h).
  */
 #include "newborn.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -18,16 +17,6 @@ struct held_call {
 
 static struct closed *closed_of(const struct collection *c) { return &call_coll_of(c)->closed; }
 
-/* Batches leave now. The next calls that could travel in one go by themselves, so they come here. */
-void call_close(struct pe *pe, struct collection *c)
-{
-	aggregate_flush(pe);
-	c->closed = true;
-	c->n_here = c->n_line = 0;
-	if (!c->routes)
-		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
-}
-
 void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_release_fn send)
 {
 	struct closed *k = closed_of(c);
@@ -40,18 +29,39 @@ void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_rel
 	k->list[k->n++] = (struct held_call){ env, send };
 }
 
+/* The home may be another one now. */
+static void send_released(struct pe *pe, struct collection *c, struct ck_env *env) { call_send(pe, c, env); }
+
+/* A copy of a broadcast, or of a multicast, was under way before. */
+static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
+{
+	if (env->more & (CK_MORE_OF_ALL | CK_MORE_SECTION))
+		return call_to_below(pe, c, r, env);
+	call_hold(pe, c, env, send_released);
+	return -1;
+}
+
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+{
+	(void)pe, (void)c, (void)r, (void)place, (void)bytes;
+	return false;
+}
+
+static const struct call_stop stop = { ROUTE_CLOSED, true, address, batched };
+
+void call_close(struct collection *c)
+{
+	call_route_add(c, &closed_of(c)->route, &stop);
+}
+
 void call_release(struct pe *pe, struct collection *c)
 {
-	const struct closed k = *closed_of(c);
+	struct closed k;
 
-	assert(c->closed);
-	c->closed = false;
-	if (c->routes && !c->routes->n && !c->counted) {
-		elemmap_free(c->routes);
-		free(c->routes);
-		c->routes = NULL;
-	}
-	*closed_of(c) = (struct closed){ NULL, 0, 0 };
+	assert(call_is_closed(c));
+	call_route_remove(c, &closed_of(c)->route);
+	k = *closed_of(c);
+	*closed_of(c) = (struct closed){ .list = NULL };
 	for (size_t i = 0; i < k.n; i++)
 		k.list[i].send(pe, c, k.list[i].env);
 	free(k.list);

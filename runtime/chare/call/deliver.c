@@ -312,10 +312,10 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 		deliver_to(pe, obj, env, false);
 		return;
 	}
-	if (c->type->kind != CKGEN_ARRAY || env->place >= c->total)
+	if (!ck_kind(pe, c->type)->missing || env->place >= c->total)
 		call_lost(pe, c, env);
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
-	ck_node_of(pe->node)->seek(pe, c, env);
+	ck_kind(pe, c->type)->missing(pe, c, env);
 }
 
 /* ---- too early ---------------------------------------------------------------------------------- */
@@ -368,7 +368,7 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 		env->more |= CK_MORE_WAITED; /* that it goes this way again */
 		call_wait(pe, c, &env->head);
 	} else if (c->sparse)
-		ck_node_of(pe->node)->seek(pe, c, env);
+		ck_kind(pe, c->type)->missing(pe, c, env);
 	else
 		deliver_one(pe, c, env);
 }
@@ -520,12 +520,13 @@ void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_
 {
 	env->coll = c->id;
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
-	if (address_in_array(pe, c, index, env) != pe->id) {
-		send_element(pe, c->type, &(CkElement){ c->id, index, 0 }, env);
+	address_in_array(pe, c, index, env);
+	if (call_home(pe, c, env) != pe->id) {
+		call_send(pe, c, env);
 		return;
 	}
 	env->head.src_pe = pe->id;
-	ck_node_of(pe->node)->seek(pe, c, env);
+	ck_kind(pe, c->type)->missing(pe, c, env);
 }
 
 /* A copy of a broadcast, as a call of one element. */

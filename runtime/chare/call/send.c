@@ -3,7 +3,7 @@
  * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the message
  * itself, so nothing is copied on the way to a queue of this node.
  */
-#include "call.h"
+#include "call_open.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,35 +62,34 @@ static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
 	return index.v[0];
 }
 
-int address_by_index(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env)
+void address_by_index(CkIndex index, struct ck_env *env)
 {
 	env->index = index;
 	env->flags |= CK_ENV_UNPLACED;
-	return index_home(pe, c, index);
 }
 
-int address_in_array(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+void address_in_array(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env)
 {
-	if (CSD_UNLIKELY(c->sparse))
-		return address_by_index(pe, c, index, env);
+	if (CSD_UNLIKELY(c->sparse)) {
+		address_by_index(index, env);
+		return;
+	}
 	uint64_t place = index_place(c, index);
 
 	if (CSD_UNLIKELY(place == UINT64_MAX))
 		bad_call(pe, c, env->entry, index);
 	env->flags &= (uint8_t)~CK_ENV_UNPLACED;
 	env->place = place;
-	return coll_home(pe, c, place);
 }
 
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
 {
 	env->head.src_pe = pe->id;
-	env->index = index;
-	env->flags |= CK_ENV_UNPLACED;
+	address_by_index(index, env);
 	coll_wait(c, &env->head);
 }
 
-/* Address a call of an element. Returns its PE; -1: the call waits here for the creation. */
+/* Address a call of an element. Returns the PE that it goes to; -1: it waits here, for the creation or at a stop. */
 static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	env->coll = e->id;
@@ -98,90 +97,32 @@ static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, st
 		return place_in_group(pe, type, e->index, env);
 	struct collection *c = coll_get(pe, e->id);
 
-	if (CSD_LIKELY(c->type != NULL))
-		return address_in_array(pe, c, e->index, env);
+	if (CSD_LIKELY(c->type != NULL)) {
+		address_in_array(pe, c, e->index, env);
+		return call_to(pe, c, env);
+	}
 	/* The proxy came before the creation did (route_early in create.c). */
 	address_later(pe, c, e->index, env);
 	return -1;
 }
 
-static void send_released(struct pe *pe, struct collection *c, struct ck_env *env);
-
-/* The PE of a call that may have another way than to its home, or wait; -1: it waits, or goes later. Of elements whose
- * home is this PE there are no routes. */
-static __attribute__((noinline)) int other_way(struct pe *pe, struct collection *c, int home, struct ck_env *env)
-{
-	/* A copy of a broadcast, or of a multicast, was under way before. */
-	if (CSD_UNLIKELY(c->closed) && !(env->more & (CK_MORE_OF_ALL | CK_MORE_SECTION))) {
-		call_hold(pe, c, env, send_released);
-		return -1;
-	}
-	if (CSD_UNLIKELY(c->counted) && env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
-		ck_node_of(pe->node)->called(pe, c, c->sparse ? env->index : index_at(c, env->place), env->head.size);
-	return home == pe->id ? home : ck_node_of(pe->node)->way(pe, c, env);
-}
-
-/* Where a call to a place goes that may have another way than to its home; as other_way. The home is not looked for if
- * there is a lease. */
-static inline int way_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	const bool plain = !(c->closed | c->counted);
-	const int to = plain ? way_straight(c->routes, elem_key_of_place(env->place)) : -1;
-
-	return CSD_LIKELY(to >= 0) ? to : other_way(pe, c, coll_home(pe, c, env->place), env);
-}
-
-static __attribute__((noinline)) void send_routed(struct pe *pe, struct collection *c, int home, struct ck_env *env)
-{
-	int to = other_way(pe, c, home, env);
-
-	if (to >= 0)
-		csd_send(pe, to, &env->head);
-}
-
-static __attribute__((noinline)) void send_routed_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	int to = way_to_place(pe, c, env);
-
-	if (to >= 0)
-		csd_send(pe, to, &env->head);
-}
-
-/* Send a call that is addressed. */
-static inline void send_home(struct pe *pe, struct collection *c, int home, struct ck_env *env)
-{
-	if (CSD_LIKELY(!c->routes))
-		csd_send(pe, home, &env->head);
-	else
-		send_routed(pe, c, home, env);
-}
-
-/* The same of a call by place. */
+/* As call_send, of a call by place. */
 static inline void send_to_place(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	if (CSD_LIKELY(!c->routes))
+	if (CSD_LIKELY(!c->route))
 		csd_send(pe, coll_home(pe, c, env->place), &env->head);
 	else
-		send_routed_to_place(pe, c, env);
-}
-
-/* The home may be another one now. */
-static void send_released(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	if (c->sparse)
-		send_home(pe, c, index_home(pe, c, env->index), env);
-	else
-		send_to_place(pe, c, env);
+		call_send(pe, c, env);
 }
 
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler)
 {
 	env->head.handler = (uint16_t)handler;
-	int home = address(pe, type, e, env);
+	int to = address(pe, type, e, env);
 
-	if (home >= 0)
-		send_home(pe, coll_get(pe, e->id), home, env);
+	if (to >= 0)
+		csd_send(pe, to, &env->head);
 }
 
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
@@ -211,7 +152,7 @@ void send_all(struct pe *pe, uint64_t id, struct ck_env *env)
 	env->place = ++call_coll_of(c)->n_begun; /* its number */
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_CALL, H_BCAST);
-	if (CSD_UNLIKELY(c->closed))
+	if (CSD_UNLIKELY(call_is_closed(c)))
 		call_hold(pe, c, env, send_all_now);
 	else
 		send_all_now(pe, c, env);
@@ -343,17 +284,14 @@ static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, in
 
 static __attribute__((noinline)) CkGenOpen open_routed(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	return open_to(pe, way_to_place(pe, c, env), env);
+	return open_to(pe, c->route->stop->address(pe, c, c->route, env), env);
 }
 
 /* Of a collection whose extents are not known here, or of an index that it does not have; or a group. */
 static __attribute__((noinline)) CkGenOpen open_unplaced(const CkGenChare *chare, const CkElement *e, struct pe *pe,
 							 struct ck_env *env)
 {
-	struct collection *c = coll_get(pe, e->id);
-	const int home = address(pe, chare, e, env);
-
-	return open_to(pe, home >= 0 && c->routes ? other_way(pe, c, home, env) : home, env);
+	return open_to(pe, address(pe, chare, e, env), env);
 }
 
 static CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x, struct pe *pe, struct ck_env *env);
@@ -380,15 +318,15 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 		return open_rare(chare, id, x, pe, env);
 	env->coll = id;
 	env->place = (uint32_t)x;
-	if (CSD_UNLIKELY(c->routes != NULL))
+	if (CSD_UNLIKELY(c->route != NULL))
 		return open_routed(pe, c, env);
 	/* As coll_home, but most of these elements are elsewhere. */
 	return open_to(pe, CSD_UNLIKELY(!c->map && (uint32_t)x - c->first < c->n_local) ? pe->id :
 		       c->home(pe, c, (uint32_t)x), env);
 }
 
-static __attribute__((noinline)) CkGenOpen open_element_away(const CkGenChare *chare, const CkElement *e,
-							     struct pe *pe, struct ck_env *env)
+__attribute__((noinline)) CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe,
+						   struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, e->id);
 	const uint64_t place = coll_linear(c, e->index);
@@ -397,18 +335,9 @@ static __attribute__((noinline)) CkGenOpen open_element_away(const CkGenChare *c
 		return open_unplaced(chare, e, pe, env);
 	env->coll = e->id;
 	env->place = place;
-	if (CSD_UNLIKELY(c->routes != NULL))
+	if (CSD_UNLIKELY(c->route != NULL))
 		return open_routed(pe, c, env);
 	return open_to(pe, coll_home(pe, c, place), env);
-}
-
-static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)
-{
-	struct ck_env *env = env_fresh(m, size);
-
-	env->head.route = ck_of(pe)->route;
-	env->call = (uint32_t)entry;
-	return env;
 }
 
 CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
@@ -432,58 +361,9 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
-typedef CkGenOpen open_fn(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls);
-typedef CkGenOpen away_fn(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env);
-
-static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *chare, const CkElement *e, int entry,
-							      size_t size, size_t cls, open_fn *again)
-{
-	struct pe *pe = ck_self_calls(chare, entry);
-
-	csd_msg_room_slow(pe, size);
-	return again(chare, e, entry, size, cls);
-}
-
-/* In more than one dimension, and with arrays and strings for parameters. What does not stay here goes on to `away`.
- * `again` is the caller. */
-static inline __attribute__((always_inline)) CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry,
-								    size_t size, size_t cls, away_fn *away, open_fn *again)
-{
-	struct pe *pe = ck_self_calls(chare, entry);
-	struct cmi_msg *m = pe->pool.free[cls];
-
-	if (CSD_UNLIKELY(!m))
-		return element_empty_pool(chare, e, entry, size, cls, again);
-	pe->pool.free[cls] = m->next;
-	struct ck_env *env = open_env(pe, m, entry, size);
-	const struct collection *c = ck_of(pe)->last;
-	const uint64_t place = coll_linear(c, e->index);
-
-	if (CSD_UNLIKELY(c->id != e->id || place - c->first >= c->n_here))
-		return away(chare, e, pe, env);
-	env->coll = e->id;
-	env->place = place;
-	csd_send_here(pe, m);
-	return (CkGenOpen){ payload_of(env), 0 };
-}
-
 CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
 {
-	return open_element(chare, e, entry, size, cls, open_element_away, CkGen_openElementClass);
-}
-
-/* A call that waits for its way says so, too: none behind it may be put. */
-static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare, const CkElement *e,
-							     struct pe *pe, struct ck_env *env)
-{
-	CkGenOpen call = ck_node_of(pe->node)->put(pe, e, env);
-
-	return CSD_LIKELY(call.payload) ? call : ck_node_of(pe->node)->repeats(pe, env, open_element_away(chare, e, pe, env));
-}
-
-CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
-{
-	return open_element(chare, e, entry, size, cls, open_channel_away, CkGen_openChannelClass);
+	return open_element(chare, e, entry, size, cls, call_open_away, CkGen_openElementClass);
 }
 
 void CkGen_close(CkGenOpen call)

@@ -59,6 +59,8 @@ static inline struct ck_obj *guest_find(const struct guests *g, struct elem_key 
 	return s ? g->list[s->no - 1].obj : NULL;
 }
 
+struct call_route;
+
 /** One PE's part of a collection. The first message that mentions the id creates it; the creation
  * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such
  * struct per type, which is in no table. */
@@ -80,9 +82,6 @@ struct collection {
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element came or went here */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
-	bool closed;              /* what this PE sends to it waits (call/closed.c); then routes is not NULL */
-	bool counted;             /* calls that this PE sends are told to a part (ck_part.called): n_here and n_line are 0,
-				   * and routes is not NULL */
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
 				   * none leaves */
 	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
@@ -104,29 +103,11 @@ struct collection {
 	uint64_t n_slots;         /* of elems */
 	struct idmap slots;       /* user map: from the place to the slot + 1 */
 	struct guests *guests;    /* ours; NULL: none so far */
-	struct elemmap *routes;   /* ours: from elements that are away from home to WAY_* (place/route.c); NULL: as
-				   * far as this PE knows no call of it takes another way than to the home, now */
+	struct call_route *route; /* what calls meet on their way from this PE (call/call_route.h); NULL: nothing, they go to
+				   * their element's home */
 	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
-
-/** What `routes` has for an element whose calls do not simply go to its home. From WAY_LEASE on it is a PE: they go
- * there. */
-enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_USED is added to a lease: for a call */
-
-static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
-static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
-
-/** The PE to which a call goes with a lease, which is used then; -1: there is none. */
-static inline int way_straight(const struct elemmap *routes, struct elem_key k)
-{
-	struct elemmap_slot *s = elemmap_find(routes, k);
-
-	if (!s || s->no < WAY_LEASE)
-		return -1;
-	s->no |= WAY_USED;
-	return way_pe(s->no);
-}
 
 static inline void *coll_state(const struct collection *c, int part) { return c->state[part]; }
 /** What a part keeps of an element (ck_part.elem_bytes), if c->more_bytes. */

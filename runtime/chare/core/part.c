@@ -83,26 +83,6 @@ static void add_watcher(const struct ck_part *p, watch_fn *list, watch_fn fn)
 	list[n] = fn;
 }
 
-static void add_roles(struct ck_node *ck, const struct ck_part *p)
-{
-	if ((p->seek && ck->seek) || (p->way && ck->way) ||
-	    (p->called && ck->called) ||
-	    (p->put && ck->put) || (p->repeats && ck->repeats) || (p->hear && ck->hear))
-		claimed_twice(p, "role", 0);
-	if (p->seek)
-		ck->seek = p->seek;
-	if (p->way)
-		ck->way = p->way;
-	if (p->called)
-		ck->called = p->called;
-	if (p->put)
-		ck->put = p->put;
-	if (p->repeats)
-		ck->repeats = p->repeats;
-	if (p->hear)
-		ck->hear = p->hear;
-}
-
 static int part_start(struct node *node, const struct ck_part *p)
 {
 	const int number = p->number;
@@ -125,7 +105,6 @@ static int part_start(struct node *node, const struct ck_part *p)
 	add_kinds(ck, p);
 	add_watcher(p, ck->created, p->watch.created);
 	add_watcher(p, ck->destroyed, p->watch.destroyed);
-	add_roles(ck, p);
 	return err;
 }
 

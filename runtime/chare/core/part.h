@@ -85,6 +85,8 @@ struct ck_kind {
 	void (*send_all)(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
 	/** The object on this PE, or NULL. */
 	struct ck_obj *(*local)(struct pe *pe, const CkGenChare *type, const CkElement *e);
+	/** A call came to a PE where its element is not. Takes the message. NULL: then the call is lost. */
+	void (*missing)(struct pe *pe, struct collection *c, struct ck_env *env);
 	/** Keep a call that waits for its condition; takes the message. */
 	void (*keep)(struct ck_obj *obj, struct ck_env *env);
 	/** `obj` contributes. Returns the collection that keeps this PE's part of the reduction;
@@ -140,25 +142,6 @@ struct ck_part {
 	/** When all parts have stopped: free objects that others may have looked at until now. */
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
-
-	/** Find the element of a call that arrived where the element is not: the array is sparse, or
-	 * the element is gone. Takes the message. Only one part has this function. */
-	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
-	/** Of a collection with routes: the PE to which this PE sends a call, which is addressed; -1: it has
-	 * taken the message, and sends it later. Only one part has this function. */
-	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
-	/** Of a collection that is `counted`: this PE sends a call of one element, which takes so many bytes. Only one part
-	 * has this function. */
-	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
-	/** A stub of a [channel] entry opens a call of an element that is not among those that calls find by place alone; the
-	 * message is not addressed yet. As `repeats`; but a payload of NULL: it is to go as any call, and `repeats` to see it. */
-	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
-	/** A stub of a [channel] entry has opened a call that does not stay here (`call.away`), or that waits here. It may get
-	 * another payload to fill, instead of the message's; then this has taken the message. Only one part has this
-	 * function. */
-	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
-	/** Handle now what PE src has sent to this PE otherwise than by messages. Only one part has this function. */
-	void (*hear)(struct pe *pe, int src);
 
 	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
 	 * what is described, only if csd_at_rest. */

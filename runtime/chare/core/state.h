@@ -45,12 +45,6 @@ struct ck_node {
 	const struct ck_kind *kinds[CKGEN_NODEGROUP + 1]; /* by CkGenKind; never NULL */
 	void (*created[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj); /* then NULL */
 	void (*destroyed[CK_MAX_WATCHERS + 1])(struct pe *pe, struct ck_obj *obj);
-	void (*seek)(struct pe *pe, struct collection *c, struct ck_env *env);
-	int (*way)(struct pe *pe, struct collection *c, struct ck_env *env);
-	CkGenOpen (*put)(struct pe *pe, const CkElement *e, struct ck_env *env);
-	CkGenOpen (*repeats)(struct pe *pe, struct ck_env *env, CkGenOpen call);
-	void (*hear)(struct pe *pe, int src);
-	void (*called)(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes);
 	size_t coll_bytes;        /* for one collection, all parts together */
 	size_t elem_bytes;        /* for one element that can sync; one part has them */
 };

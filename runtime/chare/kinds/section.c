@@ -338,10 +338,10 @@ static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 	env->coll = to->coll;
 	env->section.number = to->id;
 	env->section.no = s ? (uint32_t)++s->n_begun : 0;
-	if (CSD_LIKELY(s && lives(s) && !c->closed))
-		send_down(pe, s, env);
-	else if (CSD_UNLIKELY(c->closed))
+	if (CSD_UNLIKELY(call_is_closed(c)))
 		call_hold(pe, c, env, section_send_now);
+	else if (CSD_LIKELY(s && lives(s)))
+		send_down(pe, s, env);
 	else
 		section_send_now(pe, c, env);
 }

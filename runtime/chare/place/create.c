@@ -102,9 +102,25 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* ---- what arrives --------------------------------------------------------------------------- */
 
+/* The PE that handles a message which came before the creation: of a call, an insertion, or an element that has come
+ * already (H_MOVE). */
+static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const int handler = env->head.handler;
+
+	if (handler == ck_handler(pe, PART_PLACE, H_MOVE))
+		return pe->id;
+	if (handler == ck_handler(pe, PART_PLACE, H_INSERT))
+		return index_home(pe, c, env->index);
+	if (!(env->flags & CK_ENV_UNPLACED))
+		return pe->id;
+	address_in_array(pe, c, env->index, env);
+	return call_home(pe, c, env);
+}
+
 /* Calls that this PE made before the collection's creation arrived, because the proxy was
  * faster. Their homes are known now. They leave before the constructors run, so that no later
- * call overtakes them. An element that has come already (H_MOVE) waits here, too, and is no call. */
+ * call overtakes them. */
 static void route_early(struct pe *pe, struct collection *c)
 {
 	struct cmi_msg *m = c->waiting.head, *next;
@@ -112,14 +128,9 @@ static void route_early(struct pe *pe, struct collection *c)
 	c->waiting.head = NULL;
 	msg_fifo_init(&c->waiting);
 	for (; m; m = next) {
-		struct ck_env *env = (struct ck_env *)m;
-		int home = pe->id;
+		const int home = home_of_early(pe, c, (struct ck_env *)m);
 
 		next = m->next;
-		if (m->handler == ck_handler(pe, PART_PLACE, H_INSERT))
-			home = address_by_index(pe, c, env->index, env);
-		else if (m->handler != ck_handler(pe, PART_PLACE, H_MOVE) && env->flags & CK_ENV_UNPLACED)
-			home = address_in_array(pe, c, env->index, env);
 		if (home == pe->id)
 			coll_wait(c, m);
 		else

@@ -236,12 +236,12 @@ static bool is_early(struct pe *pe, const struct collection *c, const struct cmi
 
 /* Once: where it comes first. What has been put since then would overtake the calls that have waited behind the message.
  * Model: pattern.pml, hear_once */
-static void hear_once(struct pe *pe, struct ck_env *env)
+static void hear_once(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
 	if (env->more & CK_MORE_HEARD)
 		return;
 	env->more |= CK_MORE_HEARD;
-	ck_node_of(pe->node)->hear(pe, env->head.src_pe);
+	call_hear(pe, c, env->head.src_pe);
 }
 
 /* A destruction, a SWITCH, or what a part tells. */
@@ -250,7 +250,7 @@ static void about_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	hear_once(pe, env);
+	hear_once(pe, c, env);
 	if (is_early(pe, c, m))
 		call_wait(pe, c, m);
 	else
@@ -348,7 +348,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 	case WHERE_ASK:
 	case WHERE_GO:
 	case WHERE_FLUSH:
-		ck_node_of(pe->node)->hear(pe, w.head.src_pe);
+		call_hear(pe, c, w.head.src_pe);
 		stay_arrived(pe, c, &w);
 		break;
 	case WHERE_OFFER:
@@ -374,14 +374,6 @@ static void check_array(struct pe *pe, const CkGenChare *type, const char *what)
 		csd_abort(pe, "%s: %s is no array", what, type->name);
 }
 
-static void send_insertion(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	const int to = route_of_insertion(pe, c, env);
-
-	if (to >= 0)
-		csd_send(pe, to, &env->head);
-}
-
 void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *payload)
 {
 	struct pe *pe = ck_self_of(chare, "insert");
@@ -400,11 +392,8 @@ void CkGen_insert(const CkGenChare *chare, const CkElement *e, int to, void *pay
 	env->head.handler = ck_handler(pe, PART_PLACE, H_INSERT);
 	env->coll = e->id;
 	if (c->type) {
-		address_by_index(pe, c, e->index, env);
-		if (CSD_UNLIKELY(c->closed))
-			call_hold(pe, c, env, send_insertion);
-		else
-			send_insertion(pe, c, env);
+		address_by_index(e->index, env);
+		call_send(pe, c, env);
 	} else {
 		address_later(pe, c, e->index, env);
 	}
@@ -442,7 +431,7 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 		return shape_id(pe, w->coll);
 	c = coll_get(pe, w->coll);
 	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open speak already. */
-	if (w->kind < WHERE_OFFER ? !c->constructed && !c->closed : !c->type)
+	if (w->kind < WHERE_OFFER ? !c->constructed && !call_is_closed(c) : !c->type)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))
 		return "it is about no element";
@@ -495,7 +484,7 @@ static const struct ck_handler handlers[] = {
 	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
-	{ .kind = CKGEN_ARRAY, .local = array_local, .destroy = element_destroy },
+	{ .kind = CKGEN_ARRAY, .missing = seek, .local = array_local, .destroy = element_destroy },
 	{
 		.kind = CKGEN_GROUP,
 		.announced = group_announced,
@@ -518,6 +507,4 @@ const struct ck_part place_part = {
 	.node_bytes = sizeof(struct place_node),
 	.node_start = travels_init,
 	.node_stop = travels_free,
-	.seek = seek,
-	.way = route_way,
 };

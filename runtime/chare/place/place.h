@@ -8,7 +8,8 @@
  *          detecting that all elements are constructed (ready.c), freeing destroyed objects (destroy.c), finding
  *          elements of this PE (local.c), the seats of elements that are away (seat.c), moving many elements of an
  *          array that is at rest (bulk.c).
- * Called   by the rooms above, on the element's PE or its home; by call/ through `seek` and `way` (part.h).
+ * Called   by the rooms above, on the element's PE or its home; by call/ through struct ck_kind
+ *          (`missing`) and the route of a collection (call_route.h).
  * Calls    wait/, call/, params/, core/.
  */
 #ifndef CK_PLACE_H

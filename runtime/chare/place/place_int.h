@@ -50,6 +50,19 @@ struct ck_shape {
 	uint8_t ready;            /* the creator wants to know when all are constructed */
 };
 
+/** What the table of ways has for an element whose calls do not simply go to its home. From WAY_LEASE on it is a PE: they go
+ * there. */
+enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_USED is added to a lease: for a call */
+
+static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
+static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
+
+/** The ways of this PE's calls to elements that are away from home (route.c). */
+struct ways {
+	struct call_route route;  /* first; on the route while the table is not empty */
+	struct elemmap at;        /* from elements to WAY_* */
+};
+
 /** Of a collection on a PE. */
 struct place_coll {
 	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
@@ -57,6 +70,7 @@ struct place_coll {
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
 	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
+	struct ways ways;
 	struct idmap waits;       /* route.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
@@ -257,9 +271,6 @@ void leave_arrived(struct pe *pe, struct cmi_msg *m);
 
 /* route.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
-int route_way(struct pe *pe, struct collection *c, struct ck_env *env);
-/** The same for an insertion, which has the index: it stays behind the call that destroys the element before. */
-int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env);
 /** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
 void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);

@@ -7,11 +7,13 @@
 
 void place_close(struct pe *pe, struct collection *c)
 {
-	if (!c->closed)
-		call_close(pe, c);
+	if (call_is_closed(c))
+		return;
+	aggregate_flush(pe);
+	call_close(c);
 }
 
-bool place_is_closed(const struct collection *c) { return c->closed; }
+bool place_is_closed(const struct collection *c) { return call_is_closed(c); }
 
 struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 {

@@ -19,14 +19,14 @@
  *
  * Home itself keeps no such records: its own calls go through its own queue to its own record (home.c).
  *
- * Which of these holds is a number in a table (collection.h: WAY_*), so a lease takes a slot of 16 bytes and no
- * more. The table is there only while this PE has a record of the collection; otherwise a call to another PE pays
- * one test.
+ * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no more. While the table
+ * has any, it is a stop on the route of the collection's calls (call/call_route.h).
  */
 #include "place_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Of an element whose way is WAY_WAITS. */
@@ -36,28 +36,36 @@ struct waits {
 	struct msg_fifo held;     /* calls, in order */
 };
 
+static const struct call_stop stop;
+
 /* ---- the tables ------------------------------------------------------------------------------------------ */
+
+static struct elemmap *ways_of(const struct collection *c) { return &place_of(c)->ways.at; }
 
 static struct elemmap_slot *route_find(const struct collection *c, CkIndex i)
 {
-	return c->routes ? elemmap_find(c->routes, elem_key_of(c, i)) : NULL;
+	return ways_of(c)->n ? elemmap_find(ways_of(c), elem_key_of(c, i)) : NULL;
 }
 
 static void route_add(struct collection *c, CkIndex i, uint32_t way)
 {
-	if (!c->routes)
-		c->routes = cmi_alloc_zero(1, sizeof *c->routes, "the ways to elements");
-	elemmap_add(c->routes, elem_key_of(c, i), way);
+	if (!ways_of(c)->n)
+		call_route_add(c, &place_of(c)->ways.route, &stop);
+	elemmap_add(ways_of(c), elem_key_of(c, i), way);
+}
+
+static void ways_drop(struct collection *c)
+{
+	if (place_of(c)->ways.route.stop)
+		call_route_remove(c, &place_of(c)->ways.route);
+	elemmap_free(ways_of(c));
 }
 
 static void route_remove(struct collection *c, struct elemmap_slot *r)
 {
-	elemmap_remove(c->routes, r);
-	if (c->routes->n || c->closed || c->counted)
-		return;
-	elemmap_free(c->routes);
-	free(c->routes);
-	c->routes = NULL;
+	elemmap_remove(ways_of(c), r);
+	if (!ways_of(c)->n)
+		ways_drop(c);
 }
 
 static void waits_add(struct collection *c, CkIndex i)
@@ -100,10 +108,7 @@ void routes_fini(struct pe *pe, struct collection *c)
 		free(w);
 	}
 	idmap_free(waits);
-	if (c->routes)
-		elemmap_free(c->routes);
-	free(c->routes);
-	c->routes = NULL;
+	ways_drop(c);
 }
 
 void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg)
@@ -133,30 +138,40 @@ static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elem
 	return index_home(pe, c, i);
 }
 
-static inline int way_by(struct pe *pe, struct collection *c, struct elemmap_slot *r, struct ck_env *env)
+/* Of elements whose home is this PE there are no ways. */
+static __attribute__((noinline)) int address_slow(struct pe *pe, struct collection *c, struct call_route *r,
+						  struct ck_env *env)
 {
-	if (CSD_UNLIKELY(r->no < WAY_LEASE))
-		return other_way(pe, c, elem_index(c, elemmap_key(r)), r, env);
-	r->no |= WAY_USED;
-	return way_pe(r->no);
+	const struct elem_key k = env->flags & CK_ENV_UNPLACED ? elem_key_of(c, env->index) : elem_key_of_place(env->place);
+	struct elemmap_slot *s = elemmap_find(&((struct ways *)r)->at, k);
+
+	if (!s)
+		return call_to_below(pe, c, r, env);
+	if (s->no < WAY_LEASE)
+		return other_way(pe, c, elem_index(c, k), s, env);
+	s->no |= WAY_USED;
+	return way_pe(s->no);
 }
 
-int route_way(struct pe *pe, struct collection *c, struct ck_env *env)
+/* A call of a place with a lease needs none of the other function's registers. */
+static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
 {
-	const struct elem_key k = c->sparse ? elem_key_of(c, env->index) : elem_key_of_place(env->place);
-	struct elemmap_slot *r = elemmap_find(c->routes, k);
+	struct elemmap_slot *s = env->flags & CK_ENV_UNPLACED ? NULL :
+				 elemmap_find(&((struct ways *)r)->at, elem_key_of_place(env->place));
 
-	if (r)
-		return way_by(pe, c, r, env);
-	return c->sparse ? index_home(pe, c, env->index) : coll_home(pe, c, env->place);
+	if (CSD_UNLIKELY(!s || s->no < WAY_LEASE))
+		return address_slow(pe, c, r, env);
+	s->no |= WAY_USED;
+	return way_pe(s->no);
+}
+_Static_assert(offsetof(struct ways, route) == 0, "address takes one for the other");
+
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+{
+	return !elemmap_find(&((struct ways *)r)->at, elem_key_of_place(place)) && call_batched_below(pe, c, r, place, bytes);
 }
 
-int route_of_insertion(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	struct elemmap_slot *r = route_find(c, env->index);
-
-	return r ? way_by(pe, c, r, env) : index_home(pe, c, env->index);
-}
+static const struct call_stop stop = { ROUTE_MOVED, false, address, batched };
 
 static void send_held(struct pe *pe, struct msg_fifo *held, int to)
 {
@@ -170,10 +185,12 @@ static void send_held(struct pe *pe, struct msg_fifo *held, int to)
 static void ask_for_lease(struct pe *pe, struct collection *c, CkIndex i)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_PLACE, H_SWITCH), 0);
-	const int home = address_in_array(pe, c, i, env);
+	int home;
 
 	env->coll = c->id;
 	env->to_pe = pe->id;
+	address_in_array(pe, c, i, env);
+	home = call_home(pe, c, env);
 	aggregate_flush_to(pe, home);
 	route_add(c, i, WAY_WAITS);
 	waits_add(c, i);
@@ -240,24 +257,25 @@ void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
 		moved(pe, c, r, to);
 }
 
-/* The collection is closed, so it keeps its table. */
+/* moved() may take slots out of the table. */
 void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases)
 {
-	const size_t n = c->routes->n;
+	const struct elemmap *ways = ways_of(c);
+	const size_t n = ways->n;
 	struct elem_key *all;
 	const struct elemmap_slot *r;
 	size_t k = 0;
 
-	assert(c->closed && !place_of(c)->waits.n);
+	assert(call_is_closed(c) && !place_of(c)->waits.n);
 	if (!leases) {
-		elemmap_free(c->routes);
+		ways_drop(c);
 		return;
 	}
 	all = cmi_alloc(n * sizeof *all + 1, "the ways to elements");
-	for (uint32_t i = 0; (r = elemmap_each(c->routes, &i)); i++)
+	for (uint32_t i = 0; (r = elemmap_each(ways, &i)); i++)
 		all[k++] = elemmap_key(r);
 	while (k--)
-		moved(pe, c, elemmap_find(c->routes, all[k]), cuts_home(to, all[k].a));
+		moved(pe, c, elemmap_find(ways, all[k]), cuts_home(to, all[k].a));
 	free(all);
 }
 
