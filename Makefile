@@ -81,15 +81,7 @@ CKTRACE  := $(B)/bin/cktrace
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
-# A test or benchmark is one file x.c, with x.ci beside it when it has chares.
-VICTIM   := $(B)/tests/reliability/victim
-# Programs whose messages tests/damage/sweep.py damages.
-DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
-	chares completion getput sdag groups broadcast qd fence sync spread lend readonlies delete converse
-UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
-PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
-FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
-DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
+# A benchmark is one file x.c, as a test is, with x.ci beside it when it has chares.
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
@@ -98,22 +90,13 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell $(PKG_CONFIG) --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-# The cables of the hosts that tests/rig/rig.py makes of namespaces.
-RIG_LINK := $(B)/tests/rig/link
-# Preloaded by tests/alloc/sweep.py.
-FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
-
-.PHONY: all lib tools examples tests bench-bins fuzz-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants torture bench bench-smoke install uninstall dist clean
+.PHONY: all lib tools examples bench-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(EXAMPLE_BINS)
-# Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS)) examples $(if $(SANITIZE),,bench-bins) \
-	fuzz-bins $(FAIL_SO) $(RIG_LINK)
-fuzz-bins: $(FUZZ_BINS)
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
@@ -190,79 +173,27 @@ $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -o $@ $< -L$(B) -lchard -Wl,-rpath,'$$ORIGIN/../..'
 
-# One program of two modules.
-$(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
-$(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
-$(foreach c,$(wildcard tests/chare/*.ci tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci bench/*.ci bench/*/*.ci),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+# Objects that need what ckci makes of the file beside them.
+needs_ci = $(foreach c,$(wildcard $(1)),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
+$(call needs_ci,bench/*.ci bench/*/*.ci)
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(B)/runtime/machine/boot/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
-$(UNIT_BINS): LIBS += -lcmocka
-# Tests that decide when a message arrives (tests/check_hold.h).
-$(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
-# Libraries that are missing there.
-$(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
-# What the system refuses there.
-$(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 
-# The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_batch.c)
-FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %.c,$(B)/tests/damage/%.o,$(notdir $(FLIPPED)))
-define flip_rule
-$$(B)/tests/damage/$(notdir $(1:.c=.o)): $(1) Makefile
-	$$(say) CC $$@
-	@mkdir -p $$(@D)
-	$$(Q)$$(COMPILE) $$(LIB_CFLAGS) -DCHARD_TEST_FLIP $$(INC) -MMD -MP -c -o $$@ $$<
-endef
-$(foreach c,$(FLIPPED),$(eval $(call flip_rule,$(c))))
-$(DAMAGE_BINS): $(B)/tests/damage/%: $(B)/tests/programs/%.o $(FLIP_OBJ) $(LIB_ALL)
-	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)
-
-# A program of which a unit test runs several nodes in one process.
-$(B)/tests/chare/test_order_chare: $(B)/tests/chare/order_nodes.o
-$(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order.decl.h Makefile
-	$(say) CC $@
-	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
-
-# Programs that call what is inside of the library.
-INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
-$(EXAMPLE_BINS) $(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
-$(UNIT_BINS) $(INSIDE): $(LIB_ALL)
+$(EXAMPLE_BINS): $(LIB)
 # Benchmarks may look inside, and measure what programs get.
 $(BENCH_BINS): $(WHOLE)
-$(EXAMPLE_BINS) $(UNIT_BINS) $(PROG_BINS) $(BENCH_BINS): %: %.o
-	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
-
-# A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to
-# a node of a program, zoo; they look at what the machine hands up.
-FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),$(shell $(CC) -print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++ -lm,$(B)/tests/fuzz/files.o)
-ZOO_OBJ  := $(patsubst %,$(B)/tests/fuzz/%.o,nodes zoo)
-$(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
-$(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
-$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep,--wrap=clock_gettime,--wrap=mmap
-# A message may bring any value, also for a bool of the program.
-$(B)/tests/fuzz/zoo.o: FLAGS += -DCK_NO_MAIN -fno-sanitize=bool
-$(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h
-$(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
-	$(say) LINK $@
-	$(Q)$(LINK) $(FUZZ_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter-out %.o,$(FUZZ_DRIVER)) $(LIBS)
-
-$(RIG_LINK): $(B)/tests/rig/link.o
-	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $^
-$(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
-	$(say) LINK $@
-	$(Q)$(LINK) -shared -o $@ $^ -ldl
+define link_program
+$(say) LINK $@
+$(Q)$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+endef
+$(EXAMPLE_BINS) $(BENCH_BINS): %: %.o
+	$(link_program)
 
 $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
@@ -333,47 +264,9 @@ dist:
 	@echo $(DIST).gz
 
 # ---- tests -------------------------------------------------------------------------------
-# FIND=pattern runs only the groups of tests whose name contains it, ONE_IN=3 a third of the cases. The benchmarks are built, too, so
-# that they keep up with the runtime; those that compare with an MPI only where it is installed.
-check: deps
-	@$(MAKE) -s tests
-	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(ONE_IN),--one-in $(ONE_IN)) '$(FIND)'
-# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. Then once more over cables that lose, delay, double,
-# swap and damage frames, as LINK_SEED=N decides, or a number that is drawn. 77: no namespaces here, as a line has said.
-check-hosts: deps-hosts
-	@$(MAKE) -s tests
-	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
-	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
-check-layers: lib
-	@tests/layers.py -b $(B) --self-test
-# What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
-reliability: deps
-	@$(MAKE) -s tests
-	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
-# A build of its own, by clang, which check-clang shares.
-BY_CLANG := SANITIZE=fuzz CC=clang CXX=clang++ CFLAGS=-Werror
-fuzz: deps-fuzz
-	@$(MAKE) -s fuzz-bins $(BY_CLANG)
-	@bash tests/fuzz/run.sh $(FUZZ)
-# Draws programs that compose features and checks what came: SEEDS=A-B, SMALL=folder for small programs of what fails.
-torture: lib tools
-	@tests/torture/torture.py -b $(B) --seeds $(or $(SEEDS),1-2000) $(if $(SMALL),--shrink $(SMALL))
-# Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
-# chooses some of them, SOME=6 draws six.
-mutants: deps
-	@$(MAKE) -s tests
-	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
-# The library, the tools and the unit tests by clang, under its address sanitizer; a warning is an error.
-check-clang: deps-fuzz
-	@$(MAKE) -s $(BY_CLANG) lib tools $(patsubst $(B)/%,build-fuzz/%,$(UNIT_BINS))
-	@tests/run.py -b build-fuzz -s address 'unit tests: $(FIND)'
-# For aarch64, under qemu-user. A compiler or packages that cannot be had are no failure: it says so.
-check-cross:
-	@./deps.sh --cross || true
-	@bash tests/cross.sh || [ $$? = 77 ]
-# make dist, Debian's packages, and programs that are built against them.
-check-packages: deps-packages
-	@bash tests/packages.sh || [ $$? = 77 ]
+include tests/rules.mk
+
+# ---- what is needed ----------------------------------------------------------------------
 deps:
 	@./deps.sh
 deps-packages:

@@ -103,6 +103,7 @@ ONLY = {
     r'mpi\.h$': 'bench/mpi or examples/embed/mpi',
 }
 
+MAKEFILES = ['Makefile', 'tests/rules.mk']
 FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'examples', 'bench', 'tests']
 
 
@@ -465,9 +466,11 @@ SMALL = {
 }
 
 
-def test_rooms(makefile):
+def test_rooms(top):
     """The same in a small tree of three rooms; and what is allowed there is not found."""
-    shutil.copy(makefile, 'Makefile')
+    os.mkdir('tests')
+    for file in MAKEFILES:
+        shutil.copy(f'{top}/{file}', file)
     for file, text in SMALL.items():
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with open(file, 'w', encoding='utf-8') as f:
@@ -508,7 +511,7 @@ def self_test(calls):
     """All that is wrong with the checks themselves. Works in copies, which are removed."""
     top = os.getcwd()
     with tempfile.TemporaryDirectory() as copy, tempfile.TemporaryDirectory() as small:
-        for file in [*sources(FOLDERS), 'Makefile']:
+        for file in [*sources(FOLDERS), *MAKEFILES]:
             os.makedirs(os.path.dirname(f'{copy}/{file}'), exist_ok=True)
             shutil.copy(file, f'{copy}/{file}')
         try:
@@ -516,7 +519,7 @@ def self_test(calls):
             wrong = [*test_includes(), *test_calls(calls)]
             os.chdir(small)
             wrong += test_circles()
-            wrong += test_rooms(f'{top}/Makefile')
+            wrong += test_rooms(top)
         finally:
             os.chdir(top)
     return wrong

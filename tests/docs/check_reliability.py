@@ -41,13 +41,17 @@ def read(path):
         return file.read()
 
 
+os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+MAKE = read('Makefile') + read('tests/rules.mk')
+
+
 # ---- what is run --------------------------------------------------------------------------------
 
 
 def commands():
     """What starts a test: commands of the tables, the Makefile and .ci/run, as one text each."""
     texts = [' '.join(case.command) + ' ' for case in tables.all_cases('build')]
-    return texts + [read('Makefile'), read('.ci/run')]
+    return texts + [MAKE, read('.ci/run')]
 
 
 def is_started(path, texts):
@@ -107,7 +111,7 @@ def wrong_cell(cell, texts):
     wrong += [f'there is no {path}' for path in paths if not os.path.exists(path)]
     wrong += [f'nobody runs {path}' for path in paths if os.path.exists(path) and not runs(path, texts)]
     wrong += [f'the Makefile has no target {target}' for target in targets
-              if not re.search(rf'^{target}:', read('Makefile'), re.M)]
+              if not re.search(rf'^{target}:', MAKE, re.M)]
     wrong += [f'{path} has no {name}' for name, path in re.findall(r'`(\w+)` in `([^`]+)`', cell)
               if os.path.exists(path) and not re.search(rf'\b{name}\b', read(path))]
     return wrong
@@ -141,7 +145,6 @@ def wrong_faults(text, count):
 
 
 def main():
-    os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     texts, failures = commands(), []
     for page, heading in PAGES.items():
         cells = list(rows(part(read(page), heading)))
