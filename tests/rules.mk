@@ -90,11 +90,12 @@ $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
 
 # ---- what runs them ------------------------------------------------------------------------
-# FIND=pattern runs only the groups of tests whose name contains it, ONE_IN=3 a third of the cases. The benchmarks are built, too, so
-# that they keep up with the runtime; those that compare with an MPI only where it is installed.
+# What always runs and a third of the others, as the commit's name draws, or SEED=word. FULL=1 runs all, and so does FIND=pattern
+# with those whose name contains it. The benchmarks are built, too, so that they keep up with the runtime; those that compare
+# with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
-	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(ONE_IN),--one-in $(ONE_IN)) '$(FIND)'
+	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
 # HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. Then once more over cables that lose, delay, double,
 # swap and damage frames, as LINK_SEED=N decides, or a number that is drawn. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts

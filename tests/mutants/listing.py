@@ -8,14 +8,15 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from runner import tables
+from runner import draw, tables
 
 LIST = 'tests/mutants/mutants.list'
 LAYERS = 'machine', 'trace', 'scheduler', 'chare', 'direct', 'ci-compiler', 'launcher', 'trace-reader'
 LEAST = 60
-SANITIZERS = '', 'address', 'thread'  # '': without one
 # A pattern that chooses more cases than this is too vague for "the tests that should find it".
 CASES_MOST = 8
+# Of commits, as it were.
+WORDS = 'one', 'two'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Listing:
     """The mutants, and what is wrong with the list: [(line, words)]."""
 
     def __init__(self):
-        self.cases = {sanitizer: tables.all_cases('build' + (sanitizer and f'-{sanitizer}')) for sanitizer in SANITIZERS}
+        self.cases = {sanitizer: tables.all_cases('build' + (sanitizer and f'-{sanitizer}')) for sanitizer in draw.SANITIZERS}
         self.mutants, self.wrong = [], []
         for number, line in tables.logical_lines(LIST):
             try:
@@ -89,8 +90,7 @@ class Listing:
         model = re.fullmatch(r'model (\w+) (\d+)', spec)
         if model:
             return [self.model_mutant(*model.groups())]
-        word, _, rest = spec.partition(': ')
-        sanitizer, pattern = (word, rest) if word in SANITIZERS else ('', spec)
+        sanitizer, pattern = draw.sanitizer_of(spec)
         found = [Test(case, sanitizer) for case in self.cases[sanitizer]
                  if case.runs_under(sanitizer) and pattern in case.title]
         if not pattern or not 1 <= len(found) <= CASES_MOST:
@@ -123,7 +123,18 @@ class Listing:
             ('no two have the same name', len(names) == len(set(names))),
             (f'there are {LEAST} or more', len(names) >= LEAST),
             ('they are in all layers, and nowhere else', layers == set(LAYERS)),
+            ('what they name runs whatever is drawn', not any(self.not_drawn(word) for word in WORDS)),
         ]
+
+    def not_drawn(self, word):
+        """Names of the cases that a mutant names and that a run does not take which draws by this word."""
+        found = []
+        for sanitizer, cases in self.cases.items():
+            drawn = draw.drawn([case for case in cases if case.runs_under(sanitizer)], word, sanitizer)
+            named = {test.case.title for mutant in self.mutants for test in mutant.tests
+                     if test.case and test.sanitizer == sanitizer}
+            found += named - {case.title for case in drawn}
+        return found
 
 
 def read(path):

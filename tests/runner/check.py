@@ -213,10 +213,6 @@ def check_places():
         _, text = place.shell('tests/run.py --list')
         fact('--list', text.splitlines() == ['planted: echoes "a b" 2x3', 'planted: echoes "a b" +p4',
                                              'ways, 1x2: echoes "a b" 1x2', 'ways, 3x1: echoes "a b" 3x1'], text)
-        for seed in range(1, 9):
-            _, half = place.shell(f'tests/run.py --list --one-in 2 --seed {seed}')
-            fact('--one-in 2 draws half of them', len(set(half.splitlines()) & set(text.splitlines())) == 2 ==
-                 len(half.splitlines()), half)
         _, text = place.shell('tests/run.py ways')
         fact('a pattern chooses, and a way has its environment',
              text.count('not so: count 1 .') == 2 and text.count('stdout: CK_B=2') == 2, text)
@@ -225,6 +221,57 @@ def check_places():
         _, text = place.shell("tests/run.py -v planted")
         fact('2x3 and +p4', 'pass  planted: echoes "a b" 2x3' in text and
              'pass  planted: echoes "a b" +p4' in text, text)
+
+
+def check_draws():
+    """What a word draws: of each command a third of its ways, of a group a third of what has the rule; and all the others."""
+    table = 'wide | echoes {a,b}\n1x1 | echoes named\n- | true {1,2,3,4,5,6,7,8,9} | drawn\n'
+    with Place(table, ['bin/ckrun', 'tests/programs/echoes'], ['echoes']) as place:
+        place.write('tests/ways.cases', 'way wide | ways | 1x2 1x3 1x4 1x5 1x6 1x7 1x8 1x9 2x2\n')
+
+        def drawn(options):
+            lines = place.shell(f'tests/run.py --list {options}')[1].splitlines()
+            return lines, [sum(text in line for line in lines) for text in ('echoes a', 'echoes b', 'true', 'named')]
+
+        _, everything = drawn('')
+        fact('without --draw all run', everything == [9, 9, 9, 1], everything)
+        seen = [drawn(f'--draw={word}') for word in ('one', 'two', 'three', 'one')]
+        fact('a third of the ways of each command and of a group, and all the others',
+             all(counts == [3, 3, 3, 1] for _, counts in seen), seen)
+        fact('the word decides', seen[0] == seen[3] and seen[0] != seen[1] != seen[2], seen)
+        _, counts = drawn('--draw=one -s address')
+        fact('a sanitizer draws others, too', counts[:2] == [3, 3] and sum(counts[2:]) in (3, 4), counts)
+        place.write('tests/mutants/mutants.list', 'm | file | text | other | true 7; echoes a 1x4; thread: echoes b 1x5\n')
+        for word in 'one', 'two', 'three', 'four':
+            lines, _ = drawn(f'--draw={word}')
+            fact(f'what a mutant names always runs: {word}',
+                 {'planted: true 7', 'ways: echoes a 1x4'} <= set(lines), lines)
+            lines, _ = drawn(f'-s thread --draw={word}')
+            fact(f'the same with the thread sanitizer: {word}', 'ways: echoes b 1x5' in lines, lines)
+        code, text = place.shell('tests/run.py --settle 20 --draw=one --junit result.xml true')
+        n, suite = len(blocks(text)), xml.parse(f'{place.top}/result.xml').getroot()
+        left = int(re.search(r'^skip  (\d+) of 9 cases: not drawn; FULL=1 runs all, SEED=one repeats this draw$', text, re.M)[1])
+        fact('what is not drawn has a line, and counts as skipped', code == 0 and n == 0 and 4 <= left <= 6 and
+             text.endswith(f'\n{10 - left} passed, 0 failed, {left} skipped\n') and suite.get('skipped') == str(left), text)
+        code, text = place.shell('git init -q && git add tests && git -c user.name=a -c user.email=b commit -qm one && '
+                                 'tests/run.py --settle 20 --draw= true && git rev-parse HEAD')
+        word = re.search(r' SEED=([0-9a-f]{12}) ', text)
+        fact('by itself the commit decides', code == 0 and word and text.splitlines()[-1].startswith(word[1]), text)
+
+
+def check_progress():
+    """How far it is, and what took how long."""
+    with Place('- | true {1,2,3}\n- | bash -c "for i in {1..20000}; do :; done"') as place:
+        text = place.shell('tests/run.py --settle 20')[1]
+        fact('no such line while others come', ' of 4, ' not in text, text)
+        # As if nothing had been said for long.
+        text = place.shell("sed -i 's/^SILENCE_S = .*/SILENCE_S = -1/' tests/runner/report.py && "
+                           'tests/run.py --settle 20 --times times')[1]
+        fact('a line says how many are done', re.search(r'^      [1-4] of 4, \d+ s$', text, re.M), text)
+        with open(f'{place.top}/times', encoding='utf-8') as file:
+            lines = [line.split('\t') for line in file.read().splitlines()]
+        fact('--times: the busiest first', lines[0][2].startswith('planted: bash') and len(lines) == 5 and
+             float(lines[0][1]) > 0, lines)
 
 
 def check_conditions():
@@ -313,7 +360,7 @@ def check_interrupts():
 
 def main():
     for check in (check_failures, check_successes, check_waits, check_shared_memory, check_repetition, check_places,
-                  check_conditions, check_skips, check_refusals, check_interrupts):
+                  check_draws, check_progress, check_conditions, check_skips, check_refusals, check_interrupts):
         check()
     return failed
 

@@ -47,6 +47,9 @@ class Case:
     memory: int = 0  # GiB that must be free
     alone: bool = False
     waits: bool = False
+    drawn: bool = False
+    way: str = ''  # the name of that in which it runs, if it has one
+    row: str = ''  # its command, whatever the way
 
     @property
     def title(self):
@@ -73,7 +76,7 @@ class Case:
             self.limit = int(text)
         elif verb == 'needs':
             self.memory = int(text.removesuffix('GiB'))
-        elif rule in ('alone', 'waits'):
+        elif rule in ('alone', 'waits', 'drawn'):
             setattr(self, rule, True)
         elif verb in CHECKS:
             re.compile(text)
@@ -89,6 +92,7 @@ class Way:
     shapes: list
     env: str = ''
     rules: tuple = ()
+    name: str = ''
 
 
 class Tables:
@@ -119,7 +123,7 @@ class Tables:
             self.group = rest.strip()
         elif kind == 'way':
             name, group, shapes, env, *rules = fields(self.filled(rest)) + [''] * 2
-            way = Way(group, shapes.split(), env, tuple(rule for rule in rules if rule))
+            way = Way(group, shapes.split(), env, tuple(rule for rule in rules if rule), name)
             self.ways.setdefault(name, []).append(way)
         else:
             self.read_case(line)
@@ -161,7 +165,7 @@ class Tables:
         words[0] = self.programs.get(words[0], words[0])
         self.used.update(words)
         case = Case(way.group.format(shape=shape), name if shape == '-' else f'{name} {shape}',
-                    launched(shape, words, self.build), env)
+                    launched(shape, words, self.build), env, way=way.name, row=name)
         for rule in way.rules + tuple(rules):
             case.add_rule(rule)
         if not any(verb == 'exit' for verb, _ in case.checks):
@@ -247,10 +251,13 @@ ALONE = ['machine/test_ucx']
 WAITS = ['scheduler/test_watch']
 
 
+UNIT_TESTS = 'unit tests'
+
+
 def unit_tests(build):
     """Each tests/*/test_*.c is a program; ckci's tests compile theirs themselves."""
     names = [path[len('tests/'):-2] for path in sorted(glob.glob('tests/*/test_*.c'))]
-    return [Case('unit tests', name, [f'{build}/tests/{name}'], checks=[('exit', '0')],
+    return [Case(UNIT_TESTS, name, [f'{build}/tests/{name}'], checks=[('exit', '0')],
                  alone=name in ALONE, waits=name in WAITS)
             for name in names if not name.startswith('ci/')]
 
