@@ -10,6 +10,8 @@ UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/te
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
 FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
+# ckci's parser, which gets damaged files.
+CUT_BIN  := $(B)/tests/ci/test_damaged
 
 # The cables of the hosts that tests/rig/rig.py makes of namespaces.
 RIG_LINK := $(B)/tests/rig/link
@@ -18,7 +20,7 @@ FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
 .PHONY: tests fuzz-bins check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS)) examples $(if $(SANITIZE),,bench-bins) \
+tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) examples $(if $(SANITIZE),,bench-bins) \
 	fuzz-bins $(FAIL_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)
 
@@ -56,6 +58,10 @@ $(B)/tests/chare/order_nodes.o: tests/programs/order.c $(B)/tests/programs/order
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -DCK_NO_MAIN $(INC) -I$(B)/tests/programs -Itests/programs -MMD -MP -c -o $@ $<
 
+$(CUT_BIN).o: FLAGS += -Ici-compiler
+$(CUT_BIN): $(CUT_BIN).o $(filter-out %/main.o,$(CKCI_OBJ))
+	$(link_program)
+
 # Programs that call what is inside of the library.
 INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
 $(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
@@ -63,7 +69,7 @@ $(UNIT_BINS) $(INSIDE): $(LIB_ALL)
 $(UNIT_BINS) $(PROG_BINS): %: %.o
 	$(link_program)
 # Their flags stand here.
-$(addsuffix .o,$(UNIT_BINS) $(PROG_BINS) $(FUZZ_BINS) $(RIG_LINK)): tests/rules.mk
+$(addsuffix .o,$(UNIT_BINS) $(PROG_BINS) $(FUZZ_BINS) $(RIG_LINK) $(CUT_BIN)): tests/rules.mk
 
 # ---- harnesses for fuzzing, and what tests preload -----------------------------------------
 # A harness gets its inputs from libFuzzer, which only clang has, or from files. Two harnesses take in what comes to

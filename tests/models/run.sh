@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh [--big] [model ...]: searches all states of the models (*.pml) with spin, and then those of each of their
+# run.sh [--big] [--comments | model ...]: searches all states of the models (*.pml) with spin, and then those of each of their
 # mutants, in which it must find an error. One line "ok ..." for each fact; exit code 1 if a model has an error
-# or a mutant has none.
+# or a mutant has none. --comments only looks whether the comments of the runtime fit the models, which otherwise is done
+# where all models are run.
 #
 # A model says in its head how it is run and which mutants it has:
 #
@@ -13,7 +14,7 @@
 #	mutant N: text           run in the first way
 #	mutant N: WAY: text      run in the first way that has -DWAY...
 #
-# The search is bounded: MEMORY_MB, and SECONDS_MOST for each. A search that a bound cuts off is a failure.
+# The search is bounded: MEMORY_MB, and SECONDS_MOST of processor time for each. A search that a bound cuts off is a failure.
 
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -56,7 +57,7 @@ build() {
 }
 
 search() { # directory, mutant; the checker's report on stdout
-	(cd "$1" && MUTANT=$2 timeout $SECONDS_MOST ./pan -m$DEPTH -w22 2>&1)
+	(cd "$1" && ulimit -t $SECONDS_MOST && MUTANT=$2 ./pan -m$DEPTH -w22 2>&1)
 }
 
 was_cut_off() { # report
@@ -148,17 +149,22 @@ check_comments() {
 		fail "no comment of the runtime names $model.pml"
 		bad=1
 	done
+	for model in "$@"; do
+		grep -Eq "[{,]$model[,}]" ../build.cases && continue
+		fail "no case of tests/build.cases runs $model.pml"
+		bad=1
+	done
 	[ $bad = 1 ] || echo "ok models: the runtime's comments name their parts"
 }
 
-if [ $# = 0 ]; then
+models=("$@")
+if [ $# = 0 ] || [ "$1" = --comments ]; then
 	models=()
 	for file in *.pml; do
 		grep -q '^ \* run:' "$file" && models+=("${file%.pml}")
 	done
 	check_comments "${models[@]}"
-else
-	models=("$@")
+	[ $# = 0 ] || exit $failed
 fi
 for model in "${models[@]}"; do
 	check_model "$model"
