@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job does when a link or a host is lost: on hosts made of namespaces, whose cables are pulled.
 
-    tests/rig/loss.py [-b build folder] [--list] [name ...]
+    tests/rig/loss.py [-b build folder] [--list] [--part 1|2|3] [name ...]
 
 Each trial has a rig of its own. It starts a job, does something to the rig when the job is at work, and looks at how
 the job ends: the launcher's exit code, that of each node, and what they say. Then it prints how long that took after
@@ -463,9 +463,12 @@ def main():
     parser.add_argument('-b', '--build', default='build')
     parser.add_argument('-j', '--jobs', type=int, default=5, help='trials at a time (5); most of one is waiting')
     parser.add_argument('--one', action='store_true', help='the trial of just this name, in this process')
+    parser.add_argument('--part', type=int, choices=[1, 2, 3], help='a third of them')
     parser.add_argument('--list', action='store_true')
     options = parser.parse_args()
     chosen = [name for name in TRIALS if not options.names or any(part in name for part in options.names)]
+    if options.part:
+        chosen = chosen[options.part - 1::3]
     if options.list:
         print('\n'.join(chosen))
         return 0

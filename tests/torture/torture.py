@@ -32,6 +32,7 @@ def parse_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('-b', '--build', default='build')
     parser.add_argument('--seeds', default='1-100', help='A-B, or one')
+    parser.add_argument('--more', type=int, default=0, metavar='N', help='N seeds more, behind the last')
     parser.add_argument('--runs', type=int, default=3, help='of each seed')
     parser.add_argument('--without', default='', help='features, with commas between')
     parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no seed later')
@@ -47,7 +48,7 @@ def parse_options():
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
     options = parser.parse_args()
     first, _, last = options.seeds.partition('-')
-    options.seeds = range(int(first), int(last or first) + 1)
+    options.seeds = range(int(first), int(last or first) + options.more + 1)
     return options
 
 
