@@ -4,7 +4,7 @@
 
     tests/reliability/run.py [-b build folder] [--short] [--seed N] [part ...]
 
-`make reliability` calls this; `make reliability SHORT=1` the short form. A part is a file here that draws trials,
+`make reliability` calls this; `make reliability SHORT=1` the short form, a third of them. A part is a file here that draws trials,
 or a command of its own (COMMANDS) whose last line is "N passed, N failed". The seed is printed: it draws the same
 trials again, and --only repeats one of them. Where the kernel lets us, every worker has a /dev/shm, a /tmp and
 System V segments of its own, so that nothing that a trial leaves goes unseen.
@@ -36,14 +36,14 @@ from runner.job import Places, new_mark
 
 # Each has trials(count, seed) and run(trial, options, places); how many trials the full and the short form have.
 PARTS = {
-    'deaths': (deaths, 600, 64),
+    'deaths': (deaths, 600, 200),
     'resources': (resources, 0, 1),
-    'hostile': (hostile, 900, 150),
+    'hostile': (hostile, 900, 300),
 }
 # What is a program of its own: {part: (command, more words of the full form, of the short form)}.
 COMMANDS = {
-    'byte flips': ('tests/damage/sweep.py', ['-n', '200'], ['-n', '10']),
-    'the same, CK_CHECK=1': ('tests/damage/sweep.py', ['-n', '100', '--check'], ['-n', '10', '--check']),
+    'byte flips': ('tests/damage/sweep.py', ['-n', '200'], ['-n', '67']),
+    'the same, CK_CHECK=1': ('tests/damage/sweep.py', ['-n', '100', '--check'], ['-n', '34', '--check']),
     'allocation': ('tests/alloc/sweep.py', ['--full'], ['--short']),
 }
 LAST_LINES = 15
@@ -147,7 +147,7 @@ class Row:
 
 class Table:
     def __init__(self, options):
-        self.options, self.rows = options, collections.defaultdict(Row)
+        self.options, self.rows, self.said = options, collections.defaultdict(Row), time.monotonic()
 
     def add(self, name, number, end):
         self.rows[name, end.kind].add(end, not end.wrong and not end.skipped, bool(end.wrong),
@@ -192,8 +192,14 @@ def run_trials(table, options):
     pool = concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context('fork'), begin,
                                                   (options.build,))
     ends = {pool.submit(one, name, number, options): (name, number) for name, number in given}
-    for end in concurrent.futures.as_completed(ends):
-        table.add(*ends[end], end.result())
+    start, missing = time.monotonic(), set(ends)
+    while missing:
+        done, missing = concurrent.futures.wait(missing, 9, concurrent.futures.FIRST_COMPLETED)
+        for end in done:
+            table.add(*ends[end], end.result())
+        if time.monotonic() - table.said > 9:
+            table.said = time.monotonic()
+            print(f'      {len(ends) - len(missing):,} of {len(ends):,}, {table.said - start:.0f} s', flush=True)
     pool.shutdown()
 
 

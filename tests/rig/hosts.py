@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs and examples on several hosts, which are namespaces of this machine, under each launcher.
 
-    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--short] [--link SEED] [pattern]
+    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--draw=[WORD]] [--link SEED] [pattern]
 
 `make check-hosts` calls it. It takes the commands that the tables of tests run in the shape 2x1, with the rules for
-what must come out. --short: a tenth of them; a pattern: those whose command contains it. --link: over cables that lose,
-delay, double, swap and damage frames as the seed says, which also chooses the tenth; 0 draws a seed. It prints what fails
-as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
+what must come out. --draw: a third of them, others with each launcher and number of hosts, as the word draws, or the name of
+the commit; a pattern: those whose command contains it. --link: over cables that lose, delay, double, swap and damage frames
+as the seed says; 0 draws a seed. It prints what fails as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
 last line is "N passed, N failed, N skipped".
 """
 
@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 
 import rig  # noqa: E402
-from runner import report, running, tables  # noqa: E402
+from runner import draw, report, running, tables  # noqa: E402
 
 # Hosts: (nodes on each, PEs of each). With two nodes on a host, memory and network are mixed.
 SHAPES = {2: (2, 1), 3: (1, 1), 4: (1, 2)}
@@ -38,7 +38,7 @@ def parse_options():
     parser.add_argument('-b', '--build', default='build', help='the build folder')
     parser.add_argument('--hosts', default='2,4', help='numbers of hosts, of 2, 3, 4 (2,4)')
     parser.add_argument('--launcher', default='', help='only launchers whose name contains it')
-    parser.add_argument('--short', action='store_true', help='every tenth command')
+    parser.add_argument('--draw', metavar='WORD', help='a third of the commands, drawn by the word, or by the name of the commit')
     parser.add_argument('--link', type=int, metavar='SEED', help='over bad cables; 0 draws a seed')
     parser.add_argument('-j', '--jobs', type=int, default=2, help='jobs at a time (2)')
     parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
@@ -47,6 +47,8 @@ def parse_options():
     if not set(options.hosts) <= set(SHAPES):
         parser.error('--hosts wants 2, 3 or 4, or several of them with commas between them')
     options.link = random.randrange(1, 32768) if options.link == 0 else options.link
+    if options.draw == '':
+        options.draw = draw.commit() or str(random.randrange(1, 32768))
     # What runner.running wants to know of a run.
     options.sanitizer, options.seed, options.settle = '', 1, 10
     return options
@@ -64,9 +66,15 @@ def commands(options):
         if key not in seen and options.pattern in ' '.join(words):
             seen.add(key)
             found.append((case.env, words, case.checks))
-    if not options.short:
+    return found
+
+
+def drawn(found, hosts, launcher, options):
+    """All of the commands, or a third."""
+    if options.draw is None:
         return found
-    return found[::10] if options.link is None else random.Random(options.link).sample(found, -(-len(found) // 10))
+    numbers = random.Random(f'{options.draw} {hosts.n} {launcher.name} {"" if options.link is None else "link"}')
+    return [found[i] for i in sorted(numbers.sample(range(len(found)), -(-len(found) // draw.ONE_IN)))]
 
 
 def drawn_link(seed):
@@ -128,13 +136,18 @@ def totals(hosts):
 
 def run_launcher(hosts, launcher, environment, options):
     """Ends of all its cases."""
-    cases = [case_of(hosts, launcher, *command) for command in commands(options)]
+    found = commands(options)
+    cases = [case_of(hosts, launcher, *command) for command in drawn(found, hosts, launcher, options)]
+    if len(cases) < len(found):
+        print(f'skip  {launcher.name}, {hosts.n} hosts, {len(found) - len(cases)} of {len(found)} commands: not drawn by '
+              f'{options.draw}', flush=True)
     runner = Launched(options, environment)
     told, before = report.Report(cases, [], options), totals(hosts)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for end in pool.map(runner.run, cases):
                 told.add(end)
+                told.tick()
         told.add(litter_case(hosts, launcher))
         if hosts.links:
             told.add(link_case(hosts, before, launcher))
