@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests: every case of the tables (tests/*.cases, tests/*/*.cases), and every unit test.
 
-    tests/run.py [-b build folder] [-s address|thread] [--draw=[WORD]] [pattern]
+    tests/run.py [-b build folder] [-s address|thread|clang] [--draw=[WORD]] [pattern]
 
 `make check` builds the tests and calls this. The name of a case is "group: command shape"; a pattern
 chooses the cases whose name contains it, and --draw a part of them (runner/draw.py). Each case runs in a session of its own, without a terminal or
@@ -28,8 +28,8 @@ def parse_options():
     parser = argparse.ArgumentParser(description='Runs the tests.', allow_abbrev=False)
     parser.add_argument('pattern', nargs='?', default='', help='only cases whose name contains it')
     parser.add_argument('-b', '--build', help='the build folder')
-    parser.add_argument('-s', '--sanitizer', choices=['address', 'thread'], default='',
-                        help='which one it was built with')
+    parser.add_argument('-s', '--sanitizer', choices=['address', 'thread', 'clang'], default='',
+                        help='which one it was built with; clang: the address sanitizer of clang, by make check-clang')
     parser.add_argument('-j', '--jobs', type=int, help='cases at a time (as many as there are cores)')
     parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
     parser.add_argument('--case', help='only the case of just this name')

@@ -119,7 +119,7 @@ def drawn(word, numbers):
 
 
 def for_sanitizer(sanitizer):
-    if sanitizer == 'address':
+    if sanitizer in ('address', 'clang'):
         return {'ASAN_OPTIONS': 'exitcode=86', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
     if sanitizer == 'thread':
         # UCX, hwloc and libc are not instrumented: TSan cannot see how they synchronise. UCX's hook

@@ -23,6 +23,7 @@ CONDITIONS = {
     'plain': (lambda sanitizer: not sanitizer, 'a sanitizer says no more about them, or makes them take too long'),
     'sanitized': (bool, 'they are about a sanitizer'),
     'thread': (lambda sanitizer: sanitizer == 'thread', 'the thread sanitizer runs them instead of others'),
+    'gcc': (lambda sanitizer: sanitizer != 'clang', 'they are about what gcc makes of a program, or about a build for libFuzzer'),
     'not thread': (lambda sanitizer: sanitizer != 'thread', 'the thread sanitizer runs others instead'),
 }
 # The same for each shape Nx1 whose rules do not ask for a sanitizer.
