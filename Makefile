@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
-#   make check   build and run all tests (SANITIZE=address|thread: under a sanitizer)
-#   make check-clang, check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
+#   make check   build and run the tests, a third of their matrix (FULL=1: all; SANITIZE=address|thread: under a sanitizer)
+#   make check-clang (under its address sanitizer), check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
 #   make torture drawn programs that compose features, checked against what GUIDE.md promises (SEEDS=1-2000: half an hour)
 #   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher, and over bad cables
-#                (SHORT=1: two minutes)
+#                (SHORT=1: a third)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
-#   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a minute)
+#   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a third)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
 #   make install PREFIX=... DESTDIR=... LIBDIR=... INCLUDEDIR=... MANDIR=...; packaging/README.md has the rest
 

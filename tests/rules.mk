@@ -18,7 +18,7 @@ RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: tests fuzz-bins check check-hosts check-layers check-clang check-cross check-packages reliability fuzz mutants torture
+.PHONY: tests fuzz-bins check check-hosts check-layers clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
 tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) examples $(if $(SANITIZE),,bench-bins) \
 	fuzz-bins $(FAIL_SO) $(RIG_LINK)
@@ -102,12 +102,12 @@ $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
-# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs. Then once more over cables that lose, delay, double,
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a third, as the commit draws or SEED=word. Then once more over cables that lose, delay, double,
 # swap and damage frames, as LINK_SEED=N decides, or a number that is drawn. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts
 	@$(MAKE) -s tests
-	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
-	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--short) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
+	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
+	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
@@ -116,6 +116,8 @@ reliability: deps
 	@tests/reliability/run.py -b $(B) $(if $(SHORT),--short)
 # A build of its own, by clang, which check-clang shares.
 BY_CLANG := SANITIZE=fuzz CC=clang CXX=clang++ CFLAGS=-Werror
+clang-bins: deps-fuzz
+	@$(MAKE) -s tests $(BY_CLANG)
 fuzz: deps-fuzz
 	@$(MAKE) -s fuzz-bins $(BY_CLANG)
 	@bash tests/fuzz/run.sh $(FUZZ)
@@ -127,10 +129,9 @@ torture: lib tools
 mutants: deps
 	@$(MAKE) -s tests
 	@tests/mutants/run.py $(if $(SOME),--some $(SOME)) '$(FIND)'
-# The library, the tools and the unit tests by clang, under its address sanitizer; a warning is an error.
-check-clang: deps-fuzz
-	@$(MAKE) -s $(BY_CLANG) lib tools $(patsubst $(B)/%,build-fuzz/%,$(UNIT_BINS))
-	@tests/run.py -b build-fuzz -s address 'unit tests: $(FIND)'
+# All by clang, where a warning is an error, and the tests under its address sanitizer, as check draws them.
+check-clang: clang-bins
+	@tests/run.py -b build-fuzz -s clang $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
 # For aarch64, under qemu-user. A compiler or packages that cannot be had are no failure: it says so.
 check-cross:
 	@./deps.sh --cross || true
