@@ -45,7 +45,7 @@ ROOMS = {
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'channel',
-                      'kinds', 'buffers', 'balance', 'stats', 'trace'],
+                      'kinds', 'section', 'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {

@@ -31,7 +31,8 @@
 	/* reduce */ X(reduce) X(scan)                          \
 	/* settle */ X(quiesce) X(completion) X(fence)          \
 	/* channel */ X(named) X(pattern)                       \
-	/* kinds */ X(seed) X(single) X(nodegroup) X(section)   \
+	/* kinds */ X(seed) X(single) X(nodegroup)              \
+	/* section */ X(section)                                \
 	/* buffers */ X(getput) X(live) X(post)                 \
 	/* balance */ X(balance)                                \
 	/* stats */ X(stats)                                    \

@@ -153,7 +153,7 @@ enum {
 /** Bits of `more`, in a call of one element, or in what is said about one. */
 enum {
 	CK_MORE_NUMBERED = 0x08,  /* a multicast of another PE than the root: ends in a struct ck_of_all, which says whose and
-				   * which. Or a copy of any: that stands behind the CkSection (kinds/section_newborn.c) */
+				   * which. Or a copy of any: that stands behind the CkSection (section/section_newborn.c) */
 	CK_MORE_HEARD = 0x10,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
 	CK_MORE_OF_ALL = 0x20,    /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
 				   * a struct ck_of_all */

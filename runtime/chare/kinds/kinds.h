@@ -3,8 +3,7 @@
  * kinds.h: the room kinds/: targets of calls other than arrays, groups and their elements.
  *
  * Owns     singleton chares (single.c) and the choice of their PEs (seed.c), nodegroups
- *          (nodegroup.c), sections and their reductions (section.c, section_make.c,
- *          section_reduce.c).
+ *          (nodegroup.c).
  * Called   by programs; by the rooms below through struct ck_kind and callbacks (part.h).
  * Calls    all rooms below.
  */
@@ -13,8 +12,8 @@
 
 #include "../settle/settle.h"
 
-enum { PART_SEED = 17, PART_SINGLE = 18, PART_NODEGROUP = 19, PART_SECTION = 20 };
-extern const struct ck_part seed_part, single_part, nodegroup_part, section_part;
+enum { PART_SEED = 17, PART_SINGLE = 18, PART_NODEGROUP = 19 };
+extern const struct ck_part seed_part, single_part, nodegroup_part;
 
 /** For the scheduler: the gate that holds back a message of the node's queue, or NULL. Any PE of
  * the node may call it. */

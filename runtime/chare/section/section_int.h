@@ -10,7 +10,7 @@
 #ifndef CK_SECTION_INT_H
 #define CK_SECTION_INT_H
 
-#include "kinds.h"
+#include "section.h"
 
 /* Handlers of PART_SECTION. */
 enum { H_MULTICAST, H_CONTROL };
