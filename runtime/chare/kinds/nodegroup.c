@@ -394,47 +394,45 @@ static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, con
 
 /* ---- reductions: one contribution per node -------------------------------------------------------------- */
 
-/** A contribution on its way to the node's first PE, which keeps the node's part of the
- * reductions. */
-struct contribution {
-	struct cmi_msg head;
-	struct ck_obj *obj;         /* an address may travel, because the receiver is in the same process */
-	CkCallback cb;
-	uint64_t no, count;
-	CkReduction op;
-	_Alignas(16) char data[];
-};
-
-static void contribute_there(struct pe *pe, struct ck_obj *obj, uint64_t no, const void *data, uint64_t count,
-			     CkReduction op, const CkCallback *cb)
+/* On its way to the node's first PE, which keeps the node's part of the reductions. The tag says
+ * which one it is of this branch. The branch's address may travel, because the receiver is in the
+ * same process. */
+static void contribute_there(struct pe *pe, struct ck_obj *obj, uint64_t no,
+			     const struct contributed *in)
 {
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
-	size_t bytes = contribution_bytes(pe, how, data, count);
-	struct contribution *c = (struct contribution *)csd_msg_alloc(pe, sizeof *c + bytes);
+	struct ck_env *env = contribution_msg(pe, in, no);
 
-	c->head.handler = ck_handler(pe, PART_NODEGROUP, H_CONTRIBUTE);
-	c->obj = obj;
-	c->cb = *cb;
-	c->no = no;
-	c->count = count;
-	c->op = op;
-	contribution_copy(pe, how, c->data, data, count);
-	csd_send(pe, pe->node->job->my_first_pe, &c->head);
+	env->head.handler = ck_handler(pe, PART_NODEGROUP, H_CONTRIBUTE);
+	env->coll = (uintptr_t)obj;
+	csd_send(pe, pe->node->job->my_first_pe, &env->head);
 }
 
-static void file_contribution(struct pe *pe, struct nodegroup *g, struct contribution *c)
+static struct ck_obj *branch_in(const struct cmi_msg *m)
 {
+	return (struct ck_obj *)(uintptr_t)((const struct ck_env *)m)->coll;
+}
+
+static uint64_t turn_of(struct cmi_msg *m)
+{
+	return ((CkReductionMsg *)payload_of((struct ck_env *)m))->reserved;
+}
+
+static void file_contribution(struct pe *pe, struct nodegroup *g, struct cmi_msg *m)
+{
+	uint64_t no;
+	const struct contributed in = contribution_read(pe, (struct ck_env *)m, m->src_pe, NULL, &no);
+
 	g->n_filed++;
 	g->filing = true;
-	CkContribute(self_of(c->obj), c->data, c->count, c->op, c->cb);
+	CkContribute(self_of(branch_in(m)), in.data, in.count, in.op, *in.cb);
 	g->filing = false;
-	csd_msg_free(pe, &c->head);
+	csd_msg_free(pe, m);
 }
 
 /* Those whose turn it is. Messages of several PEs may overtake each other. */
 static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	struct nodegroup *g = (struct nodegroup *)((struct contribution *)m)->obj->coll;
+	struct nodegroup *g = (struct nodegroup *)branch_in(m)->coll;
 	struct msg_fifo all;
 	uint64_t n;
 
@@ -443,12 +441,11 @@ static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 		n = g->n_filed;
 		msg_fifo_move(&all, &g->early);
 		while (all.head) {
-			struct contribution *c = (struct contribution *)msg_fifo_pop(&all);
-
-			if (c->no == g->n_filed)
-				file_contribution(pe, g, c);
+			m = msg_fifo_pop(&all);
+			if (turn_of(m) == g->n_filed)
+				file_contribution(pe, g, m);
 			else
-				msg_fifo_push(&g->early, &c->head);
+				msg_fifo_push(&g->early, m);
 		}
 	} while (n != g->n_filed && g->early.head);
 }
@@ -486,7 +483,9 @@ static struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *ob
 		g->n_filed++;
 		return collection_of(pe, obj);
 	}
-	contribute_there(pe, obj, no, data, count, op, cb);
+	contribute_there(pe, obj, no, &(struct contributed){ data, count, op, pe->id,
+							     reducer_find(ck_node_of(pe->node), op), cb,
+							     NULL, 0, 0 });
 	return NULL;
 }
 

@@ -4,17 +4,21 @@
  *
  * Owns     reductions and their results, reducers, prefix scans.
  * Called   by elements, and by the rooms above, on the PE that contributes. Sections reduce with
- *          the same functions; a nodegroup keeps its part in a collection of the node's first PE.
+ *          the same records and functions; a nodegroup keeps its part in a collection of the
+ *          node's first PE.
  * Calls    place/, call/, params/, core/. The watch (part.h) reports elements that come and go.
  *
  *	reducers.c         the operations that combine value by value
  *	reduce_messages.c  the operations on contributions of any length: set, concat, random, tuple
  *	reduce_own.c       reducers that the program registers
- *	reduce.c           takes contributions, in any order, for several reductions at a time
- *	reduce_exchange.c  one route: PEs swap partial results; for small results that all elements get
- *	reduce_tree.c      the other route: partial results go up to PE 0; for everything else
+ *	contribution.c     contributions as messages
+ *	reduction.c        the record of a reduction or a scan, and how values come together in it
  *	result.c           delivers results to elements in the order of the reductions
+ *	reduce_open.c      opens the reductions of a collection
+ *	reduce_exchange.c  one route: PEs swap partial results; for small results that all elements get
+ *	reduce_tree.c      the other route: partial results go up a tree; for everything else
  *	reduce_change.c    reductions over elements that come and go; only where c->dynamic is set
+ *	reduce.c           takes contributions, in any order, for several reductions at a time
  *	scan.c             prefix scans
  */
 #ifndef CK_REDUCE_H
@@ -25,12 +29,20 @@
 enum { PART_REDUCE = 10, PART_SCAN = 11 };
 extern const struct ck_part reduce_part, scan_part;
 
-/** Who contributed. */
-struct contributor {
-	const CkGenChare *type;   /* of the collection */
+struct reducer;
+
+/** What one element gives to a reduction, a section's reduction or a scan; or what another PE says
+ * of one, without data. */
+struct contributed {
+	const void *data;         /* the caller's, as is all that the others point to */
+	uint64_t count;           /* 0 for messages that another PE sends */
+	CkReduction op;
+	int pe;                   /* where the element lives; the other PE */
+	const struct reducer *how; /* of `op`; not NULL */
+	const CkCallback *cb;
+	const CkIndex *index;     /* the element's; NULL: another PE says it */
+	/* Only for messages: */
 	uint64_t coll;            /* the elements of one section may have different ones */
-	CkIndex index;
-	int pe;
 	uint64_t draw;            /* the seed of CkReduction_random: equal for all elements in one
 				   * reduction */
 };
@@ -52,8 +64,7 @@ struct reducer {
 	CkReducerFn merge;
 	/** Turn a contribution of `count` bytes, or of `count` parts of a tuple, into the form
 	 * that is merged. NULL: the bytes are copied as they are. */
-	struct ck_env *(*begin)(struct pe *pe, const struct contributor *from, const void *data,
-				uint64_t count);
+	struct ck_env *(*begin)(struct pe *pe, const struct contributed *in);
 	/** Turn the merged form into the result; frees env and returns another message. NULL: the
 	 * merged form is the result. */
 	struct ck_env *(*finish)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
@@ -78,46 +89,32 @@ static inline void reducer_combine(const struct reducer *how, void *restrict acc
 		reducer_combine_own(how, acc, in, n, in_first);
 }
 
-/** A message that waits to be merged with others. */
+/** A message that waits to be combined with others. */
 struct piece {
 	int child;                /* the child that sent it; below 0: an element of this PE */
 	CkIndex key;              /* the element's index in a form that compares (index_key) */
 	struct ck_env *env;       /* ours */
 };
 CkIndex index_key(const CkGenChare *type, CkIndex index);
-struct ck_env *reducer_begin(struct pe *pe, const struct reducer *how,
-			     const struct contributor *from, const void *data, uint64_t count);
-/** A contribution that has to wait can be copied. _bytes gives the size of the copy, with
- * everything that the contribution points to. _copy makes it; the copy is valid in this process.
- * _repoint makes it valid in the process that it was sent to. */
-size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *data,
-			  uint64_t count);
-void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count);
-void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
-		       uint64_t count);
 
-/** What one element gives to a reduction, a section's reduction or a scan. */
-struct contributed {
-	const void *data;         /* the caller's */
-	uint64_t count;
-	CkReduction op;           /* a reducer has this number */
-	CkCallback cb;
-	int pe;                   /* where the element lives */
-};
 /** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of the envelope.
  * _read looks into such a message, which it may change; the contribution is valid as long as the message. */
 struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag);
-struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from, uint64_t *tag_p);
+struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from,
+				     const CkIndex *index, uint64_t *tag_p);
 /** For csd_shape.misfit. */
 const char *contribution_misfit(struct pe *pe, const struct ck_env *env);
+/** For an operation on messages: make the contribution one. Sets `coll` and `draw`, and then the
+ * count to 0, as all terms of messages have it. */
+struct ck_env *reducer_begin(struct pe *pe, struct contributed *in, uint64_t coll, uint64_t draw);
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
 			     size_t n);
 
-enum { REDUCTION_WAITS = 0xff };  /* `stage` of an exchange before this PE's part is complete */
+enum { REDUCTION_WAITS = 0xff };  /* `stage` before this PE's part is complete */
 
-/** One reduction of one collection on one PE. The record lives from the first contribution or
- * message until the PE's part is done and, where elements of this PE get the result, until it is
- * delivered. */
+/** One reduction of a collection or a section, or one scan, on one PE. The record lives from the
+ * first contribution or message until the PE's part is done and, where elements of this PE get the
+ * result, until it is delivered. */
 struct reduction {
 	struct reduction *next;   /* in the collection's list, by number, or in the PE's list of spare
 				   * records */
@@ -130,31 +127,26 @@ struct reduction {
 	uint64_t n_missing;       /* contributions that this PE's elements still owe */
 	/* reduction_open clears the fields from here to the next mark. They lie side by side,
 	 * so a few wide stores do it. */
-	uint64_t n_local_in;      /* contributions that came from elements of this PE; sections count
-				   * these */
 	struct ck_env *acc;       /* ours: the result so far, in a message that can travel on */
-	struct cmi_msg *early;    /* ours: messages that arrived before their turn */
+	struct cmi_msg *early;    /* ours: messages of stages to come */
 	uint64_t n_in_order, n_stashed; /* ordered: combined so far; waiting in `stash` */
-	int n_children_in;        /* tree: children whose part has come */
+	int n_children_in;        /* tree: children whose part has come; scan: PEs whose sums have come */
 	bool exchanged;           /* the route: an exchange; else the tree */
 	bool awaited;             /* elements of this PE get the result */
 	bool done;                /* acc is the result; it waits for the results before it */
 	bool any;                 /* acc holds something */
-	bool local_done;          /* nothing is missing, and reductions_of(c)->next_no says so */
+	bool local_done;          /* nothing is missing, and what depends on that has been done */
 	/* The end of the cleared fields. */
-	uint8_t stage;            /* exchange: the stage whose message comes next */
-	char *stash;              /* n_slots flags, then room for each element's values; a spare record
-				   * keeps it */
+	uint8_t stage;            /* exchange, scan: the stage whose message comes next */
+	char *stash;              /* n_slots flags, then room for each element's values; a scan's are in
+				   * scan.c. A spare record keeps it */
 	size_t cap_stash;
-	struct piece *pieces;     /* messages that wait to be merged; a spare record keeps the array */
+	struct piece *pieces;     /* messages that wait to be combined; a spare record keeps the array */
 	size_t n_pieces, cap_pieces;
 	/* Who opened it: an element of this PE, or a message from another. */
 	int from_pe;
 	bool from_element;
 	CkIndex from;
-	/* Where elements come and go: ordered contributions, until none is missing. */
-	struct kept_one *kept;
-	size_t n_kept, cap_kept;
 };
 
 /* Messages of reductions. Each is a struct ck_env. Up the tree and as a result it is followed by
@@ -164,10 +156,9 @@ struct reduction {
  * and in an exchange by the values alone, so that a message without values is a single cache
  * line. The envelopes use the view `part`. */
 
-static inline void wire_set(struct ck_env *env, const struct collection *c,
-			    const struct reduction *r)
+static inline void wire_set(struct ck_env *env, uint64_t id, const struct reduction *r)
 {
-	env->coll = c->id;
+	env->coll = id;
 	env->part.no = r->no;
 	env->part.count = (uint32_t)r->count;
 	env->part.op = r->op;
@@ -178,27 +169,59 @@ static inline void *values_of(struct ck_env *env)
 	return (CkReductionMsg *)payload_of(env) + 1;
 }
 
-/* The following functions know neither collections nor sections and serve both (section.c). A
- * list of open reductions is sorted by number. reduction_place finds the reduction with this
- * number, or the place where it belongs. */
+/* The following functions know neither collections nor sections and serve both. A list of open
+ * reductions is sorted by number. reduction_place finds the reduction with this number, or the
+ * place where it belongs. */
 struct reduction **reduction_place(struct reduction **list, uint32_t no);
-struct reduction *reduction_open(struct pe *pe, struct reduction **at, uint32_t no,
-				 CkReduction op, uint64_t count, const CkCallback *cb);
-void reduction_free(struct pe *pe, struct reduction *r);
-/* Take the contribution of one of the n_local members of this PE; r has its accumulator. */
-void reduction_take(struct reduction *r, uint64_t n_local, uint64_t ordinal,
-		    const void *data);
-/* The same for a message from reducer_begin; the call takes it over. Messages are merged in the
- * order of `array`, which is -1 or lower, then of `key` (index_key). */
+static inline struct reduction *reduction_at(struct reduction *list, uint32_t no)
+{
+	/* Compare by difference, because numbers may wrap. */
+	while (list && (int32_t)(list->no - no) < 0)
+		list = list->next;
+	return list && list->no == no ? list : NULL;
+}
+/** Open a reduction with these terms. The caller sets n_missing. */
+struct reduction *reduction_open(struct pe *pe, struct reduction **list, uint32_t no,
+				 const struct contributed *in);
+/** Take r out of its list and free it, with a result that it still holds. */
+void reduction_close(struct pe *pe, struct reduction **list, struct reduction *r);
+/** The same for all of a list. */
+void reductions_close(struct pe *pe, struct reduction **list);
+/** Whether these are the terms of the reduction. */
+static inline bool reduction_agrees(const struct reduction *r, const struct contributed *in)
+{
+	return r->op == in->op && r->count == in->count && callback_same(&r->cb, in->cb);
+}
+/** End the job because they are not. members: "elements of" */
+_Noreturn void reduction_disagree(struct pe *pe, const struct reduction *r,
+				  const struct contributed *in, const CkGenChare *type,
+				  const char *members);
+/** Take the message of such a contribution, from reducer_begin; the call takes it over. They are
+ * combined in the order of `array`, which is -1 or lower, then of `key` (index_key). */
 void reduction_take_message(struct pe *pe, struct reduction *r, int array, CkIndex key,
 			    struct ck_env *env);
-/* Take the part of a child. Parts that have to be combined in order are kept, and
- * reduction_absorb_kept combines them when all are here. */
+/** Take the part of a child. Parts that have to be combined in order wait among the pieces until
+ * all are here. */
 void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child);
-void reduction_absorb_kept(struct pe *pe, struct reduction *r);
-/* At the root, when everything is combined: turn the accumulator into the message that the
- * callback gets. */
-void reduction_finish(struct pe *pe, struct reduction *r, const CkGenChare *type);
+
+/** A tree in which parts go up (reduce_tree.c): PE 0's, as far as a collection has elements, or a
+ * section's. */
+struct reduce_tree {
+	int parent;               /* -1: this is the root */
+	int n_children, *children; /* ours */
+};
+/** Where parts go up in the order of the reductions: the next one, if it is complete in this PE's
+ * branch. It counts as passed then. NULL: none is. */
+struct reduction *tree_next(const struct reduce_tree *t, struct reduction *open,
+			    uint32_t *n_passed);
+/** r is complete in this PE's branch: combine all of it. At the root returns what the callback
+ * gets; elsewhere the message for the parent, which names `id`. The message is the caller's. */
+struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct reduction *r,
+			 const CkGenChare *type, uint64_t id);
+/** Read the terms in such a message of a child; abort if it cannot be one. They are valid as long
+ * as it is. */
+struct contributed tree_part_read(struct pe *pe, const struct reduce_tree *t, struct ck_env *env,
+				  int *child_p);
 
 /* For csd_shape.misfit: values with their callback, from another process, for the reducer `how` (NULL: there is none).
  * empty: what says how many values there are does not count. Returns what does not fit, or NULL. */
@@ -222,8 +245,23 @@ static inline void reduction_absorb(struct reduction *r, const void *in, bool in
 	r->any = true;
 }
 
-/** Abort if the callback's entry method takes something other than `count` values of reducer
- * `how`. */
-void result_check(struct pe *pe, const CkCallback *cb, const struct reducer *how, uint64_t count,
-		  const CkGenChare *from);
+/** Take the contribution of one of the n_local members of this PE; r has its accumulator. _astray:
+ * of one that is out of order, or for which others wait. */
+void reduction_take_astray(struct reduction *r, uint64_t n_local, uint64_t ordinal,
+			   const void *data);
+static inline void reduction_take(struct reduction *r, uint64_t n_local, uint64_t ordinal,
+				  const void *data)
+{
+	if (r->bytes && r->how->ordered) {
+		if (CSD_UNLIKELY(ordinal != r->n_in_order || r->n_stashed)) {
+			reduction_take_astray(r, n_local, ordinal, data);
+			return;
+		}
+		r->n_in_order++;
+	}
+	reduction_absorb(r, data, false);
+}
+
+/** Abort if the callback's entry method takes something other than what these terms give. */
+void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from);
 #endif

@@ -19,7 +19,6 @@
  * empty part. The odd PE of a pair stays out if it has no elements, because nobody would tell it.
  */
 #include "reduce_int.h"
-#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +44,8 @@ static int pe_of_rank(const struct exchange_place *at, int rank)
 
 static void count_folded(struct pe *pe, struct collection *c)
 {
-	bool *has = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *has, "a reduction");
+	bool *has = who_has(pe, c);
 
-	coll_who_has(pe, c, has);
 	reductions_of(c)->n_folded = has[pe->id + 1];
 	reductions_of(c)->folded = true;
 	free(has);
@@ -155,25 +153,11 @@ static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int 
 	return false;
 }
 
-/* Take the early message for the current stage, if there is one. */
-static struct ck_env *take_early(struct reduction *r)
-{
-	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
-		struct ck_env *env = (struct ck_env *)*p;
-
-		if (env->swap.stage != r->stage)
-			continue;
-		*p = env->head.next;
-		return env;
-	}
-	return NULL;
-}
-
 /* Go through the stages for which messages have come. */
 static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction *r, struct ck_env *env,
 		  bool in_handler)
 {
-	for (; env; env = take_early(r)) {
+	for (; env; env = take_early(r, r->stage)) {
 		exchange_absorb(pe, r, env);
 		if (reduce_of(pe)->place.odd || enter(pe, c, r, r->stage + 1)) {
 			result_known(pe, c, r, in_handler);
@@ -199,7 +183,7 @@ void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bo
 	if (over)
 		result_known(pe, c, r, in_handler);
 	else
-		exchange_go_on(pe, c, r, take_early(r), in_handler);
+		exchange_go_on(pe, c, r, take_early(r, r->stage), in_handler);
 }
 
 static CkCallback exchange_callback(const struct collection *c, const struct ck_env *env)
@@ -218,15 +202,17 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 								 struct collection *c,
 								 struct ck_env *env)
 {
-	if (!reducer_find(ck_node_of(pe->node), env->swap.op))
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->swap.op);
+
+	if (!how)
 		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
-	CkReduction op = (CkReduction)env->swap.op;
-	CkCallback cb = exchange_callback(c, env);
-	struct reduction *r = reduction_join(pe, c, env->swap.no, op, env->swap.count, &cb,
-					     env->head.src_pe, NULL);
+	const CkCallback cb = exchange_callback(c, env);
+	const struct contributed in = { NULL, env->swap.count, (CkReduction)env->swap.op,
+					env->head.src_pe, how, &cb, NULL, 0, 0 };
+	struct reduction *r = reduction_join(pe, c, env->swap.no, &in);
 
 	if (!r->exchanged)
-		reduction_disagree(pe, c, r, op, env->swap.count, &cb, env->head.src_pe, NULL);
+		reduction_disagree(pe, r, &in, c->type, "elements of");
 	return r;
 }
 
@@ -241,18 +227,23 @@ static void pass_stranger(struct pe *pe, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
+/* Whether there is no record because this PE's part is over. */
+static bool has_passed(const struct collection *c, uint32_t no)
+{
+	return c->n_local && (int32_t)(reductions_of(c)->next_no - no) > 0;
+}
+
 /* Keep the message until its stage begins. */
 static void arrived_early(struct pe *pe, struct collection *c, struct reduction *r,
 			  struct ck_env *env)
 {
-	if (!r && reduction_passed(c, env->swap.no)) {
+	if (!r && has_passed(c, env->swap.no)) {
 		pass_stranger(pe, env);
 		return;
 	}
 	if (!r)
 		r = open_or_abort(pe, c, env);
-	env->head.next = r->early;
-	r->early = &env->head;
+	keep_early(r, env);
 	if (r->local_done && r->stage == REDUCTION_WAITS)
 		exchange_start(pe, c, r, false);
 }

@@ -6,6 +6,7 @@
 #define CK_REDUCE_INT_H
 
 #include "reduce.h"
+#include "../../machine/base/cmi_alloc.h"
 
 /* Handlers of PART_REDUCE. */
 enum { H_REDUCE, H_EXCHANGE, H_RESULT, H_DUE, H_START, H_EMPTY };
@@ -31,15 +32,18 @@ struct reduce_pe {
 	struct exchange_place place;
 };
 
+/** What a PE knows of the PEs below a child of its own. */
+enum child_state { CHILD_UNKNOWN, CHILD_FULL, CHILD_EMPTY };
+
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
 	uint32_t next_no;         /* of the first reduction whose part this PE still owes */
-	int n_children;           /* children in PE 0's tree with elements below them; see counted */
+	struct reduce_tree tree;  /* the part of PE 0's that has elements; see counted */
 	int n_folded;             /* PEs with elements that fold into this one; see folded */
-	bool counted, folded;     /* n_children, n_folded are known */
+	bool counted, folded;     /* tree, n_folded are known */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
-	/* Used by reduce_change.c. */
+	/* Used by reduce_open.c and reduce_change.c. */
 	uint32_t n_passed;        /* sparse: reductions that went up the tree, in order */
 	uint32_t n_done;          /* this PE's part is complete in all reductions below this number ... */
 	uint32_t *ahead;          /* ... and in these above it */
@@ -55,23 +59,35 @@ static inline struct reduce_coll *reductions_of(const struct collection *c)
 	return coll_state(c, PART_REDUCE);
 }
 
+static inline struct reduction *reduction_find(struct collection *c, uint32_t no)
+{
+	return reduction_at(reductions_of(c)->open, no);
+}
+/** Which PEs have elements, by the map. The caller frees it. */
+static inline bool *who_has(struct pe *pe, struct collection *c)
+{
+	bool *has = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *has, "a reduction");
+
+	coll_who_has(pe, c, has);
+	return has;
+}
+
 /* reduce_messages.c */
-struct ck_env *set_begin(struct pe *pe, const struct contributor *from, const void *data,
-			 uint64_t bytes);
-struct ck_env *concat_begin(struct pe *pe, const struct contributor *from, const void *data,
-			    uint64_t bytes);
-struct ck_env *random_begin(struct pe *pe, const struct contributor *from, const void *data,
-			    uint64_t bytes);
-struct ck_env *tuple_begin(struct pe *pe, const struct contributor *from, const void *elems,
-			   uint64_t n);
-CkReductionMsg *set_merge(int n, CkReductionMsg **msgs);
-CkReductionMsg *concat_merge(int n, CkReductionMsg **msgs);
+struct ck_env *list_begin(struct pe *pe, const struct contributed *in);
+struct ck_env *random_begin(struct pe *pe, const struct contributed *in);
+struct ck_env *tuple_begin(struct pe *pe, const struct contributed *in);
+CkReductionMsg *list_merge(int n, CkReductionMsg **msgs);
 CkReductionMsg *random_merge(int n, CkReductionMsg **msgs);
 CkReductionMsg *tuple_merge(int n, CkReductionMsg **msgs);
 struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
-struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+/** The reducer of a tuple's part; abort if it cannot be one. */
+const struct reducer *tuple_how(struct pe *pe, const CkTupleElement *elem);
+void pieces_sort(struct piece *pieces, size_t n);
+
+/* contribution.c: the bytes that the values of a reducer take; SIZE_MAX: they have any length. */
+size_t values_bytes(const struct reducer *how, uint64_t count);
 
 /* PEs exchange results up to this size. At 8 kB the exchange beats the tree by 10 to 40 % with 2
  * to 8 PEs on 2 cores. At 80 kB it is no better with 2 PEs and worse with more, because every PE
@@ -79,20 +95,57 @@ struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env
 enum { EXCHANGE_MOST_BYTES = 32 * 1024 };
 _Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_MAX, "swap.count and swap.op hold them");
 
-/* reduce.c */
-struct reduction *reduction_find(struct collection *c, uint32_t no);
-/* from: the PE whose element or message opens or joins it; obj: the element, or NULL. */
-struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no, CkReduction op,
-				 uint64_t count, const CkCallback *cb, int from,
-				 const struct ck_obj *obj);
-_Noreturn void reduction_disagree(struct pe *pe, struct collection *c, const struct reduction *r,
-				  CkReduction op, uint64_t count, const CkCallback *cb, int from,
-				  const struct ck_obj *obj);
-void reduction_local(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
-void reduction_go(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
-void reduction_unorder(struct collection *c, struct reduction *r);
-void reduction_close(struct pe *pe, struct collection *c, struct reduction *r);
-bool reduction_passed(const struct collection *c, uint32_t no);
+/* reduction.c */
+/** Make room in the stash; what it had is lost. */
+void reduction_room(struct reduction *r, size_t bytes);
+/** Where elements come and go: keep a copy of values among the pieces. */
+void reduction_keep(struct pe *pe, struct reduction *r, CkIndex key, const void *data);
+/** What waits in the stash becomes such pieces. */
+void reduction_unorder(struct pe *pe, const struct collection *c, struct reduction *r);
+void reduction_absorb_pieces(struct pe *pe, struct reduction *r);
+void reductions_free_spare(struct pe *pe);
+
+/** Messages of an exchange or a scan that come before their stage begins wait in r->early. */
+_Static_assert(offsetof(struct ck_env, swap.stage) == offsetof(struct ck_env, part.stage),
+	       "take_early looks at both");
+static inline void keep_early(struct reduction *r, struct ck_env *env)
+{
+	env->head.next = r->early;
+	r->early = &env->head;
+}
+/** The message for this stage, if it has come. The caller's. */
+static inline struct ck_env *take_early(struct reduction *r, int stage)
+{
+	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
+		struct ck_env *env = (struct ck_env *)*p;
+
+		if (env->swap.stage != stage)
+			continue;
+		*p = env->head.next;
+		return env;
+	}
+	return NULL;
+}
+
+/* reduce_open.c */
+/** Find or open a reduction; abort if the terms differ from those of the record. */
+struct reduction *reduction_open_or_disagree(struct pe *pe, struct collection *c, uint32_t no,
+					     const struct contributed *in);
+static inline struct reduction *reduction_join(struct pe *pe, struct collection *c, uint32_t no,
+					       const struct contributed *in)
+{
+	struct reduction *r = reduction_find(c, no);
+
+	return CSD_LIKELY(r && reduction_agrees(r, in)) ? r : reduction_open_or_disagree(pe, c, no, in);
+}
+/** All elements of this PE have contributed. */
+void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r);
+/** Whether this PE's part is complete. */
+bool reduction_is_done(const struct collection *c, uint32_t no);
+/** This PE has heard of a reduction: tell those who would not hear of it otherwise. */
+void reduction_tell_below(struct pe *pe, struct collection *c, const struct reduction *r);
+/** What is known of each child in PE 0's tree: enum child_state. */
+uint8_t *reduce_children(struct pe *pe, struct collection *c);
 
 /** Choose the route, by facts on which all PEs agree. */
 static inline bool exchange_fits(const struct collection *c, const struct reduction *r)
@@ -108,17 +161,27 @@ void reductions_describe(struct pe *pe, csd_line_fn line, void *arg);
 void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 
+/** Continue on the reduction's route. */
+static inline void reduction_go(struct pe *pe, struct collection *c, struct reduction *r,
+				bool in_handler)
+{
+	if (!r->exchanged)
+		tree_advance(pe, c, r, in_handler);
+	else if (r->stage == REDUCTION_WAITS)
+		exchange_start(pe, c, r, in_handler);
+}
+/** The last contribution of this PE has come, or the last element that was missing has gone. */
+static inline void reduction_local(struct pe *pe, struct collection *c, struct reduction *r,
+				   bool in_handler)
+{
+	reduction_settle(pe, c, r);
+	reduction_go(pe, c, r, in_handler);
+}
+
 /* result.c; in_handler: an entry method is running, so none can be called now. */
 bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb);
 void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
 void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);
-
-/* reduce_change.c, where c->dyn is set */
-void reduction_opened(struct pe *pe, struct collection *c, struct reduction *r);
-void reduction_settled(struct collection *c, struct reduction *r);
-void reduction_keep(const struct collection *c, struct reduction *r, CkIndex index,
-		    const void *data);
-void reduction_drop_kept(struct reduction *r);
 
 /* The handlers, and the functions that the watch calls. */
 void exchange_arrived(struct pe *pe, struct cmi_msg *m);

@@ -19,7 +19,6 @@
  *	| CkReductionMsg | data, padded to 16 | CkReductionMsg | data ...
  */
 #include "reduce_int.h"
-#include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -67,15 +66,25 @@ static struct ck_env *msg_new(CkDataType type, uint64_t count, uint64_t bytes)
 	return callback_msg(ck_self(), type, count, bytes);
 }
 
-struct ck_env *reducer_begin(struct pe *pe, const struct reducer *how,
-			     const struct contributor *from, const void *data, uint64_t count)
+/* A message in its reducer's form. */
+static struct ck_env *begin(struct pe *pe, const struct contributed *in)
 {
-	if (how->begin)
-		return how->begin(pe, from, data, count);
-	struct ck_env *env = msg_new(how->type, count, count);
+	if (in->how->begin)
+		return in->how->begin(pe, in);
+	struct ck_env *env = msg_new(in->how->type, in->count, in->count);
 
-	if (count)
-		memcpy(values_of(env), data, count);
+	if (in->count)
+		memcpy(values_of(env), in->data, in->count);
+	return env;
+}
+
+struct ck_env *reducer_begin(struct pe *pe, struct contributed *in, uint64_t coll, uint64_t draw)
+{
+	in->coll = coll;
+	in->draw = draw;
+	struct ck_env *env = begin(pe, in);
+
+	in->count = 0;
 	return env;
 }
 
@@ -115,6 +124,16 @@ static struct ck_env *merge_envs(struct pe *pe, const struct reducer *how,
 	return env;
 }
 
+/* Messages of elements mostly come in index order. */
+void pieces_sort(struct piece *pieces, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (compare_pieces(&pieces[i - 1], &pieces[i]) > 0) {
+			qsort(pieces, n, sizeof *pieces, compare_pieces);
+			return;
+		}
+}
+
 /* Takes the messages of all pieces and returns the one that they become. */
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
 			     size_t n)
@@ -122,7 +141,7 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 	if (!n)
 		return msg_new(how->type, 0, 0);
 	if (!how->streamable)
-		qsort(pieces, n, sizeof *pieces, compare_pieces);
+		pieces_sort(pieces, n);
 	struct ck_env *env = n == 1 ? pieces[0].env : merge_envs(pe, how, pieces, n);
 
 	env->head.route = ck_of(pe)->route; /* it may have travelled before */
@@ -131,20 +150,20 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 
 /* ---- lists of contributions ------------------------------------------------------------------------ */
 
-static struct ck_env *list_begin(CkDataType type, const struct contributor *from, const void *data,
-				 uint64_t bytes)
+struct ck_env *list_begin(struct pe *pe, const struct contributed *in)
 {
-	struct ck_env *env = msg_new(type, 1, sizeof(CkReductionSetElement) + CkGen_align(bytes));
+	struct ck_env *env = callback_msg(pe, in->how->type, 1,
+					  sizeof(CkReductionSetElement) + CkGen_align(in->count));
 	CkReductionSetElement *e = values_of(env);
 
-	*e = (CkReductionSetElement){ .bytes = bytes, .index = from->index, .pe = from->pe,
-				      .reserved = from->coll };
-	if (bytes)
-		memcpy(e + 1, data, bytes);
+	*e = (CkReductionSetElement){ .bytes = in->count, .index = *in->index, .pe = in->pe,
+				      .reserved = in->coll };
+	if (in->count)
+		memcpy(e + 1, in->data, in->count);
 	return env;
 }
 
-static CkReductionMsg *list_merge(int n, CkReductionMsg **msgs)
+CkReductionMsg *list_merge(int n, CkReductionMsg **msgs)
 {
 	uint64_t bytes = 0, count = 0;
 
@@ -197,24 +216,6 @@ static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m
 
 /* ---- set, concat -------------------------------------------------------------------------------------- */
 
-struct ck_env *set_begin(struct pe *pe, const struct contributor *from, const void *data,
-			 uint64_t bytes)
-{
-	(void)pe;
-	return list_begin(CK_SET, from, data, bytes);
-}
-
-struct ck_env *concat_begin(struct pe *pe, const struct contributor *from, const void *data,
-			    uint64_t bytes)
-{
-	(void)pe;
-	return list_begin(CK_BYTE, from, data, bytes);
-}
-
-CkReductionMsg *set_merge(int n, CkReductionMsg **msgs) { return list_merge(n, msgs); }
-
-CkReductionMsg *concat_merge(int n, CkReductionMsg **msgs) { return list_merge(n, msgs); }
-
 struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
 	size_t n;
@@ -261,16 +262,14 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-struct ck_env *random_begin(struct pe *pe, const struct contributor *from, const void *data,
-			    uint64_t bytes)
+struct ck_env *random_begin(struct pe *pe, const struct contributed *in)
 {
-	struct ck_env *env = list_begin(CK_BYTE, from, data, bytes);
+	struct ck_env *env = list_begin(pe, in);
 	CkReductionSetElement *e = values_of(env);
 
-	(void)pe;
-	e->reserved = mix(from->draw ^ mix(from->coll));
+	e->reserved = mix(in->draw ^ mix(in->coll));
 	for (int i = 0; i < 3; i++)
-		e->reserved = mix(e->reserved ^ (uint32_t)from->index.v[i]);
+		e->reserved = mix(e->reserved ^ (uint32_t)in->index->v[i]);
 	return env;
 }
 
@@ -291,11 +290,6 @@ CkReductionMsg *random_merge(int n, CkReductionMsg **msgs)
 		if (!first->bytes || (msgs[i]->bytes && drawn_before(msgs[i], first)))
 			first = msgs[i];
 	return first;
-}
-
-struct ck_env *random_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env)
-{
-	return concat_finish(pe, type, env);
 }
 
 /* ---- tuple ---------------------------------------------------------------------------------------------- */
@@ -334,7 +328,7 @@ static CkReductionMsg **part_list(size_t n)
 	return cmi_alloc_zero(n, sizeof(CkReductionMsg *), "a tuple of reductions");
 }
 
-static const struct reducer *elem_how(struct pe *pe, const CkTupleElement *elem)
+const struct reducer *tuple_how(struct pe *pe, const CkTupleElement *elem)
 {
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), elem->op);
 
@@ -344,45 +338,47 @@ static const struct reducer *elem_how(struct pe *pe, const CkTupleElement *elem)
 	return how;
 }
 
-static struct ck_env *part_begin(struct pe *pe, const struct contributor *from,
-				 const CkTupleElement *elem)
+static struct ck_env *part_begin(struct pe *pe, const struct contributed *in)
 {
-	const struct reducer *how = elem_how(pe, elem);
 	struct ck_env *env;
 
-	if (how->merge) {
-		env = reducer_begin(pe, how, from, elem->data, elem->count);
+	if (in->how->merge) {
+		env = begin(pe, in);
 	} else {
-		size_t bytes = elem->count * how->value_bytes;
+		size_t bytes = in->count * in->how->value_bytes;
 
-		env = msg_new(how->type, how->value_bytes ? elem->count : 0, bytes);
+		env = msg_new(in->how->type, in->how->value_bytes ? in->count : 0, bytes);
 		if (bytes)
-			memcpy(values_of(env), elem->data, bytes);
+			memcpy(values_of(env), in->data, bytes);
 	}
-	msg_of(env)->reserved = elem->op;
+	msg_of(env)->reserved = in->op;
 	return env;
 }
 
-struct ck_env *tuple_begin(struct pe *pe, const struct contributor *from, const void *elems_,
-			   uint64_t n)
+struct ck_env *tuple_begin(struct pe *pe, const struct contributed *in)
 {
-	const CkTupleElement *elems = elems_;
-	struct contributor part_from = *from;
+	const CkTupleElement *elems = in->data;
+	const uint64_t n = in->count;
+	struct contributed part = *in;
 
 	if (n < 1 || n > INT32_MAX)
 		csd_abort(pe, "CkContributeTuple: %lld reductions", (long long)n);
 	CkReductionMsg **parts = part_list(n);
 
 	for (uint64_t i = 0; i < n; i++) {
-		part_from.draw = from->draw + i; /* each part draws for itself */
-		parts[i] = payload_of(part_begin(pe, &part_from, &elems[i]));
+		part.data = elems[i].data;
+		part.count = elems[i].count;
+		part.op = elems[i].op;
+		part.how = tuple_how(pe, &elems[i]);
+		part.draw = in->draw + i; /* each part draws for itself */
+		parts[i] = payload_of(part_begin(pe, &part));
 	}
 	struct ck_env *env = tuple_pack(parts, n);
 
 	for (uint64_t i = 0; i < n; i++)
 		csd_msg_free(pe, &env_of(parts[i])->head);
 	free(parts);
-	msg_of(env)->no = (uint32_t)from->pe;
+	msg_of(env)->no = (uint32_t)in->pe;
 	return env;
 }
 
@@ -533,116 +529,4 @@ struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env
 	free(parts);
 	csd_msg_free(pe, &env->head);
 	return result;
-}
-
-/* ---- contributions that wait ------------------------------------------------------------------------------ */
-
-static size_t elem_bytes(struct pe *pe, const CkTupleElement *elem)
-{
-	const struct reducer *how = elem_how(pe, elem);
-
-	return how->merge ? elem->count : elem->count * how->value_bytes;
-}
-
-size_t contribution_bytes(struct pe *pe, const struct reducer *how, const void *data,
-			  uint64_t count)
-{
-	const CkTupleElement *elems = data;
-	size_t bytes = CkGen_align(count * sizeof *elems);
-
-	if (how->type != CK_TUPLE)
-		return how->merge ? count : count * how->value_bytes;
-	for (uint64_t i = 0; i < count; i++)
-		bytes += CkGen_align(elem_bytes(pe, &elems[i]));
-	return bytes;
-}
-
-/* The copy holds a tuple's elements, and behind them what they point to. */
-void contribution_copy(struct pe *pe, const struct reducer *how, void *to, const void *data,
-		       uint64_t count)
-{
-	size_t bytes = contribution_bytes(pe, how, data, count);
-	CkTupleElement *elems = to;
-	char *next = (char *)to + CkGen_align(count * sizeof *elems);
-
-	if (how->type != CK_TUPLE) {
-		if (bytes)
-			memcpy(to, data, bytes);
-		return;
-	}
-	if (count)
-		memcpy(elems, data, count * sizeof *elems);
-	for (uint64_t i = 0; i < count; i++) {
-		bytes = elem_bytes(pe, &elems[i]);
-		if (bytes)
-			memcpy(next, elems[i].data, bytes);
-		elems[i].data = next;
-		next += CkGen_align(bytes);
-	}
-}
-
-/* A copy that came from another process still has the sender's pointers. */
-void contribution_repoint(struct pe *pe, const struct reducer *how, void *at, uint64_t count)
-{
-	CkTupleElement *elems = at;
-	char *next = (char *)at + CkGen_align(count * sizeof *elems);
-
-	if (how->type != CK_TUPLE)
-		return;
-	for (uint64_t i = 0; i < count; i++) {
-		elems[i].data = next;
-		next += CkGen_align(elem_bytes(pe, &elems[i]));
-	}
-}
-
-struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag)
-{
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), in->op);
-	struct ck_env *env = callback_msg(pe, how->type, in->count,
-					  contribution_bytes(pe, how, in->data, in->count));
-	CkReductionMsg *head = payload_of(env);
-
-	head->no = (uint32_t)in->op;
-	head->reserved = tag;
-	contribution_copy(pe, how, head + 1, in->data, in->count);
-	*callback_at(env) = in->cb;
-	return env;
-}
-
-struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from, uint64_t *tag_p)
-{
-	CkReductionMsg *head = payload_of(env);
-
-	contribution_repoint(pe, reducer_find(ck_node_of(pe->node), head->no), head + 1, head->count);
-	*tag_p = head->reserved;
-	return (struct contributed){ head + 1, head->count, (CkReduction)head->no, *callback_at(env), from };
-}
-
-/* The parts of a tuple lie within its bytes. */
-static bool tuple_fits(const struct ck_node *ck, const CkReductionMsg *head)
-{
-	const CkTupleElement *elems = (const CkTupleElement *)(const void *)(head + 1);
-	uint64_t used = head->count * sizeof *elems;
-
-	if (head->count > head->bytes / sizeof *elems)
-		return false;
-	for (uint64_t i = 0; i < head->count; i++) {
-		const struct reducer *how = reducer_find(ck, elems[i].op);
-		const uint64_t each = !how ? 0 : how->merge ? 1 : how->value_bytes;
-
-		if (!how || elems[i].op == CkReduction_tuple || (each && elems[i].count > head->bytes / each))
-			return false;
-		used = CkGen_align(used) + elems[i].count * each;
-	}
-	return used <= head->bytes;
-}
-
-const char *contribution_misfit(struct pe *pe, const struct ck_env *env)
-{
-	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
-	const char *why = shape_result(env, sizeof(CkCallback));
-
-	if (!why)
-		why = reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), head->no), false);
-	return why || head->no != CkReduction_tuple || tuple_fits(ck_node_of(pe->node), head) ? why : "its values do not lie within it";
 }

@@ -1,125 +1,149 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_tree.c: reductions whose result goes to one place, or that have many values. Each PE
- * combines its part with those of its children in PE 0's tree and passes it to its parent. The
- * accumulator itself travels, and at PE 0 it becomes the message of the callback.
+ * reduce_tree.c: partial results go up a tree. Each PE combines its part with those of its children
+ * and passes it to its parent. The accumulator itself travels, and at the root it becomes the
+ * message of the callback. The same functions serve the trees of sections
+ * (section/section_reduce.c).
  *
- * Children without elements below them send nothing. Every PE knows the map, so it knows which
- * children these are.
+ * A collection's reductions go up PE 0's tree if their result goes to one place, or has many
+ * values. Children without elements below them send nothing. Every PE knows the map, so it knows
+ * which children these are.
  */
 #include "reduce_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 
-/* Which child of this PE leads to `other`, or -1. */
+/* ---- any tree ------------------------------------------------------------------------------- */
+
+static bool complete(const struct reduce_tree *t, const struct reduction *r)
+{
+	return r->local_done && r->n_children_in == t->n_children;
+}
+
+struct reduction *tree_next(const struct reduce_tree *t, struct reduction *open, uint32_t *n_passed)
+{
+	if (!open || open->no != *n_passed || !complete(t, open))
+		return NULL;
+	++*n_passed;
+	return open;
+}
+
+struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct reduction *r,
+			 const CkGenChare *type, uint64_t id)
+{
+	reduction_absorb_pieces(pe, r);
+	struct ck_env *env = r->acc;
+
+	r->acc = NULL;
+	if (t->parent < 0)
+		return r->how->finish ? r->how->finish(pe, type, env) : env;
+	wire_set(env, id, r);
+	env->flags = r->any || !(r->bytes || r->how->merge) ? 0 : CK_PART_EMPTY;
+	*callback_at(env) = r->cb;
+	return env;
+}
+
+struct contributed tree_part_read(struct pe *pe, const struct reduce_tree *t, struct ck_env *env,
+				  int *child_p)
+{
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
+	int i = t->n_children;
+
+	while (i-- && t->children[i] != env->head.src_pe)
+		;
+	if (!how || i < 0)
+		csd_abort(pe, "message from PE %d belongs to no reduction here", env->head.src_pe);
+	*child_p = i;
+	return (struct contributed){ NULL, how->merge ? 0 : ((CkReductionMsg *)payload_of(env))->count,
+				     (CkReduction)env->part.op, env->head.src_pe, how, callback_at(env), NULL, 0, 0 };
+}
+
+/* ---- a collection's tree --------------------------------------------------------------------- */
+
+/* The child of this PE that leads to `other`, or -1. */
 static int child_towards(struct pe *pe, int other)
 {
 	int parent;
 
 	while (other >= 0 && (parent = csd_tree_parent_of(pe, other, 0)) != pe->id)
 		other = parent;
-	for (int i = 0; other >= 0 && i < csd_tree_n_children(pe, 0); i++)
-		if (csd_tree_child(pe, 0, i) == other)
-			return i;
-	return -1;
+	return other;
 }
 
-static int count_children(struct pe *pe, struct collection *c)
+static void find_children(struct pe *pe, struct collection *c, struct reduce_tree *t)
 {
-	if (c->sparse)
-		return csd_tree_n_children(pe, 0);
-	int n_pes = pe->node->job->n_pes, n = 0, child;
-	bool *has = cmi_alloc_zero((size_t)n_pes, sizeof *has, "a reduction");
-	bool *active = cmi_alloc_zero((size_t)csd_tree_n_children(pe, 0) + 1, sizeof *active, "a reduction");
+	const int n_pes = pe->node->job->n_pes, n = csd_tree_n_children(pe, 0);
+	bool *has = c->sparse ? NULL : who_has(pe, c);
 
-	coll_who_has(pe, c, has);
-	for (int p = 0; p < n_pes; p++) {
-		if (!has[p] || (child = child_towards(pe, p)) < 0 || active[child])
-			continue;
-		active[child] = true;
-		n++;
-	}
-	free(active);
+	t->parent = csd_tree_parent(pe, 0);
+	t->n_children = 0;
+	t->children = cmi_realloc(t->children, (size_t)n + 1, sizeof *t->children, "a reduction");
+	/* A child takes on what all PEs below it have. */
+	for (int p = 0, child; has && p < n_pes; p++)
+		if (has[p] && (child = child_towards(pe, p)) >= 0)
+			has[child] = true;
+	for (int i = 0; i < n; i++)
+		if (!has || has[csd_tree_child(pe, 0, i)])
+			t->children[t->n_children++] = csd_tree_child(pe, 0, i);
 	free(has);
-	return n;
 }
 
-static void pass_up(struct pe *pe, struct collection *c, struct reduction *r)
+static const struct reduce_tree *tree_of(struct pe *pe, struct collection *c)
 {
-	struct ck_env *env = r->acc;
+	struct reduce_coll *all = reductions_of(c);
 
-	r->acc = NULL;
-	wire_set(env, c, r);
-	env->flags = r->any || !(r->bytes || r->how->merge) ? 0 : CK_PART_EMPTY;
+	if (CSD_UNLIKELY(!all->counted))
+		find_children(pe, c, &all->tree);
+	all->counted = true;
+	return &all->tree;
+}
+
+static void pass_up(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
+{
+	const struct reduce_tree *t = tree_of(pe, c);
+	struct ck_env *env = tree_part(pe, t, r, c->type, c->id);
+
+	if (t->parent < 0) {
+		r->acc = env;
+		result_send(pe, c, r, in_handler);
+		return;
+	}
 	env->head.handler = ck_handler(pe, PART_REDUCE, H_REDUCE);
-	*callback_at(env) = r->cb;
-	csd_send(pe, csd_tree_parent(pe, 0), &env->head);
+	csd_send(pe, t->parent, &env->head);
 	if (!r->awaited)
-		reduction_close(pe, c, r);
-}
-
-static void at_root(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
-{
-	reduction_finish(pe, r, c->type);
-	result_send(pe, c, r, in_handler);
-}
-
-static bool complete(const struct collection *c, const struct reduction *r)
-{
-	return r->local_done && r->n_children_in == reductions_of(c)->n_children;
-}
-
-static void tree_finish(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
-{
-	reduction_absorb_kept(pe, r);
-	if (pe->id != 0)
-		pass_up(pe, c, r);
-	else
-		at_root(pe, c, r, in_handler);
+		reduction_close(pe, &reductions_of(c)->open, r);
 }
 
 /* Our elements or a child have contributed. In a sparse array parts go up in the order of the reductions, so that
  * results come in order. Each PE hears of them in that order, too: by its elements, which contribute in turn; by parts
- * of its children, which go up in turn; or from its parent, which tells of them in turn (reduce_change.c). */
+ * of its children, which go up in turn; or from its parent, which tells of them in turn
+ * (reduce_open.c). */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
-	struct reduce_coll *all = reductions_of(c);
+	const struct reduce_tree *t = tree_of(pe, c);
 
-	if (!all->counted) {
-		all->n_children = count_children(pe, c);
-		all->counted = true;
-	}
 	if (CSD_LIKELY(!c->sparse)) {
-		if (complete(c, r))
-			tree_finish(pe, c, r, in_handler);
+		if (complete(t, r))
+			pass_up(pe, c, r, in_handler);
 		return;
 	}
-	while ((r = reductions_of(c)->open) && r->no == reductions_of(c)->n_passed && complete(c, r)) {
-		reductions_of(c)->n_passed++;
-		tree_finish(pe, c, r, in_handler);
-	}
+	while ((r = tree_next(t, reductions_of(c)->open, &reductions_of(c)->n_passed)))
+		pass_up(pe, c, r, in_handler);
 }
 
 void reduce_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	const CkReductionMsg *head = payload_of(env);
 	struct collection *c = coll_get(pe, env->coll);
+	int child;
 
 	if (!coll_there(pe, c)) {
 		call_wait(pe, c, m);
 		return;
 	}
-	int child = child_towards(pe, m->src_pe);
-
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
-
-	if (!how || child < 0)
-		csd_abort(pe, "message from PE %d belongs to no reduction here", m->src_pe);
-	struct reduction *r = reduction_join(pe, c, env->part.no, (CkReduction)env->part.op,
-					     how->merge ? 0 : head->count, callback_at(env),
-					     m->src_pe, NULL);
+	const struct contributed in = tree_part_read(pe, tree_of(pe, c), env, &child);
+	struct reduction *r = reduction_join(pe, c, env->part.no, &in);
 
 	reduction_take_child(pe, r, env, child);
 	tree_advance(pe, c, r, false);

@@ -83,7 +83,7 @@ static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, b
 		struct ck_env *env = r->acc;
 
 		r->acc = NULL;
-		reduction_close(pe, c, r);
+		reduction_close(pe, &reductions_of(c)->open, r);
 		if (in_handler || reductions_of(c)->n_due)
 			queue_up(pe, c, env);
 		else
@@ -105,7 +105,7 @@ static void address_result(struct collection *c, struct reduction *r)
 void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	if (CSD_UNLIKELY(!r->awaited)) {
-		reduction_close(pe, c, r);
+		reduction_close(pe, &reductions_of(c)->open, r);
 		return;
 	}
 	address_result(c, r);
@@ -133,7 +133,7 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 		r->acc = NULL;
 		csd_send(pe, home_of_element(pe, c, env->place), &env->head);
 	}
-	reduction_close(pe, c, r);
+	reduction_close(pe, &reductions_of(c)->open, r);
 }
 
 /* PE 0 has the result. */
@@ -147,7 +147,7 @@ void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool 
 	CkCallback cb = r->cb;
 
 	r->acc = NULL;
-	reduction_close(pe, c, r);
+	reduction_close(pe, &reductions_of(c)->open, r);
 	callback_send(pe, &cb, env);
 }
 
@@ -178,14 +178,14 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- whether it will fit ------------------------------------------------------------------------ */
 
-_Noreturn static void wrong_reduction(struct pe *pe, const CkCallback *cb,
-				      const struct reducer *how, uint64_t count,
+_Noreturn static void wrong_reduction(struct pe *pe, const struct contributed *in,
 				      const CkGenChare *from)
 {
-	const CkGenEntry *e = &callback_target(pe, cb)->entries[cb->entry];
+	const struct reducer *how = in->how;
+	const CkGenEntry *e = &callback_target(pe, in->cb)->entries[in->cb->entry];
 	char name[128], takes[64];
 
-	describe_entry(callback_target(pe, cb), cb->entry, name, sizeof name);
+	describe_entry(callback_target(pe, in->cb), in->cb->entry, name, sizeof name);
 	if (e->want_array)
 		snprintf(takes, sizeof takes, "an array of %s", data_type_name(e->want));
 	else
@@ -194,21 +194,22 @@ _Noreturn static void wrong_reduction(struct pe *pe, const CkCallback *cb,
 		csd_abort(pe, "elements of %s contribute to %s, which gives %s, for %s, which takes "
 			  "%s", from->name, how->name, data_type_name(how->type), name, takes);
 	csd_abort(pe, "elements of %s contribute %llu of %s (%s) to %s, which takes %s", from->name,
-		  (unsigned long long)count, data_type_name(how->type), how->name, name, takes);
+		  (unsigned long long)in->count, data_type_name(how->type), how->name, name, takes);
 }
 
 /* The result's type is known before anything is combined, and an error at the contribution can
  * name more than one at the target. Plain bytes need only the right size, which deliver.c
  * checks. */
-void result_check(struct pe *pe, const CkCallback *cb, const struct reducer *how, uint64_t count,
-		    const CkGenChare *from)
+void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from)
 {
-	if (CSD_LIKELY(cb->want == CK_NOTYPE) || how->type == CK_BYTE)
+	const CkCallback *cb = in->cb;
+
+	if (CSD_LIKELY(cb->want == CK_NOTYPE) || in->how->type == CK_BYTE)
 		return;
 	if (cb->kind == CB_FUNCTION || cb->kind == CB_FUTURE || cb->kind == CB_THREAD)
 		return; /* no entry method: check_wanted checks when it is fired */
 	const CkGenEntry *e = &callback_target(pe, cb)->entries[cb->entry];
 
-	if (how->type != e->want || (!e->want_array && count != e->want_count))
-		wrong_reduction(pe, cb, how, count, from);
+	if (in->how->type != e->want || (!e->want_array && in->count != e->want_count))
+		wrong_reduction(pe, in, from);
 }

@@ -18,64 +18,31 @@
  * Runs (any other map, and cuts that leave out a PE before the last ones): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
  * PE 0 goes through the runs in index order and sends back what comes before each.
  *
+ * A scan is a reduction's record (reduction.c) without an accumulator, in a list of its own.
+ *
  * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
  * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
 #include "reduce_int.h"
 #include "../place/place_watch.h"
 #include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_WAITS = 0xff, SCAN_UP = 0xfe, SCAN_DOWN = 0xfd,
-       SCAN_GONE = 0xfc };        /* above all rounds */
-
-/* A spare record keeps its memory up to this size, as in reduce.c. */
-enum { SCAN_KEEP_BYTES = 64 * 1024 };
-
-/** One scan of one collection on one PE. */
-struct scan {
-	struct scan *next;        /* in the collection's list, by number, or in the PE's list of spare
-				   * records */
-	uint32_t no;
-	CkReduction op;
-	const struct reducer *how;
-	uint64_t count;
-	size_t bytes;             /* of one contribution */
-	bool exclusive;
-	uint8_t stage;            /* the round whose part comes next; SCAN_WAITS: elements are missing */
-	bool any_before;
-	bool sent_up;             /* runs: PE 0 has our part */
-	int from_pe;              /* the PE that opened it */
-	uint64_t n_in;
-	int n_parts;              /* runs, on PE 0: PEs whose sums have arrived */
-	char *values;             /* [n_local], by ordinal; ours */
-	CkCallback *cbs;          /* the same */
-	char *before, *known;     /* one contribution each, in the memory of `values` */
-	size_t cap_bytes, cap_cbs;
-	struct cmi_msg *parts;    /* ours: parts that arrived before their turn */
-};
+/* Stages above all rounds. */
+enum { SCAN_UP = 0xfe, SCAN_DOWN = 0xfd, SCAN_GONE = 0xfc };
+enum { H_SCAN };
 
 /** The scans of one collection on one PE. */
 struct scans {
-	struct scan *open;
+	struct reduction *open;
 	int n_givers;             /* runs: PEs with elements; -1: not counted */
 	uint32_t n_scanned[];     /* by ordinal: scans that the element took part in */
 };
 
 /* ---- records -------------------------------------------------------------------------------------- */
-
-enum { H_SCAN };
-
-/** Records of a PE to use again. */
-struct spare_scans {
-	struct scan *first;
-};
-
-static struct spare_scans *spare_of(const struct pe *pe) { return ck_state(pe, PART_SCAN); }
 
 static struct scans **scans_at(const struct collection *c) { return coll_state(c, PART_SCAN); }
 
@@ -90,162 +57,89 @@ static struct scans *scans_of(struct collection *c)
 	return all;
 }
 
-static void scan_free(struct pe *pe, struct scan *s)
+static void scan_close(struct pe *pe, struct collection *c, struct reduction *s)
 {
-	while (CSD_UNLIKELY(s->parts != NULL)) {
-		struct cmi_msg *m = s->parts;
-
-		s->parts = m->next;
-		csd_msg_free(pe, m);
-	}
-	if (s->cap_bytes > SCAN_KEEP_BYTES) {
-		free(s->values);
-		s->values = NULL;
-		s->cap_bytes = 0;
-	}
-	s->next = spare_of(pe)->first;
-	spare_of(pe)->first = s;
-}
-
-static void scan_close(struct pe *pe, struct collection *c, struct scan *s)
-{
-	struct scan **p = &(*scans_at(c))->open;
-
-	while (*p != s)
-		p = &(*p)->next;
-	*p = s->next;
-	scan_free(pe, s);
+	reduction_close(pe, &(*scans_at(c))->open, s);
 }
 
 static void scan_coll_fini(struct pe *pe, struct collection *c)
 {
 	struct scans *all = *scans_at(c);
 
-	while (all && all->open)
-		scan_close(pe, c, all->open);
+	if (all)
+		reductions_close(pe, &all->open);
 	free(all);
 }
 
-static void scan_pe_stop(struct pe *pe)
-{
-	while (spare_of(pe)->first) {
-		struct scan *s = spare_of(pe)->first;
+/* Each element has a callback of its own, so that of the record has room for the kind. */
+static bool is_exclusive(const struct reduction *s) { return s->cb.entry; }
+static const char *kind_name(bool exclusive) { return exclusive ? "exclusive" : "inclusive"; }
 
-		spare_of(pe)->first = s->next;
-		free(s->values);
-		free(s->cbs);
-		free(s);
-	}
+/* The stash of a scan of n elements, by ordinal:
+ *
+ *	| n values | before | known, padded to 16 | n CkCallbacks |
+ *
+ * before: the combination of what comes before our elements, if s->any. known: what a PE of blocks
+ * knows (see above). */
+static char *value_of(const struct reduction *s, uint64_t ordinal)
+{
+	return s->stash + ordinal * s->bytes;
 }
-
-static struct scan *scan_new(struct pe *pe)
+static char *before_of(const struct collection *c, const struct reduction *s)
 {
-	struct scan *s = spare_of(pe)->first;
-
-	if (CSD_UNLIKELY(!s)) {
-		s = cmi_alloc_zero(1, sizeof *s, "a scan");
-		return s;
-	}
-	spare_of(pe)->first = s->next;
-	return s;
+	return value_of(s, c->n_local);
 }
-
-/* Room for the elements' values and two more. */
-static void scan_make_room(struct scan *s, uint64_t n_local)
+static char *known_of(const struct collection *c, const struct reduction *s)
 {
-	size_t bytes = (n_local + 2) * s->bytes, cbs = n_local * sizeof *s->cbs;
-
-	if (s->cap_bytes < bytes) {
-		free(s->values);
-		s->values = cmi_alloc(bytes, "a scan");
-		s->cap_bytes = bytes;
-	}
-	if (s->cap_cbs < cbs) {
-		free(s->cbs);
-		s->cbs = cmi_alloc(cbs, "a scan");
-		s->cap_cbs = cbs;
-	}
-	s->before = s->values ? s->values + n_local * s->bytes : NULL;
-	s->known = s->values ? s->before + s->bytes : NULL;
+	return value_of(s, c->n_local + 1);
 }
-
-/* The terms of a scan, on which all elements must agree. */
-struct terms {
-	CkReduction op;
-	uint64_t count;
-	bool exclusive;
-	int from_pe;
-};
-
-static struct scan *scan_open(struct pe *pe, struct collection *c, struct scan **at, uint32_t no,
-			     struct terms t)
+static CkCallback *callbacks_of(const struct collection *c, const struct reduction *s)
 {
-	struct scan *s = scan_new(pe), *next = *at;
-
-	s->no = no;
-	s->op = t.op;
-	s->how = reducer_find(ck_node_of(pe->node), t.op);
-	s->count = t.count;
-	s->bytes = t.count * s->how->value_bytes;
-	s->exclusive = t.exclusive;
-	s->from_pe = t.from_pe;
-	s->stage = SCAN_WAITS;
-	s->any_before = s->sent_up = false;
-	s->n_in = 0;
-	s->n_parts = 0;
-	s->parts = NULL;
-	scan_make_room(s, c->n_local);
-	s->next = next;
-	return *at = s;
-}
-
-_Noreturn static void scan_disagree(struct pe *pe, const struct collection *c, const struct scan *s,
-			       struct terms t)
-{
-	csd_abort(pe, "elements of %s disagree in scan %u: %s of %llu x %s on PE %d, and %s of "
-		  "%llu x %s on PE %d", c->type->name, s->no,
-		  s->exclusive ? "exclusive" : "inclusive", (unsigned long long)s->count,
-		  s->how->name, s->from_pe, t.exclusive ? "exclusive" : "inclusive",
-		  (unsigned long long)t.count, reducer_name(pe, t.op), t.from_pe);
+	return (CkCallback *)(void *)(s->stash + CkGen_align((c->n_local + 2) * s->bytes));
 }
 
 /* Find or open scan `no`; abort if the caller's terms differ from those of the record. */
-static struct scan *scan_join(struct pe *pe, struct collection *c, uint32_t no, struct terms t)
+static struct reduction *scan_join(struct pe *pe, struct collection *c, uint32_t no,
+				   const struct contributed *in, bool exclusive)
 {
-	struct scan **p = &scans_of(c)->open, *s;
+	struct scans *all = scans_of(c);
+	struct reduction *s = reduction_at(all->open, no);
 
-	/* Compare by difference, because numbers may wrap. */
-	while (*p && (int32_t)((*p)->no - no) < 0)
-		p = &(*p)->next;
-	s = *p;
-	if (!s || s->no != no)
-		return scan_open(pe, c, p, no, t);
-	if (CSD_UNLIKELY(s->op != t.op || s->count != t.count || s->exclusive != t.exclusive))
-		scan_disagree(pe, c, s, t);
+	if (CSD_UNLIKELY(!s)) {
+		s = reduction_open(pe, &all->open, no, in);
+		s->cb.entry = exclusive;
+		s->n_missing = c->n_local;
+		reduction_room(s, CkGen_align((c->n_local + 2) * s->bytes) + c->n_local * sizeof(CkCallback));
+	} else if (CSD_UNLIKELY(s->op != in->op || s->count != in->count || s->cb.entry != exclusive)) {
+		csd_abort(pe, "elements of %s disagree in scan %u: %s of %llu x %s on PE %d, and %s of "
+			  "%llu x %s on PE %d", c->type->name, s->no, kind_name(is_exclusive(s)),
+			  (unsigned long long)s->count, s->how->name, s->from_pe, kind_name(exclusive),
+			  (unsigned long long)in->count, in->how->name, in->pe);
+	}
 	return s;
 }
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-static void put_in_front(struct scan *s, char *acc, const void *in)
+/* in_first: `in` comes before what `acc` holds. */
+static void scan_combine(const struct reduction *s, char *acc, const void *in, bool in_first)
 {
 	if (s->bytes)
-		reducer_combine(s->how, acc, in, s->count, true);
+		reducer_combine(s->how, acc, in, s->count, in_first);
 }
 
-static void append(struct scan *s, char *acc, const void *in)
+/* Mostly of one number: then a call of memcpy is most of what the copy takes. */
+static inline void scan_copy(const struct reduction *s, char *to, const void *from)
 {
-	if (s->bytes)
-		reducer_combine(s->how, acc, in, s->count, false);
-}
-
-static void scan_copy(const struct scan *s, char *to, const void *from)
-{
-	if (s->bytes)
+	if (s->bytes == sizeof(uint64_t))
+		__builtin_memcpy(to, from, sizeof(uint64_t));
+	else if (s->bytes == sizeof(uint32_t))
+		__builtin_memcpy(to, from, sizeof(uint32_t));
+	else if (s->bytes)
 		memcpy(to, from, s->bytes);
 }
 
-static void set_identity(const struct scan *s, char *to)
+static void set_identity(const struct reduction *s, char *to)
 {
 	if (!s->how->identity && s->bytes)
 		memset(to, 0, s->bytes);
@@ -253,67 +147,42 @@ static void set_identity(const struct scan *s, char *to)
 		memcpy(to + i * s->how->value_bytes, s->how->identity, s->how->value_bytes);
 }
 
-static char *value_of(const struct scan *s, uint64_t ordinal)
-{
-	return s->values + ordinal * s->bytes;
-}
-
 /* Deliver the results of n neighbouring elements from `ordinal` on. before: the combination of
  * what comes before them, valid if `any` is set; it is changed. */
-static void scan_deliver(struct pe *pe, struct scan *s, uint64_t ordinal, uint64_t n, char *before,
-		    bool any)
+static void scan_deliver(struct pe *pe, const struct collection *c, struct reduction *s,
+			 uint64_t ordinal, uint64_t n, char *before, bool any)
 {
+	const CkCallback *cbs = callbacks_of(c, s);
+
 	for (uint64_t i = ordinal; i < ordinal + n; i++, any = true) {
 		struct ck_env *env = callback_msg(pe, s->how->type, s->count, s->bytes);
 
-		if (s->exclusive && !any)
+		if (is_exclusive(s) && !any)
 			set_identity(s, values_of(env));
-		else if (s->exclusive)
+		else if (is_exclusive(s))
 			scan_copy(s, values_of(env), before);
 		if (any)
-			append(s, before, value_of(s, i));
+			scan_combine(s, before, value_of(s, i), false);
 		else
 			scan_copy(s, before, value_of(s, i));
-		if (!s->exclusive)
+		if (!is_exclusive(s))
 			scan_copy(s, values_of(env), before);
-		callback_send(pe, &s->cbs[i], env);
+		callback_send(pe, &cbs[i], env);
 	}
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
 /* Envelopes use the view `part`; its `entry` says whether the scan is exclusive. */
-static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c, const struct scan *s,
-			       int stage, size_t bytes)
+static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c,
+				    const struct reduction *s, int stage, size_t bytes)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_SCAN, H_SCAN), bytes);
 
-	env->coll = c->id;
-	env->part.no = s->no;
-	env->part.count = (uint32_t)s->count;
-	env->part.op = s->op;
-	env->part.entry = s->exclusive;
+	wire_set(env, c->id, s);
+	env->part.entry = s->cb.entry;
 	env->part.stage = (uint8_t)stage;
 	return env;
-}
-
-static void keep_part(struct scan *s, struct ck_env *env)
-{
-	env->head.next = s->parts;
-	s->parts = &env->head;
-}
-
-static struct ck_env *take_part(struct scan *s, int stage)
-{
-	for (struct cmi_msg **p = &s->parts; *p; p = &(*p)->next) {
-		struct ck_env *env = (struct ck_env *)*p;
-
-		if (env->part.stage != stage)
-			continue;
-		*p = env->head.next;
-		return env;
-	}
-	return NULL;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
@@ -322,7 +191,7 @@ static bool in_blocks(const struct pe *pe, const struct collection *c) { return 
 
 /* Send on what is known, and return the PE that sends to this one in the round; below 0: none
  * does. */
-static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int round)
+static int enter_round(struct pe *pe, struct collection *c, struct reduction *s, int round)
 {
 	int to = pe->id + (1 << round);
 
@@ -330,27 +199,28 @@ static int enter_round(struct pe *pe, struct collection *c, struct scan *s, int 
 	if (to < coll_n_runs(pe, c)) {
 		struct ck_env *env = scan_part_new(pe, c, s, round, s->bytes);
 
-		scan_copy(s, payload_of(env), s->known);
+		scan_copy(s, payload_of(env), known_of(c, s));
 		csd_send(pe, to, &env->head);
 	}
 	return pe->id - (1 << round);
 }
 
-static void scan_absorb(struct pe *pe, struct scan *s, struct ck_env *env)
+static void scan_absorb(struct pe *pe, struct collection *c, struct reduction *s,
+			struct ck_env *env)
 {
 	const void *in = payload_of(env);
 
-	put_in_front(s, s->known, in);
-	if (s->any_before)
-		put_in_front(s, s->before, in);
+	scan_combine(s, known_of(c, s), in, true);
+	if (s->any)
+		scan_combine(s, before_of(c, s), in, true);
 	else
-		scan_copy(s, s->before, in);
-	s->any_before = true;
+		scan_copy(s, before_of(c, s), in);
+	s->any = true;
 	csd_msg_free(pe, &env->head);
 }
 
 /* Go through the rounds for which parts have come. */
-static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int round)
+static void scan_go_on(struct pe *pe, struct collection *c, struct reduction *s, int round)
 {
 	int n = coll_n_runs(pe, c);
 	struct ck_env *env;
@@ -358,28 +228,30 @@ static void scan_go_on(struct pe *pe, struct collection *c, struct scan *s, int 
 	for (; 1 << round < n; round++) {
 		if (s->stage != round && enter_round(pe, c, s, round) < 0)
 			continue;
-		env = take_part(s, round);
+		env = take_early(s, round);
 		if (!env)
 			return;
-		scan_absorb(pe, s, env);
+		scan_absorb(pe, c, s, env);
 	}
-	scan_deliver(pe, s, 0, c->n_local, s->before, s->any_before);
+	scan_deliver(pe, c, s, 0, c->n_local, before_of(c, s), s->any);
 	scan_close(pe, c, s);
 }
 
-static void start_block(struct pe *pe, struct collection *c, struct scan *s)
+static void start_block(struct pe *pe, struct collection *c, struct reduction *s)
 {
-	scan_copy(s, s->known, value_of(s, 0));
+	char *known = known_of(c, s);
+
+	scan_copy(s, known, value_of(s, 0));
 	for (uint64_t i = 1; i < c->n_local; i++)
-		append(s, s->known, value_of(s, i));
+		scan_combine(s, known, value_of(s, i), false);
 	scan_go_on(pe, c, s, 0);
 }
 
-static void block_part(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+static void block_part(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
 	int stage = env->part.stage;
 
-	keep_part(s, env);
+	keep_early(s, env);
 	if (s->stage == stage)
 		scan_go_on(pe, c, s, stage);
 }
@@ -396,7 +268,7 @@ static uint64_t n_runs(struct ck_env *env) { return *(uint64_t *)payload_of(env)
 
 static uint64_t *run_places(struct ck_env *env) { return (uint64_t *)payload_of(env) + 1; }
 
-static char *run_value(const struct scan *s, struct ck_env *env, uint64_t k)
+static char *run_value(const struct reduction *s, struct ck_env *env, uint64_t k)
 {
 	return (char *)payload_of(env) + runs_head(n_runs(env)) + k * s->bytes;
 }
@@ -426,7 +298,7 @@ static uint64_t count_runs(const struct collection *c)
 	return n;
 }
 
-static void send_up(struct pe *pe, struct collection *c, struct scan *s)
+static void send_up(struct pe *pe, struct collection *c, struct reduction *s)
 {
 	uint64_t n = count_runs(c), end, k = 0;
 	struct ck_env *env = scan_part_new(pe, c, s, SCAN_UP, runs_head(n) + n * s->bytes);
@@ -439,9 +311,8 @@ static void send_up(struct pe *pe, struct collection *c, struct scan *s)
 		run_places(env)[k] = place_of(c, i);
 		scan_copy(s, sum, value_of(s, i));
 		for (uint64_t j = i + 1; j < end; j++)
-			append(s, sum, value_of(s, j));
+			scan_combine(s, sum, value_of(s, j), false);
 	}
-	s->sent_up = true;
 	csd_send(pe, 0, &env->head);
 }
 
@@ -457,12 +328,12 @@ static int compare_runs(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-static struct run *list_runs(const struct scan *s, uint64_t *n_p)
+static struct run *list_runs(const struct reduction *s, uint64_t *n_p)
 {
 	struct run *runs = NULL;
 	uint64_t n = 0;
 
-	for (struct cmi_msg *m = s->parts; m; m = m->next) {
+	for (struct cmi_msg *m = s->early; m; m = m->next) {
 		struct ck_env *env = (struct ck_env *)m;
 		uint64_t more = n_runs(env);
 
@@ -476,7 +347,7 @@ static struct run *list_runs(const struct scan *s, uint64_t *n_p)
 }
 
 /* PE 0 has all sums: replace each sum by what comes before it, and send its message back. */
-static void scan_answer(struct pe *pe, struct scan *s)
+static void scan_answer(struct pe *pe, struct reduction *s)
 {
 	uint64_t n;
 	struct run *runs = list_runs(s, &n);
@@ -487,18 +358,18 @@ static void scan_answer(struct pe *pe, struct scan *s)
 		if (i)
 			scan_copy(s, runs[i].sum, before);
 		if (i)
-			append(s, before, sum);
+			scan_combine(s, before, sum, false);
 		else
 			scan_copy(s, before, sum);
 	}
 	free(before);
 	free(sum);
 	free(runs);
-	while (s->parts) {
-		struct cmi_msg *m = s->parts;
+	while (s->early) {
+		struct cmi_msg *m = s->early;
 		int to = m->src_pe;
 
-		s->parts = m->next;
+		s->early = m->next;
 		m->route = ck_of(pe)->route;
 		m->handler = ck_handler(pe, PART_SCAN, H_SCAN);
 		((struct ck_env *)m)->part.stage = SCAN_DOWN;
@@ -509,36 +380,36 @@ static void scan_answer(struct pe *pe, struct scan *s)
 static int count_givers(struct pe *pe, struct collection *c)
 {
 	int n_pes = pe->node->job->n_pes, n = 0;
-	bool *has = cmi_alloc_zero((size_t)n_pes, sizeof *has, "a scan");
+	bool *has = who_has(pe, c);
 
-	coll_who_has(pe, c, has);
 	for (int i = 0; i < n_pes; i++)
 		n += has[i];
 	free(has);
 	return n;
 }
 
-static void sums_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+static void sums_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
-	keep_part(s, env);
+	keep_early(s, env);
 	struct scans *all = *scans_at(c);
 
 	if (all->n_givers < 0)
 		all->n_givers = count_givers(pe, c);
-	if (++s->n_parts < all->n_givers)
+	if (++s->n_children_in < all->n_givers)
 		return;
 	scan_answer(pe, s);
 	if (!c->n_local)
 		scan_close(pe, c, s);
 }
 
-static void befores_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+static void befores_came(struct pe *pe, struct collection *c, struct reduction *s,
+			 struct ck_env *env)
 {
 	uint64_t end, k = 0;
 
 	for (uint64_t i = 0; i < c->n_local && k < n_runs(env); i = end, k++) {
 		end = run_end(c, i);
-		scan_deliver(pe, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
+		scan_deliver(pe, c, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
 	}
 	csd_msg_free(pe, &env->head);
 	scan_close(pe, c, s);
@@ -546,10 +417,10 @@ static void befores_came(struct pe *pe, struct collection *c, struct scan *s, st
 
 /* ---- what comes in --------------------------------------------------------------------------------------- */
 
-static void part_came(struct pe *pe, struct collection *c, struct scan *s, struct ck_env *env)
+static void part_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
 	bool up = env->part.stage == SCAN_UP && pe->id == 0 && !in_blocks(pe, c);
-	bool down = env->part.stage == SCAN_DOWN && s->sent_up;
+	bool down = env->part.stage == SCAN_DOWN && s->local_done && !in_blocks(pe, c);
 
 	if (up)
 		sums_came(pe, c, s, env);
@@ -598,14 +469,17 @@ static void scan_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_msg_free(pe, m);
 		return;
 	}
-	struct terms t = { (CkReduction)env->part.op, env->part.count, env->part.entry, m->src_pe };
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), t.op);
+	static const CkCallback none;
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
 
 	if (!how || how->merge)
 		csd_abort(pe, "message from PE %d belongs to no scan here", m->src_pe);
 	if (c->dynamic)
 		elements_change(pe, c);
-	part_came(pe, c, scan_join(pe, c, env->part.no, t), env);
+	const struct contributed in = { NULL, env->part.count, (CkReduction)env->part.op, m->src_pe, how,
+					&none, NULL, 0, 0 };
+
+	part_came(pe, c, scan_join(pe, c, env->part.no, &in, env->part.entry), env);
 }
 
 static void scan_check(struct pe *pe, const struct collection *c, const struct reducer *how,
@@ -649,15 +523,14 @@ static void scans_reseated(struct pe *pe, struct collection *c, const struct pla
 static void take_part_in(struct pe *pe, struct collection *c, const struct ck_obj *obj, const struct contributed *in,
 			 bool exclusive)
 {
-	const struct terms t = { in->op, in->count, exclusive, in->pe };
-
-	result_check(pe, &in->cb, reducer_find(ck_node_of(pe->node), t.op), t.count, c->type);
-	struct scan *s = scan_join(pe, c, scans_of(c)->n_scanned[obj->ordinal]++, t);
+	result_check(pe, in, c->type);
+	struct reduction *s = scan_join(pe, c, scans_of(c)->n_scanned[obj->ordinal]++, in, exclusive);
 
 	scan_copy(s, value_of(s, obj->ordinal), in->data);
-	s->cbs[obj->ordinal] = in->cb;
-	if (++s->n_in < c->n_local)
+	callbacks_of(c, s)[obj->ordinal] = *in->cb;
+	if (--s->n_missing)
 		return;
+	s->local_done = true;
 	if (in_blocks(pe, c))
 		start_block(pe, c, s);
 	else
@@ -668,9 +541,11 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = obj_of(self);
-	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, cb, pe->id };
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, pe->id, how, &cb,
+					&obj->index, 0, 0 };
 
-	scan_check(pe, obj->coll, reducer_find(ck_node_of(pe->node), op), op);
+	scan_check(pe, obj->coll, how, op);
 	if (CSD_UNLIKELY(obj->extra & OBJ_AWAY))
 		seat_send(pe, obj, PART_SCAN, contribution_msg(pe, &in, kind == CK_SCAN_EXCLUSIVE));
 	else
@@ -681,9 +556,9 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 static void scan_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
 {
 	uint64_t exclusive;
-	const struct contributed in = contribution_read(pe, env, from, &exclusive);
+	const struct contributed in = contribution_read(pe, env, from, &seat->index, &exclusive);
 
-	scan_check(pe, seat->coll, reducer_find(ck_node_of(pe->node), in.op), in.op);
+	scan_check(pe, seat->coll, in.how, in.op);
 	take_part_in(pe, seat->coll, seat, &in, exclusive);
 	csd_msg_free(pe, &env->head);
 }
@@ -712,12 +587,14 @@ static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf,
 }
 
 /* What a scan to which all elements of this PE have come waits for. */
-static void describe_stage(const struct pe *pe, const struct collection *c, const struct scan *s, char *buf, size_t len)
+static void describe_stage(const struct pe *pe, const struct collection *c,
+			   const struct reduction *s, char *buf, size_t len)
 {
 	const struct scans *all = *scans_at(c);
 
 	if (pe->id == 0 && !in_blocks(pe, c))
-		snprintf(buf, len, "the sums of %d of %d PEs", all->n_givers < 0 ? 0 : all->n_givers - s->n_parts,
+		snprintf(buf, len, "the sums of %d of %d PEs",
+			 all->n_givers < 0 ? 0 : all->n_givers - s->n_children_in,
 			 all->n_givers);
 	else if (!in_blocks(pe, c))
 		snprintf(buf, len, "PE 0, which puts the sums of all PEs together");
@@ -725,9 +602,10 @@ static void describe_stage(const struct pe *pe, const struct collection *c, cons
 		snprintf(buf, len, "the sum of PE %d (round %d)", pe->id - (1 << s->stage), s->stage);
 }
 
-static void describe_scan(struct pe *pe, const struct collection *c, const struct scan *s, csd_line_fn line, void *arg)
+static void describe_scan(struct pe *pe, const struct collection *c, const struct reduction *s,
+			  csd_line_fn line, void *arg)
 {
-	const char *kind = s->exclusive ? "exclusive" : "inclusive";
+	const char *kind = kind_name(is_exclusive(s));
 	char what[160], missing[5 * 130], stage[128];
 	const uint64_t n = list_missing(c, s->no, missing, sizeof missing);
 
@@ -747,7 +625,7 @@ static void describe_scan(struct pe *pe, const struct collection *c, const struc
  * one. */
 static void offer(const struct collection *c, csd_line_fn line, void *arg)
 {
-	const struct scan *s = *scans_at(c) ? (*scans_at(c))->open : NULL;
+	const struct reduction *s = *scans_at(c) ? (*scans_at(c))->open : NULL;
 	char what[160], missing[5 * 130];
 	uint32_t no = n_scanned(c, 0);
 
@@ -774,7 +652,7 @@ static void scans_describe(struct pe *pe, csd_line_fn line, void *arg)
 
 		if (!c->type || !c->constructed || c->dynamic || c->n_slots != c->n_local)
 			continue;
-		for (const struct scan *s = *scans_at(c) ? (*scans_at(c))->open : NULL; s; s = s->next)
+		for (const struct reduction *s = *scans_at(c) ? (*scans_at(c))->open : NULL; s; s = s->next)
 			describe_scan(pe, c, s, line, arg);
 		if (c->n_local && (c->type->kind == CKGEN_ARRAY || c->type->kind == CKGEN_GROUP) && n_offers++ < OFFERS_MOST)
 			offer(c, line, arg);
@@ -828,11 +706,9 @@ static int scan_node_start(struct node *node)
 const struct ck_part scan_part = {
 	.name = "scan",
 	.number = PART_SCAN,
-	.pe_bytes = sizeof(struct spare_scans),
 	.coll_bytes = sizeof(struct scans *),
 	.handlers = CK_LIST(handlers),
 	.describe = scans_describe,
 	.watch.fini = scan_coll_fini,
 	.node_start = scan_node_start,
-	.pe_stop = scan_pe_stop,
 };

@@ -16,65 +16,12 @@
 #include "../call/newborn.h"
 #include "../place/place_watch.h"
 #include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- by id ---------------------------------------------------------------------------------- */
-
-uint64_t section_new_id(struct pe *pe)
-{
-	return (uint64_t)(uint32_t)pe->id << 32 | ++sections_of(pe)->n_made;
-}
-
-struct section *section_find(const struct pe *pe, uint64_t id)
-{
-	return idmap_get(&sections_of(pe)->by_id, id);
-}
-
-void *section_zeroed(size_t n, size_t bytes)
-{
-	void *p = cmi_alloc_zero(n, bytes, "a section");
-
-	return p;
-}
-
-struct section *section_get(struct pe *pe, uint64_t id)
-{
-	struct section *s = section_find(pe, id);
-
-	if (s)
-		return s;
-	s = section_zeroed(1, sizeof *s);
-	s->id = id;
-	s->parent = -1;
-	s->end = UINT64_MAX;
-	msg_fifo_init(&s->waiting);
-	idmap_add(&sections_of(pe)->by_id, id, (uintptr_t)s);
-	return s;
-}
-
-static void section_free(struct pe *pe, struct section *s)
-{
-	while (s->waiting.head)
-		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
-	section_close_reductions(pe, s);
-	section_newborns_end(s);
-	free(s->arrays);
-	free(s->members);
-	free(s->objs);
-	free(s->children);
-	free(s->pes);
-	free(s);
-}
-
-void section_remove(struct pe *pe, struct section *s)
-{
-	idmap_remove(&sections_of(pe)->by_id, idmap_find(&sections_of(pe)->by_id, s->id));
-	section_free(pe, s);
-}
 
 static void section_pe_stop(struct pe *pe)
 {
@@ -95,24 +42,6 @@ static void sections_describe(struct pe *pe, csd_line_fn line, void *arg)
 }
 
 /* ---- what a program can do wrong ------------------------------------------------------------ */
-
-bool section_is_set(const struct pe *pe, uint64_t id)
-{
-	return id && (uint32_t)section_root(id) < (uint32_t)pe->node->job->n_pes;
-}
-
-_Noreturn void section_unset(struct pe *pe, const char *what)
-{
-	csd_abort(pe, "%s: the section was used before it was made (by X_ckSection) or handed over "
-		  "here; take it as a parameter, or, where a multicast of it runs, from "
-		  "CkGetSectionInfo", what);
-}
-
-_Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who)
-{
-	csd_abort(pe, "section %u of PE %d was destroyed, or never made; %s", section_no(id),
-		  section_root(id), who);
-}
 
 /* A stub's use of a section that was never made. */
 _Noreturn static void unset_call(struct pe *pe, const CkGenChare *chare, int entry, const char *what)
@@ -158,22 +87,12 @@ _Noreturn static void gone_ctl(struct pe *pe, const struct ck_env *env)
 	section_gone(pe, env->coll, who);
 }
 
-void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
-		  struct ck_env *env)
-{
-	env->head.handler = ck_handler(pe, PART_SECTION, H_CONTROL);
-	env->coll = id;
-	env->flags = 0;
-	env->section.kind = (uint8_t)kind;
-	csd_send(pe, dst_pe, &env->head);
-}
-
 /* ---- multicast ------------------------------------------------------------------------------ */
 
 static void section_forward(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	for (int i = 0; i < s->n_children; i++)
-		csd_send(pe, s->children[i], csd_msg_copy(pe, &env->head));
+	for (int i = 0; i < s->tree.n_children; i++)
+		csd_send(pe, s->tree.children[i], csd_msg_copy(pe, &env->head));
 	env->flags |= CK_ENV_FORWARDED;
 	s->n_sent++;
 }
@@ -394,11 +313,11 @@ static void maybe_end(struct pe *pe, struct section *s)
 		csd_abort(pe, "section %u of PE %d, of %s, is destroyed in the middle of its "
 			  "reduction %u", section_no(s->id), section_root(s->id), s->type->name,
 			  s->reductions->no);
-	for (int i = 0; i < s->n_children; i++) {
+	for (int i = 0; i < s->tree.n_children; i++) {
 		struct ck_env *env = env_new(pe, 0, 0);
 
 		env->section.number = s->n_sent;
-		section_post(pe, s->children[i], s->id, SECTION_DESTROY, env);
+		section_post(pe, s->tree.children[i], s->id, SECTION_DESTROY, env);
 	}
 	section_tell_over(pe, s);
 	section_remove(pe, s);
@@ -440,7 +359,7 @@ static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 		section_start(pe, s, env);
 		return; /* it has taken the message */
 	case SECTION_CREATE:
-		s->parent = env->head.src_pe;
+		s->tree.parent = env->head.src_pe;
 		section_install(pe, s, payload_of(env));
 		break;
 	case SECTION_CONTRIBUTE:

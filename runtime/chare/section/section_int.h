@@ -2,10 +2,11 @@
 /*
  * section_int.h: what the files of sections share.
  *
- *	section_make.c    who belongs to it: its list and its tree
- *	section.c         the records by number, multicast, misuse, the end
- *	section_reduce.c  reductions over its members
+ *	section_record.c  the records by number, members here, misuse
  *	section_newborn.c which multicasts elements get that are inserted
+ *	section_make.c    who belongs to it: its list and its tree
+ *	section_reduce.c  reductions over its members
+ *	section.c         multicast, the end
  */
 #ifndef CK_SECTION_INT_H
 #define CK_SECTION_INT_H
@@ -38,8 +39,7 @@ struct section {
 	struct section_member *members; /* of this PE, by array, in index order */
 	struct ck_obj **objs;     /* room for n_members: the elements that a message goes to */
 	uint32_t n_members, next; /* next: the member whose contribution is expected */
-	int parent;               /* -1: this is the root */
-	int n_children, *children;
+	struct reduce_tree tree;
 	int n_pes, *pes;          /* at the root: the PEs that have members */
 	uint64_t n_sent;          /* multicasts that went to the children */
 	uint64_t n_delivered;     /* multicasts that have been handled here */
@@ -48,7 +48,7 @@ struct section {
 	bool hears;               /* it has asked the root to hear of the section's end, unless it has members */
 	bool is_outside;          /* it has none */
 	struct reduction *reductions;
-	uint32_t n_fired;         /* root: reductions whose callbacks have been fired */
+	uint32_t n_passed;        /* reductions whose part has gone up, or whose callback has fired */
 	struct msg_fifo waiting;  /* messages that came too early */
 	/* section_newborn.c */
 	uint64_t n_begun;         /* multicasts that this PE has begun: their numbers */
@@ -74,6 +74,10 @@ struct section_coll {
 };
 
 static inline struct sections *sections_of(const struct pe *pe) { return ck_state(pe, PART_SECTION); }
+static inline struct section_coll *section_coll_of(const struct collection *c)
+{
+	return coll_state(c, PART_SECTION);
+}
 
 /* Messages besides multicasts. The kind is in `section.kind` of a struct ck_env whose `coll` is
  * the section. */
@@ -110,7 +114,7 @@ void section_start(struct pe *pe, struct section *s, struct ck_env *env);
  * too early. */
 void section_install(struct pe *pe, struct section *s, struct section_list *l);
 
-/* section.c */
+/* section_record.c */
 uint64_t section_new_id(struct pe *pe);
 void *section_zeroed(size_t n, size_t bytes);
 struct section *section_find(const struct pe *pe, uint64_t id);
@@ -122,8 +126,18 @@ _Noreturn void section_gone(struct pe *pe, uint64_t id, const char *who);
 void section_post(struct pe *pe, int dst_pe, uint64_t id, enum section_kind kind,
 		  struct ck_env *env);
 
+void section_free(struct pe *pe, struct section *s);
 /** Take the record out of its table, and free it. */
 void section_remove(struct pe *pe, struct section *s);
+/** Whether the element is a member that is counted here. */
+bool section_has(const struct section *s, const struct collection *c, CkIndex i);
+/** The number of c among the section's arrays on this PE; n_arrays: it is none of them. */
+uint32_t section_array_of(const struct section *s, const struct collection *c);
+/** The order of the members of an array. */
+int section_compare_index(const void *a, const void *b);
+/** From now on insertions of this PE say what it has seen of the section. c: a collection that has
+ * members. */
+void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);
 
 /* section_newborn.c */
 /** The section's record, on a PE that need not have members; at the root NULL: it has ended, or was never made. */
@@ -132,14 +146,10 @@ struct section *section_heard_of(struct pe *pe, uint64_t id);
 void section_hears(struct pe *pe, struct section *s, int from);
 void section_tell_over(struct pe *pe, const struct section *s);
 void section_over(struct pe *pe, struct section *s);
-/** From now on insertions of this PE say what it has seen of the section. c: a collection that has members. */
-void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);
 /** Whether the element is not to get this multicast, which has come to its home. */
 bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i, const struct ck_of_all *of);
 /** It is known now whether this PE has members, and who they are. */
 void section_sure(struct pe *pe, struct section *s);
-/** Free what the record has for all this. */
-void section_newborns_end(struct section *s);
 void section_newborns_fini(struct pe *pe, struct collection *c);
 /* Functions of the part (part.h). */
 void section_stamp(struct pe *pe, const struct collection *c, struct spans *to);
@@ -148,15 +158,12 @@ void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const stru
 void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no);
 
 /* section_reduce.c */
-/** Whether the element is a member that is counted here. */
-bool section_has(const struct section *s, const struct collection *c, CkIndex i);
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from); /* part.h */
 const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env); /* of a part or a contribution */
-void section_close_reductions(struct pe *pe, struct section *s);
 void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg);
 
 #endif

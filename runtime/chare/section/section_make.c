@@ -73,14 +73,6 @@ struct listed {
 	CkElement element;
 };
 
-static int compare_index(const CkIndex *a, const CkIndex *b)
-{
-	for (int d = 0; d < 3; d++)
-		if (a->v[d] != b->v[d])
-			return a->v[d] < b->v[d] ? -1 : 1;
-	return 0;
-}
-
 static int compare_listed(const void *a_, const void *b_)
 {
 	const struct listed *a = a_, *b = b_;
@@ -91,7 +83,7 @@ static int compare_listed(const void *a_, const void *b_)
 		return a->pe < b->pe ? -1 : 1;
 	if (a->element.id != b->element.id)
 		return a->element.id < b->element.id ? -1 : 1;
-	return compare_index(&a->element.index, &b->element.index);
+	return section_compare_index(&a->element.index, &b->element.index);
 }
 
 /* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they began with. */
@@ -187,7 +179,7 @@ static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list
 
 	memcpy(segments_of(piece), segments_of(l) + first, (end - first) * sizeof(struct segment));
 	memcpy(elements_of(piece), elements_of(l) + member, n * sizeof(CkElement));
-	s->children[s->n_children++] = segments_of(l)[first].pe;
+	s->tree.children[s->tree.n_children++] = segments_of(l)[first].pe;
 	section_post(pe, segments_of(l)[first].pe, s->id, SECTION_CREATE, env);
 	return member + n;
 }
@@ -208,7 +200,7 @@ static void send_pieces(struct pe *pe, struct section *s, struct section_list *l
 {
 	uint32_t here = skip_node(pe, l, 0), member = s->n_members, n_nodes = 0;
 
-	s->children = section_zeroed(here + CSD_TREE_ARITY, sizeof *s->children);
+	s->tree.children = section_zeroed(here + CSD_TREE_ARITY, sizeof *s->tree.children);
 	for (uint32_t i = 1; i < here; i++)
 		member = send_piece(pe, s, l, i, i + 1, member);
 	for (uint32_t i = here; i < l->n_segments; i = skip_node(pe, l, i))

@@ -39,8 +39,6 @@ struct section_newborn {
 	struct not_for *of;       /* ours: [n] */
 };
 
-static struct section_coll *section_coll_of(const struct collection *c) { return coll_state(c, PART_SECTION); }
-
 /* ---- sections that this PE has no part of -------------------------------------------------------------- */
 
 struct section *section_heard_of(struct pe *pe, uint64_t id)
@@ -79,29 +77,6 @@ void section_tell_over(struct pe *pe, const struct section *s)
 }
 
 /* ---- what this PE has seen ------------------------------------------------------------------------------- */
-
-void section_list_seen(struct pe *pe, struct section *s, const struct collection *c)
-{
-	struct section **list = section_mixed(s->id) ? &sections_of(pe)->mixed : &section_coll_of(c)->seen;
-
-	if (s->link_seen)
-		return;
-	s->next_seen = *list;
-	s->link_seen = list;
-	if (s->next_seen)
-		s->next_seen->link_seen = &s->next_seen;
-	*list = s;
-}
-
-static void unlist(struct section *s)
-{
-	if (!s->link_seen)
-		return;
-	*s->link_seen = s->next_seen;
-	if (s->next_seen)
-		s->next_seen->link_seen = s->link_seen;
-	s->link_seen = NULL;
-}
 
 /* Of a member that is a guest here, or for which it has waited at home. */
 void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no)
@@ -322,15 +297,6 @@ void section_over(struct pe *pe, struct section *s)
 	section_sure(pe, s);
 	if (!section_known(s) && !s->waiting.head)
 		section_remove(pe, s);
-}
-
-void section_newborns_end(struct section *s)
-{
-	unlist(s);
-	spans_free(&s->came);
-	spans_free(&s->seen);
-	free(s->outside);
-	free(s->unsure);
 }
 
 void section_newborns_fini(struct pe *pe, struct collection *c)

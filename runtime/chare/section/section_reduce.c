@@ -5,162 +5,60 @@
  * go up the section's own tree; the root fires the callbacks in order.
  */
 #include "section_int.h"
-#include "../core/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void section_close_reductions(struct pe *pe, struct section *s)
-{
-	while (s->reductions) {
-		struct reduction *r = s->reductions;
-
-		s->reductions = r->next;
-		reduction_free(pe, r);
-	}
-}
-
-static void close_one(struct pe *pe, struct section *s, struct reduction *r)
-{
-	*reduction_place(&s->reductions, r->no) = r->next;
-	reduction_free(pe, r);
-}
-
 /* ---- up the tree ---------------------------------------------------------------------------- */
 
-static void section_pass_up(struct pe *pe, struct section *s, struct reduction *r)
-{
-	struct ck_env *env = r->acc;
-
-	r->acc = NULL;
-	wire_set(env, s->arrays->coll, r); /* every PE below the root has members, so arrays is not empty */
-	*callback_at(env) = r->cb;
-	close_one(pe, s, r);
-	section_post(pe, s->parent, s->id, SECTION_PART, env);
-}
-
-/* Fire callbacks in the order of the reductions, whichever was complete first. */
-static void section_fire(struct pe *pe, struct section *s)
+/* All our members or a child have contributed. Parts go up, and callbacks fire, in the order of the
+ * reductions. */
+static void advance(struct pe *pe, struct section *s)
 {
 	struct reduction *r;
 
-	while ((r = s->reductions) && r->no == s->n_fired && r->done) {
-		struct ck_env *env = r->acc;
-		CkCallback cb = r->cb;
+	while ((r = tree_next(&s->tree, s->reductions, &s->n_passed))) {
+		struct ck_env *env = tree_part(pe, &s->tree, r, s->type, s->id);
+		const CkCallback cb = r->cb;
 
-		r->acc = NULL;
-		s->n_fired++;
-		close_one(pe, s, r);
-		callback_send(pe, &cb, env);
+		reduction_close(pe, &s->reductions, r);
+		if (s->tree.parent < 0)
+			callback_send(pe, &cb, env);
+		else
+			section_post(pe, s->tree.parent, s->id, SECTION_PART, env);
 	}
-}
-
-static void advance(struct pe *pe, struct section *s, struct reduction *r)
-{
-	if (r->n_local_in < s->n_members || r->n_children_in < s->n_children)
-		return;
-	reduction_absorb_kept(pe, r);
-	if (s->parent >= 0) {
-		section_pass_up(pe, s, r);
-		return;
-	}
-	reduction_finish(pe, r, s->type);
-	r->done = true;
-	section_fire(pe, s);
-}
-
-_Noreturn static void section_disagree(struct pe *pe, const struct section *s, const struct reduction *r,
-			       CkReduction op, uint64_t count, const CkCallback *cb)
-{
-	char was[160], is[160];
-
-	callback_describe(pe, &r->cb, was, sizeof was);
-	callback_describe(pe, cb, is, sizeof is);
-	csd_abort(pe, "members of a section of %s disagree in reduction %u: %llu x %s to %s, and "
-		  "%llu x %s to %s", s->type->name, r->no, (unsigned long long)r->count,
-		  r->how->name, was, (unsigned long long)count, reducer_name(pe, op), is);
 }
 
 /* Find or open reduction `no`; abort if the caller's terms differ from those of the record. */
-static struct reduction *section_join(struct pe *pe, struct section *s, uint32_t no, CkReduction op,
-			      uint64_t count, const CkCallback *cb)
+static struct reduction *section_join(struct pe *pe, struct section *s, uint32_t no,
+				      const struct contributed *in)
 {
-	struct reduction **p = reduction_place(&s->reductions, no), *r = *p;
+	struct reduction *r = reduction_at(s->reductions, no);
 
-	if (!r || r->no != no) {
-		r = reduction_open(pe, p, no, op, count, cb);
-		result_check(pe, cb, r->how, count, s->type);
+	if (!r) {
+		result_check(pe, in, s->type);
+		r = reduction_open(pe, &s->reductions, no, in);
+		r->n_missing = s->n_members;
+		r->local_done = !s->n_members;
 		if (!r->how->merge)
 			reduction_make_acc(pe, r);
+	} else if (CSD_UNLIKELY(!reduction_agrees(r, in))) {
+		reduction_disagree(pe, r, in, s->type, "members of a section of");
 	}
-	if (CSD_UNLIKELY(r->op != op || r->count != count || !callback_same(&r->cb, cb)))
-		section_disagree(pe, s, r, op, count, cb);
 	return r;
-}
-
-static int child_of(const struct section *s, int pe)
-{
-	int i = s->n_children;
-
-	while (i-- && s->children[i] != pe)
-		;
-	return i;
 }
 
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env)
 {
-	const CkReductionMsg *head = payload_of(env);
-	int child = child_of(s, env->head.src_pe);
+	int child;
+	const struct contributed in = tree_part_read(pe, &s->tree, env, &child);
 
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
-
-	if (!how || child < 0)
-		csd_abort(pe, "message from PE %d belongs to no section here", env->head.src_pe);
-	struct reduction *r = section_join(pe, s, env->part.no, (CkReduction)env->part.op,
-				   how->merge ? 0 : head->count, callback_at(env));
-
-	reduction_take_child(pe, r, env, child);
-	advance(pe, s, r);
+	reduction_take_child(pe, section_join(pe, s, env->part.no, &in), env, child);
+	advance(pe, s);
 }
 
 /* ---- contributions -------------------------------------------------------------------------- */
-
-static int compare_member(const void *key, const void *member)
-{
-	const CkIndex *a = key, *b = &((const struct section_member *)member)->index;
-
-	for (int d = 0; d < 3; d++)
-		if (a->v[d] != b->v[d])
-			return a->v[d] < b->v[d] ? -1 : 1;
-	return 0;
-}
-
-static int compare_array(const void *key, const void *array)
-{
-	uint64_t a = ((const struct collection *)key)->id;
-	uint64_t b = ((const struct section_array *)array)->coll->id;
-
-	return (a > b) - (a < b);
-}
-
-/* The number of c among the section's arrays on this PE; n_arrays: it is none of them. */
-static uint32_t array_of(const struct section *s, const struct collection *c)
-{
-	const struct section_array *a = s->arrays;
-
-	if (!s->n_arrays || a->coll != c)
-		a = bsearch(c, s->arrays, s->n_arrays, sizeof *a, compare_array);
-	return a ? (uint32_t)(a - s->arrays) : s->n_arrays;
-}
-
-bool section_has(const struct section *s, const struct collection *c, CkIndex i)
-{
-	const uint32_t k = array_of(s, c);
-	const struct section_array *a = &s->arrays[k];
-
-	return k < s->n_arrays && bsearch(&i, s->members + a->first, a->n, sizeof *s->members, compare_member);
-}
 
 /* Elements mostly contribute in index order; then no search is needed. */
 static struct section_member *member_of(struct pe *pe, struct section *s, uint32_t array,
@@ -170,8 +68,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	const struct section_array *a = array < s->n_arrays ? &s->arrays[array] : &none;
 	struct section_member *m = &s->members[s->next];
 
-	if (s->next - a->first >= a->n || compare_member(&index, m))
-		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, compare_member);
+	if (s->next - a->first >= a->n || section_compare_index(&index, &m->index))
+		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, section_compare_index);
 	if (!m)
 		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
 			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,
@@ -180,35 +78,30 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	return m;
 }
 
-static void section_contribute_message(struct pe *pe, struct section *s, uint32_t array, struct section_member *m,
-				       const struct reducer *how, const struct contributed *in)
-{
-	struct contributor from = { s->type, s->arrays[array].coll->id, m->index, in->pe,
-				    s->id ^ (uint64_t)m->n_contributed << 44 };
-	struct ck_env *env = reducer_begin(pe, how, &from, in->data, in->count);
-	struct reduction *r = section_join(pe, s, m->n_contributed++, in->op, 0, &in->cb);
-
-	/* The number puts our members before the children, and the first array's members first. */
-	reduction_take_message(pe, r, (int)array - (int)s->n_arrays,
-			       index_key(s->type, m->index), env);
-	advance(pe, s, r);
-}
-
-static void contribute(struct pe *pe, struct section *s, const struct collection *c, CkIndex index,
+static void contribute(struct pe *pe, struct section *s, const struct collection *c,
 		       const struct contributed *in)
 {
-	uint32_t array = array_of(s, c);
-	struct section_member *m = member_of(pe, s, array, index);
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), in->op);
+	uint32_t array = section_array_of(s, c);
+	struct section_member *m = member_of(pe, s, array, *in->index);
+	struct contributed as_message;
+	struct ck_env *env = NULL;
 
-	if (how->merge) {
-		section_contribute_message(pe, s, array, m, how, in);
-		return;
+	if (CSD_UNLIKELY(in->how->merge != NULL)) {
+		as_message = *in;
+		env = reducer_begin(pe, &as_message, c->id, s->id ^ (uint64_t)m->n_contributed << 44);
+		in = &as_message;
 	}
-	struct reduction *r = section_join(pe, s, m->n_contributed++, in->op, in->count, &in->cb);
+	struct reduction *r = section_join(pe, s, m->n_contributed++, in);
 
-	reduction_take(r, s->n_members, (uint64_t)(m - s->members), in->data);
-	advance(pe, s, r);
+	/* The number puts our members before the children, and the first array's members first. */
+	if (env)
+		reduction_take_message(pe, r, (int)array - (int)s->n_arrays, index_key(s->type, m->index), env);
+	else
+		reduction_take(r, s->n_members, (uint64_t)(m - s->members), in->data);
+	if (--r->n_missing)
+		return;
+	r->local_done = true;
+	advance(pe, s);
 }
 
 /* A contribution that came before the section did, or from another PE on which the element lives. Its message has
@@ -216,18 +109,15 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	uint64_t coll;
-	const struct contributed in = contribution_read(pe, env, env->refnum, &coll);
+	const struct contributed in = contribution_read(pe, env, env->refnum, &env->index, &coll);
 
-	contribute(pe, s, coll_get(pe, coll), env->index, &in);
+	contribute(pe, s, coll_get(pe, coll), &in);
 }
 
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
 {
-	const char *why = shape_result(env, sizeof(CkCallback));
-
-	if (why || env->section.kind != SECTION_PART)
-		return why ? why : contribution_misfit(pe, env);
-	return reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), false);
+	return env->section.kind != SECTION_PART ? contribution_misfit(pe, env) :
+	       reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), false);
 }
 
 /* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
@@ -244,24 +134,24 @@ void section_ask(struct pe *pe, struct section *s, CkIndex index)
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
 }
 
-/* To the home of the element, whose PE the section's list names. `env` is a contribution_msg whose tag is the
- * element's array. */
-static void post_home(struct pe *pe, int home, uint64_t section, CkIndex index, int from, struct ck_env *env)
+/* A contribution on its way to the section's record at home. */
+static struct ck_env *contribution_away(struct pe *pe, const struct ck_obj *obj,
+					const struct contributed *in)
 {
-	env->index = index;
-	env->refnum = from;
-	section_post(pe, home, section, SECTION_CONTRIBUTE, env);
+	struct ck_env *env = contribution_msg(pe, in, obj->coll->id);
+
+	env->index = obj->index;
+	env->refnum = in->pe;
+	return env;
 }
 
 static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj, const struct contributed *in)
 {
-	struct ck_env *env = contribution_msg(pe, in, obj->coll->id);
+	struct ck_env *env = contribution_away(pe, obj, in);
 
 	env->head.handler = ck_handler(pe, PART_SECTION, H_CONTROL);
 	env->head.src_pe = pe->id;
 	env->coll = s->id;
-	env->index = obj->index;
-	env->refnum = in->pe;
 	env->section.kind = SECTION_CONTRIBUTE;
 	msg_fifo_push(&s->waiting, &env->head);
 	section_ask(pe, s, obj->index);
@@ -283,7 +173,7 @@ static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj
 	int home = away_from_home(pe, obj);
 
 	if (CSD_UNLIKELY(home >= 0)) {
-		post_home(pe, home, id, obj->index, in->pe, contribution_msg(pe, in, obj->coll->id));
+		section_post(pe, home, id, SECTION_CONTRIBUTE, contribution_away(pe, obj, in));
 		return;
 	}
 	bool root = section_root(id) == pe->id;
@@ -292,7 +182,7 @@ static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
 		section_gone(pe, id, "an element contributes to it");
 	if (CSD_LIKELY(section_known(s)))
-		contribute(pe, s, obj->coll, obj->index, in);
+		contribute(pe, s, obj->coll, in);
 	else
 		contribute_later(pe, s, obj, in);
 }
@@ -303,14 +193,17 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = obj_of(self);
 
-	if (CSD_UNLIKELY(!reducer_find(ck_node_of(pe->node), op)))
+	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+
+	if (CSD_UNLIKELY(!how))
 		csd_abort(pe, "CkContributeSection: there is no reduction %d", (int)op);
 	if (CSD_UNLIKELY(!section_is_set(pe, section.id)))
 		section_unset(pe, "CkContributeSection");
 	if (CSD_UNLIKELY(section.coll != obj->coll->id && !section_mixed(section.id)))
 		csd_abort(pe, "CkContributeSection: the section is of another collection than this "
 			  "%s", obj->coll->type->name);
-	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, cb, pe->id };
+	const struct contributed in = { data, op == CkReduction_nop ? 0 : count, op, pe->id, how, &cb,
+					&obj->index, 0, 0 };
 
 	if (CSD_UNLIKELY(obj->extra & OBJ_AWAY))
 		seat_send(pe, obj, PART_SECTION, contribution_msg(pe, &in, section.id));
@@ -322,7 +215,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
 {
 	uint64_t id;
-	const struct contributed in = contribution_read(pe, env, from, &id);
+	const struct contributed in = contribution_read(pe, env, from, &seat->index, &id);
 
 	contribute_here(pe, id, seat, &in);
 	csd_msg_free(pe, &env->head);
