@@ -84,7 +84,9 @@ static const struct ck_handler handlers[] = {
 		     .shape = { .least = sizeof(struct sync_msg), .misfit = sync_misfit } },
 };
 
-static const struct ck_callback_kind callbacks[] = { { CB_AT_REST, step_at_rest, step_describe_rest } };
+static const struct ck_callback_kind callbacks[] = {
+	{ .kind = CB_AT_REST, .names = CK_NAMES_UNSENT, .send = step_at_rest, .describe = step_describe_rest },
+};
 
 const struct ck_part balance_part = {
 	.name = "balance",

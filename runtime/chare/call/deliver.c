@@ -709,6 +709,24 @@ static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env
 	send_main(pe, cb->id, env);
 }
 
+static void give_element(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_send(chare, &(CkElement){ cb->id, cb->index, 0 }, cb->entry, msg, NULL);
+}
+
+static void give_all(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_sendAll(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
+}
+
+static void give_main(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_sendMain(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
+}
+
 static void call_fini(struct pe *pe, struct collection *c)
 {
 	closed_fini(pe, c);
@@ -756,9 +774,9 @@ static const struct ck_handler handlers[] = {
 				  .misfit = newborn_missed_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
-	{ CB_ELEMENT, send_to_element, NULL },
-	{ CB_ALL, send_to_all, NULL },
-	{ CB_MAIN, send_to_main, NULL },
+	{ .kind = CB_ELEMENT, .names = CK_NAMES_ENTRY, .send = send_to_element, .give = give_element },
+	{ .kind = CB_ALL, .names = CK_NAMES_ENTRY, .send = send_to_all, .give = give_all },
+	{ .kind = CB_MAIN, .names = CK_NAMES_ENTRY, .send = send_to_main, .give = give_main },
 };
 
 const struct ck_part call_part = {

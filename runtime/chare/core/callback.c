@@ -59,8 +59,11 @@ CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx)
 
 CkCallback CkCallbackExpect(CkCallback cb, CkDataType type)
 {
-	if (cb.kind != CB_FUNCTION && cb.kind != CB_FUTURE && cb.kind != CB_THREAD)
-		csd_abort(ck_self(), "CkCallbackExpect: for a C function, a future or a thread; an entry "
+	struct pe *pe = ck_self();
+	const struct ck_callback_kind *k = callback_kind_of(pe, &cb);
+
+	if (!k || k->names != CK_NAMES_PE)
+		csd_abort(pe, "CkCallbackExpect: for a C function, a future or a thread; an entry "
 			  "method says itself what it takes");
 	cb.want = (uint8_t)type;
 	return cb;
@@ -107,16 +110,9 @@ const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb)
 	return ck->chares[cb->pe];
 }
 
-static const struct ck_callback_kind *kind_of(const struct pe *pe, const CkCallback *cb)
-{
-	unsigned kind = cb->kind & CB_MARKED ? CB_FENCE : cb->kind;
-
-	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
-}
-
 static void describe_target(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
 {
-	const struct ck_callback_kind *k = kind_of(pe, cb);
+	const struct ck_callback_kind *k = callback_kind_of(pe, cb);
 
 	if (!k)
 		snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
@@ -176,7 +172,7 @@ const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_e
 
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
-	const struct ck_callback_kind *k = kind_of(pe, cb);
+	const struct ck_callback_kind *k = callback_kind_of(pe, cb);
 
 	if (!k)
 		csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
@@ -315,10 +311,11 @@ static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.call", call_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = call_misfit } },
 };
 static const struct ck_callback_kind kinds[] = {
-	{ CB_NONE, send_none, describe_none },
-	{ CB_IGNORE, send_ignore, describe_ignore },
-	{ CB_EXIT, fire_exit, describe_exit },
-	{ CB_FUNCTION, send_function, describe_function },
+	{ .kind = CB_NONE, .names = CK_NAMES_UNSENT, .send = send_none, .describe = describe_none },
+	{ .kind = CB_IGNORE, .names = CK_NAMES_NOTHING, .send = send_ignore, .describe = describe_ignore },
+	{ .kind = CB_EXIT, .names = CK_NAMES_NOTHING, .send = fire_exit, .describe = describe_exit },
+	{ .kind = CB_FUNCTION, .names = CK_NAMES_PE, .send = send_function, .describe = describe_function,
+	  .instead = "takes values and no message; make the callback one to an entry method" },
 };
 
 const struct ck_part callback_part = {

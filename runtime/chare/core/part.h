@@ -44,13 +44,26 @@ struct ck_handler {
 	uint8_t trace;
 };
 
-/** One kind of callback (enum callback_kind). */
+/** What a callback of a kind names, in which members. */
+enum ck_names {
+	CK_NAMES_UNSENT,          /* such a callback is in no message of another process, and no program has one */
+	CK_NAMES_NOTHING,
+	CK_NAMES_PE,              /* pe: where it fires; only there it means something */
+	CK_NAMES_ENTRY,           /* pe, entry: a chare's number and its entry, which mean the same everywhere */
+};
+
+/** One kind of callback (enum callback_kind), and what it can. */
 struct ck_callback_kind {
 	uint8_t kind;
+	uint8_t names;            /* enum ck_names */
 	/** Fire such a callback with the message, which it takes. On any PE; may be inside a handler. */
 	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 	/** Write the callback's name, for error lines. NULL: the name is its entry method's. */
 	void (*describe)(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+	/** Fire it with a message of the program's, which is of this type, as its stub would; takes the message. `chare` is
+	 * the entry's. NULL: it takes none (CK_NAMES_NOTHING: it fires without). */
+	void (*give)(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type);
+	const char *instead;      /* it takes none: what the program should do */
 };
 
 /** The stage of delivery (deliver.c) at which a part takes over a call. */

@@ -67,16 +67,14 @@ const char *shape_values(const struct ck_env *env)
 const char *shape_callback(struct pe *pe, const CkCallback *cb)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
-	const unsigned kind = cb->kind & (uint8_t)~CB_MARKED;
-	const bool entry = kind == CB_ELEMENT || kind == CB_ALL || kind == CB_MAIN || kind == CB_SECTION ||
-			   kind == CB_CHARE || kind == CB_NODE || kind == CB_NODE_ALL;
+	const struct ck_callback_kind *k = callback_kind_behind(pe, cb);
 
-	if (kind == CB_NONE || kind >= CB_FENCE || !ck->callbacks[kind])
+	if (!k || k->names == CK_NAMES_UNSENT)
 		return "its callback is of no kind";
-	if (entry && (cb->pe < 0 || cb->pe >= ck->n_chares || cb->entry >= ck->chares[cb->pe]->n_entries))
+	if (k->names == CK_NAMES_ENTRY &&
+	    (cb->pe < 0 || cb->pe >= ck->n_chares || cb->entry >= ck->chares[cb->pe]->n_entries))
 		return "its callback names an entry that does not exist";
-	if (!entry && kind != CB_IGNORE && kind != CB_EXIT && kind != CB_FENCE_WAIT &&
-	    (cb->pe < 0 || cb->pe >= pe->node->job->n_pes))
+	if (k->names == CK_NAMES_PE && (cb->pe < 0 || cb->pe >= pe->node->job->n_pes))
 		return "its callback names a PE that does not exist";
 	return NULL;
 }

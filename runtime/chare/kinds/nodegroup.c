@@ -538,9 +538,21 @@ static const struct ck_handler handlers[] = {
 				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, .apart = false },
 };
+static void give_branch(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_send(chare, &(CkElement){ cb->id, cb->index, 0 }, cb->entry, msg, NULL);
+}
+
+static void give_branches(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_sendAll(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
+}
+
 static const struct ck_callback_kind callbacks[] = {
-	{ CB_NODE, send_to_branch, NULL },
-	{ CB_NODE_ALL, send_to_branches, NULL },
+	{ .kind = CB_NODE, .names = CK_NAMES_ENTRY, .send = send_to_branch, .give = give_branch },
+	{ .kind = CB_NODE_ALL, .names = CK_NAMES_ENTRY, .send = send_to_branches, .give = give_branches },
 };
 static const struct ck_kind kinds[] = {
 	{

@@ -399,7 +399,15 @@ static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
-static const struct ck_callback_kind callbacks[] = { { CB_CHARE, send_to_chare, NULL } };
+static void give_chare(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_sendChare(chare, (CkChareID){ cb->id, cb->index.v[0], 0 }, cb->entry, msg, NULL);
+}
+
+static const struct ck_callback_kind callbacks[] = {
+	{ .kind = CB_CHARE, .names = CK_NAMES_ENTRY, .send = send_to_chare, .give = give_chare },
+};
 static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };
 
 const struct ck_part single_part = {

@@ -206,7 +206,9 @@ void result_check(struct pe *pe, const struct contributed *in, const CkGenChare 
 
 	if (CSD_LIKELY(cb->want == CK_NOTYPE) || in->how->type == CK_BYTE)
 		return;
-	if (cb->kind == CB_FUNCTION || cb->kind == CB_FUTURE || cb->kind == CB_THREAD)
+	const struct ck_callback_kind *k = callback_kind_behind(pe, cb);
+
+	if (k && k->names == CK_NAMES_PE)
 		return; /* no entry method: check_wanted checks when it is fired */
 	const CkGenEntry *e = &callback_target(pe, cb)->entries[cb->entry];
 

@@ -514,7 +514,15 @@ static const struct ck_handler handlers[] = {
 	[H_CONTROL] = { "ck.section.ctl", section_ctl_arrived,
 			.shape = { CK_SHAPE_ENV, .misfit = section_ctl_misfit } },
 };
-static const struct ck_callback_kind callbacks[] = { { CB_SECTION, send_to_section, NULL } };
+static void give_section(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)type;
+	CkGen_sendSection(chare, &(CkSection){ cb->id, cb->reserved[1] }, cb->entry, msg, NULL);
+}
+
+static const struct ck_callback_kind callbacks[] = {
+	{ .kind = CB_SECTION, .names = CK_NAMES_ENTRY, .send = send_to_section, .give = give_section },
+};
 
 static const struct place_watch watch = { .filed = section_filed, .filed_misfit = section_filed_misfit };
 

@@ -478,9 +478,17 @@ static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
 static const struct ck_handler handlers[] = {
 	[H_FUTURE] = { "ck.future", future_arrived, .shape = { CK_SHAPE_CALL, .misfit = future_misfit } },
 };
+static void give_future(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+{
+	(void)chare;
+	CkGen_sendToFuture((CkFuture){ cb->id, cb->pe, cb->want }, msg, type);
+}
+
 static const struct ck_callback_kind callbacks[] = {
-	{ CB_FUTURE, fire_future, describe_future },
-	{ CB_THREAD, fire_future, describe_future },
+	{ .kind = CB_FUTURE, .names = CK_NAMES_PE, .send = fire_future, .describe = describe_future,
+	  .give = give_future },
+	{ .kind = CB_THREAD, .names = CK_NAMES_PE, .send = fire_future, .describe = describe_future,
+	  .instead = "takes values and no message; make a future (CkCallbackFuture)" },
 };
 
 const struct ck_part future_part = {
