@@ -2,7 +2,8 @@
 /*
  * call.h: the room call/: one call, from the stub to the handler.
  *
- * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c),
+ * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c), what a handler
+ *          may do with its message (keep.c),
  *          calls that travel together (aggregate.c), what a call may meet on its way (call_route.h), calls of a
  *          collection whose elements move at rest (closed.c).
  * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
@@ -54,6 +55,8 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 /** Send a message about an element of an array or a group to its home. type may be NULL for arrays. */
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler);
+/** Let a call of an element of an array that is not here, or that its calls do not reach directly, go its way. */
+void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
@@ -94,8 +97,6 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 		  struct ck_env *env);
 /** Give what has gone to all elements to one whose slot has `obj`, or send it on. The caller still owns it. */
 void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct ck_env *env);
-/** Let a call of an element that is not here, or that its calls do not reach directly, go its way. */
-void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 /** Construct the only object that gets this message. The message names the object's chare. */
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** Construct one of several objects; the caller still owns the payload. */

@@ -3,6 +3,7 @@
  * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and frees
  * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
+#include "call_int.h"
 #include "newborn.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -35,12 +36,6 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 		snprintf(buf, len, "an initnode function");
 	else
 		buf[0] = 0;
-}
-
-/* The running handler's message; NULL if no handler runs or it has taken its message. */
-static struct ck_env *current(const struct ck_pe *ck)
-{
-	return ck->now.obj ? ck->now.env : NULL;
 }
 
 /* Call the handler on one element. The caller decides whether to free env. */
@@ -91,14 +86,6 @@ static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entr
 void CkGen_mayAnswer(void)
 {
 	csd_may_answer(ck_self());
-}
-
-static void message_done(struct pe *pe, struct ck_env *env)
-{
-	if (pe->node->check)
-		owner_free(pe, env);
-	else
-		csd_msg_free(pe, &env->head);
 }
 
 /* After the handler of a call with CK_ENV_SPECIAL: take back what was lent to it. */
@@ -320,11 +307,6 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 
 /* ---- too early ---------------------------------------------------------------------------------- */
 
-struct made_msg {
-	struct cmi_msg head;
-	uint64_t id;
-};
-
 static void check_made(struct pe *pe, uint64_t id, int from)
 {
 	if ((uint32_t)id > ck_of(pe)->n_created)
@@ -333,7 +315,7 @@ static void check_made(struct pe *pe, uint64_t id, int from)
 			  ck_of(pe)->n_created);
 }
 
-static void made_arrived(struct pe *pe, struct cmi_msg *m)
+void made_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	check_made(pe, ((const struct made_msg *)m)->id, m->src_pe);
 	csd_msg_free(pe, m);
@@ -514,21 +496,6 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 	env_unref(pe, env);
 }
 
-/* It does not go through this PE's own queue to the element's home here: when the element comes back, nothing that
- * was sent to it before may wait there, because what comes then reaches it at once. */
-void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
-{
-	env->coll = c->id;
-	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
-	address_in_array(pe, c, index, env);
-	if (call_home(pe, c, env) != pe->id) {
-		call_send(pe, c, env);
-		return;
-	}
-	env->head.src_pe = pe->id;
-	ck_kind(pe, c->type)->missing(pe, c, env);
-}
-
 /* A copy of a broadcast, as a call of one element. */
 static void hand_on(struct pe *pe, struct collection *c, CkIndex index, const struct ck_env *env)
 {
@@ -601,7 +568,7 @@ static inline bool begin_bcast(struct pe *pe, struct collection *c, const struct
 	return CSD_UNLIKELY(k->newborns != NULL) && newborns_begin(pe, c, env);
 }
 
-static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
+void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
@@ -619,175 +586,3 @@ static void bcast_arrived(struct pe *pe, struct cmi_msg *m)
 		deliver_all(pe, c, env);
 	bcast_handled(pe, root, bytes);
 }
-
-/* ---- what a handler may do with its message --------------------------------------------- */
-
-/* Abort if the parameters point to memory outside the message. */
-static void check_keep(struct pe *pe)
-{
-	const CkGenChare *type = ck_of(pe)->now.obj->coll->type;
-	uint32_t flags = type->entries[ck_of(pe)->now.entry].flags;
-
-	if (flags & CKGEN_NOCOPY)
-		csd_abort(pe, "CkKeepMsg: nocopy arrays are the caller's memory, valid until the "
-			  "handler returns; copy what is to be kept");
-	if (flags & CKGEN_PUP)
-		csd_abort(pe, "CkKeepMsg: objects that a pup function made are valid until the "
-			  "handler returns; copy what is to be kept");
-}
-
-static inline void *keep(struct pe *pe, struct ck_env *env)
-{
-	env->head.mark = OWNER_PROGRAM;
-	if (ck_of(pe)->shared)
-		/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
-		atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
-	ck_of(pe)->now.env = NULL;
-	return payload_of(env);
-}
-
-static __attribute__((noinline)) void *keep_special(struct pe *pe, struct ck_env *env)
-{
-	if (aggregate_runs(pe)) {
-		ck_of(pe)->now.env = NULL;
-		return aggregate_keep(pe);
-	}
-	check_keep(pe);
-	return keep(pe, env);
-}
-
-void *CkKeepMsg(void)
-{
-	struct pe *pe = ck_self();
-	struct ck_env *env = current(ck_of(pe));
-
-	if (!env)
-		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
-			  "sent already");
-	return CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL) ? keep_special(pe, env) : keep(pe, env);
-}
-
-void CkFreeMsg(void *msg)
-{
-	struct pe *pe = ck_self();
-
-	if (!msg)
-		return;
-	struct ck_env *env = env_of(msg);
-
-	if (env != current(ck_of(pe))) {
-		owner_let_go(env);
-		if (pe->node->check)
-			owner_check_free(pe, env);
-		else
-			env_unref(pe, env);
-	} else if (!ck_of(pe)->shared) {
-		/* Charm++'s habit: a handler frees its message itself. */
-		ck_of(pe)->now.env = NULL;
-		message_done(pe, env);
-	}
-}
-
-/* ---- the part --------------------------------------------------------------------------------- */
-
-static void send_to_element(struct pe *pe, const CkCallback *cb, struct ck_env *env)
-{
-	const CkGenChare *type = callback_call(pe, cb, env);
-
-	send_element(pe, type, &(CkElement){ cb->id, cb->index, 0 }, env);
-}
-
-static void send_to_all(struct pe *pe, const CkCallback *cb, struct ck_env *env)
-{
-	callback_call(pe, cb, env);
-	send_all(pe, cb->id, env);
-}
-
-static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env)
-{
-	callback_call(pe, cb, env);
-	send_main(pe, cb->id, env);
-}
-
-static void give_element(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
-{
-	(void)type;
-	CkGen_send(chare, &(CkElement){ cb->id, cb->index, 0 }, cb->entry, msg, NULL);
-}
-
-static void give_all(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
-{
-	(void)type;
-	CkGen_sendAll(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
-}
-
-static void give_main(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
-{
-	(void)type;
-	CkGen_sendMain(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
-}
-
-static void call_fini(struct pe *pe, struct collection *c)
-{
-	closed_fini(pe, c);
-	newborns_fini(pe, c);
-}
-
-static void call_pe_start(struct pe *pe)
-{
-	ck_of(pe)->route = (struct cmi_msg){ .handler = ck_handler(pe, PART_CALL, H_ELEMENT),
-					  .src_pe = pe->id }.route;
-	bcast_pe_start(pe);
-}
-
-static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	return ((const struct ck_env *)m)->flags & CK_CALL_POSTED ?
-	       "it says that it has waited for its buffers" : shape_coll(pe, m);
-}
-
-/* The parameters are looked at before the message goes further down, so that one process speaks and not all. */
-static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const struct ck_env *env = (const struct ck_env *)m;
-	const char *why = shape_in_tree(pe, m, env->root);
-
-	if (!why && (!env->place || spans_has(&call_coll_of(coll_get(pe, env->coll))->seen, env->root, env->place)))
-		return "its number is none, or it has come before";
-	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
-}
-
-static const struct ck_handler handlers[] = {
-	[H_ELEMENT] = { "ck.element", element_arrived, .shape = { CK_SHAPE_CALL, .misfit = element_misfit },
-			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
-	[H_BCAST] = { "ck.bcast", bcast_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = bcast_misfit },
-		      .trace = CSD_TRACE_WORD },
-	[H_MADE] = { "ck.made", made_arrived,
-		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
-	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,
-			      .shape = { CK_SHAPE_STRUCT(struct bcast_report), .always = CMI_F_SYSTEM,
-					 .misfit = bcast_report_misfit } },
-	[H_INSERTED] = { "ck.inserted", newborn_inserted_arrived, .apart = true,
-		     .shape = { .least = sizeof(struct inserted_msg), .misfit = newborn_inserted_misfit } },
-	[H_MISSED] = { "ck.missed", newborn_missed_arrived, .apart = true,
-		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) - sizeof(struct cmi_msg),
-				  .misfit = newborn_missed_misfit } },
-};
-static const struct ck_callback_kind callbacks[] = {
-	{ .kind = CB_ELEMENT, .names = CK_NAMES_ENTRY, .send = send_to_element, .give = give_element },
-	{ .kind = CB_ALL, .names = CK_NAMES_ENTRY, .send = send_to_all, .give = give_all },
-	{ .kind = CB_MAIN, .names = CK_NAMES_ENTRY, .send = send_to_main, .give = give_main },
-};
-
-const struct ck_part call_part = {
-	.name = "call",
-	.number = PART_CALL,
-	.node_bytes = sizeof(struct call_node),
-	.pe_bytes = sizeof(struct bcast_pe),
-	.coll_bytes = sizeof(struct call_coll),
-	.watch.fini = call_fini,
-	.handlers = CK_LIST(handlers),
-	.callbacks = CK_LIST(callbacks),
-	.pe_start = call_pe_start,
-	.pe_stop = bcast_pe_stop,
-};

@@ -125,6 +125,21 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 		csd_send(pe, to, &env->head);
 }
 
+/* It does not go through this PE's own queue to the element's home here: when the element comes back, nothing that
+ * was sent to it before may wait there, because what comes then reaches it at once. */
+void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
+{
+	env->coll = c->id;
+	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
+	address_in_array(pe, c, index, env);
+	if (call_home(pe, c, env) != pe->id) {
+		call_send(pe, c, env);
+		return;
+	}
+	env->head.src_pe = pe->id;
+	ck_kind(pe, c->type)->missing(pe, c, env);
+}
+
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	const struct ck_kind *kind = ck_kind(pe, type);
