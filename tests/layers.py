@@ -59,7 +59,7 @@ FACES = {
 # own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h']
 TRACE = ['trace.h', 'trace_format.h']
-SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', *TRACE, *MACHINE]
+SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,

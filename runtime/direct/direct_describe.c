@@ -10,8 +10,6 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-enum { LINE_MAX_BYTES = 256, RECEIVERS_MOST = 16 };
-
 /* ---- for how long a channel has been armed ---------------------------------------------------------- */
 
 /** What the looks have seen of a channel. A ready reads no clock, so the time of the first look that found the
@@ -56,23 +54,29 @@ void direct_looks_free(struct direct_pe *d)
 	free(d->looks);
 }
 
-/** ", armed for at least 1.204 s", or "" if no look has found it so. */
-static const char *armed_for(const struct direct_pe *d, uint32_t number, char *buf, size_t len)
+/* 0: no look has found it so. */
+static uint64_t armed_since(const struct direct_pe *d, uint32_t number)
 {
-	const struct direct_channel_hot *hot = direct_channel_at(d, number);
-	uint64_t ms;
+	const struct direct_look *l = &d->looks[number];
 
-	buf[0] = 0;
-	if (number >= d->n_looks || !is_seen(&d->looks[number], hot))
-		return buf;
-	ms = (csd_now_ns() - d->looks[number].since_ns) / 1000000;
-	snprintf(buf, len, ", armed for at least %" PRIu64 ".%03" PRIu64 " s", ms / 1000, ms % 1000);
-	return buf;
+	return number < d->n_looks && is_seen(l, direct_channel_at(d, number)) ? l->since_ns : 0;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------- */
 
-/** What it waits for. Puts are numbered from 1. */
+enum { THING_CHANNEL = 'c' };
+
+static struct csd_thing channel_thing(const struct direct_id *id)
+{
+	const struct csd_key key = { THING_CHANNEL, { id->receiver }, id->channel };
+	char sender[32] = "not bound";
+
+	if (id->sender >= 0)
+		snprintf(sender, sizeof sender, "sender PE %d", id->sender);
+	return csd_named(&key, "channel %u (receiver PE %d, %s)", id->channel, id->receiver, sender);
+}
+
+/** What it waits for. Puts are numbered from 1. NULL: for nothing. */
 static const char *receiver_waits(const struct direct_channel_hot *hot)
 {
 	switch ((enum channel_state)hot->state) {
@@ -84,70 +88,50 @@ static const char *receiver_waits(const struct direct_channel_hot *hot)
 		return direct_unseen_put(hot) ? "is marked and not polled (CkDirect_readyPollQ), but has"
 					      : "is marked and not polled, for";
 	default:
-		return "has consumed, and is not ready after,";
+		return NULL;
 	}
 }
 
-/* Something has still to happen to the channel, so the report shows its other end, too. */
-static bool is_open(const struct direct_channel_hot *hot)
-{
-	return hot->state == CHANNEL_ARMED || hot->state == CHANNEL_MARKED || hot->state == CHANNEL_FIRED;
-}
-
-static void describe_receiver(struct pe *pe, const struct direct_channel_hot *hot, csd_line_fn line, void *arg)
-{
-	const struct direct_id id = direct_id_of_channel(pe, hot);
-	char text[LINE_MAX_BYTES], sender[32], armed[64];
-
-	if (is_open(hot)) {
-		snprintf(text, sizeof(text), "\3C%u.%d", id.channel, id.receiver);
-		line(arg, text);
-	}
-	snprintf(sender, sizeof(sender), id.sender < 0 ? "not bound" : "sender PE %d", id.sender);
-	snprintf(text, sizeof(text), "%schannel %u (receiver PE %d, %s) %s put %llu%s",
-		 is_open(hot) ? "" : "\2unasked\t", id.channel, id.receiver, sender, receiver_waits(hot),
-		 (unsigned long long)id.iteration, armed_for(direct_of(pe), id.channel, armed, sizeof(armed)));
-	line(arg, text);
-}
-
-static void describe_receivers(struct pe *pe, csd_line_fn line, void *arg)
+static void describe_receivers(struct pe *pe, struct csd_told *to)
 {
 	const struct direct_pe *d = direct_of(pe);
-	char text[LINE_MAX_BYTES];
-	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < d->n_channels; i++)
-		if (direct_channel_at(d, i)->state != CHANNEL_FREE && n++ < RECEIVERS_MOST)
-			describe_receiver(pe, direct_channel_at(d, i), line, arg);
-	if (n > RECEIVERS_MOST) {
-		snprintf(text, sizeof(text), "and %u more channels", n - RECEIVERS_MOST);
-		line(arg, text);
+	for (uint32_t i = 0; i < d->n_channels; i++) {
+		const struct direct_channel_hot *hot = direct_channel_at(d, i);
+		const char *what = receiver_waits(hot);
+
+		if (!what)
+			continue;
+		const struct direct_id id = direct_id_of_channel(pe, hot);
+		const struct csd_wait w = { .who = channel_thing(&id), .since_ns = armed_since(d, i) };
+
+		csd_tell(to, &w, "%s put %" PRIu64 "%s", what, id.iteration, w.since_ns ? ", armed" : "");
 	}
 }
 
-static void describe_senders(struct pe *pe, csd_line_fn line, void *arg)
+/* The receiver asks for it. */
+static void describe_senders(struct pe *pe, struct csd_told *to)
 {
 	const struct direct_pe *d = direct_of(pe);
-	char text[LINE_MAX_BYTES];
 
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		const struct direct_sender *s = direct_sender_at(d, i);
-		struct direct_id id = direct_id_of_sender(s);
+		const struct direct_id id = direct_id_of_sender(s);
 
 		if (s->path == DIRECT_UNBOUND)
 			continue;
-		snprintf(text, sizeof(text), "\2C%u.%d\tchannel %u (receiver PE %d, sender PE %d), puts made: %llu%s",
-			 id.channel, id.receiver, id.channel, id.receiver, id.sender,
-			 (unsigned long long)id.iteration, direct_hot(s)->not_plain & DIRECT_BUSY
-				 ? ", the last of them not locally complete" : "");
-		line(arg, text);
+		const struct csd_wait w = { .who = channel_thing(&id), .how = CSD_IF_ASKED };
+
+		csd_tell(to, &w, ", puts made: %" PRIu64 "%s", id.iteration,
+			 direct_hot(s)->not_plain & DIRECT_BUSY ?
+			 ", the last of them not locally complete" : "");
 	}
 }
 
-void direct_describe(struct pe *pe, csd_line_fn line, void *arg)
+void direct_describe(struct pe *pe, struct csd_told *to)
 {
-	describe_receivers(pe, line, arg);
-	describe_senders(pe, line, arg);
+	describe_receivers(pe, to);
+	describe_senders(pe, to);
 }
 
 uint64_t direct_held(struct pe *pe)

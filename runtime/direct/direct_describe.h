@@ -2,7 +2,7 @@
 /*
  * direct_describe.h: say what the channels of a PE wait for. A put that nobody can see is lost, such as
  * one that came before the receiver's ready; all that is left of it is a receiver that waits for put n
- * and a sender that has made it. These lines show both.
+ * and a sender that has made it. These records show both.
  */
 #ifndef DIRECT_DESCRIBE_H
 #define DIRECT_DESCRIBE_H
@@ -10,9 +10,9 @@
 #include "../scheduler/pe.h"
 #include "core/direct_state.h"
 
-/** Lines of the watchdog's report: one for each receiving end of this PE that waits, and what its PE knows of each
- * sending end, which is printed with it. */
-void direct_describe(struct pe *pe, csd_line_fn line, void *arg);
+/** Tell the watchdog of each receiving end of this PE that waits, and of each sending end, which is
+ * printed if its receiver waits. */
+void direct_describe(struct pe *pe, struct csd_told *to);
 
 /** Note which channels are armed at `now`, so that direct_describe can say for how long they have been. */
 void direct_look(struct pe *pe, uint64_t now);

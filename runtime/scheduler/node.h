@@ -15,6 +15,7 @@
 
 #include "csd.h"
 #include "base/ends.h"
+#include "base/tell.h"
 #include "../machine/tools/clock.h"
 #include "../machine/cmi.h"
 #include "route/node_queue.h"
@@ -23,18 +24,6 @@
 /* ---- layers and start-up -------------------------------------------------------------- */
 
 enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4, CSD_LAYERS = 8 };
-
-/** Takes a line of a report, without its end. Four kinds of lines are not printed as they are. "\1A\tB" says that
- * A waits for B, so that the watchdog can name cycles; of a name, what follows a \4 tells it from others and
- * is not printed. "\3KEY" asks the other PEs for what they know about KEY, and "\2KEY\tline" has a line that
- * is printed if some PE asked so. "\5A\tB" says that A may wait for B: it counts if somebody waits for A, and if it is
- * the only thing that is said of A. */
-typedef void (*csd_line_fn)(void *arg, const char *text);
-
-static inline bool csd_line_is_hidden(const char *text)
-{
-	return text[0] >= '\1' && text[0] <= '\5';
-}
 
 /** A piece of memory. */
 struct csd_piece {
@@ -104,8 +93,8 @@ struct csd_layer {
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
-	/** Say what is open on this PE and what it waits for, one line each, for the watchdog's report. */
-	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** Tell what is open on this PE and what it waits for, one record each, for the watchdog. */
+	void (*describe)(struct pe *pe, struct csd_told *to);
 	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some times a
 	 * second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);

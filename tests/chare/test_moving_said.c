@@ -11,6 +11,7 @@
 
 #include "chare_layer.h"
 #include "check_run.h"
+#include "check_told.h"
 #include "ck.h"
 #include "../../runtime/chare/place/place_int.h"
 
@@ -63,13 +64,6 @@ static void hold_back(struct node *node)
 		}
 }
 
-static void note_line(void *arg, const char *text)
-{
-	(void)arg;
-	strncat(job.text, text, TEXT - strlen(job.text) - 2);
-	strcat(job.text, "\n");
-}
-
 /* ---- the program --------------------------------------------------------------------------------- */
 
 static void send(const struct Main *m, int i, int entry, int n)
@@ -105,9 +99,12 @@ static void Elem_call(void *self, void *payload)
 
 static void Elem_look(void *self, void *payload)
 {
+	struct csd_told told = { 0 };
+
 	(void)self, (void)payload;
 	pthread_mutex_lock(&job.lock);
-	place_describe(csd_self(), note_line, NULL);
+	place_describe(csd_self(), &told);
+	check_told_lines(&told, job.text, TEXT);
 	pthread_mutex_unlock(&job.lock);
 	tell_main(MAIN_LOOKED);
 }

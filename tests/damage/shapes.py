@@ -123,7 +123,10 @@ TABLE = [
     (zeros('csd.handled', 64), 'such messages do not leave their process'),
     (zeros('csd.watch', 1024, flags=SYSTEM), REST),                                # ASK to the root
     (zeros('csd.watch', 1024, u32(32, 2), flags=SYSTEM), REST),                    # TELL to the root
-    (zeros('csd.watch', 1024, u8(1023, 9), u32(32, 3), flags=SYSTEM), REST),       # TOLD, a text without an end
+    (zeros('csd.watch', 1024, u32(32, 3), flags=SYSTEM), REST),                    # TOLD, a record without bytes
+    (zeros('csd.watch', 1024, u32(32, 3), u32(80, 1024), flags=SYSTEM), REST),     # a record longer than the message
+    (zeros('csd.watch', 144, u32(32, 3), u32(80, 64), flags=SYSTEM), REST),        # one without its strings
+    (zeros('csd.watch', 152, u32(32, 3), u32(80, 72), u32(84, 3), flags=SYSTEM), REST), # how it waits
     (zeros('csd.watch', 1024, u32(32, 4), flags=SYSTEM), REST),
     (zeros('csd.watch', 1024, u32(32, 9), flags=SYSTEM), REST),
     # ---- channels

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_direct_describe.c: the lines of direct_describe: one for each open end of a channel, with both PEs
+ * test_direct_describe.c: the records of direct_describe as lines: one for each open end of a channel, with both PEs
  * and the number of the put that it waits for.
  */
 #include <setjmp.h>
 #include <stddef.h>
 
 #include "world.h"
+#include "../check_told.h"
 
 #include <cmocka.h>
 
 #include "../../runtime/direct/direct_describe.h"
 
-enum { WORDS = 8 };
+enum { WORDS = 8, LINES = 1000 };
 
 /* One PE, which is both ends. */
 struct ends {
 	struct world w; /* first */
 	uint64_t buf[3][WORDS], src[WORDS];
 	CkDirectHandle from[3], to;
-	char before[1000], marked[1000], after[1000];
+	char before[LINES], marked[LINES], after[LINES];
 };
 
 static struct ends *ends(void)
@@ -27,20 +28,12 @@ static struct ends *ends(void)
 	return (struct ends *)(uintptr_t)csd_self()->node->program;
 }
 
-/* Without what a line says to the watchdog alone (csd_line_fn). */
-static void add_line(void *arg, const char *text)
+static void describe(char lines[LINES])
 {
-	if (text[0] == '\3')
-		return;
-	if (text[0] == '\2')
-		text = strchr(text, '\t') + 1;
-	strcat(arg, text);
-	strcat(arg, "\n");
-}
+	struct csd_told told = { 0 };
 
-static void describe(char *lines)
-{
-	direct_describe(csd_self(), add_line, lines);
+	direct_describe(csd_self(), &told);
+	check_told_lines(&told, lines, LINES);
 }
 
 static void arrived(void *data)

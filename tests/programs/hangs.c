@@ -202,6 +202,8 @@ static void act_alone(Cell *self, const char *what)
 		CkStartQD(CkCallbackIgnore());
 	else if (is(what, "future-cycle") || is(what, "future-held") || is(what, "future-reduction"))
 		Cell_actThreaded(Cell_at(cells, 0), what);
+	else if (is(what, "future-far"))
+		Cell_actThreaded(Cell_at(cells, PER_PE * (CkNumPes() - 1)), what);
 	else if (is(what, "future") || is(what, "suspend") || is(what, "cycle"))
 		Cell_actThreaded(Cell_at(cells, is(what, "cycle") ? 0 : last()), what);
 	else
@@ -272,7 +274,7 @@ void Cell_on_act(Cell *self, const char *what)
 
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
-/* Only element 0. */
+/* Only one element: the first one, or in future-far the first of the last PE. */
 static void act_future(Cell *self, const char *what)
 {
 	CkFuture f = CkCreateFuture();
@@ -283,7 +285,7 @@ static void act_future(Cell *self, const char *what)
 	else if (is(what, "future-held"))
 		Cell_keep(Cell_at(cells, last()), f);
 	else
-		Cell_add_all(cells, CkCallbackFuture(f));
+		Cell_add_all(cells, CkCallbackFuture(f), is(what, "future-far"));
 	CkWaitFuture(f);
 }
 
@@ -316,11 +318,12 @@ void Cell_on_give(Cell *self, CkCallback cb)
 	self->to = cb;
 }
 
-void Cell_on_add(Cell *self, CkCallback cb)
+/* The element that waits stays away, or its whole PE. */
+void Cell_on_add(Cell *self, CkCallback cb, bool far)
 {
 	int one = 1;
 
-	if (Cell_thisIndex(self))
+	if (far ? CkMyPe() != CkNumPes() - 1 : Cell_thisIndex(self) != 0)
 		CkContribute(self, &one, 1, CkReduction_sum_int, cb);
 }
 

@@ -73,15 +73,21 @@ static uint64_t hold_one(struct pe *pe)
 	return pe->id == ACTING_PE;
 }
 
-static void say_one(struct pe *pe, csd_line_fn line, void *arg)
+static struct csd_thing thing(uint32_t kind, int no)
 {
-	char edge[64];
+	struct csd_thing t = { .key = { kind, { no }, 0 } };
 
-	snprintf(edge, sizeof edge, "\1A%d\t%s%d", pe->id, "A", (pe->id + 1) % 3);
-	line(arg, edge);
+	snprintf(t.name, sizeof t.name, "%c%d", (int)kind, no);
+	return t;
+}
+
+static void say_one(struct pe *pe, struct csd_told *to)
+{
+	csd_tell(to, &(struct csd_wait){ .who = thing('A', pe->id), .on = thing('A', (pe->id + 1) % 3) }, "%s", "");
 	if (pe->id == ACTING_PE)
-		line(arg, "\3wish");
-	line(arg, pe->id ? "\2wish\twhat was wished for" : "\2other\twhat nobody wished for");
+		csd_tell(to, &(struct csd_wait){ .who = thing('W', 1) }, "asks");
+	csd_tell(to, &(struct csd_wait){ .who = thing('W', pe->id ? 1 : 0), .how = CSD_IF_ASKED },
+		 pe->id ? "was asked for" : "was not asked for");
 }
 
 static const struct csd_layer acting = { .name = "acting", .pe_start = act };
@@ -168,13 +174,13 @@ static void between_hosts_the_job_goes_on(void **state)
 	assert_null(strstr(said, "are lost. Damaged memory"));
 }
 
-static void cycles_are_named_and_wishes_granted(void **state)
+static void cycles_are_named_and_questions_answered(void **state)
 {
 	(void)state;
 	assert_int_equal(run(&holding, lose_one), 125);
 	assert_non_null(strstr(said, "chard: cycle: A0 waits for A1 waits for A2 waits for A0\n"));
-	assert_non_null(strstr(said, "chard: PE 1: what was wished for\nchard: PE 2: what was wished for\n"));
-	assert_null(strstr(said, "what nobody wished for"));
+	assert_non_null(strstr(said, "chard: PE 1: W1 asks\nchard: PE 1: W1 was asked for\nchard: PE 2: W1 was asked for\n"));
+	assert_null(strstr(said, "was not asked for"));
 }
 
 static void it_can_be_switched_off(void **state)
@@ -196,7 +202,7 @@ int main(void)
 		cmocka_unit_test(what_is_held_back_is_not_lost),
 		cmocka_unit_test(what_is_neither_handled_nor_held_is_lost),
 		cmocka_unit_test(between_hosts_the_job_goes_on),
-		cmocka_unit_test(cycles_are_named_and_wishes_granted),
+		cmocka_unit_test(cycles_are_named_and_questions_answered),
 		cmocka_unit_test(it_can_be_switched_off),
 	};
 

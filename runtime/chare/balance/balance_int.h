@@ -316,7 +316,7 @@ CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *
 
 /* ---- describe_sync.c ------------------------------------------------------------------------------------- */
 
-void syncs_describe(struct pe *pe, csd_line_fn line, void *arg);
+void syncs_describe(struct pe *pe, struct csd_told *to);
 
 /* ---- statistics.c -------------------------------------------------------------------------------------------- */
 
@@ -332,7 +332,7 @@ double sync_background(struct pe *pe, struct collection *c, const struct pace *p
 void step_start(struct pe *pe, struct collection *c, bool alone);
 /** PE 0: nothing is under way any more. */
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb);
 
 /* ---- step.c -------------------------------------------------------------------------------------------------- */
 
@@ -344,7 +344,7 @@ void step_element_came(struct pe *pe, struct ck_obj *obj);
 /** An element that the step moves stays after all, or is destroyed. */
 void step_element_stays(struct pe *pe, struct ck_obj *obj);
 void step_free(struct sync_coll *s);
-void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg);
+void step_describe(struct collection *c, struct csd_thing what, struct csd_told *to);
 /** What does not fit of a message of the step. */
 const char *step_misfit(struct pe *pe, const struct sync_msg *m);
 

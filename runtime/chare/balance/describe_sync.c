@@ -5,61 +5,34 @@
  */
 #include "balance_int.h"
 
-#include <stdio.h>
-
-/* "Cell(3), Cell(4) and 93 more". Returns how many. */
-static uint64_t list_missing(const struct collection *c, char *buf, size_t len)
-{
-	struct name_list names = { .buf = buf, .len = len };
-	struct ck_obj *obj;
-	char name[128];
-
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		if (!elem_of(obj)->waits && names_next(&names))
-			names_add(&names, obj_describe(obj, name, sizeof name));
-	return names_end(&names);
-}
-
-static void describe_waiting(struct collection *c, csd_line_fn line, void *arg)
+static void describe_sync(struct collection *c, struct csd_told *to)
 {
 	const struct sync_coll *s = sync_of(c);
-	char what[160], missing[5 * 130];
-	const uint64_t n = list_missing(c, missing, sizeof missing);
+	const struct csd_key key = { .kind = THING_SYNC, .id = c->id };
+	struct for_all w = { .act = " to call CkAtSync", .done = "called CkAtSync",
+			     .others = "other PEs" };
+	struct missing m = { 0 };
+	struct ck_obj *obj;
 
-	coll_describe(c, what, sizeof what);
-	say_line(line, arg, "\3Y%llx", (unsigned long long)c->id);
-	if (s->step)
-		step_describe(c, what, line, arg);
-	else if (n)
-		say_line(line, arg, "sync %u of %s waits for %llu elements here to call CkAtSync: %s", s->round, what,
-			 (unsigned long long)n, missing);
+	w.what = csd_named(&key, "sync %u of %s", s->round, coll_thing(c).name);
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+		if (!elem_of(obj)->waits)
+			missing_add(&m, obj_thing(obj), false);
+	w.is_open = s->n_waiting;
+	if (s->step && s->n_waiting)
+		step_describe(c, w.what, to);
 	else
-		say_line(line, arg, "sync %u of %s: all elements here have called CkAtSync; it waits for other PEs",
-			 s->round, what);
+		tell_for_all(to, &w, &m);
 }
 
-static void offer(struct collection *c, csd_line_fn line, void *arg)
-{
-	char what[160], missing[5 * 130];
-	const uint64_t n = list_missing(c, missing, sizeof missing);
-
-	say_line(line, arg, "\2Y%llx\tsync %u of %s waits for %llu elements here to call CkAtSync: %s",
-		 (unsigned long long)c->id, sync_of(c)->round, coll_describe(c, what, sizeof what),
-		 (unsigned long long)n, missing);
-}
-
-void syncs_describe(struct pe *pe, csd_line_fn line, void *arg)
+void syncs_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct idmap_slot *at;
 
 	for (size_t i = 0; (at = idmap_each(&ck_of(pe)->colls, &i)); i++) {
 		struct collection *c = (struct collection *)at->value;
 
-		if (!coll_syncs(c) || !c->constructed)
-			continue;
-		if (sync_of(c)->n_waiting)
-			describe_waiting(c, line, arg);
-		else if (sync_of(c)->n_live)
-			offer(c, line, arg);
+		if (coll_syncs(c) && c->constructed && (sync_of(c)->n_waiting || sync_of(c)->n_live))
+			describe_sync(c, to);
 	}
 }

@@ -221,12 +221,13 @@ static void moves_came(struct pe *pe, struct collection *c, const struct sync_ms
 	place_bulk(pe, c, &plan, all_moved, NULL);
 }
 
-void step_describe(struct collection *c, const char *what, csd_line_fn line, void *arg)
+void step_describe(struct collection *c, struct csd_thing what, struct csd_told *to)
 {
-	const struct sync_coll *s = sync_of(c);
+	const struct step *p = sync_of(c)->step;
 
-	say_line(line, arg, "sync %u of %s moves elements: %lld are still to come to this PE%s", s->round, what,
-		 (long long)s->step->expected, s->step->known ? "" : ", or the list of moves is");
+	csd_tell(to, &(struct csd_wait){ .who = what },
+		 "moves elements: %lld are still to come to this PE%s", (long long)p->expected,
+		 p->known ? "" : ", or the list of moves is");
 }
 
 /* Each child answers once. */

@@ -83,9 +83,7 @@ void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
 }
 
-void step_describe_rest(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb)
 {
-	char what[160];
-
-	snprintf(buf, len, "load balancing of %s", coll_describe(coll_get(pe, cb->id), what, sizeof what));
+	return csd_named(NULL, "load balancing of %s", coll_thing(coll_get(pe, cb->id)).name);
 }

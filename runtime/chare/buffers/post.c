@@ -74,18 +74,15 @@ static uint64_t key_of(const struct pe *pe, enum match match, int tag)
 	return whose << 32 | (uint32_t)tag;
 }
 
-static void post_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void post_describe(struct pe *pe, struct csd_told *to)
 {
-	char who[320];
-
 	for (const struct waiting_call *c = *calls_of(pe); c; c = c->next) {
 		if (c->thread)
-			say_line(line, arg, "%s waits for buffers that nobody has posted (CkPostBuffer)",
-			    thread_describe(c->thread, who, sizeof who));
+			csd_tell(to, &(struct csd_wait){ .who = thread_thing(c->thread) },
+				 "waits for buffers that nobody has posted (CkPostBuffer)");
 		else if (c->obj)
-			say_line(line, arg, "a call of %s waits at %s for buffers that nobody has posted (CkPostBuffer)",
-			    describe_entry(c->obj->coll->type, (int)c->env->entry, who, 160),
-			    obj_describe(c->obj, who + 160, sizeof who - 160));
+			csd_tell(to, NULL, "a call of %s waits at %s for buffers that nobody has posted (CkPostBuffer)",
+				 entry_thing(c->obj->coll->type, c->env->entry).name, obj_thing(c->obj).name);
 	}
 }
 

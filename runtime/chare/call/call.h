@@ -141,7 +141,7 @@ static inline struct call_coll *call_coll_of(const struct collection *c) { retur
 static inline bool call_is_closed(const struct collection *c) { return call_coll_of(c)->closed.route.stop != NULL; }
 
 /** For the watchdog: what is kept. */
-void call_describe_held(const struct collection *c, csd_line_fn line, void *arg);
+void call_describe_held(const struct collection *c, struct csd_told *to);
 void closed_fini(struct pe *pe, struct collection *c);
 
 /** Send what was kept. Takes the message. */

@@ -67,13 +67,11 @@ void call_release(struct pe *pe, struct collection *c)
 	free(k.list);
 }
 
-void call_describe_held(const struct collection *c, csd_line_fn line, void *arg)
+void call_describe_held(const struct collection *c, struct csd_told *to)
 {
-	char what[160];
-
 	if (closed_of(c)->n)
-		say_line(line, arg, "%zu messages for %s wait until its elements have moved", closed_of(c)->n,
-			 coll_describe(c, what, sizeof what));
+		csd_tell(to, NULL, "%zu messages for %s wait until its elements have moved", closed_of(c)->n,
+			 coll_thing(c).name);
 }
 
 void closed_fini(struct pe *pe, struct collection *c)

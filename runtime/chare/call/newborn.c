@@ -571,11 +571,10 @@ void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- the watchdog, the end ------------------------------------------------------------------------------------------ */
 
-void newborns_describe(const struct collection *c, csd_line_fn line, void *arg)
+void newborns_describe(const struct collection *c, struct csd_told *to)
 {
 	const struct newborns *n = call_coll_of(c)->newborns;
 	const struct idmap_slot *s;
-	char what[160];
 	size_t n_open;
 
 	if (!n)
@@ -584,15 +583,15 @@ void newborns_describe(const struct collection *c, csd_line_fn line, void *arg)
 	for (uint32_t i = 0; i < n->n_kept; i++)
 		n_open += (size_t)n->kept[i].n_open;
 	if (n_open)
-		say_line(line, arg, "%zu insertions of this PE into %s are under way; %u broadcasts are kept for them", n_open,
-			 coll_describe(c, what, sizeof what), n->n_kept);
+		csd_tell(to, NULL, "%zu insertions of this PE into %s are under way; %u broadcasts are "
+			 "kept for them", n_open, coll_thing(c).name, n->n_kept);
 	for (size_t i = 0; (s = idmap_each(&n->by_index, &i)); i++) {
 		const struct newborn *y = (const struct newborn *)s->value;
+		const struct csd_wait w = { .who = element_thing(c->type, c->id, y->index) };
 
 		if (y->missed.n)
-			say_line(line, arg, "%s waits for broadcasts that its creator hands on: the next is number %llu of PE %d",
-				 element_describe(c->type, y->index, what, sizeof what),
-				 (unsigned long long)y->missed.list[0].from, y->missed.list[0].root);
+			csd_tell(to, &w, "waits for broadcasts that its creator hands on: the next is "
+				 "number %llu of PE %d", (unsigned long long)y->missed.list[0].from, y->missed.list[0].root);
 	}
 }
 

@@ -122,7 +122,7 @@ struct newborns {
 	uint32_t n_kept, cap_kept, n_debts, cap_debts;
 };
 /** For the watchdog. / At the end of the job. */
-void newborns_describe(const struct collection *c, csd_line_fn line, void *arg);
+void newborns_describe(const struct collection *c, struct csd_told *to);
 void newborns_fini(struct pe *pe, struct collection *c);
 
 #endif

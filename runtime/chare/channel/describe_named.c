@@ -2,8 +2,6 @@
 /* describe_named.c: what the named channels of a PE wait for, for the watchdog. */
 #include "named_int.h"
 
-#include <stdio.h>
-
 /* NULL: it waits for nothing but puts and readies, of which the layer of channels tells. */
 static const char *waits_for(struct pe *pe, const CkChannel *c)
 {
@@ -12,24 +10,23 @@ static const char *waits_for(struct pe *pe, const CkChannel *c)
 	return layer_ends(pe)->holds(pe, c->end) ? "a put waits until the receiving end is joined" : NULL;
 }
 
-static void describe_ends(struct pe *pe, const struct ends *o, csd_line_fn line, void *arg)
+static void describe_ends(struct pe *pe, const struct ends *o, struct csd_told *to)
 {
-	char name[END_NAME_MAX];
-
 	for (const CkChannel *c = o->first; c; c = c->next) {
 		const char *why = c->live ? waits_for(pe, c) : NULL;
+		struct csd_wait w = { .how = CSD_WAITS };
 
+		end_describe(pe, c, w.who.name, sizeof w.who.name);
 		if (why)
-			say_line(line, arg, "%s, %s end: %s", end_describe(pe, c, name, sizeof name),
-				 c->sends ? "sending" : "receiving", why);
+			csd_tell(to, &w, ", %s end: %s", c->sends ? "sending" : "receiving", why);
 	}
 }
 
-void named_describe(struct pe *pe, csd_line_fn line, void *arg)
+void named_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct named_pe *n = ck_state(pe, PART_NAMED);
 	const struct idmap_slot *s;
 
 	for (size_t i = 0; (s = idmap_each(&n->ends, &i)); i++)
-		describe_ends(pe, (const struct ends *)s->value, line, arg);
+		describe_ends(pe, (const struct ends *)s->value, to);
 }

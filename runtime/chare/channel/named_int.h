@@ -151,6 +151,6 @@ void named_packed(struct pe *pe, struct ck_obj *obj);
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
 
 /* ---- describe_named.c ---- */
-void named_describe(struct pe *pe, csd_line_fn line, void *arg);
+void named_describe(struct pe *pe, struct csd_told *to);
 
 #endif

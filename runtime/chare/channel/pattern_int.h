@@ -88,7 +88,7 @@ static inline struct pattern_pe *pattern_of(const struct pe *pe) { return ck_sta
 
 /* ---- prepare.c ---- */
 /** For the watchdog: the call that is prepared. */
-void prepared_tell(struct pe *pe, csd_line_fn line, void *arg);
+void prepared_tell(struct pe *pe, struct csd_told *to);
 
 /* ---- landing.c ---- */
 /** For csd_shape.misfit of these messages. */

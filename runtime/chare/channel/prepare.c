@@ -28,10 +28,10 @@ void CkGen_commit(CkPrepared call)
 }
 
 /* A PE that waits runs no handler, so nobody will commit the call. */
-void prepared_tell(struct pe *pe, csd_line_fn line, void *arg)
+void prepared_tell(struct pe *pe, struct csd_told *to)
 {
 	char what[192];
 
 	if (ck_of(pe)->prepared)
-		say_line(line, arg, "%s", prepared_describe(pe, what, sizeof what));
+		csd_tell(to, NULL, "%s", prepared_describe(pe, what, sizeof what));
 }

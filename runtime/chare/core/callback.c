@@ -110,26 +110,28 @@ const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb)
 	return ck->chares[cb->pe];
 }
 
-static void describe_target(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+static struct csd_thing target_thing(struct pe *pe, const CkCallback *cb)
 {
 	const struct ck_callback_kind *k = callback_kind_of(pe, cb);
 
 	if (!k)
-		snprintf(buf, len, "an unknown kind of callback (%d)", cb->kind);
-	else if (k->describe)
-		k->describe(pe, cb, buf, len);
-	else
-		describe_entry(callback_target(pe, cb), cb->entry, buf, len);
+		return csd_named(NULL, "an unknown kind of callback (%d)", cb->kind);
+	return k->describe ? k->describe(pe, cb) : entry_thing(callback_target(pe, cb), cb->entry);
 }
 
 /* A fence describes the callback behind it, with its number. */
+struct csd_thing callback_thing(struct pe *pe, const CkCallback *cb)
+{
+	const struct csd_thing t = target_thing(pe, cb);
+
+	if (!callback_refnum(cb) || cb->kind & CB_MARKED)
+		return t;
+	return csd_named(&t.key, "%s with reference number %d", t.name, callback_refnum(cb));
+}
+
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
 {
-	describe_target(pe, cb, buf, len);
-	const size_t n = strnlen(buf, len);
-
-	if (callback_refnum(cb) && !(cb->kind & CB_MARKED))
-		snprintf(buf + n, len - n, " with reference number %d", callback_refnum(cb));
+	snprintf(buf, len, "%s", callback_thing(pe, cb).name);
 }
 
 static size_t payload_size(uint64_t bytes)
@@ -149,12 +151,9 @@ struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint
 /* For targets other than entry methods; deliver.c checks the data of entry methods. */
 void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m)
 {
-	char name[128];
-
 	if (cb->want == CK_NOTYPE || data_as(m, (CkDataType)cb->want))
 		return;
-	callback_describe(pe, cb, name, sizeof name);
-	csd_abort(pe, "%s takes %s; the callback brought %llu of %s", name,
+	csd_abort(pe, "%s takes %s; the callback brought %llu of %s", callback_thing(pe, cb).name,
 		  data_type_name((CkDataType)cb->want), (unsigned long long)m->count,
 		  data_type_name((CkDataType)m->type));
 }
@@ -218,28 +217,13 @@ void CkCallbackFn(void *cb)
 
 /* ---- the kinds that need no other room ------------------------------------------------------ */
 
-static void describe_none(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
-{
-	(void)pe, (void)cb;
-	snprintf(buf, len, "a callback that was never set");
-}
-
-static void describe_ignore(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
-{
-	(void)pe, (void)cb;
-	snprintf(buf, len, "CkCallbackIgnore");
-}
-
-static void describe_exit(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
-{
-	(void)pe, (void)cb;
-	snprintf(buf, len, "CkCallbackExit");
-}
-
-static void describe_function(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+static struct csd_thing describe_target(struct pe *pe, const CkCallback *cb)
 {
 	(void)pe;
-	snprintf(buf, len, "a C function on PE %d", cb->pe);
+	if (cb->kind == CB_FUNCTION)
+		return csd_named(NULL, "a C function on PE %d", cb->pe);
+	return csd_named(NULL, cb->kind == CB_NONE ? "a callback that was never set" :
+			       cb->kind == CB_EXIT ? "CkCallbackExit" : "CkCallbackIgnore");
 }
 
 _Noreturn static void send_none(struct pe *pe, const CkCallback *cb, struct ck_env *env)
@@ -311,10 +295,10 @@ static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.call", call_arrived, true, .shape = { CK_SHAPE_CALL, .misfit = call_misfit } },
 };
 static const struct ck_callback_kind kinds[] = {
-	{ .kind = CB_NONE, .names = CK_NAMES_UNSENT, .send = send_none, .describe = describe_none },
-	{ .kind = CB_IGNORE, .names = CK_NAMES_NOTHING, .send = send_ignore, .describe = describe_ignore },
-	{ .kind = CB_EXIT, .names = CK_NAMES_NOTHING, .send = fire_exit, .describe = describe_exit },
-	{ .kind = CB_FUNCTION, .names = CK_NAMES_PE, .send = send_function, .describe = describe_function,
+	{ .kind = CB_NONE, .names = CK_NAMES_UNSENT, .send = send_none, .describe = describe_target },
+	{ .kind = CB_IGNORE, .names = CK_NAMES_NOTHING, .send = send_ignore, .describe = describe_target },
+	{ .kind = CB_EXIT, .names = CK_NAMES_NOTHING, .send = fire_exit, .describe = describe_target },
+	{ .kind = CB_FUNCTION, .names = CK_NAMES_PE, .send = send_function, .describe = describe_target,
 	  .instead = "takes values and no message; make the callback one to an entry method" },
 };
 

@@ -3,29 +3,12 @@
 #include "describe.h"
 
 #include <ctype.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "index.h"
 #include "message.h"
-
-enum {
-	LINE_BYTES = 512,
-	LINES_OF_PART = 12,       /* more of one part are counted only */
-	NAMES_MOST = 5,           /* in a row */
-};
-
-void say_line(csd_line_fn line, void *arg, const char *fmt, ...)
-{
-	char text[LINE_BYTES];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	line(arg, text);
-}
 
 /* ---- calls where no PE runs --------------------------------------------------------------------- */
 
@@ -94,129 +77,108 @@ const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, s
 	return buf;
 }
 
-bool names_next(struct name_list *l)
+/* ---- things that reports name --------------------------------------------------------------- */
+
+struct csd_thing element_thing(const CkGenChare *type, uint64_t coll, CkIndex index)
 {
-	return l->n++ < NAMES_MOST && l->at < l->len;
+	/* A chare that is in no collection: the index says it all. */
+	struct csd_key key = { .kind = THING_ELEMENT, .id = type->kind == CKGEN_CHARE ? 0 : coll };
+	char name[256];
+
+	memcpy(key.at, &index, sizeof index);
+	return csd_named(&key, "%s", element_describe(type, index, name, sizeof name));
 }
 
-void names_add(struct name_list *l, const char *name)
-{
-	l->at += (size_t)snprintf(l->buf + l->at, l->len - l->at, "%s%s", l->n > 1 ? ", " : "", name);
-}
-
-uint64_t names_end(struct name_list *l)
-{
-	if (!l->n)
-		l->buf[0] = 0;
-	if (l->n > NAMES_MOST && l->at < l->len)
-		snprintf(l->buf + l->at, l->len - l->at, " and %llu more", (unsigned long long)(l->n - NAMES_MOST));
-	return l->n;
-}
-
-const char *coll_describe(const struct collection *c, char *buf, size_t len)
+struct csd_thing coll_thing(const struct collection *c)
 {
 	static const char *const kinds[] = {
 		[CKGEN_MAINCHARE] = "mainchare", [CKGEN_ARRAY] = "array", [CKGEN_GROUP] = "group",
 		[CKGEN_CHARE] = "chare", [CKGEN_NODEGROUP] = "nodegroup",
 	};
-	int n = snprintf(buf, len, "%s %s", c->type ? kinds[c->type->kind] : "a collection",
-			 c->type ? c->type->name : "that is not known here");
+	const char *kind = c->type ? kinds[c->type->kind] : "a collection";
+	const char *name = c->type ? c->type->name : "that is not known here";
 
-	if (c->id && n > 0 && (size_t)n < len)
-		snprintf(buf + n, len - (size_t)n, " (%u of PE %d)", (unsigned)(uint32_t)c->id,
-			 (int)(c->id >> 32));
-	return buf;
+	if (!c->id)
+		return csd_named(NULL, "%s %s", kind, name);
+	return csd_named(NULL, "%s %s (%u of PE %d)", kind, name, (unsigned)c->id, (int)(c->id >> 32));
+}
+
+struct csd_thing entry_thing(const CkGenChare *type, uint32_t entry)
+{
+	char name[128];
+
+	return csd_named(NULL, "%s", describe_entry(type, (int)entry, name, sizeof name));
 }
 
 /* What runs on a thread begins with a struct ck_running (wait/threaded.c). */
-static struct ck_running running_of(const uint64_t words[CSD_RUNNING_WORDS])
+static struct csd_thing running_thing(const uint64_t words[CSD_RUNNING_WORDS])
 {
 	struct ck_running now;
+	struct csd_thing of;
 
 	memcpy(&now, words, sizeof now);
-	return now;
+	if (!now.obj)
+		return csd_named(NULL, "a thread");
+	of = obj_thing(now.obj);
+	return csd_named(&of.key, "thread of %s in %s", of.name,
+			 entry_thing(now.obj->coll->type, now.entry).name);
 }
 
-static const char *name_thread(const uint64_t words[CSD_RUNNING_WORDS], char *buf, size_t len)
+struct csd_thing thread_thing(CthThread t)
 {
-	const struct ck_running now = running_of(words);
-	char who[128], entry[128];
+	return running_thing(csd_thread_tell(t));
+}
 
-	if (now.obj)
-		snprintf(buf, len, "thread of %s in %s", obj_describe(now.obj, who, sizeof who),
-			 describe_entry(now.obj->coll->type, (int)now.entry, entry, sizeof entry));
+/* ---- what waits for all elements ------------------------------------------------------------ */
+
+enum { NAMES_MOST = 5 };          /* in a row */
+
+void missing_add(struct missing *m, struct csd_thing element, bool away)
+{
+	if (!m->n)
+		m->first = element;
+	if (m->n++ < NAMES_MOST && m->len < sizeof m->names)
+		m->len += (size_t)snprintf(m->names + m->len, sizeof m->names - m->len, "%s%s%s",
+					   m->n > 1 ? ", " : "", element.name, away ? " (away)" : "");
+}
+
+void tell_for_all(struct csd_told *to, const struct for_all *w, const struct missing *m)
+{
+	const struct csd_wait wait = { .who = w->what, .on = m->first,
+				       .how = w->is_open ? CSD_WAITS : CSD_IF_ASKED };
+	char more[CSD_THING_NAME + 80] = "", rest[48] = "";
+
+	if (w->more)
+		snprintf(more, sizeof more, m->n ? "(%s) " : "(%s)", w->more);
+	if (m->n > NAMES_MOST)
+		snprintf(rest, sizeof rest, " and %" PRIu64 " more", m->n - NAMES_MOST);
+	if (m->n)
+		csd_tell(to, &wait, "%swaits for %" PRIu64 " elements here%s: %s%s", more, m->n, w->act,
+			 m->names, rest);
 	else
-		snprintf(buf, len, "a thread");
-	return buf;
+		csd_tell(to, &wait, "%s: all elements here have %s; it waits for %s", more, w->done,
+			 w->others);
 }
 
-const char *thread_describe(CthThread t, char *buf, size_t len)
-{
-	return name_thread(csd_thread_tell(t), buf, len);
-}
-
-void say_waits_for(csd_line_fn line, void *arg, CthThread t, const char *what)
-{
-	const struct ck_running now = running_of(csd_thread_tell(t));
-	char from[128];
-
-	if (now.obj)
-		say_line(line, arg, "\1%s\4%llx\t%s", obj_describe(now.obj, from, sizeof from),
-			 (unsigned long long)now.obj->coll->id, what);
-}
-
-void say_waits(csd_line_fn line, void *arg, CthThread t, const CkGenChare *type, uint64_t coll, CkIndex index)
-{
-	char name[128], to[160];
-
-	snprintf(to, sizeof to, "%s\4%llx", element_describe(type, index, name, sizeof name), (unsigned long long)coll);
-	say_waits_for(line, arg, t, to);
-}
-
-/* ---- all parts -------------------------------------------------------------------------------- */
-
-/* Passes on the first lines of a part. */
-struct cut {
-	csd_line_fn line;
-	void *arg;
-	int n;
-};
-
-static void line_of_part(void *arg, const char *text)
-{
-	struct cut *c = arg;
-	const bool hidden = csd_line_is_hidden(text);
-
-	if (hidden || c->n++ < LINES_OF_PART)
-		c->line(c->arg, text);
-}
+/* ---- all parts ------------------------------------------------------------------------------ */
 
 static void silent_thread(void *arg, const uint64_t words[CSD_RUNNING_WORDS], bool begun)
 {
-	char name[320];
+	const struct csd_wait w = { .who = running_thing(words) };
 
-	say_line(line_of_part, arg, "%s %s", name_thread(words, name, sizeof name), begun ?
-	    "is suspended (CthSuspend), and nobody has awakened it" : "was made, and nobody has awakened it");
+	csd_tell(arg, &w, begun ? "is suspended (CthSuspend), and nobody has awakened it" :
+				  "was made, and nobody has awakened it");
 }
 
-static void say_rest(const struct cut *c)
-{
-	if (c->n > LINES_OF_PART)
-		say_line(c->line, c->arg, "and %d more like these", c->n - LINES_OF_PART);
-}
-
-void ck_describe_waits(struct pe *pe, csd_line_fn line, void *arg)
+void ck_describe_waits(struct pe *pe, struct csd_told *to)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
-	struct cut threads = { line, arg, 0 };
 
 	for (int i = 0; i < CK_PARTS; i++) {
-		struct cut c = { line, arg, 0 };
-
+		csd_tell_part(to);
 		if (ck->parts[i] && ck->parts[i]->describe)
-			ck->parts[i]->describe(pe, line_of_part, &c);
-		say_rest(&c);
+			ck->parts[i]->describe(pe, to);
 	}
-	csd_each_silent_thread(pe, silent_thread, &threads);
-	say_rest(&threads);
+	csd_tell_part(to);
+	csd_each_silent_thread(pe, silent_thread, to);
 }

@@ -9,9 +9,6 @@
 #include "../../scheduler/cth.h"
 #include "state.h"
 
-/** Say a line. */
-void say_line(csd_line_fn line, void *arg, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
 /** "Cell(3, 4)", "Member of PE 2", "Branch of node 1", "Main", "Lone 5 of PE 0" (the fifth that PE 0 made). */
 const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, size_t len);
 static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size_t len)
@@ -19,31 +16,49 @@ static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size
 	return element_describe(obj->coll->type, obj->index, buf, len);
 }
 
-/** Names in a row, the first of them only: "Cell(3), Cell(4) and 93 more". Zeroed but for buf and len. */
-struct name_list {
-	char *buf;                /* the caller's */
-	size_t len, at;
-	uint64_t n;               /* names so far, with those that are not shown */
+/* ---- what reports name (tell.h of the scheduler) -------------------------------------------- */
+
+/** Kinds of things that the watchdog tells apart. */
+enum {
+	THING_ELEMENT = 'e', THING_FUTURE = 'f', THING_REDUCTION = 'r', THING_SECTION_REDUCTION = 'R',
+	THING_SCAN = 's', THING_SYNC = 'y',
 };
-/** Count one more; true: it is shown, so the caller adds its name. */
-bool names_next(struct name_list *l);
-void names_add(struct name_list *l, const char *name);
-/** Returns how many there were. */
-uint64_t names_end(struct name_list *l);
 
+struct csd_thing element_thing(const CkGenChare *type, uint64_t coll, CkIndex index);
+static inline struct csd_thing obj_thing(const struct ck_obj *obj)
+{
+	return element_thing(obj->coll->type, obj->coll->id, obj->index);
+}
+/** "thread of Cell(3) in Cell::run"; otherwise the same thing as its element. */
+struct csd_thing thread_thing(CthThread t);
 /** "array Cell (2 of PE 0)": the second collection that PE 0 made. */
-const char *coll_describe(const struct collection *c, char *buf, size_t len);
+struct csd_thing coll_thing(const struct collection *c);
+struct csd_thing entry_thing(const CkGenChare *type, uint32_t entry);
+/** "Main::sum", "future 3 of PE 0" */
+struct csd_thing callback_thing(struct pe *pe, const CkCallback *cb);
 
-/** "thread of Cell(3) in Cell::run". The caller says what the thread waits for. */
-const char *thread_describe(CthThread t, char *buf, size_t len);
+/* ---- what waits for all elements ------------------------------------------------------------ */
 
-/** Say that the element of a thread waits for another one. */
-void say_waits(csd_line_fn line, void *arg, CthThread t, const CkGenChare *type, uint64_t coll, CkIndex index);
+/** Elements of this PE that have not come to a reduction, a scan or a sync. Zero at first. */
+struct missing {
+	uint64_t n;
+	struct csd_thing first;
+	char names[640];          /* "Cell(3), Cell(4) (away)" */
+	size_t len;
+};
+void missing_add(struct missing *m, struct csd_thing element, bool away);
 
-/** The same of anything that has a name. */
-void say_waits_for(csd_line_fn line, void *arg, CthThread t, const char *what);
+/** What waits for all elements, to be told. */
+struct for_all {
+	struct csd_thing what;    /* "scan 3 of array Cell (2 of PE 0)" */
+	bool is_open;             /* it waits here; false: nobody here has come, told if somebody asks */
+	const char *more;         /* "sum_int, inclusive"; NULL: nothing */
+	const char *act, *done;   /* " to call CkAtSync" or "", "called CkAtSync" */
+	const char *others;       /* what it waits for if none is missing here: "other PEs" */
+};
+void tell_for_all(struct csd_told *to, const struct for_all *w, const struct missing *m);
 
 /** The layer's: all parts, then the threads that no part knows of. */
-void ck_describe_waits(struct pe *pe, csd_line_fn line, void *arg);
+void ck_describe_waits(struct pe *pe, struct csd_told *to);
 
 #endif

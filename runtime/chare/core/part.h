@@ -58,8 +58,8 @@ struct ck_callback_kind {
 	uint8_t names;            /* enum ck_names */
 	/** Fire such a callback with the message, which it takes. On any PE; may be inside a handler. */
 	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-	/** Write the callback's name, for error lines. NULL: the name is its entry method's. */
-	void (*describe)(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
+	/** What reports and error lines name. NULL: the callback's entry method. */
+	struct csd_thing (*describe)(struct pe *pe, const CkCallback *cb);
 	/** Fire it with a message of the program's, which is of this type, as its stub would; takes the message. `chare` is
 	 * the entry's. NULL: it takes none (CK_NAMES_NOTHING: it fires without). */
 	void (*give)(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type);
@@ -156,9 +156,9 @@ struct ck_part {
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
-	/** Say what waits on this PE and for what, one line each, for the watchdog. Where the PEs of a node share
-	 * what is described, only if csd_at_rest. */
-	void (*describe)(struct pe *pe, csd_line_fn line, void *arg);
+	/** Tell what waits on this PE and for what, one record each, for the watchdog. Where the PEs of
+	 * a node share what is described, only if csd_at_rest. */
+	void (*describe)(struct pe *pe, struct csd_told *to);
 };
 
 #endif

@@ -108,25 +108,24 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 }
 
 /* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the branch. */
-static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, csd_line_fn line, void *arg)
+static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct csd_told *to)
 {
 	const struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
 	size_t n = csd_gate_length(pe, &g->birth);
-	char who[128];
 
 	if (n)
-		say_line(line, arg, "%zu calls wait for nodegroup %u of PE %d, of which no creation has come", n,
-		    (unsigned)g->coll.id, (int)(g->coll.id >> 32));
+		csd_tell(to, NULL, "%zu calls wait for nodegroup %u of PE %d, of which no creation has come", n,
+			 (unsigned)g->coll.id, (int)(g->coll.id >> 32));
 	if (!obj)
 		return;
 	n = csd_gate_length(pe, &g->exclusive);
 	if (n)
-		say_line(line, arg, "%zu [exclusive] calls wait at %s until the one that has begun there ends", n,
-		    obj_describe(obj, who, sizeof who));
-	when_describe(obj, &g->waiting, line, arg);
+		csd_tell(to, NULL, "%zu [exclusive] calls wait at %s until the one that has begun there ends", n,
+			 obj_thing(obj).name);
+	when_describe(obj, &g->waiting, to);
 }
 
-static void nodegroups_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void nodegroups_describe(struct pe *pe, struct csd_told *to)
 {
 	struct nodegroups *all = nodegroups_of(pe);
 
@@ -134,7 +133,7 @@ static void nodegroups_describe(struct pe *pe, csd_line_fn line, void *arg)
 		/* Acquire: as in nodegroup_find. */
 		for (const struct nodegroup *g = atomic_load_explicit(&all->bucket[i], memory_order_acquire); g;
 		     g = g->chain)
-			describe_nodegroup(pe, g, line, arg);
+			describe_nodegroup(pe, g, to);
 }
 
 static int nodegroup_node_start(struct node *node)

@@ -363,18 +363,17 @@ CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
 
 /* ---- for the watchdog ------------------------------------------------------------------------------- */
 
-static void single_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void single_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct single *s = ck_state(pe, PART_SINGLE);
 	const struct idmap_slot *at;
 
-	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++) {
-		if (!is_early(at))
-			continue;
-		say_line(line, arg, "%zu calls wait for a chare whose creation by PE %llu has not come (number %llu)",
-		    msg_fifo_count(&early_in(at)->calls), (unsigned long long)ck_name_creator(at->key),
-		    (unsigned long long)ck_name_number(at->key));
-	}
+	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
+		if (is_early(at))
+			csd_tell(to, NULL, "%zu calls wait for a chare whose creation by PE %llu has "
+				 "not come (number %llu)", msg_fifo_count(&early_in(at)->calls),
+				 (unsigned long long)ck_name_creator(at->key),
+				 (unsigned long long)ck_name_number(at->key));
 }
 
 /* ---- the part -------------------------------------------------------------------------------------- */

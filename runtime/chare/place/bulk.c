@@ -158,18 +158,18 @@ void place_open(struct pe *pe, struct collection *c)
 	coll_resume(pe, c);
 }
 
-void bulk_describe(const struct collection *c, csd_line_fn line, void *arg)
+void bulk_describe(const struct collection *c, struct csd_told *to)
 {
 	const struct bulk *b = place_of(c)->bulk;
-	char what[160];
 
 	if (!b || b->over)
 		return;
-	coll_describe(c, what, sizeof what);
 	if (b->begun)
-		say_line(line, arg, "elements of %s move: those from %zu PEs have not come", what, b->n_awaited);
+		csd_tell(to, NULL, "elements of %s move: those from %zu PEs have not come",
+			 coll_thing(c).name, b->n_awaited);
 	else
-		say_line(line, arg, "elements of %s have come, but not the plan of where elements move", what);
+		csd_tell(to, NULL, "elements of %s have come, but not the plan of where elements move",
+			 coll_thing(c).name);
 }
 
 /* The job ends meanwhile. */

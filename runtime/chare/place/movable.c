@@ -33,15 +33,12 @@ static struct csd_piece struct_of(struct ck_obj *obj)
 /* In checked mode. What waits for the value, and what could ask for it, is on this PE. */
 static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct csd_piece *pieces, size_t n, const char *who)
 {
-	char what[64];
 	CkFuture f;
 
 	for (size_t i = 0; i < n; i++)
-		if (future_of_element(pe, obj, pieces[i].at, pieces[i].bytes, &f)) {
-			future_name(f, what, sizeof what);
-			csd_abort(pe, "%s cannot move: it has made %.*s, which stays on this PE; wait for its value and "
-				  "release it before (CkReleaseFuture)", who, (int)strcspn(what, "\4"), what);
-		}
+		if (future_of_element(pe, obj, pieces[i].at, pieces[i].bytes, &f))
+			csd_abort(pe, "%s cannot move: it has made %s, which stays on this PE; wait for its value and "
+				  "release it before (CkReleaseFuture)", who, future_thing(f).name);
 }
 
 bool holds_ends(struct pe *pe, struct ck_obj *obj)

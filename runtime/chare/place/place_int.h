@@ -158,7 +158,7 @@ struct where_msg {
 void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what);
 
 /* describe_place.c, and what it asks insert.c and closing.c */
-void place_describe(struct pe *pe, csd_line_fn line, void *arg);
+void place_describe(struct pe *pe, struct csd_told *to);
 void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
 bool closing_is_open(const struct collection *c);
 
@@ -273,7 +273,7 @@ void leave_arrived(struct pe *pe, struct cmi_msg *m);
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 /** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
 void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
-void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg);
+void routes_describe(struct pe *pe, const struct collection *c, struct csd_told *to);
 void routes_fini(struct pe *pe, struct collection *c);
 /** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
  * say; without leases: no element is away from home any more. */
@@ -390,7 +390,7 @@ bool bulk_waits(struct collection *c, struct cmi_msg *m);
 void bulk_take(struct collection *c, struct travel *t);
 void bulk_took_last(struct pe *pe, struct collection *c);
 void bulk_fini(struct pe *pe, struct collection *c);
-void bulk_describe(const struct collection *c, csd_line_fn line, void *arg);
+void bulk_describe(const struct collection *c, struct csd_told *to);
 
 /* seat.c */
 /** Whether elements are away from their seats here. / At rest, when seats move: no stub is left. */

@@ -111,16 +111,16 @@ void routes_fini(struct pe *pe, struct collection *c)
 	ways_drop(c);
 }
 
-void routes_describe(struct pe *pe, const struct collection *c, csd_line_fn line, void *arg)
+void routes_describe(struct pe *pe, const struct collection *c, struct csd_told *to)
 {
 	const struct idmap_slot *at;
-	char who[128];
 
 	for (size_t i = 0; (at = idmap_each(&place_of(c)->waits, &i)); i++) {
 		const struct waits *w = (const struct waits *)at->value;
 
-		say_line(line, arg, "PE %d holds %zu calls for %s until it hears whether it may send them straight",
-			 pe->id, msg_fifo_count(&w->held), element_describe(c->type, w->index, who, sizeof who));
+		csd_tell(to, NULL, "PE %d holds %zu calls for %s until it hears whether it may send them "
+			 "straight", pe->id, msg_fifo_count(&w->held),
+			 element_thing(c->type, c->id, w->index).name);
 	}
 }
 

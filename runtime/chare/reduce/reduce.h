@@ -223,6 +223,10 @@ struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct redu
 struct contributed tree_part_read(struct pe *pe, const struct reduce_tree *t, struct ck_env *env,
 				  int *child_p);
 
+/** Tell the watchdog of the reduction `what`, and who is missing. r NULL: it is not open here. */
+void reduction_tell(struct pe *pe, struct csd_told *to, struct csd_thing what,
+		    const struct reduction *r, const struct missing *m);
+
 /* For csd_shape.misfit: values with their callback, from another process, for the reducer `how` (NULL: there is none).
  * empty: what says how many values there are does not count. Returns what does not fit, or NULL. */
 const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env, const struct reducer *how, bool empty);

@@ -155,7 +155,7 @@ static inline bool exchange_fits(const struct collection *c, const struct reduct
 }
 
 /* describe_reduce.c */
-void reductions_describe(struct pe *pe, csd_line_fn line, void *arg);
+void reductions_describe(struct pe *pe, struct csd_told *to);
 
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */
 void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);

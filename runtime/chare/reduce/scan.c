@@ -565,25 +565,11 @@ static void scan_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, i
 
 /* ---- for the watchdog ------------------------------------------------------------------------------------- */
 
-enum { OFFERS_MOST = 64 };
-
 static uint32_t n_scanned(const struct collection *c, uint64_t ordinal)
 {
 	const struct scans *all = *scans_at(c);
 
 	return all ? all->n_scanned[ordinal] : 0;
-}
-
-/* The elements that have not come to scan `no`: "Cell(3), Cell(4) and 93 more". Returns how many. */
-static uint64_t list_missing(const struct collection *c, uint32_t no, char *buf, size_t len)
-{
-	struct name_list names = { .buf = buf, .len = len };
-	char name[128];
-
-	for (uint64_t i = 0; i < c->n_local; i++)
-		if ((int32_t)(n_scanned(c, i) - no) <= 0 && names_next(&names))
-			names_add(&names, obj_describe(c->elems[i], name, sizeof name));
-	return names_end(&names);
 }
 
 /* What a scan to which all elements of this PE have come waits for. */
@@ -602,60 +588,61 @@ static void describe_stage(const struct pe *pe, const struct collection *c,
 		snprintf(buf, len, "the sum of PE %d (round %d)", pe->id - (1 << s->stage), s->stage);
 }
 
-static void describe_scan(struct pe *pe, const struct collection *c, const struct reduction *s,
-			  csd_line_fn line, void *arg)
+/* s NULL: nobody here has come to scan `no`. */
+static void describe_scan(struct pe *pe, const struct collection *c, uint32_t no,
+			  const struct reduction *s, struct csd_told *to)
 {
-	const char *kind = kind_name(is_exclusive(s));
-	char what[160], missing[5 * 130], stage[128];
-	const uint64_t n = list_missing(c, s->no, missing, sizeof missing);
+	const struct csd_key key = { THING_SCAN, { (int32_t)no }, c->id };
+	char more[80], stage[128] = "";
+	struct for_all w = { .act = "", .done = "come to it", .others = stage };
+	struct missing m = { 0 };
 
-	coll_describe(c, what, sizeof what);
-	say_line(line, arg, "\3S%llx:%u", (unsigned long long)c->id, s->no);
-	if (n) {
-		say_line(line, arg, "scan %u of %s (%s, %s) waits for %llu elements here: %s", s->no, what, s->how->name, kind,
-			 (unsigned long long)n, missing);
-		return;
+	w.what = csd_named(&key, "scan %u of %s", no, coll_thing(c).name);
+	for (uint64_t i = 0; i < c->n_local; i++)
+		if ((int32_t)(n_scanned(c, i) - no) <= 0)
+			missing_add(&m, obj_thing(c->elems[i]), false);
+	if (s) {
+		snprintf(more, sizeof more, "%s, %s", s->how->name, kind_name(is_exclusive(s)));
+		w.more = more;
+		w.is_open = true;
+		describe_stage(pe, c, s, stage, sizeof stage);
 	}
-	describe_stage(pe, c, s, stage, sizeof stage);
-	say_line(line, arg, "scan %u of %s (%s, %s): all elements here have come to it; it waits for %s", s->no, what,
-		 s->how->name, kind, stage);
+	tell_for_all(to, &w, &m);
 }
 
-/* A PE of which no element has come to the scan has no record of it. What it knows is printed only if another PE has
- * one. */
-static void offer(const struct collection *c, csd_line_fn line, void *arg)
+/* The scan that the slowest element of this PE comes to next. */
+static uint32_t next_scan(const struct collection *c)
 {
-	const struct reduction *s = *scans_at(c) ? (*scans_at(c))->open : NULL;
-	char what[160], missing[5 * 130];
 	uint32_t no = n_scanned(c, 0);
 
 	for (uint64_t i = 1; i < c->n_local; i++)
 		if ((int32_t)(n_scanned(c, i) - no) < 0)
 			no = n_scanned(c, i);
-	while (s && s->no != no)
-		s = s->next;
-	if (s)
-		return;
-	const uint64_t n = list_missing(c, no, missing, sizeof missing);
-
-	say_line(line, arg, "\2S%llx:%u\tscan %u of %s waits for %llu elements here: %s", (unsigned long long)c->id, no, no,
-		 coll_describe(c, what, sizeof what), (unsigned long long)n, missing);
+	return no;
 }
 
-static void scans_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void describe_scans(struct pe *pe, const struct collection *c, struct csd_told *to)
+{
+	const uint32_t next = c->n_local ? next_scan(c) : 0;
+	bool is_open = !c->n_local || (c->type->kind != CKGEN_ARRAY && c->type->kind != CKGEN_GROUP);
+
+	for (const struct reduction *s = *scans_at(c) ? (*scans_at(c))->open : NULL; s; s = s->next) {
+		describe_scan(pe, c, s->no, s, to);
+		is_open |= s->no == next;
+	}
+	if (!is_open)
+		describe_scan(pe, c, next, NULL, to);
+}
+
+static void scans_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct idmap_slot *slot;
-	int n_offers = 0;
 
 	for (size_t i = 0; (slot = idmap_each(&ck_of(pe)->colls, &i)); i++) {
-		struct collection *c = (struct collection *)slot->value;
+		const struct collection *c = (const struct collection *)slot->value;
 
-		if (!c->type || !c->constructed || c->dynamic || c->n_slots != c->n_local)
-			continue;
-		for (const struct reduction *s = *scans_at(c) ? (*scans_at(c))->open : NULL; s; s = s->next)
-			describe_scan(pe, c, s, line, arg);
-		if (c->n_local && (c->type->kind == CKGEN_ARRAY || c->type->kind == CKGEN_GROUP) && n_offers++ < OFFERS_MOST)
-			offer(c, line, arg);
+		if (c->type && c->constructed && !c->dynamic && c->n_slots == c->n_local)
+			describe_scans(pe, c, to);
 	}
 }
 

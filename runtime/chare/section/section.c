@@ -33,12 +33,12 @@ static void section_pe_stop(struct pe *pe)
 	idmap_free(all);
 }
 
-static void sections_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void sections_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct idmap_slot *at;
 
 	for (size_t i = 0; (at = idmap_each(&sections_of(pe)->by_id, &i)); i++)
-		section_describe(pe, (const struct section *)at->value, line, arg);
+		section_describe(pe, (const struct section *)at->value, to);
 }
 
 /* ---- what a program can do wrong ------------------------------------------------------------ */

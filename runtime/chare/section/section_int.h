@@ -164,6 +164,6 @@ const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env); /* of a part or a contribution */
-void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg);
+void section_describe(struct pe *pe, const struct section *s, struct csd_told *to);
 
 #endif

@@ -231,21 +231,6 @@ const char *section_filed_misfit(struct pe *pe, const struct ck_env *env)
 
 /* ---- for the watchdog ------------------------------------------------------------------------- */
 
-/* The members here that have not contributed to reduction `no`: "Cell(3), Cell(4) and 93 more". */
-static uint32_t members_missing(const struct section *s, uint32_t no, char *buf, size_t len)
-{
-	struct name_list names = { .buf = buf, .len = len };
-	char name[128];
-
-	for (uint32_t i = 0; i < s->n_members; i++) {
-		if ((int32_t)(s->members[i].n_contributed - no) > 0)
-			continue;
-		if (names_next(&names))
-			names_add(&names, element_describe(s->type, s->members[i].index, name, sizeof name));
-	}
-	return (uint32_t)names_end(&names);
-}
-
 static uint32_t members_next(const struct section *s)
 {
 	uint32_t no = s->members[0].n_contributed;
@@ -256,38 +241,34 @@ static uint32_t members_next(const struct section *s)
 	return no;
 }
 
-static void describe_open(struct pe *pe, const struct section *s, const struct reduction *r, csd_line_fn line,
-			  void *arg)
+/* r NULL: no member here has contributed to reduction `no`. */
+static void describe_reduction(struct pe *pe, const struct section *s, uint32_t no,
+			       const struct reduction *r, struct csd_told *to)
 {
-	char to[128], missing[5 * 130];
-	uint32_t n = members_missing(s, r->no, missing, sizeof missing);
+	const struct csd_key key = { THING_SECTION_REDUCTION, { (int32_t)no }, s->id };
+	const struct section_array *a = s->arrays;
+	struct missing m = { 0 };
 
-	callback_describe(pe, &r->cb, to, sizeof to);
-	say_line(line, arg, "\3S%llx:%u", (unsigned long long)s->id, r->no);
-	if (n)
-		say_line(line, arg, "reduction %u of section %u of PE %d (%s, to %s) waits for %u members here: %s", r->no, section_no(s->id), section_root(s->id), r->how->name, to, n, missing);
-	else
-		say_line(line, arg, "reduction %u of section %u of PE %d (%s, to %s): all members here have contributed; it "
-		    "waits for other PEs", r->no, section_no(s->id), section_root(s->id), r->how->name, to);
+	for (uint32_t i = 0; i < s->n_members; i++) {
+		a += i >= a->first + a->n;
+		if ((int32_t)(s->members[i].n_contributed - no) <= 0)
+			missing_add(&m, element_thing(s->type, a->coll->id, s->members[i].index), false);
+	}
+	reduction_tell(pe, to, csd_named(&key, "reduction %u of section %u of PE %d", no,
+					 section_no(s->id), section_root(s->id)), r, &m);
 }
 
-/* A PE of which no member has contributed has no record of the reduction; what it knows is printed only if another
- * PE has one. */
-void section_describe(struct pe *pe, const struct section *s, csd_line_fn line, void *arg)
+void section_describe(struct pe *pe, const struct section *s, struct csd_told *to)
 {
 	const size_t n = msg_fifo_count(&s->waiting);
-	char missing[5 * 130];
 
 	if (n)
-		say_line(line, arg, "%zu messages wait for section %u of PE %d, which is not known here", n,
-		    section_no(s->id), section_root(s->id));
+		csd_tell(to, NULL, "%zu messages wait for section %u of PE %d, which is not known here", n,
+			 section_no(s->id), section_root(s->id));
 	for (const struct reduction *r = s->reductions; r; r = r->next)
 		if (!r->done)
-			describe_open(pe, s, r, line, arg);
-	if (!s->type || !s->n_members || *reduction_place((struct reduction **)(uintptr_t)&s->reductions, members_next(s)))
-		return;
-	uint32_t no = members_next(s), n_missing = members_missing(s, no, missing, sizeof missing);
-
-	say_line(line, arg, "\2S%llx:%u\treduction %u of section %u of PE %d waits for %u members here: %s",
-	    (unsigned long long)s->id, no, no, section_no(s->id), section_root(s->id), n_missing, missing);
+			describe_reduction(pe, s, r->no, r, to);
+	if (s->type && s->n_members &&
+	    !*reduction_place((struct reduction **)(uintptr_t)&s->reductions, members_next(s)))
+		describe_reduction(pe, s, members_next(s), NULL, to);
 }

@@ -429,20 +429,18 @@ void CkCompletionDone(CkCompletion c)
 
 /* ---- for the watchdog ------------------------------------------------------------------------------ */
 
-static void completion_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void completion_describe(struct pe *pe, struct csd_told *to)
 {
-	char name[128];
-
 	for (const struct completion *c = completions_of(pe)->first; c; c = c->next) {
 		const struct root *r = c->root;
 
 		if (!r || !r->running)
 			continue;
-		callback_describe(pe, &r->finished, name, sizeof name);
-		say_line(line, arg, "%s waits for completion detector %u of PE %d: of %llu producers %llu are done; "
-		    "%llu produced, %llu consumed", name, (unsigned)c->id, pe->id,
-		    (unsigned long long)r->producers, (unsigned long long)r->last.done,
-		    (unsigned long long)r->last.produced, (unsigned long long)r->last.consumed);
+		csd_tell(to, &(struct csd_wait){ .who = callback_thing(pe, &r->finished) },
+			 "waits for completion detector %u of PE %d: of %llu producers %llu are done; "
+			 "%llu produced, %llu consumed", (unsigned)c->id, pe->id,
+			 (unsigned long long)r->producers, (unsigned long long)r->last.done,
+			 (unsigned long long)r->last.produced, (unsigned long long)r->last.consumed);
 	}
 }
 

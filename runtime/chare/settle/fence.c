@@ -59,17 +59,13 @@ static CkCallback unmarked(const CkCallback *cb)
 }
 
 /* Describe a fence's callback for the error message when elements disagree. */
-static void fence_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+static struct csd_thing fence_describe(struct pe *pe, const CkCallback *cb)
 {
 	CkCallback then = unmarked(cb);
-	char name[96];
 
-	if (then.kind == CB_FENCE_WAIT) {
-		snprintf(buf, len, "CkFenceWait");
-		return;
-	}
-	callback_describe(pe, &then, name, sizeof name);
-	snprintf(buf, len, "a fence before %s", name);
+	if (then.kind == CB_FENCE_WAIT)
+		return csd_named(NULL, "CkFenceWait");
+	return csd_named(NULL, "a fence before %s", callback_thing(pe, &then).name);
 }
 
 /* PE 0: all elements have contributed. */
@@ -128,14 +124,11 @@ static void fence_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-static void fences_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void fences_describe(struct pe *pe, struct csd_told *to)
 {
-	char who[320], whom[160];
-
 	for (const struct fence_waiter *w = fence_of(pe)->waiters; w; w = w->next)
-		say_line(line, arg, "%s waits in CkFenceWait for all elements of %s",
-		    thread_describe(w->thread, who, sizeof who),
-		    coll_describe(coll_get(pe, w->coll), whom, sizeof whom));
+		csd_tell(to, &(struct csd_wait){ .who = thread_thing(w->thread) },
+			 "waits in CkFenceWait for all elements of %s", coll_thing(coll_get(pe, w->coll)).name);
 }
 
 /* ---- the part -------------------------------------------------------------------------------- */

@@ -259,15 +259,10 @@ static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
 	return "it is of no kind";
 }
 
-static void qd_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void qd_describe(struct pe *pe, struct csd_told *to)
 {
-	const struct qd *qd = qd_of(pe);
-	char name[128];
-
-	for (const struct qd_waiter *w = qd->waiters; w; w = w->next) {
-		callback_describe(pe, &w->cb, name, sizeof name);
-		say_line(line, arg, "%s waits for quiescence", name);
-	}
+	for (const struct qd_waiter *w = qd_of(pe)->waiters; w; w = w->next)
+		csd_tell(to, &(struct csd_wait){ .who = callback_thing(pe, &w->cb) }, "waits for quiescence");
 }
 
 static const struct ck_handler handlers[] = { 

@@ -210,7 +210,7 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 	let_go(pe, x);
 }
 
-static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void wait_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct wait_pe *w = wait_of(pe);
 
@@ -219,9 +219,9 @@ static void wait_describe(struct pe *pe, csd_line_fn line, void *arg)
 
 		if (!x->obj)
 			continue;
-		when_describe(x->obj, &x->waiting, line, arg);
+		when_describe(x->obj, &x->waiting, to);
 		if (x->sdag)
-			sdag_describe(x, line, arg);
+			sdag_describe(x, to);
 	}
 }
 

@@ -283,7 +283,7 @@ static void send_to_future(struct pe *pe, CkFuture f, struct ck_env *env, uint64
 {
 	check_open(pe, "CkSendToFuture", f);
 	if (f.type != CK_NOTYPE)
-		csd_abort(pe, "a future of PE %d takes %s; a message was sent to it", f.pe,
+		csd_abort(pe, "%s takes %s; a message was sent to it", future_thing(f).name,
 			  data_type_name((CkDataType)f.type));
 	send_value(pe, f.pe, f.id, what, env);
 }
@@ -368,24 +368,21 @@ static void fire_future(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	send_value(pe, cb->pe, cb->id, DATA, env);
 }
 
-static void describe_future(struct pe *pe, const CkCallback *cb, char *buf, size_t len)
+struct csd_thing future_thing(CkFuture f)
 {
+	return csd_named(&(struct csd_key){ THING_FUTURE, { f.pe }, f.id }, "future %u of PE %d",
+			 (uint32_t)f.id, f.pe);
+}
+
+static struct csd_thing describe_future(struct pe *pe, const CkCallback *cb)
+{
+	const struct csd_thing f = future_thing((CkFuture){ cb->id, cb->pe, cb->want });
+
 	(void)pe;
-	snprintf(buf, len, "a %s of PE %d", cb->kind == CB_FUTURE ? "future" : "thread", cb->pe);
+	return cb->kind == CB_FUTURE ? f : csd_named(&f.key, "the thread that waits for %s", f.name);
 }
 
-/* ---- for the watchdog ------------------------------------------------------------------------------- */
-
-void future_name(CkFuture f, char *buf, size_t len)
-{
-	snprintf(buf, len, "future %u of PE %d\4%llx", (uint32_t)f.id, f.pe, (unsigned long long)f.id);
-}
-
-bool future_of_callback(const CkCallback *cb, CkFuture *f_p)
-{
-	*f_p = (CkFuture){ cb->id, cb->pe, cb->want };
-	return cb->kind == CB_FUTURE || cb->kind == CB_THREAD;
-}
+/* ---- for the watchdog ----------------------------------------------------------------------- */
 
 /* The open future of this PE with this name, or NULL. */
 static const struct future *open_future(const struct pe *pe, CkFuture f)
@@ -409,40 +406,29 @@ bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *
 	return f.pe != pe->id || (open_future(pe, f) && !future_is_made_by(pe, f, obj));
 }
 
-/* ", which Cell(3) made in Cell::run" */
-static const char *describe_maker(const struct future *f, char *buf, size_t len)
+static void describe_wait(struct pe *pe, uint32_t no, const struct waiter *w, struct csd_told *to)
 {
-	char who[128], entry[128];
+	const struct future *f = slot_at(futures_of(pe), no);
+	const CkFuture name = { (uint64_t)f->use << 32 | no, pe->id, 0 };
+	const struct csd_wait wait = { .who = thread_thing(w->thread), .on = future_thing(name) };
 
-	buf[0] = 0;
 	if (f->maker)
-		snprintf(buf, len, ", which %s made in %s", element_describe(f->maker, f->maker_index, who, sizeof who),
-			 describe_entry(f->maker, (int)f->maker_entry, entry, sizeof entry));
-	return buf;
+		csd_tell(to, &wait, "waits for the value of %s, which %s made in %s; nobody has sent it",
+			 wait.on.name, element_thing(f->maker, f->maker_coll, f->maker_index).name,
+			 entry_thing(f->maker, f->maker_entry).name);
+	else
+		csd_tell(to, &wait, "waits for the value of %s; nobody has sent it", wait.on.name);
 }
 
-static void describe_wait(struct pe *pe, uint32_t no, const struct waiter *w, csd_line_fn line, void *arg)
-{
-	const struct future *s = slot_at(futures_of(pe), no);
-	const CkFuture f = { (uint64_t)s->use << 32 | no, pe->id, 0 };
-	char who[320], maker[300], name[64];
-
-	say_line(line, arg, "%s waits for the value of future %u of PE %d%s; nobody has sent it",
-		 thread_describe(w->thread, who, sizeof who), no, pe->id, describe_maker(s, maker, sizeof maker));
-	future_name(f, name, sizeof name);
-	say_waits_for(line, arg, w->thread, name);
-	say_line(line, arg, "\3F%llx:%d", (unsigned long long)f.id, f.pe);
-}
-
-static void future_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void future_describe(struct pe *pe, struct csd_told *to)
 {
 	for (uint32_t i = 1; i < futures_of(pe)->n; i++) {
 		const struct future *f = slot_at(futures_of(pe), i);
 
 		for (const struct waiter *w = f->open ? f->first : NULL; w; w = w->next)
-			describe_wait(pe, i, w, line, arg);
+			describe_wait(pe, i, w, to);
 	}
-	holders_describe(pe, line, arg);
+	holders_describe(pe, to);
 }
 
 /* ---- the part --------------------------------------------------------------------------------------- */

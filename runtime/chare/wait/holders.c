@@ -14,7 +14,6 @@
 #include "wait_int.h"
 
 enum {
-	HOLDERS_MOST = 100,       /* of a PE */
 	FOUND_MOST = 8,           /* in one place */
 	NAME_BYTES = 16,          /* of a CkFuture, and of the part of a callback that says which */
 };
@@ -22,9 +21,7 @@ enum {
 /** A search. */
 struct search {
 	struct pe *pe;
-	csd_line_fn line;
-	void *arg;
-	int n;                    /* said */
+	struct csd_told *to;
 	/* The place that is searched. */
 	const struct ck_obj *obj;
 	const char *where;
@@ -42,17 +39,13 @@ static bool was_found(const struct search *s, CkFuture f)
 
 static void say_holder(struct search *s, CkFuture f)
 {
-	char who[128], what[64];
-
 	if (s->n_found == FOUND_MOST || was_found(s, f) || !future_may_come_from(s->pe, f, s->obj))
 		return;
 	s->found[s->n_found++] = f;
-	s->n++;
-	obj_describe(s->obj, who, sizeof who);
-	future_name(f, what, sizeof what);
-	say_line(s->line, s->arg, "\2F%llx:%d\t%s has the name of %.*s in %s", (unsigned long long)f.id, f.pe, who,
-		 (int)strcspn(what, "\4"), what, s->where);
-	say_line(s->line, s->arg, "\5%s\t%s\4%llx", what, who, (unsigned long long)s->obj->coll->id);
+	const struct csd_wait w = { .who.key = future_thing(f).key, .on = obj_thing(s->obj),
+				    .how = CSD_MAY_WAIT };
+
+	csd_tell(s->to, &w, "%s has the name of %s in %s", w.on.name, future_thing(f).name, s->where);
 }
 
 /* A number of a slot and how often it was used, both from 1, and a PE. */
@@ -82,7 +75,7 @@ static CkFuture future_at(const struct pe *pe, const void *at)
 
 static void search_bytes(struct search *s, const void *from, size_t bytes)
 {
-	for (size_t i = 0; i + NAME_BYTES <= bytes && s->n < HOLDERS_MOST; i += sizeof(uint64_t)) {
+	for (size_t i = 0; i + NAME_BYTES <= bytes; i += sizeof(uint64_t)) {
 		const CkFuture f = future_at(s->pe, (const char *)from + i);
 
 		if (is_name(s->pe, f))
@@ -154,9 +147,9 @@ static void search_waiting(struct search *s)
 	}
 }
 
-void holders_describe(struct pe *pe, csd_line_fn line, void *arg)
+void holders_describe(struct pe *pe, struct csd_told *to)
 {
-	struct search s = { .pe = pe, .line = line, .arg = arg };
+	struct search s = { .pe = pe, .to = to };
 
 	search_waiting(&s);
 	csd_each_thread(pe, search_thread, &s);

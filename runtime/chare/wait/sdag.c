@@ -226,35 +226,32 @@ static void describe_wanted(const CkGenChare *type, const CkGenPlace *p, const C
 	}
 }
 
-/* A body with a stack of its own is also a thread that waits. */
-static void describe_run(CkGenRun *run, csd_line_fn line, void *arg)
+/* Of a body with a stack of its own, which is also a thread that waits, this line is enough. */
+static void describe_run(CkGenRun *run, struct csd_told *to)
 {
 	const struct ck_obj *obj = run->obj;
 	const CkGenChare *type = obj->coll->type;
 	const CkGenPlace *p = place_of(run);
-	char who[128], in[128], what[160];
+	char what[160];
 
 	if (run->thread)
-		thread_describe(run->thread, what, sizeof what);
+		csd_thread_tell(run->thread);
 	describe_wanted(type, p, &slots_of(run)[p->slot], what, sizeof what);
-	say_line(line, arg, "%s of %s in %s (%s:%d) waits for a call: when %s", run->thread ? "thread" : "body",
-		 obj_describe(obj, who, sizeof who), describe_entry(type, run->body->entry, in, sizeof in),
-		 run->body->file, p->line, what);
+	csd_tell(to, NULL, "%s of %s in %s (%s:%d) waits for a call: when %s",
+		 run->thread ? "thread" : "body", obj_thing(obj).name,
+		 entry_thing(type, run->body->entry).name, run->body->file, p->line, what);
 }
 
-void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg)
+void sdag_describe(const struct ck_extra *x, struct csd_told *to)
 {
-	const CkGenChare *type = x->obj->coll->type;
-	char who[128], what[160];
-
 	for (CkGenRun *run = x->sdag->waiting; run; run = run->behind)
-		describe_run(run, line, arg);
+		describe_run(run, to);
 	for (int e = 0; e < x->sdag->n_entries; e++) {
 		const size_t n = msg_fifo_count(&x->sdag->kept[e]);
 
 		if (n)
-			say_line(line, arg, "%zu calls of %s are kept at %s, and no when takes them now", n,
-			    describe_entry(type, e, what, sizeof what), obj_describe(x->obj, who, sizeof who));
+			csd_tell(to, NULL, "%zu calls of %s are kept at %s, and no when takes them now", n,
+				 entry_thing(x->obj->coll->type, (uint32_t)e).name, obj_thing(x->obj).name);
 	}
 }
 

@@ -209,19 +209,18 @@ static void sync_pe_start(struct pe *pe)
 	calls_of(pe)->bytes = sizeof(struct sync_call);
 }
 
-static void sync_describe(struct pe *pe, csd_line_fn line, void *arg)
+static void sync_describe(struct pe *pe, struct csd_told *to)
 {
-	char who[320], whom[128], what[128];
-
 	for (uint32_t i = 1; i < calls_of(pe)->n; i++) {
 		const struct sync_call *c = call_at(pe, i);
 
 		if (!c->thread || c->answer)
 			continue;
-		say_line(line, arg, "%s waits for the answer of %s, which it called at %s",
-		    thread_describe(c->thread, who, sizeof who), describe_entry(c->chare, c->entry, what, sizeof what),
-		    element_describe(c->chare, c->callee.index, whom, sizeof whom));
-		say_waits(line, arg, c->thread, c->chare, c->callee.id, c->callee.index);
+		const struct csd_wait w = { .who = thread_thing(c->thread),
+					    .on = element_thing(c->chare, c->callee.id, c->callee.index) };
+
+		csd_tell(to, &w, "waits for the answer of %s, which it called at %s",
+			 entry_thing(c->chare, (uint32_t)c->entry).name, w.on.name);
 	}
 }
 

@@ -16,10 +16,8 @@
 #include "../call/call.h"
 
 enum { PART_WAIT = 5, PART_SYNC = 6, PART_FUTURE = 7 };
-/** "future 3 of PE 0", and behind a \4 what tells it from others of that number (csd_line_fn). */
-void future_name(CkFuture f, char *buf, size_t len);
-/** Whether the callback is a future, and which. */
-bool future_of_callback(const CkCallback *cb, CkFuture *f_p);
+/** "future 3 of PE 0" */
+struct csd_thing future_thing(CkFuture f);
 
 /** Whether [at, at + bytes) has the name of an open future of this PE that the element made; which one. */
 bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p);
@@ -96,7 +94,7 @@ void bodies_watch(struct node *node, body_watch_fn fn);
 /** Take out the oldest call whose condition is true now; NULL: there is none. */
 struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
 /** For a report: which of these calls wait at obj, and for what. */
-void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, csd_line_fn line, void *arg);
+void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, struct csd_told *to);
 /** At the end of the job: drop the waiting calls; checked mode reports them. */
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 

@@ -124,7 +124,7 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
-void sdag_describe(const struct ck_extra *x, csd_line_fn line, void *arg);
+void sdag_describe(const struct ck_extra *x, struct csd_told *to);
 /** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
 void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
 /** The run waits for calls from now on. */
@@ -167,7 +167,7 @@ bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *
 /** Whether it is an open future of this PE that a handler of `obj` made. */
 bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
 /** For the watchdog: the elements that have names of futures. */
-void holders_describe(struct pe *pe, csd_line_fn line, void *arg);
+void holders_describe(struct pe *pe, struct csd_told *to);
 
 /* ---- threaded.c ----------------------------------------------------------------------------------- */
 

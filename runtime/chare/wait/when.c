@@ -125,19 +125,18 @@ static size_t count_calls(const struct msg_fifo *waiting, uint32_t entry)
 	return n;
 }
 
-void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, csd_line_fn line, void *arg)
+void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, struct csd_told *to)
 {
 	const CkGenChare *type = obj->coll->type;
-	char who[128], what[128];
 
 	for (int e = 0; e < type->n_entries; e++) {
 		const size_t n = type->entries[e].when ? count_calls(waiting, (uint32_t)e) : 0;
 		const char *text = type->entries[e].when_text;
 
 		if (n)
-			say_line(line, arg, "%zu call%s of %s wait%s at %s until its condition is true: %s", n,
-			    n > 1 ? "s" : "", describe_entry(type, e, what, sizeof what), n > 1 ? "" : "s",
-			    obj_describe(obj, who, sizeof who), text ? text : "?");
+			csd_tell(to, NULL, "%zu call%s of %s wait%s at %s until its condition is true: %s",
+				 n, n > 1 ? "s" : "", entry_thing(type, (uint32_t)e).name,
+				 n > 1 ? "" : "s", obj_thing(obj).name, text ? text : "?");
 	}
 }
 

@@ -12,7 +12,6 @@
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/base/cmi_env.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct csd_peer {
@@ -195,9 +194,8 @@ uint64_t flow_length(const struct pe *pe)
 	return n;
 }
 
-void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
+void flow_describe(struct pe *pe, struct csd_told *to)
 {
-	char text[192];
 	uint64_t bytes;
 
 	for (int i = 0; i < pe->node->job->n_pes; i++) {
@@ -207,11 +205,10 @@ void flow_describe(struct pe *pe, csd_line_fn line, void *arg)
 			continue;
 		uint64_t n = fifo_length(&p->waiting, &bytes);
 
-		snprintf(text, sizeof text, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
+		csd_tell(to, NULL, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
 			 "%llu bytes that are under way to it (CK_FLOW_BYTES: %llu)", (unsigned long long)n,
 			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
 			 (unsigned long long)p->budget);
-		line(arg, text);
 	}
 }
 

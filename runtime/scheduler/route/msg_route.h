@@ -61,7 +61,7 @@ void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
 void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
 /* Messages that are over budget; what they wait for, a line for each PE that they go to. */
 uint64_t flow_length(const struct pe *pe);
-void flow_describe(struct pe *pe, csd_line_fn line, void *arg);
+void flow_describe(struct pe *pe, struct csd_told *to);
 /* Add what has gone to each node: [n_nodes]. */
 void flow_count_links(const struct pe *pe, struct count_link *links);
 void flow_fini(struct pe *pe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.c: the watchdog. It finds out that nothing will ever happen again in the job, and ends it with exit code
- * 125 and a report that says who waits for what (watch_text.c).
+ * 125 and a report that says who waits for what (tell.h, watch_text.c).
  *
  * PE 0 asks in waves over its tree, as quiescence detection does. Two things differ. PE 0 asks only when it has been
  * idle for a while. And a PE answers only when it is about to sleep and nothing but a message could wake it: no
@@ -53,7 +53,7 @@ struct watch_msg {
 	struct cmi_msg head;
 	uint32_t kind, wave;
 	uint64_t sums[SUMS];       /* WATCH_SUMS */
-	char text[];               /* WATCH_TOLD: the lines, each with its end */
+	_Alignas(uint64_t) char records[]; /* WATCH_TOLD */
 };
 
 enum watch_why { WATCH_NOTHING, WATCH_REST, WATCH_LOST, WATCH_SLOW, WATCH_LOOK };
@@ -112,10 +112,10 @@ void watch_look(struct pe *pe)
 }
 
 static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t wave, const uint64_t *sums,
-		       const char *text)
+		       const struct csd_told *told)
 {
-	size_t len = text ? strlen(text) + 1 : 0;
-	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m + len);
+	size_t bytes = told ? told->bytes : 0;
+	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
 
 	m->head.handler = (uint16_t)pe->node->h_watch;
 	/* A report does not wait behind what a busy job has queued. A question may. */
@@ -124,8 +124,8 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 	m->wave = wave;
 	for (int i = 0; i < SUMS; i++)
 		m->sums[i] = sums ? sums[i] : 0;
-	if (len)
-		memcpy(m->text, text, len);
+	if (bytes)
+		memcpy(m->records, told->at, bytes);
 	csd_send_now(pe, dst_pe, &m->head);
 }
 
@@ -343,6 +343,12 @@ static void told_free(struct pe *pe)
 	w->why = WATCH_NOTHING;
 }
 
+/* Of WATCH_TOLD; valid as long as the message. */
+static struct csd_told told_in(struct watch_msg *m)
+{
+	return (struct csd_told){ .at = m->records, .bytes = m->head.size - sizeof *m };
+}
+
 /* The first line: what has happened. */
 static void say_why(const struct csd_watch *w, char *buf, size_t len)
 {
@@ -377,14 +383,15 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 static void print_report(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
-	const char **texts = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *texts, WATCH_REPORT);
+	struct csd_told *told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *told, WATCH_REPORT);
 	char why[512];
 
 	for (int i = 0; i < pe->node->job->n_pes; i++)
-		texts[i] = w->told[i] ? w->told[i]->text : NULL;
+		if (w->told[i])
+			told[i] = told_in(w->told[i]);
 	say_why(w, why, sizeof why);
-	watch_print(pe, why, texts, pe->node->job->n_pes);
-	free(texts);
+	watch_print(pe, why, told, pe->node->job->n_pes);
+	free(told);
 }
 
 static void report_is_in(struct pe *pe)
@@ -427,15 +434,15 @@ static void watch_report(struct pe *pe, enum watch_why why)
 
 static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
 {
-	char *text;
+	struct csd_told told = { 0 };
 
 	if (pe->stop)
 		return; /* what was sent after the acknowledgement would never be taken */
 	to_children(pe, WATCH_TELL, round, at_rest);
 	pe->at_rest = *at_rest;
-	text = watch_text(pe);
-	send_watch(pe, 0, WATCH_TOLD, round, NULL, text);
-	free(text);
+	watch_tell(pe, &told);
+	send_watch(pe, 0, WATCH_TOLD, round, NULL, &told);
+	free(told.at);
 }
 
 /* Takes the message. */
@@ -485,8 +492,8 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 
 static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 {
-	const struct watch_msg *m = (const struct watch_msg *)head;
-	const size_t text = head->size - sizeof *m;
+	struct watch_msg *m = (struct watch_msg *)(uintptr_t)head;
+	struct csd_told told = told_in(m);
 	bool fits = false;
 
 	switch ((enum watch_kind)m->kind) {
@@ -498,7 +505,7 @@ static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 		fits = csd_tree_parent_of(pe, head->src_pe, 0) == pe->id;
 		break;
 	case WATCH_TOLD:
-		fits = pe->id == 0 && text && !m->text[text - 1];
+		fits = pe->id == 0 && csd_told_fits(&told);
 		break;
 	case WATCH_WANTED:
 		break; /* does not leave its process */

@@ -9,9 +9,10 @@ extern const struct csd_layer watch_layer;
 
 enum { WATCH_EXIT_CODE = 125 };
 #define WATCH_REPORT "the watchdog's report" /* for lines about memory */
-char *watch_text(struct pe *pe);           /* what waits on this PE; the caller frees it */
+void watch_tell(struct pe *pe, struct csd_told *to); /* what waits on this PE */
 void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
-void watch_print(const struct pe *pe, const char *why, const char *const *texts, int n);
+/* PE 0; told[PE].at NULL: the PE is silent */
+void watch_print(const struct pe *pe, const char *why, const struct csd_told *told, int n);
 
 /* watch_signal.c */
 
