@@ -114,7 +114,7 @@ static __thread CkArrayDims size;
 
 #define CELL(T) \
 	void T##_pup(pup_er p, T *self) { pup_bytes(p, self, sizeof *self); } \
-	void T##_on_new(T *self) { cell_new(&self->c, linear(obj_of(self)->index, obj_of(self)->coll->dims)); } \
+	void T##_on_new(T *self) { cell_new(&self->c, linear(obj_of(self)->index, obj_of(self)->coll->homes.dims)); } \
 	void T##_on_hit(T *self, int from, int seq) { in_turn(&self->c.next[from], seq); self->c.hits++; } \
 	void T##_on_tick(T *self, int from, int seq) { in_turn(&self->c.next_tick[from], seq); self->c.ticks++; } \
 	void T##_on_note(T *self, int no) { in_turn(&self->c.next_note, no); self->c.notes++; } \
@@ -326,7 +326,7 @@ void Mover_on_straight(Mover *self, uint64_t id)
 	const struct collection *c = array(id);
 
 	(void)self;
-	CHECK(!c->route && !c->map && !c->n_odd);
+	CHECK(!c->route && !c->homes.map && !call_coll_of(c)->n_odd);
 	CHECK_EQ(c->n_here, c->n_local);
 	CHECK_EQ(c->n_here, c->n_slots);
 }

@@ -61,12 +61,12 @@ static uint32_t *order_sparse(const struct collection *c, const struct step *p, 
 /* Places are in index order. */
 static uint32_t *order_dense(const struct collection *c, const struct step *p, size_t *n_p)
 {
-	uint32_t *at = cmi_alloc_zero(c->total + 1, sizeof *at, "load balancing");
+	uint32_t *at = cmi_alloc_zero(c->homes.total + 1, sizeof *at, "load balancing");
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
 		at[index_place(c, p->elems[i].index)] = (uint32_t)i + 1;
-	for (uint64_t place = 0; place < c->total; place++)
+	for (uint64_t place = 0; place < c->homes.total; place++)
 		if (at[place])
 			at[n++] = at[place] - 1;
 	*n_p = n;

@@ -53,7 +53,7 @@ static void write_cuts(const struct collection *c, const struct step *p, const s
 		while (pe < q->to[i])
 			cuts[++pe] = index_place(c, p->elems[q->order[i]].index);
 	while (pe < q->s.n_pes)
-		cuts[++pe] = c->total;
+		cuts[++pe] = c->homes.total;
 }
 
 static void write_moves(const struct step *p, const struct question *q, struct place_move *moves)

@@ -256,12 +256,12 @@ static void deliver_due(struct pe *pe, struct collection *c)
 	if (!s->n_due)
 		return;
 	env = resume_call(pe, c);
-	c->walks++;
+	call_coll_of(c)->walks++;
 	while (s->n_due)
 		for (uint64_t at = 0; (obj = coll_each(c, &at));)
 			if (elem_of(obj)->due)
 				deliver(pe, c, obj, env);
-	c->walks--;
+	call_coll_of(c)->walks--;
 	env_unref(pe, env);
 }
 

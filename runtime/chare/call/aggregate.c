@@ -337,7 +337,7 @@ static uint64_t n_on(const struct collection *c, int on_pe)
  * keeps its place, because it would take no room otherwise. */
 static bool needs_no_place(const struct agg_to *to, const struct collection *c, uint64_t kind)
 {
-	return !c->map && n_on(c, to->pe) == 1 && CkGen_itemBytes(kind) > 0;
+	return !c->homes.map && n_on(c, to->pe) == 1 && CkGen_itemBytes(kind) > 0;
 }
 
 /* The number of items of a new run that the block has room for. */
@@ -402,7 +402,7 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 		to->open.n = !c->route->stop->every; /* else each call asks */
 		return;
 	}
-	if (c->map)
+	if (c->homes.map)
 		return;
 	to->open.first = coll_run_first(c, to->pe);
 	to->open.n = n_on(c, to->pe);
@@ -427,7 +427,7 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
 {
 	/* With more than 32 bits of places no call travels in a batch; so the order of calls does not
 	 * depend on the place. */
-	if (CSD_UNLIKELY(place >= c->total || c->total > UINT32_MAX))
+	if (CSD_UNLIKELY(place >= c->homes.total || c->homes.total > UINT32_MAX))
 		return NULL;
 	if (CSD_UNLIKELY(c->route != NULL) && !may_join(pe, c, place, kind, bytes))
 		return NULL;

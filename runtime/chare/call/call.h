@@ -130,6 +130,9 @@ struct call_coll {
 	struct closed closed;
 	/** NULL, or: handle what PE src has sent to elements here otherwise than by messages (channel/landing.c). */
 	void (*heard)(struct pe *pe, int src);
+	uint32_t walks;           /* running loops over elems, during which elements keep their slots and none leaves */
+	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
+	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint64_t n_begun;         /* broadcasts that this PE has begun: their numbers */
 	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */
 	uint64_t n_newborns;      /* newborn.c: records so far */

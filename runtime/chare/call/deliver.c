@@ -299,7 +299,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 		deliver_to(pe, obj, env, false);
 		return;
 	}
-	if (!ck_kind(pe, c->type)->missing || env->place >= c->total)
+	if (!ck_kind(pe, c->type)->missing || env->place >= c->homes.total)
 		call_lost(pe, c, env);
 	env->head.handler = ck_handler(pe, PART_CALL, H_ELEMENT);
 	ck_kind(pe, c->type)->missing(pe, c, env);
@@ -327,9 +327,9 @@ void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
 	const int creator = (int)(c->id >> 32);
 
 	coll_wait(c, m);
-	if (c->type || c->asked_for)
+	if (c->type || call_coll_of(c)->asked_for)
 		return;
-	c->asked_for = true;
+	call_coll_of(c)->asked_for = true;
 	if (creator == pe->id) {
 		check_made(pe, c->id, pe->id);
 		return;
@@ -362,7 +362,7 @@ static inline struct ck_obj *find_by_table(const struct collection *c, uint64_t 
 	const uint64_t at = place - c->first;
 	struct ck_obj *obj;
 
-	if (at < c->n_slots && !c->map)
+	if (at < c->n_slots && !c->homes.map)
 		obj = c->elems[at];
 	else if (!c->guests || !(obj = guest_find(c->guests, elem_key_of_place(place))))
 		return coll_find_slow(c, place);
@@ -487,12 +487,12 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 		deliver_to(pe, objs[0], env, false);
 		return;
 	}
-	c->walks++;
+	call_coll_of(c)->walks++;
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
 		deliver_copies(pe, objs, n, env);
 	else
 		deliver_shared(pe, objs, n, env);
-	c->walks--;
+	call_coll_of(c)->walks--;
 	env_unref(pe, env);
 }
 
@@ -517,7 +517,7 @@ void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const
 
 /* Where elements are away, or have been, and where new ones do not get the broadcast (`newborns`). Those calls leave
  * first, so that none that a handler here makes overtakes them. A handler may let an element behind it leave, later
- * (c->walks), or destroy it. */
+ * (call_coll_of(c)->walks), or destroy it. */
 static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env, bool newborns)
 {
 	const bool message = c->entries[env->entry].flags & CKGEN_MESSAGE;
@@ -527,14 +527,14 @@ static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env 
 	check_entry(pe, c, env);
 	if (newborns)
 		newborns_pass(pe, c, env, done);
-	c->walks++;
+	call_coll_of(c)->walks++;
 	for (uint64_t i = 0; i < n; i++)
 		if (!done[i] && (done[i] = c->elems[i] && c->elems[i]->extra & OBJ_CALLED))
 			hand_on(pe, c, c->elems[i]->index, env);
 	for (uint64_t i = 0; i < n; i++)
 		if (!done[i] && c->elems[i] && !obj_is_stub(c->elems[i]))
 			deliver_to(pe, c->elems[i], message ? own_copy(pe, env) : env, !message);
-	c->walks--;
+	call_coll_of(c)->walks--;
 	free(done);
 	env_unref(pe, env);
 }
@@ -550,7 +550,7 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check)) {
 		check_entry(pe, c, env);
 		run_and_free(pe, c->elems[0], env->entry, checked_call(pe, c, env), env);
-	} else if (CSD_UNLIKELY(c->n_odd)) {
+	} else if (CSD_UNLIKELY(call_coll_of(c)->n_odd)) {
 		deliver_past_odd(pe, c, env, false);
 	} else {
 		deliver_some(pe, c, c->elems, c->n_slots, env);

@@ -32,7 +32,7 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 	}
 	snprintf(buf, len, "%s of %s", all ? "broadcasts" : "calls",
 		 describe_entry(c->type, env->entry, name, sizeof name));
-	return all || (env->flags & CK_ENV_UNPLACED) || env->place >= c->total ?
+	return all || (env->flags & CK_ENV_UNPLACED) || env->place >= c->homes.total ?
 		       -1 : coll_home(pe, c, env->place);
 }
 

@@ -55,7 +55,7 @@ static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
 	if (CSD_UNLIKELY((uint32_t)index.v[0] >= (uint32_t)pe->node->job->n_pes)) {
 		struct collection shape = { .type = type };
 
-		shape.dims = CkDims1(pe->node->job->n_pes);
+		shape.homes.dims = CkDims1(pe->node->job->n_pes);
 		bad_call(pe, &shape, env->entry, index);
 	}
 	env->place = (uint64_t)index.v[0];
@@ -317,7 +317,7 @@ static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, ui
 {
 	const struct collection *c = coll_get(pe, id);
 
-	if (CSD_LIKELY((uint32_t)x < c->total))
+	if (CSD_LIKELY((uint32_t)x < c->homes.total))
 		return open_away(chare, id, x, pe, env);
 	return open_unplaced(chare, &(CkElement){ id, { { x, 0, 0 } }, 0 }, pe, env);
 }
@@ -329,15 +329,15 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 {
 	struct collection *c = ck_of(pe)->last;
 
-	if (CSD_UNLIKELY(c->id != id || (uint32_t)x >= c->total))
+	if (CSD_UNLIKELY(c->id != id || (uint32_t)x >= c->homes.total))
 		return open_rare(chare, id, x, pe, env);
 	env->coll = id;
 	env->place = (uint32_t)x;
 	if (CSD_UNLIKELY(c->route != NULL))
 		return open_routed(pe, c, env);
 	/* As coll_home, but most of these elements are elsewhere. */
-	return open_to(pe, CSD_UNLIKELY(!c->map && (uint32_t)x - c->first < c->n_local) ? pe->id :
-		       c->home(pe, c, (uint32_t)x), env);
+	return open_to(pe, CSD_UNLIKELY(!c->homes.map && (uint32_t)x - c->first < c->n_local) ? pe->id :
+		       c->homes.home(pe, c, (uint32_t)x), env);
 }
 
 __attribute__((noinline)) CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe,

@@ -377,7 +377,7 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 		return no_put(pe, p, env, call);
 	const struct collection *c = coll_get(pe, env->coll);
 
-	p->n_maps = c->route ? 0 : c->n_maps;
+	p->n_maps = c->route ? 0 : c->homes.n_maps;
 	return open_put(pe, p, way_of(t, p), env);
 }
 
@@ -391,7 +391,7 @@ static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 	struct pattern *p = find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj, env->call,
 							  (uint32_t)env->head.size });
 
-	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->n_maps || p->behind || !p->n_free || pe->hold))
+	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->homes.n_maps || p->behind || !p->n_free || pe->hold))
 		return (CkGenOpen){ NULL, 0 };
 	const struct pattern_to *way = way_of(t, p);
 

@@ -95,11 +95,11 @@ static uint64_t divide(uint64_t a, uint64_t b)
 
 int coll_block_home(const struct collection *c, uint64_t place)
 {
-	uint64_t longer = c->rest * (c->each + 1);
+	uint64_t longer = c->homes.rest * (c->homes.each + 1);
 
 	if (place < longer)
-		return (int)divide(place, c->each + 1);
-	return (int)(c->rest + divide(place - longer, c->each));
+		return (int)divide(place, c->homes.each + 1);
+	return (int)(c->homes.rest + divide(place - longer, c->homes.each));
 }
 
 static int home_in_blocks(struct pe *pe, const struct collection *c, uint64_t place)
@@ -111,7 +111,7 @@ static int home_in_blocks(struct pe *pe, const struct collection *c, uint64_t pl
 /* The PE that a map of the program's names. */
 static int map_pe(struct pe *pe, const struct collection *c, CkMapFn map, CkIndex index)
 {
-	int home = map(index, c->dims, pe->node->job->n_pes);
+	int home = map(index, c->homes.dims, pe->node->job->n_pes);
 
 	if (home < 0 || home >= pe->node->job->n_pes)
 		csd_abort(pe, "the map of array %s gave PE %d; the job has PEs 0-%d",
@@ -121,7 +121,7 @@ static int map_pe(struct pe *pe, const struct collection *c, CkMapFn map, CkInde
 
 int coll_mapped_home(struct pe *pe, const struct collection *c, CkIndex index)
 {
-	return map_pe(pe, c, c->map, index);
+	return map_pe(pe, c, c->homes.map, index);
 }
 
 static int user_home(struct pe *pe, const struct collection *c, uint64_t place)
@@ -131,33 +131,33 @@ static int user_home(struct pe *pe, const struct collection *c, uint64_t place)
 
 int coll_born_home(struct pe *pe, const struct collection *c, CkIndex index)
 {
-	if (!c->cuts)
+	if (!c->homes.cuts)
 		return index_home(pe, c, index);
-	return c->born_map ? map_pe(pe, c, c->born_map, index) : coll_block_home(c, index_place(c, index));
+	return c->homes.born_map ? map_pe(pe, c, c->homes.born_map, index) : coll_block_home(c, index_place(c, index));
 }
 
 uint64_t coll_run_first(const struct collection *c, int of_pe)
 {
 	const uint64_t p = (uint64_t)of_pe;
 
-	return c->cuts ? cuts_first(c->cuts, of_pe) : p * c->each + (p < c->rest ? p : c->rest);
+	return c->homes.cuts ? cuts_first(c->homes.cuts, of_pe) : p * c->homes.each + (p < c->homes.rest ? p : c->homes.rest);
 }
 
 int coll_n_runs(const struct pe *pe, const struct collection *c)
 {
 	const uint64_t n = (uint64_t)pe->node->job->n_pes;
 
-	if (c->map)
+	if (c->homes.map)
 		return 0;
-	return c->cuts ? cuts_n_runs(c->cuts) : (int)(c->total < n ? c->total : n);
+	return c->homes.cuts ? cuts_n_runs(c->homes.cuts) : (int)(c->homes.total < n ? c->homes.total : n);
 }
 
 void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 {
 	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
 
-	if (c->map) {
-		for (uint64_t i = 0; i < c->total; i++)
+	if (c->homes.map) {
+		for (uint64_t i = 0; i < c->homes.total; i++)
 			has[user_home(pe, c, i)] = true;
 		return;
 	}
@@ -172,9 +172,9 @@ void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 
 uint64_t coll_slot(const struct collection *c, uint64_t place)
 {
-	if (!c->map)
+	if (!c->homes.map)
 		return place - c->first < c->n_slots ? place - c->first : UINT64_MAX;
-	const struct idmap_slot *s = idmap_find(&c->slots, place);
+	const struct idmap_slot *s = idmap_find(&c->homes.slots, place);
 
 	return s ? s->value - 1 : UINT64_MAX;
 }
@@ -220,12 +220,12 @@ void coll_spread(struct pe *pe, struct collection *c, uint64_t total)
 {
 	uint64_t n_pes = (uint64_t)pe->node->job->n_pes;
 
-	if (c->map) {
+	if (c->homes.map) {
 		c->n_slots = c->n_local = count_mapped_here(pe, c, total);
 		return;
 	}
-	c->each = total / n_pes;
-	c->rest = total % n_pes;
+	c->homes.each = total / n_pes;
+	c->homes.rest = total % n_pes;
 	c->first = block_first(total, n_pes, (uint64_t)pe->id);
 	c->n_slots = c->n_local = block_first(total, n_pes, (uint64_t)pe->id + 1) - c->first;
 }
@@ -246,19 +246,19 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 		return;
 	coll_set_type(c, type);
 	coll_set_more(pe, c);
-	c->dims = dims;
+	c->homes.dims = dims;
 	for (int d = 0; d < 3 && type->nd <= 3; d++)
-		c->box[d] = dims.n[d];
-	c->map = map;
-	c->home = map ? user_home : home_in_blocks;
-	c->n_maps++;
+		c->homes.box[d] = dims.n[d];
+	c->homes.map = map;
+	c->homes.home = map ? user_home : home_in_blocks;
+	c->homes.n_maps++;
 	if (type->kind == CKGEN_MAINCHARE) {
-		c->total = c->n_slots = c->n_local = 1;
+		c->homes.total = c->n_slots = c->n_local = 1;
 		return;
 	}
 	/* A group is an array with one element on each PE. */
-	c->total = coll_volume(&dims);
-	coll_spread(pe, c, c->total);
+	c->homes.total = coll_volume(&dims);
+	coll_spread(pe, c, c->homes.total);
 }
 
 /* ---- elements ---------------------------------------------------------------------------- */
@@ -329,8 +329,8 @@ static void coll_free(struct collection *c)
 	free(c->elems);
 	if (c->guests)
 		guests_free(c->guests);
-	free(c->cuts);
-	idmap_free(&c->slots);
+	free(c->homes.cuts);
+	idmap_free(&c->homes.slots);
 	free(c);
 }
 

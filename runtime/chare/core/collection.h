@@ -61,6 +61,23 @@ static inline struct ck_obj *guest_find(const struct guests *g, struct elem_key 
 
 struct call_route;
 
+/** Which indices an array has, and which PE is the home of each. All PEs have the same, but for
+ * `slots`. What a call to another PE needs stands first. */
+struct homes {
+	uint64_t total;           /* places of an array */
+	CkMapFn map;              /* NULL: each PE has a run of neighbouring places, by blocks or cuts */
+	/** Of an array with extents: the home of a place that is not among this PE's. */
+	int (*home)(struct pe *pe, const struct collection *c, uint64_t place);
+	int32_t box[3];           /* dims, if an index of up to three numbers has a place; else 0 */
+	uint32_t n_maps;          /* how often places have got homes, which are unchanged while this is */
+	CkArrayDims dims;
+	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
+	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else NULL */
+	CkMapFn born_map;         /* where there are cuts: that map; NULL: blocks */
+	struct idmap slots;       /* user map: from the places of this PE to the slot + 1 */
+	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */
+};
+
 /** One PE's part of a collection. The first message that mentions the id creates it; the creation
  * message gives it its type. Messages that come earlier wait in it. Singleton chares have one such
  * struct per type, which is in no table. */
@@ -75,36 +92,21 @@ struct collection {
 				   * that are away have a stub */
 	const CkGenEntry *entries; /* the type's */
 	uint32_t n_entries;       /* the type's; 0 while calls wait for their condition (when.c) */
-	uint32_t n_waiting;       /* elements of this PE that have such calls */
-
-	const CkGenChare *type;   /* NULL: not known here yet */
 	bool constructed;         /* the elements of this PE exist */
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element came or went here */
-	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
-	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
-				   * none leaves */
-	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
+	const CkGenChare *type;   /* NULL: not known here yet */
+
+	/* And a call to another PE. */
+	struct call_route *route; /* what calls meet on their way from this PE (call/call_route.h);
+				   * NULL: nothing, they go to their element's home */
+	uint64_t n_local;         /* elements that live here */
+	struct homes homes;
+
+	uint64_t n_slots;         /* of elems */
+	struct guests *guests;    /* ours; NULL: none so far */
 	struct msg_fifo waiting;  /* messages that came too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
-
-	CkArrayDims dims;
-	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */
-	int32_t box[3];           /* dims, if an index of up to three numbers has a place; else 0 */
-	CkMapFn map;              /* NULL: each PE has a run of neighbouring places, by blocks or cuts */
-	/** Of an array with extents: the home of a place that is not among this PE's. */
-	int (*home)(struct pe *pe, const struct collection *c, uint64_t place);
-	uint32_t n_maps;          /* how often places have got homes: as long as it is the same, they are */
-	uint64_t total;           /* places of an array */
-	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
-	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else NULL */
-	CkMapFn born_map;         /* where there are cuts: that map; NULL: blocks */
-	uint64_t n_local;         /* elements that live here */
-	uint64_t n_slots;         /* of elems */
-	struct idmap slots;       /* user map: from the place to the slot + 1 */
-	struct guests *guests;    /* ours; NULL: none so far */
-	struct call_route *route; /* what calls meet on their way from this PE (call/call_route.h); NULL: nothing, they go to
-				   * their element's home */
 	size_t more_bytes;        /* behind the user's struct in each element: obj_more */
 	void *state[CK_PARTS];    /* what the parts keep; see part.h */
 };
@@ -188,7 +190,7 @@ int cuts_n_runs(const struct cuts *k);
  * than three numbers (index_place). */
 static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
 {
-	const int32_t *n = c->box;
+	const int32_t *n = c->homes.box;
 
 	if (CSD_UNLIKELY((uint32_t)i.v[0] >= (uint32_t)n[0] ||
 			 (uint32_t)i.v[1] >= (uint32_t)n[1] ||

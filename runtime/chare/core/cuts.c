@@ -78,18 +78,18 @@ int cuts_n_runs(const struct cuts *k) { return k->n_runs; }
 static int home_by_cuts(struct pe *pe, const struct collection *c, uint64_t place)
 {
 	(void)pe;
-	return cuts_home(c->cuts, place);
+	return cuts_home(c->homes.cuts, place);
 }
 
 void coll_cut(struct pe *pe, struct collection *c, struct cuts *k)
 {
-	if (!c->cuts)
-		c->born_map = c->map;
-	free(c->cuts);
-	c->cuts = k;
-	c->map = NULL;
-	idmap_free(&c->slots);
-	c->home = home_by_cuts;
-	c->n_maps++;
+	if (!c->homes.cuts)
+		c->homes.born_map = c->homes.map;
+	free(c->homes.cuts);
+	c->homes.cuts = k;
+	c->homes.map = NULL;
+	idmap_free(&c->homes.slots);
+	c->homes.home = home_by_cuts;
+	c->homes.n_maps++;
 	c->first = k->at[pe->id];
 }

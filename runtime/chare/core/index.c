@@ -39,11 +39,11 @@ uint64_t index_place_slow(const struct collection *c, CkIndex i)
 	uint64_t place = 0;
 	int32_t v[6];
 
-	index_unpack(c->dims.nd, i, v);
-	for (int d = 0; d < c->dims.nd; d++) {
-		if ((uint32_t)v[d] >= (uint32_t)c->dims.n[d])
+	index_unpack(c->homes.dims.nd, i, v);
+	for (int d = 0; d < c->homes.dims.nd; d++) {
+		if ((uint32_t)v[d] >= (uint32_t)c->homes.dims.n[d])
 			return UINT64_MAX;
-		place = place * (uint64_t)c->dims.n[d] + (uint64_t)v[d];
+		place = place * (uint64_t)c->homes.dims.n[d] + (uint64_t)v[d];
 	}
 	return place;
 }
@@ -53,13 +53,13 @@ CkIndex index_at(const struct collection *c, uint64_t place)
 {
 	int32_t v[6] = { 0, 0, 0, 0, 0, 0 };
 
-	for (int d = c->dims.nd - 1; d >= 0; d--) {
-		v[d] = (int32_t)(place % (uint64_t)c->dims.n[d]);
-		place /= (uint64_t)c->dims.n[d];
+	for (int d = c->homes.dims.nd - 1; d >= 0; d--) {
+		v[d] = (int32_t)(place % (uint64_t)c->homes.dims.n[d]);
+		place /= (uint64_t)c->homes.dims.n[d];
 		if (c->sparse)
-			v[d] = c->start[d] + v[d] * c->step[d];
+			v[d] = c->homes.start[d] + v[d] * c->homes.step[d];
 	}
-	return index_pack(c->dims.nd, v);
+	return index_pack(c->homes.dims.nd, v);
 }
 
 /* ---- in error lines ---------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *
 	char index[96], dims[96];
 
 	index_describe(c->type, at, index, sizeof index);
-	list_numbers(c->type->nd ? c->type->nd : 1, c->dims.n, dims, sizeof dims);
+	list_numbers(c->type->nd ? c->type->nd : 1, c->homes.dims.n, dims, sizeof dims);
 	csd_abort(pe, "%s on element %s: the array has %s elements, from 0", what, index, dims);
 }
 
@@ -155,15 +155,15 @@ static uint64_t index_lattice(const struct collection *c, CkIndex i)
 	uint64_t place = 0;
 	int32_t v[6];
 
-	if (!c->dims.nd)
+	if (!c->homes.dims.nd)
 		return UINT64_MAX;
-	index_unpack(c->dims.nd, i, v);
-	for (int d = 0; d < c->dims.nd; d++) {
-		int64_t at = (int64_t)v[d] - c->start[d];
+	index_unpack(c->homes.dims.nd, i, v);
+	for (int d = 0; d < c->homes.dims.nd; d++) {
+		int64_t at = (int64_t)v[d] - c->homes.start[d];
 
-		if (at < 0 || at % c->step[d] || at / c->step[d] >= c->dims.n[d])
+		if (at < 0 || at % c->homes.step[d] || at / c->homes.step[d] >= c->homes.dims.n[d])
 			return UINT64_MAX;
-		place = place * (uint64_t)c->dims.n[d] + (uint64_t)(at / c->step[d]);
+		place = place * (uint64_t)c->homes.dims.n[d] + (uint64_t)(at / c->homes.step[d]);
 	}
 	return place;
 }
@@ -177,7 +177,7 @@ int index_home(struct pe *pe, const struct collection *c, CkIndex i)
 			index_bad(pe, c, "insertion", i);
 		return coll_home(pe, c, place);
 	}
-	if (c->map)
+	if (c->homes.map)
 		return coll_mapped_home(pe, c, i);
 	uint64_t at = index_lattice(c, i);
 

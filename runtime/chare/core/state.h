@@ -204,9 +204,9 @@ static inline struct collection *coll_get(struct pe *pe, uint64_t id)
 static inline int coll_home(struct pe *pe, const struct collection *c, uint64_t place)
 {
 	/* With a user's map, first and n_local say nothing about places. */
-	if (CSD_LIKELY(!c->map && place - c->first < c->n_local))
+	if (CSD_LIKELY(!c->homes.map && place - c->first < c->n_local))
 		return pe->id;
-	return c->home(pe, c, place);
+	return c->homes.home(pe, c, place);
 }
 
 #endif

@@ -46,7 +46,7 @@ static void check_plan(struct pe *pe, const struct collection *c, const struct b
 
 	if (b->begun || !c->constructed || !call_is_closed(c))
 		csd_abort(pe, "moves at rest of elements of %s, which is not at rest", c->type->name);
-	if (plan->cuts && (c->sparse || plan->cuts[0] || plan->cuts[n_pes] != c->total))
+	if (plan->cuts && (c->sparse || plan->cuts[0] || plan->cuts[n_pes] != c->homes.total))
 		csd_abort(pe, "cuts of %s, which do not fit its places", c->type->name);
 	for (int p = 0; plan->cuts && p < n_pes; p++)
 		if (plan->cuts[p] > plan->cuts[p + 1])

@@ -67,9 +67,9 @@ static uint64_t next_place(const struct collection *c, size_t *at)
 {
 	const struct idmap_slot *s;
 
-	if (!c->map)
+	if (!c->homes.map)
 		return *at < c->n_slots ? c->first + (*at)++ : UINT64_MAX;
-	s = idmap_each(&c->slots, at);
+	s = idmap_each(&c->homes.slots, at);
 	++*at;
 	return s ? s->key : UINT64_MAX;
 }
@@ -286,7 +286,7 @@ static void tables_empty(struct collection *c)
 	free(c->elems);
 	c->elems = NULL;
 	c->n_slots = c->n_local = 0;
-	c->n_odd = 0;
+	call_coll_of(c)->n_odd = 0;
 	if (c->guests) {
 		elemmap_free(&c->guests->at);
 		c->guests->n = c->guests->n_holes = 0;

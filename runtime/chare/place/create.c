@@ -26,11 +26,11 @@ static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *ty
 	}
 	coll_set_type(c, type);
 	coll_set_more(pe, c);
-	c->dims = shape->dims;
-	c->map = map;
+	c->homes.dims = shape->dims;
+	c->homes.map = map;
 	c->sparse = true;
 	dynamic_create(pe, c, shape);
-	coll_spread(pe, c, coll_volume(&c->dims));
+	coll_spread(pe, c, coll_volume(&c->homes.dims));
 	if (shape->empty)
 		c->n_slots = c->n_local = 0;
 }
@@ -46,14 +46,14 @@ struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot)
 
 static void objs_create(struct pe *pe, struct collection *c)
 {
-	uint64_t total = coll_volume(&c->dims);
+	uint64_t total = coll_volume(&c->homes.dims);
 
 	c->elems = cmi_alloc_zero(c->n_slots, sizeof(*c->elems), "elements");
 	if (c->type->kind != CKGEN_ARRAY) { /* a group's branch, a main chare */
 		obj_add(c, (CkIndex){ { pe->id, 0, 0 } }, 0);
 		return;
 	}
-	if (!c->map) {
+	if (!c->homes.map) {
 		for (uint64_t i = 0; i < c->n_slots; i++)
 			obj_add(c, index_at(c, c->first + i), i);
 		return;
@@ -65,7 +65,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 			continue;
 		obj_add(c, index, n++);
 		if (!c->sparse)
-			idmap_add(&c->slots, i, n); /* its slot + 1 */
+			idmap_add(&c->homes.slots, i, n); /* its slot + 1 */
 	}
 }
 

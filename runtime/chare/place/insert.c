@@ -40,8 +40,8 @@ void coll_become_dynamic(struct pe *pe, struct collection *c)
 void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape)
 {
 	coll_become_dynamic(pe, c);
-	memcpy(c->start, shape->start, sizeof c->start);
-	memcpy(c->step, shape->step, sizeof c->step);
+	memcpy(c->homes.start, shape->start, sizeof c->homes.start);
+	memcpy(c->homes.step, shape->step, sizeof c->homes.step);
 	if (shape->empty)
 		closing_open(pe, c);
 }
@@ -112,7 +112,7 @@ static uint64_t sparse_slot(struct collection *c)
 {
 	struct dynamic *dyn = place_of(c)->dyn;
 
-	if (c->n_slots == dyn->cap && dyn->n_holes > c->n_slots / 2 && !c->walks)
+	if (c->n_slots == dyn->cap && dyn->n_holes > c->n_slots / 2 && !call_coll_of(c)->walks)
 		close_gaps(c);
 	if (c->n_slots == dyn->cap)
 		elems_resize(c, dyn->cap * 2);

@@ -230,7 +230,7 @@ static void maybe_finish(struct pe *pe, struct stay *s)
 {
 	if (!s->leaving || !s->go || s->n_flushes || s->asked)
 		return;
-	if (s->coll->walks)
+	if (call_coll_of(s->coll)->walks)
 		ask(pe, s);
 	else
 		finish(pe, s);

@@ -88,5 +88,5 @@ CkArrayDims CkGetArrayDims(CkArrayID array)
 			  "that made it, in a handler of its elements, or after CkKnowsArray");
 	if (c->type->kind != CKGEN_ARRAY)
 		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
-	return c->dims;
+	return c->homes.dims;
 }

@@ -71,7 +71,7 @@ struct stub {
 };
 
 /** On the seat: the element leaves. A stub takes its slot, and is returned; obj is in none of the collection's
- * tables any more, and is the caller's. Not while c->walks. */
+ * tables any more, and is the caller's. Not while `walks`. */
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj);
 /** On the seat: the element is back, from anywhere; obj->coll is this PE's. It replaces its stub. */
 void seat_return(struct pe *pe, struct ck_obj *obj);

@@ -17,7 +17,7 @@ bool place_is_closed(const struct collection *c) { return call_is_closed(c); }
 
 struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 {
-	struct place_rest r = { .fixed = c->walks, .dynamic = c->dynamic, .away = seats_away(c) };
+	struct place_rest r = { .fixed = call_coll_of(c)->walks, .dynamic = c->dynamic, .away = seats_away(c) };
 
 	for (uint64_t i = 0; i < c->n_slots; i++) {
 		const uint32_t n = c->elems[i] ? c->elems[i]->n_contributed : 0;
@@ -57,7 +57,7 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 {
 	const struct stay *s = stay_find(obj->coll, obj->index);
 
-	if (obj->coll->walks || obj_stays(pe, obj) || (s && s->pending))
+	if (call_coll_of(obj->coll)->walks || obj_stays(pe, obj) || (s && s->pending))
 		return "a handler is not over";
 	if (holds_ends(pe, obj))
 		return "it holds ends of channels";

@@ -23,7 +23,7 @@
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->map || c->n_local != c->n_slots || c->n_odd || call_route_has_every(c))
+	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd || call_route_has_every(c))
 		return;
 	c->n_here = c->n_slots;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
@@ -34,7 +34,7 @@ void obj_odd(struct ck_obj *obj, uint32_t bit)
 	struct collection *c = obj->coll;
 
 	if (!obj_is_guest(obj) && !(obj->extra & OBJ_ODD)) {
-		c->n_odd++;
+		call_coll_of(c)->n_odd++;
 		c->n_here = c->n_line = 0;
 	}
 	obj->extra |= bit;
@@ -49,7 +49,7 @@ void obj_even(struct ck_obj *obj, uint32_t bit)
 	obj->extra &= ~bit;
 	if (obj_is_guest(obj) || obj->extra & OBJ_ODD)
 		return;
-	c->n_odd--;
+	call_coll_of(c)->n_odd--;
 	coll_line_up(c);
 }
 
@@ -114,7 +114,7 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 	struct stub *late = late_take(obj), *s = late ? late : stub_new(c, obj->index);
 
 	(void)pe;
-	assert((!c->walks || late) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
+	assert((!call_coll_of(c)->walks || late) && !obj_is_guest(obj) && c->elems[obj->ordinal] == obj);
 	s->obj.ordinal = obj->ordinal;
 	s->obj.n_contributed = obj->n_contributed;
 	obj->n_contributed = s->n_sent;

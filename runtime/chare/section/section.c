@@ -113,7 +113,7 @@ static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env, c
  * that home even if it lives here: an earlier multicast may still be on that way. */
 static bool takes_at_once(struct pe *pe, const struct collection *c, const struct ck_obj *obj)
 {
-	return obj && !(obj->extra & OBJ_LEAVING) && (!c->cuts || index_home(pe, c, obj->index) == pe->id);
+	return obj && !(obj->extra & OBJ_LEAVING) && (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
 /* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */

@@ -64,8 +64,8 @@ _Noreturn static void outside(struct pe *pe, const struct collection *c, const C
 		csd_abort(pe, "a section of group %s names PE %d; the job has PEs 0-%d",
 			  type->name, i.v[0], pe->node->job->n_pes - 1);
 	csd_abort(pe, "a section of array %s names element (%d, %d, %d); the array has %d x %d x "
-		  "%d elements, from 0", type->name, i.v[0], i.v[1], i.v[2], c->dims.n[0],
-		  c->dims.n[1], c->dims.n[2]);
+		  "%d elements, from 0", type->name, i.v[0], i.v[1], i.v[2], c->homes.dims.n[0],
+		  c->homes.dims.n[1], c->homes.dims.n[2]);
 }
 
 struct listed {

@@ -162,7 +162,7 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 {
 	const struct collection *c = obj->coll;
-	int home = c->sparse || c->cuts ? coll_born_home(pe, c, obj->index) : pe->id;
+	int home = c->sparse || c->homes.cuts ? coll_born_home(pe, c, obj->index) : pe->id;
 
 	return home == pe->id ? -1 : home;
 }

@@ -263,6 +263,7 @@ const struct ck_part wait_part = {
 	.number = PART_WAIT,
 	.node_bytes = sizeof(struct wait_node),
 	.pe_bytes = sizeof(struct wait_pe),
+	.coll_bytes = sizeof(struct wait_coll),
 	.handlers = CK_LIST(handlers),
 	.attributes = CK_LIST(attributes),
 	.node_start = wait_node_start,

@@ -40,6 +40,11 @@ struct wait_pe {
 
 static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe, PART_WAIT); }
 
+/** Of a collection on a PE. */
+struct wait_coll {
+	uint32_t n_waiting;       /* elements that have calls which wait for their condition: then n_entries is 0 */
+};
+
 /** On a node: who hears of bodies; then NULL. Constant once the loops run. */
 struct wait_node {
 	body_watch_fn bodies[CK_MAX_WATCHERS + 1];

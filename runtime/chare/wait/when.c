@@ -27,8 +27,10 @@ static bool is_true(struct ck_obj *obj, struct ck_env *env)
 
 static void count_waiting(struct collection *c, int more)
 {
-	c->n_waiting += (uint32_t)more;
-	c->n_entries = c->n_waiting ? 0 : (uint32_t)c->type->n_entries;
+	struct wait_coll *w = coll_state(c, PART_WAIT);
+
+	w->n_waiting += (uint32_t)more;
+	c->n_entries = w->n_waiting ? 0 : (uint32_t)c->type->n_entries;
 }
 
 static void keep_call(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
