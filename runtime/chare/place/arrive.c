@@ -90,3 +90,33 @@ void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 		gone(pe, c, t);
 	}
 }
+
+void packed_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	const struct packed *p = (const struct packed *)m;
+	struct collection *c = coll_get(pe, p->coll);
+	struct travel *t;
+
+	if (!c->constructed) {
+		call_wait(pe, c, m);
+		return;
+	}
+	t = travel_read(pe, c, p);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}
+
+/* The collection's creation may come later; element and message wait for it. */
+void travel_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct travel *t = ((struct travel_msg *)m)->travel;
+	struct collection *c = coll_get(pe, t->coll);
+
+	if (!c->constructed) {
+		coll_wait(c, m);
+		return;
+	}
+	travel_land(pe->node, t);
+	csd_msg_free(pe, m);
+	travel_end(pe, c, t);
+}

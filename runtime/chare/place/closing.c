@@ -165,6 +165,36 @@ static void to_children(struct pe *pe, const struct where_msg *w)
 		send_closing(pe, csd_tree_child(pe, 0, i), *w);
 }
 
+/* Inserting is over: a call that was already waiting before that wave waits in vain. */
+
+_Noreturn static void overdue(struct pe *pe, const struct away *a)
+{
+	const struct cmi_msg *m = a->waiting.head;
+	char name[128], index[96];
+
+	describe_waiting(pe, a->coll, m, name, sizeof name);
+	index_describe(a->coll->type, a->index, index, sizeof index);
+	csd_abort(pe, "PE %d called %s on element %s, which does not exist, and inserting is over; "
+		  "insert it, or call %s_beginInserting before", m->src_pe, name, index,
+		  a->coll->type->name);
+}
+
+static void check_overdue(struct pe *pe, struct collection *c, uint32_t wave)
+{
+	const struct idmap *away = &dynamic_get(c)->away;
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(away, &i)); i++) {
+		const struct away *a = (const struct away *)s->value;
+
+		if (a->pe >= 0 || !a->waiting.head)
+			continue;
+		if ((int32_t)(a->since - wave) < 0)
+			overdue(pe, a);
+		closing_missed(pe, c);
+	}
+}
+
 static void closing_act(struct pe *pe, struct collection *c, const struct where_msg *w)
 {
 	struct closing *x = closing_of(pe, c);
@@ -195,7 +225,7 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		x->asked = false;
 		/* Two waves agreed; the previous one was the first of the two. */
 		if (!x->open && c->constructed)
-			away_overdue(pe, c, (uint32_t)w->index.v[0] - 1);
+			check_overdue(pe, c, (uint32_t)w->index.v[0] - 1);
 		break;
 	}
 }

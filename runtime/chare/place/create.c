@@ -12,6 +12,16 @@
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
+/* The type of a sparse array is about to be set. */
+static void become_sparse(struct pe *pe, struct collection *c, const struct ck_shape *shape)
+{
+	coll_become_dynamic(pe, c);
+	memcpy(c->homes.start, shape->start, sizeof c->homes.start);
+	memcpy(c->homes.step, shape->step, sizeof c->homes.step);
+	if (shape->empty)
+		closing_open(pe, c);
+}
+
 /* coll_type for an array that extents alone do not describe. */
 static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
 		const struct ck_shape *shape)
@@ -29,7 +39,7 @@ static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *ty
 	c->homes.dims = shape->dims;
 	c->homes.map = map;
 	c->sparse = true;
-	dynamic_create(pe, c, shape);
+	become_sparse(pe, c, shape);
 	coll_spread(pe, c, coll_volume(&c->homes.dims));
 	if (shape->empty)
 		c->n_slots = c->n_local = 0;

@@ -27,186 +27,6 @@
  * saves one a call. */
 enum { OFFER_AT = 2 };
 
-/* ---- records ------------------------------------------------------------------------------- */
-
-void fifo_free(struct pe *pe, struct msg_fifo *f)
-{
-	while (f->head)
-		csd_msg_free(pe, msg_fifo_pop(f));
-}
-
-struct dynamic *dynamic_get(struct collection *c)
-{
-	struct place_coll *p = place_of(c);
-
-	if (!p->dyn)
-		p->dyn = cmi_alloc_zero(1, sizeof *p->dyn, "a collection");
-	return p->dyn;
-}
-
-static struct away *away_new(struct collection *c, CkIndex i, int pe)
-{
-	struct away *a = cmi_alloc_zero(1, sizeof *a, "an element");
-
-	a->coll = c;
-	a->index = i;
-	a->pe = pe;
-	msg_fifo_init(&a->waiting);
-	index_add(&dynamic_get(c)->away, a);
-	return a;
-}
-
-static void away_free(struct away *a)
-{
-	free(a->senders);
-	free(a);
-}
-
-static struct elemmap_slot *lives_find(const struct collection *c, CkIndex i)
-{
-	const struct dynamic *dyn = place_of(c)->dyn;
-
-	return dyn ? elemmap_find(&dyn->lives, elem_key_of(c, i)) : NULL;
-}
-
-static int lives_pe(const struct elemmap_slot *s) { return (int)s->no - 1; }
-
-struct away *away_find(struct collection *c, CkIndex i)
-{
-	struct dynamic *dyn = place_of(c)->dyn;
-	struct away *a = dyn ? index_find(&dyn->away, i) : NULL;
-	struct elemmap_slot *s = a ? NULL : lives_find(c, i);
-
-	if (s) {
-		a = away_new(c, i, lives_pe(s));
-		elemmap_remove(&dyn->lives, s);
-	}
-	return a;
-}
-
-struct away *away_get(struct collection *c, CkIndex i)
-{
-	struct away *a = away_find(c, i);
-
-	return a ? a : away_new(c, i, NOWHERE);
-}
-
-void away_rest(struct away *a)
-{
-	struct dynamic *dyn = place_of(a->coll)->dyn;
-
-	assert(a->pe >= 0 && !a->moving && !a->asked && !a->waiting.head);
-	if (a->n_senders)
-		return;
-	index_remove_trim(&dyn->away, a->index);
-	elemmap_add(&dyn->lives, elem_key_of(a->coll, a->index), (uint32_t)a->pe + 1);
-	away_free(a);
-}
-
-/* Checked mode, at exit. */
-static void tell_waiting(struct pe *pe, const struct away *a)
-{
-	const struct cmi_msg *first = a->waiting.head;
-	char name[128], index[96];
-
-	describe_waiting(pe, a->coll, first, name, sizeof name);
-	index_describe(a->coll->type, a->index, index, sizeof index);
-	fprintf(stderr, "chard: PE %d (node %d): at exit %zu calls wait for element %s of %s, which "
-		"was not inserted; the first is %s from PE %d\n", pe->id, pe->node->job->node, msg_fifo_count(&a->waiting),
-		index, a->coll->type->name, name, first->src_pe);
-}
-
-void away_fini(struct pe *pe, struct collection *c)
-{
-	const struct dynamic *dyn = place_of(c)->dyn;
-	const struct idmap_slot *s;
-
-	for (size_t i = 0; (s = idmap_each(&dyn->away, &i)); i++) {
-		struct away *a = (struct away *)s->value;
-
-		if (pe->node->check && a->pe < 0 && a->waiting.head && c->type)
-			tell_waiting(pe, a);
-		fifo_free(pe, &a->waiting);
-		away_free(a);
-	}
-	elemmap_free(&place_of(c)->dyn->lives);
-}
-
-/* ---- messages again --------------------------------------------------------------------------- */
-
-void handle_again(struct pe *pe, struct cmi_msg *m)
-{
-	pe->node->handlers[m->handler].fn(pe, m);
-}
-
-/* Of the messages behind the first insertion, those that `goes` tells go in front of it. */
-static void move_up(const struct pe *pe, struct msg_fifo *f, bool (*goes)(const struct pe *pe, const struct cmi_msg *m))
-{
-	struct msg_fifo all, behind;
-	bool next = false;
-
-	msg_fifo_init(&behind);
-	msg_fifo_move(&all, f);
-	while (all.head) {
-		struct cmi_msg *m = msg_fifo_pop(&all);
-
-		next |= m->handler == ck_handler(pe, PART_PLACE, H_INSERT);
-		msg_fifo_push(next && !goes(pe, m) ? &behind : f, m);
-	}
-	msg_fifo_append(f, &behind);
-}
-
-/* Multicasts that have come before an insertion is carried out are there when it is: it says which of them its element gets. */
-void resume(struct pe *pe, struct msg_fifo *f)
-{
-	move_up(pe, f, is_of_section);
-
-	struct cmi_msg *m = f->head, *next;
-
-	msg_fifo_init(f);
-	for (; m; m = next) {
-		next = m->next;
-		handle_again(pe, m);
-	}
-}
-
-void resume_of_one(struct pe *pe, struct msg_fifo *f)
-{
-	move_up(pe, f, is_of_all);
-	resume(pe, f);
-}
-
-void away_drop(struct pe *pe, struct away *a)
-{
-	resume(pe, &a->waiting);
-	away_free(a);
-}
-
-void away_end(struct pe *pe, struct away *a)
-{
-	index_remove_trim(&place_of(a->coll)->dyn->away, a->index);
-	away_drop(pe, a);
-}
-
-/* ---- words ------------------------------------------------------------------------------------- */
-
-void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what)
-{
-	struct where_msg *w = (struct where_msg *)csd_msg_alloc(pe, sizeof *w);
-
-	what.head = w->head;
-	*w = what;
-	w->head.handler = ck_handler(pe, PART_PLACE, handler);
-	w->head.flags = flags;
-	csd_send(pe, dst_pe, &w->head);
-}
-
-/* In the stream of calls: what is said holds for what was sent before. */
-void tell_where(struct pe *pe, int dst_pe, struct where_msg what)
-{
-	where_send(pe, dst_pe, H_WHERE, 0, what);
-}
-
 /* ---- calls that pass through --------------------------------------------------------------------- */
 
 static struct sender *sender_of(struct away *a, int pe)
@@ -243,17 +63,6 @@ static void passed_on(struct pe *pe, struct away *a, int sender)
 		tell_where(pe, sender, where_about(a->coll, a->index, WHERE_OFFER));
 }
 
-bool is_switch(const struct pe *pe, const struct ck_env *env)
-{
-	return env->head.handler == ck_handler(pe, PART_PLACE, H_SWITCH);
-}
-
-void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env)
-{
-	tell_where(pe, env->to_pe, where_about(c, i, WHERE_DENY));
-	csd_msg_free(pe, &env->head);
-}
-
 /* Calls with a priority may still wait in this PE's queue while the SWITCH behind them is here already. The calls
  * that went straight to the place would overtake them. This is asked when the SWITCH comes: if it waited for the
  * element, those calls would come to wait behind it. */
@@ -285,16 +94,6 @@ static void pass_on(struct pe *pe, struct away *a, struct ck_env *env)
 
 /* ---- calls that wait ------------------------------------------------------------------------------ */
 
-/* The name of the entry method, as in "Tree::grow", or of the operation that waits. */
-void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len)
-{
-	if (m->handler == ck_handler(pe, PART_CALL, H_ELEMENT))
-		describe_entry(c->type, ((const struct ck_env *)m)->entry, buf, len);
-	else
-		snprintf(buf, len, "%s_%s", c->type->name, is_told(pe, m) ? "channel" :
-			 m->handler == ck_handler(pe, PART_PLACE, H_DESTROY) ? "ckDestroy" : "insert");
-}
-
 /* A call, a destruction or an insertion found no element at its home. */
 static void wait_for(struct pe *pe, struct collection *c, CkIndex i, struct cmi_msg *m)
 {
@@ -304,36 +103,6 @@ static void wait_for(struct pe *pe, struct collection *c, CkIndex i, struct cmi_
 		a->since = closing_wave(c);
 	msg_fifo_push(&a->waiting, m);
 	closing_missed(pe, c);
-}
-
-bool is_told(const struct pe *pe, const struct cmi_msg *m)
-{
-	return m->handler == ck_handler(pe, PART_PLACE, H_TELL);
-}
-
-bool is_of_all(const struct pe *pe, const struct cmi_msg *m)
-{
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
-}
-
-bool is_of_section(const struct pe *pe, const struct cmi_msg *m)
-{
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
-}
-
-void drop_copies(struct pe *pe, struct msg_fifo *f)
-{
-	struct msg_fifo all;
-
-	msg_fifo_move(&all, f);
-	while (all.head) {
-		struct cmi_msg *m = msg_fifo_pop(&all);
-
-		if (is_of_all(pe, m))
-			csd_msg_free(pe, m);
-		else
-			msg_fifo_push(f, m);
-	}
 }
 
 const char *told_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -492,47 +261,5 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		inserted_twice(pe, c, w->index, (int)w->count[0]);
 	default:
 		break;
-	}
-}
-
-void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
-{
-	struct away *a = to == pe->id ? away_find(c, i) : away_get(c, i);
-
-	assert(a && !a->moving && !a->asked && !a->waiting.head);
-	if (to == pe->id) {
-		away_end(pe, a);
-		return;
-	}
-	a->pe = a->to = to;
-	a->n_senders = 0;
-	away_rest(a);
-}
-
-_Noreturn static void overdue(struct pe *pe, const struct away *a)
-{
-	const struct cmi_msg *m = a->waiting.head;
-	char name[128], index[96];
-
-	describe_waiting(pe, a->coll, m, name, sizeof name);
-	index_describe(a->coll->type, a->index, index, sizeof index);
-	csd_abort(pe, "PE %d called %s on element %s, which does not exist, and inserting is over; "
-		  "insert it, or call %s_beginInserting before", m->src_pe, name, index,
-		  a->coll->type->name);
-}
-
-void away_overdue(struct pe *pe, struct collection *c, uint32_t wave)
-{
-	const struct idmap *away = &dynamic_get(c)->away;
-	const struct idmap_slot *s;
-
-	for (size_t i = 0; (s = idmap_each(away, &i)); i++) {
-		const struct away *a = (const struct away *)s->value;
-
-		if (a->pe >= 0 || !a->waiting.head)
-			continue;
-		if ((int32_t)(a->since - wave) < 0)
-			overdue(pe, a);
-		closing_missed(pe, c);
 	}
 }

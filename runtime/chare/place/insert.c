@@ -26,26 +26,6 @@
 
 /* ---- records ------------------------------------------------------------------------------- */
 
-/* From now on elements come and go: the parts that count them take another route. */
-void coll_become_dynamic(struct pe *pe, struct collection *c)
-{
-	dynamic_get(c);
-	if (c->dynamic)
-		return;
-	c->dynamic = true;
-	tell_dynamic(pe, c);
-}
-
-/* The type of a sparse array is about to be set. */
-void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape)
-{
-	coll_become_dynamic(pe, c);
-	memcpy(c->homes.start, shape->start, sizeof c->homes.start);
-	memcpy(c->homes.step, shape->step, sizeof c->homes.step);
-	if (shape->empty)
-		closing_open(pe, c);
-}
-
 static void dynamic_fini(struct pe *pe, struct collection *c)
 {
 	struct dynamic *dyn = place_of(c)->dyn;
@@ -65,166 +45,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 	free(dyn);
 }
 
-/* ---- what this PE has --------------------------------------------------------------------------- */
-
-/* Close the gaps that destroyed elements left. */
-static void close_gaps(struct collection *c)
-{
-	struct dynamic *dyn = place_of(c)->dyn;
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < c->n_slots; i++) {
-		if (!c->elems[i])
-			continue;
-		c->elems[i]->ordinal = (uint32_t)n;
-		c->elems[n++] = c->elems[i];
-	}
-	c->n_slots = n;
-	dyn->n_holes = 0;
-}
-
-static void elems_resize(struct collection *c, uint64_t cap)
-{
-	struct dynamic *dyn = place_of(c)->dyn;
-	c->elems = cmi_realloc(c->elems, cap, sizeof(*c->elems), "elements");
-	dyn->cap = cap;
-}
-
-void dynamic_slots(struct collection *c, uint64_t n)
-{
-	struct dynamic *dyn = place_of(c)->dyn;
-
-	c->n_slots = n;
-	dyn->n_holes = 0;
-	dyn->cap = n > 8 ? n : 8;
-	c->elems = cmi_alloc_zero(dyn->cap, sizeof(*c->elems), "elements");
-}
-
-/* This PE has created its elements of a sparse array. */
-void dynamic_constructed(struct collection *c)
-{
-	elems_resize(c, c->n_slots > 8 ? c->n_slots : 8);
-	for (uint64_t i = 0; i < c->n_slots; i++)
-		index_add(&place_of(c)->dyn->here, c->elems[i]);
-}
-
-static uint64_t sparse_slot(struct collection *c)
-{
-	struct dynamic *dyn = place_of(c)->dyn;
-
-	if (c->n_slots == dyn->cap && dyn->n_holes > c->n_slots / 2 && !call_coll_of(c)->walks)
-		close_gaps(c);
-	if (c->n_slots == dyn->cap)
-		elems_resize(c, dyn->cap * 2);
-	return c->n_slots++;
-}
-
-/* A new element; it is not constructed yet. */
-static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i)
-{
-	struct ck_obj *obj;
-
-	coll_become_dynamic(pe, c);
-	if (c->sparse) {
-		obj = obj_add(c, i, sparse_slot(c));
-		index_add(&place_of(c)->dyn->here, obj);
-	} else {
-		obj = obj_add(c, i, coll_slot(c, index_place(c, i)));
-	}
-	c->n_local++;
-	coll_line_up(c);
-	ck_created(pe, obj);
-	return obj;
-}
-
-bool element_is_there(const struct ck_obj *obj)
-{
-	const struct collection *c = obj->coll;
-
-	if (obj_is_guest(obj))
-		return c->guests && guest_find(c->guests, elem_key_of(c, obj->index)) == obj;
-	return obj->ordinal < c->n_slots && c->elems[obj->ordinal] == obj;
-}
-
-/* From now on nobody finds it at its seat. */
-static void leave_slot(struct pe *pe, struct ck_obj *obj)
-{
-	struct collection *c = obj->coll;
-
-	coll_become_dynamic(pe, c);
-	obj_even(obj, OBJ_ODD);
-	seat_gone(pe, c, obj->index);
-	c->elems[obj->ordinal] = NULL;
-	c->n_local--;
-	c->n_here = c->n_line = 0;
-	if (c->sparse) {
-		index_remove(&place_of(c)->dyn->here, obj->index);
-		place_of(c)->dyn->n_holes++;
-	}
-}
-
-/* Destroy an element: from now on nobody finds it. A guest keeps the mark, for those who watch. */
-void element_destroy(struct pe *pe, struct ck_obj *obj)
-{
-	struct collection *c = obj->coll;
-	const bool away = obj->extra & OBJ_AWAY;
-	struct stay *s = stay_find(c, obj->index);
-	const int seat = obj_is_guest(obj) ? place_seat(obj) : pe->id;
-
-	if (!element_is_there(obj))
-		csd_abort(pe, "CkDestroy: the element of %s is destroyed already", c->type->name);
-	if (obj_is_guest(obj))
-		guest_remove(obj);
-	else if (away) /* its last contributions have not come: the seat counts it until then */
-		seat_leave(pe, obj);
-	else
-		leave_slot(pe, obj);
-	if (away)
-		obj->extra |= OBJ_GUEST;
-	if (s || away || index_home(pe, c, obj->index) != pe->id)
-		stay_gone(pe, obj, seat);
-	destroy_later(pe, obj);
-	ck_destroyed(pe, obj);
-}
-
 /* ---- at home ---------------------------------------------------------------------------------- */
-
-/* Create the element. env holds the constructor's parameters, and what its creator had seen. */
-static void make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
-{
-	struct ck_obj *obj = element_add(pe, c, i);
-	const struct newborn_birth b = newborn_begin(pe, obj, env);
-
-	deliver_new(pe, obj, env);
-	newborn_made(pe, c, &b);
-}
-
-/* Runs at home, where no record says that the element exists. */
-void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env)
-{
-	struct away *a;
-
-	place_of(c)->n_makes++;
-	if (!env) /* a call makes it, and its home is its creator */
-		env = newborn_stamp(pe, c, env_new(pe, 0, 0));
-	a = away_find(c, i);
-	newborn_at_home(pe, c, i, env, a ? &a->waiting : NULL);
-	if (to == CK_PE_ANY || to == pe->id) {
-		make_here(pe, c, i, env);
-		if (a)
-			away_end(pe, a);
-		return;
-	}
-	env->coll = c->id;
-	env->index = i;
-	env->head.handler = ck_handler(pe, PART_PLACE, H_MAKE);
-	a = a ? a : away_get(c, i);
-	a->pe = a->to = to;
-	a->moving = true;
-	a->asked = false;
-	a->n_senders = 0;
-	csd_send(pe, to, &env->head);
-}
 
 /* Whether the collection is not there yet. What it is can be looked at only when it is. */
 static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
@@ -328,7 +149,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_misfit(pe, m, "no such element is to be made here");
 	/* Sent before the constructor runs, because it may destroy the element. */
 	tell_where(pe, m->src_pe, where_about(c, env->index, WHERE_BORN));
-	make_here(pe, c, env->index, env);
+	element_make_here(pe, c, env->index, env);
 }
 
 /* ---- the words about elements --------------------------------------------------------------------- */
@@ -408,8 +229,6 @@ void CkGen_destroy(const CkElement *e)
 		check_array(pe, c->type, "ckDestroy");
 	send_about(pe, c->type, e, env_new(pe, 0, 0), ck_handler(pe, PART_PLACE, H_DESTROY));
 }
-
-/* ---- the part ------------------------------------------------------------------------------------ */
 
 /* ---- what may come from other processes ------------------------------------------------------------- */
 

@@ -49,7 +49,10 @@ struct place_inserts place_inserts_of(const struct collection *c);
 bool place_lives(struct pe *pe, struct collection *c, CkIndex i);
 
 /** The seat of an element of this PE that is a guest. */
-int place_seat(const struct ck_obj *guest);
+static inline int place_seat(const struct ck_obj *guest)
+{
+	return guest->coll->guests->list[guest->ordinal].seat;
+}
 
 /** Send what one part says about an element to that part where the element lives: its `told` (place_watch.h) gets it, in
  * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.

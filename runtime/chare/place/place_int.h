@@ -5,7 +5,11 @@
  *	create.c   arrays and the elements that they begin with
  *	announce.c groups and nodegroups, which all PEs know before anyone can use them
  *	insert.c   inserting elements
- *	home.c     what a home knows of elements that do not live there, and the calls that wait for them
+ *	make.c     making and destroying them
+ *	dynamic.c  the record and the slots of a collection in which they come and go
+ *	home.c     what a home does with calls of elements that do not live there
+ *	away.c     what it knows of them, and the calls that wait for them
+ *	queued.c   calls of an element in the PE's queue
  *	movable.c  whether an element can move, and what it must not take along
  *	leave.c    elements that leave a PE, to another one or for good
  *	stay.c     what is kept of them until they have left: who calls them, and what came late
@@ -162,19 +166,25 @@ void place_describe(struct pe *pe, struct csd_told *to);
 void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
 bool closing_is_open(const struct collection *c);
 
-/* insert.c */
+/* make.c */
 /** Create the element. env is an insertion, which has the constructor's parameters; NULL: a call makes it. */
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
-void dynamic_create(struct pe *pe, struct collection *c, const struct ck_shape *shape);
+/** Construct an element of this PE, with the message of its insertion. */
+void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
+
+/* dynamic.c */
+/** A free slot of a sparse array. */
+uint64_t dynamic_slot(struct collection *c);
 void dynamic_constructed(struct collection *c);
 /** Empty slots for the n elements of a sparse array, which had none. */
 void dynamic_slots(struct collection *c, uint64_t n);
 /** Whether the element can still be found, as a guest or at its seat. */
 bool element_is_there(const struct ck_obj *obj);
 
-/* home.c */
 struct dynamic *dynamic_get(struct collection *c);
 void fifo_free(struct pe *pe, struct msg_fifo *f);
+
+/* away.c */
 /** Handle a message as when it came. */
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
@@ -184,6 +194,9 @@ void resume(struct pe *pe, struct msg_fifo *f);
 void resume_of_one(struct pe *pe, struct msg_fifo *f);
 /** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
 struct away *away_find(struct collection *c, CkIndex i);
+/** Where an element without a record lives that has its number in the table; NULL: it has none. */
+struct elemmap_slot *lives_find(const struct collection *c, CkIndex i);
+int lives_pe(const struct elemmap_slot *s);
 struct away *away_get(struct collection *c, CkIndex i);
 /** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only note where it lives.
  * The record is the caller's no more. */
@@ -310,6 +323,11 @@ void travel_take_queued(struct pe *pe, struct travel *t);
 void travel_drop_queued(struct pe *pe, const struct travel *t);
 /** Send it to a PE. Takes it. */
 void travel_send(struct pe *pe, int dst_pe, struct travel *t);
+/** Within a process: it travels as it is. */
+struct travel_msg {
+	struct cmi_msg head;
+	struct travel *travel;
+};
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
 
 /** The head of its image, with the image's size; its calls are in the form that leaves a process then. / Write the image,
@@ -349,8 +367,6 @@ void closing_open(struct pe *pe, struct collection *c);
 uint32_t closing_wave(const struct collection *c);
 void closing_missed(struct pe *pe, struct collection *c);
 void closing_arrived(struct pe *pe, struct cmi_msg *m);
-/* Inserting is over: a call that was already waiting before that wave waits in vain. */
-void away_overdue(struct pe *pe, struct collection *c, uint32_t wave);
 
 /* ready.c; cb is NULL on all PEs but the creator's */
 void ready_want(struct collection *c, const CkCallback *cb);

@@ -204,11 +204,6 @@ void guest_remove(struct ck_obj *obj)
 	elemmap_remove(&g->at, elemmap_find(&g->at, elem_key_of(obj->coll, obj->index)));
 }
 
-int place_seat(const struct ck_obj *guest)
-{
-	return guest->coll->guests->list[guest->ordinal].seat;
-}
-
 /* What goes to all goes to it no more. Copies that wait here for their way would come after its home has heard of it. */
 void seat_gone(struct pe *pe, struct collection *c, CkIndex i)
 {

@@ -78,11 +78,6 @@ int place_leaves_to(const struct ck_obj *obj)
 	return s ? s->to : -1;
 }
 
-struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind)
-{
-	return (struct where_msg){ .coll = c->id, .index = i, .kind = kind };
-}
-
 struct where_msg stay_about(const struct stay *s, enum where_kind kind)
 {
 	return where_about(s->coll, s->index, kind);

@@ -18,10 +18,6 @@
 
 #include "../core/shape.h"
 
-struct travel_msg {
-	struct cmi_msg head;
-	struct travel *travel;
-};
 
 struct travel *travel_new(const struct collection *c, CkIndex i)
 {
@@ -38,65 +34,6 @@ void travel_free(struct travel *t)
 {
 	free(t->holders);
 	free(t);
-}
-
-/* ---- what waits in the queue ------------------------------------------------------------------------ */
-
-struct wanted {
-	const struct pe *pe;
-	const struct collection *c;
-	CkIndex index;
-	uint64_t place;
-};
-
-/* Plain calls are never behind GO, FLUSH or SWITCH; those with a priority may be. */
-static bool is_wanted(const struct cmi_msg *m, const void *arg)
-{
-	const struct wanted *w = arg;
-	const struct ck_env *env = (const struct ck_env *)m;
-
-	if (m->handler != ck_handler(w->pe, PART_CALL, H_ELEMENT) ||
-	    !(m->flags & (CMI_F_PRIO | CMI_F_LIFO | CMI_F_EXPEDITED)) || env->coll != w->c->id)
-		return false;
-	return w->c->sparse ? !((env->index.v[0] ^ w->index.v[0]) | (env->index.v[1] ^ w->index.v[1]) |
-				(env->index.v[2] ^ w->index.v[2])) : env->place == w->place;
-}
-
-static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i)
-{
-	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i) };
-}
-
-void travel_take_queued(struct pe *pe, struct travel *t)
-{
-	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
-	struct msg_fifo queued;
-
-	csd_queue_take(pe, is_wanted, &w, &queued);
-	msg_fifo_append(&t->late, &queued);
-}
-
-static bool is_wanted_copy(const struct cmi_msg *m, const void *arg)
-{
-	return is_wanted(m, arg) && is_of_all(((const struct wanted *)arg)->pe, m);
-}
-
-void travel_drop_queued(struct pe *pe, const struct travel *t)
-{
-	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
-	struct msg_fifo queued;
-
-	if (!csd_queue_has(pe, is_wanted_copy, &w)) /* taking sorts the queue */
-		return;
-	csd_queue_take(pe, is_wanted_copy, &w, &queued);
-	fifo_free(pe, &queued);
-}
-
-bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
-{
-	const struct wanted w = wanted(pe, c, i);
-
-	return csd_queue_has(pe, is_wanted, &w);
 }
 
 /* ---- under way ----------------------------------------------------------------------------------------- */
@@ -423,21 +360,6 @@ struct travel *travel_read(struct pe *pe, struct collection *c, const struct pac
 	return unpack(pe, c, p);
 }
 
-void packed_arrived(struct pe *pe, struct cmi_msg *m)
-{
-	const struct packed *p = (const struct packed *)m;
-	struct collection *c = coll_get(pe, p->coll);
-	struct travel *t;
-
-	if (!c->constructed) {
-		call_wait(pe, c, m);
-		return;
-	}
-	t = travel_read(pe, c, p);
-	csd_msg_free(pe, m);
-	travel_end(pe, c, t);
-}
-
 /* ---- what may come from other processes ------------------------------------------------------------- */
 
 static bool lies_within(const char *at, const char *end, uint64_t bytes)
@@ -496,19 +418,3 @@ void travel_send(struct pe *pe, int dst_pe, struct travel *t)
 		send_packed(pe, dst_pe, t);
 }
 
-/* ---- within a process ------------------------------------------------------------------------------- */
-
-/* The collection's creation may come later; element and message wait for it. */
-void travel_arrived(struct pe *pe, struct cmi_msg *m)
-{
-	struct travel *t = ((struct travel_msg *)m)->travel;
-	struct collection *c = coll_get(pe, t->coll);
-
-	if (!c->constructed) {
-		coll_wait(c, m);
-		return;
-	}
-	travel_land(pe->node, t);
-	csd_msg_free(pe, m);
-	travel_end(pe, c, t);
-}
