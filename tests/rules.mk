@@ -102,8 +102,9 @@ $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
-# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a third, as the commit draws or SEED=word. Then once more over cables that lose, delay, double,
-# swap and damage frames, as LINK_SEED=N decides, or a number that is drawn. 77: no namespaces here, as a line has said.
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a third, as the commit's name draws, or SEED=word. Then
+# once more over cables that lose, delay, double, swap and damage frames, as LINK_SEED=N decides, or a number that is
+# drawn. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts
 	@$(MAKE) -s tests
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]

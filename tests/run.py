@@ -4,11 +4,11 @@
 
     tests/run.py [-b build folder] [-s address|thread|clang] [--draw=[WORD]] [pattern]
 
-`make check` builds the tests and calls this. The name of a case is "group: command shape"; a pattern
-chooses the cases whose name contains it, and --draw a part of them (runner/draw.py). Each case runs in a session of its own, without a terminal or
-input, with a time limit. It prints one line per group, and how far it is at least every ten seconds. For a failure it prints the reason, the commands
-that repeat it, and the end of its output. What is skipped, in whole or in part, has a line "skip  WHAT: WHY". The
-last line is "N passed, N failed, N skipped". tests/ways.cases explains the tables.
+`make check` builds the tests and calls this. The name of a case is "group: command shape"; a pattern chooses the cases
+whose name contains it, and --draw a part of them (runner/draw.py). Each case runs in a session of its own, without a
+terminal or input, with a time limit. It prints one line per group, and how far it is at least every ten seconds. For a
+failure it prints the reason, the commands that repeat it, and the end of its output. What is skipped, in whole or in
+part, has a line "skip  WHAT: WHY". The last line is "N passed, N failed, N skipped". tests/ways.cases explains the tables.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 # common.sh: read by the tests of ckci ("." from their folder). Each of them prints one line per case and a summary; its
 # exit code is 1 when a case failed.
 #
-# CKCI=path tests that compiler; otherwise each script builds one, with sanitizers. CC and CXX choose
-# compilers. FAIL_FAST=1 ends at the first failure. UPDATE=1 writes the expected files anew: read the difference before believing it.
+# CKCI=path tests that compiler; otherwise each script builds one, with sanitizers. CC and CXX choose compilers.
+# FAIL_FAST=1 ends at the first failure. UPDATE=1 writes the expected files anew: read the difference before believing it.
 
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
