@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../runtime/chare/place/place.h"
+#include "../runtime/chare/place/record/place.h"
 #include "bench.h"
 
 enum { PES_MOST = 4096, CALLS = 200000, ROUNDS = 11 };

@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../runtime/chare/place/place.h"
+#include "../runtime/chare/place/record/place.h"
 #include "bench.h"
 #include "csd.h"
 #include "local.decl.h"

@@ -44,7 +44,8 @@ ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
-    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place', 'reduce', 'settle', 'channel',
+    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
+                      'place/create', 'place', 'reduce', 'settle', 'channel',
                       'kinds', 'section', 'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
@@ -74,13 +75,13 @@ INCLUDES = {
     'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
     'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'lb_dump.h',
-              'examples/stencil/kernel.h', 'runtime/chare/place/place.h', *SCHEDULER],
+              'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives moves at rest itself.
     'tests/programs*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
-                        'runtime/chare/place/place.h'],
+                        'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
     'tests/rig': [],

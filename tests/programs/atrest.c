@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * atrest: elements that move at rest, many at once, to where a random plan says: cuts, or single moves. It drives
- * runtime/chare/place/bulk.c itself: it closes the array, waits for quiescence, hands out the plan, and opens it.
+ * runtime/chare/place/rest/bulk.c itself: it closes the array, waits for quiescence, hands out the plan, and opens it.
  *
  *	atrest [SEED [ROUNDS]]
  *

@@ -3,7 +3,7 @@
 #ifndef ATREST_H
 #define ATREST_H
 
-#include "../../runtime/chare/place/place.h"
+#include "../../runtime/chare/place/record/place.h"
 
 typedef struct place_rest Rest;
 typedef struct place_move Move;

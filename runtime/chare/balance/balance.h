@@ -14,7 +14,7 @@
 #ifndef CK_BALANCE_H
 #define CK_BALANCE_H
 
-#include "../place/place.h"
+#include "../place/record/place.h"
 
 enum { PART_BALANCE = 24 };
 extern const struct ck_part balance_part;

@@ -5,7 +5,7 @@
  */
 #include "balance_int.h"
 #include "../channel/named.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
 /* ---- CK_STATS -------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* named.c: the ends of named channels: their records, what programs call, the part. */
 #include "named_int.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef CK_NAMED_H
 #define CK_NAMED_H
 
-#include "../place/place.h"
+#include "../place/record/place.h"
 
 enum { PART_NAMED = 15, PART_PATTERN = 16 };
 extern const struct ck_part named_part, pattern_part;

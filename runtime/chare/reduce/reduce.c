@@ -5,7 +5,7 @@
  * time. When all elements of this PE have contributed, the partial result takes its route.
  */
 #include "reduce_int.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 #ifndef CK_REDUCE_H
 #define CK_REDUCE_H
 
-#include "../place/place.h"
+#include "../place/record/place.h"
 
 enum { PART_REDUCE = 10, PART_SCAN = 11 };
 extern const struct ck_part reduce_part, scan_part;

@@ -24,7 +24,7 @@
  * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
 #include "reduce_int.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
 #include <stdio.h>

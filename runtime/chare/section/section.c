@@ -14,7 +14,7 @@
  */
 #include "section_int.h"
 #include "../call/newborn.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
 #include <stdio.h>

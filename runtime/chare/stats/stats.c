@@ -6,7 +6,7 @@
  * finds it.
  */
 #include "stats.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * from wherever, finds it.
  */
 #include "chare_trace.h"
-#include "../place/place_watch.h"
+#include "../place/record/place_watch.h"
 #include "../stats/stats.h"
 #include "../../machine/base/cmi_alloc.h"
 

@@ -11,9 +11,9 @@
  * A wave starts when a PE ends a phase, or when a call finds no element although inserting was
  * believed to be over.
  */
-#include "place_int.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_record.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * it. Its memory is freed once none of its handlers runs: at the next turn of the scheduler, or, if
  * it has threads, after the last of them ends.
  */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_create.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

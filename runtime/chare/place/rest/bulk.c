@@ -22,7 +22,7 @@
  * From place_bulk to place_open the collection is not `constructed` here. What PEs send that are open already waits.
  */
 #include "bulk.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

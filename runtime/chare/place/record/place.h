@@ -15,7 +15,7 @@
 #ifndef CK_PLACE_H
 #define CK_PLACE_H
 
-#include "../wait/wait.h"
+#include "../../wait/wait.h"
 
 enum { PART_PLACE = 8, PART_DESTROY = 9 };
 extern const struct ck_part place_part, destroy_part;

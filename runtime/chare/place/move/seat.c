@@ -14,9 +14,9 @@
  * its seat waits behind them. The end of an element that is away is numbered, too: nothing that it contributed
  * is lost.
  */
-#include "place_int.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_move.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
  * A handler that asks to leave ends first, and so do the element's threads. While they run, calls are delivered
  * as always, because a thread may wait for one.
  */
-#include "place_int.h"
+#include "place_move.h"
 
 #include <stddef.h>
 

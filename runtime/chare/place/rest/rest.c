@@ -3,7 +3,7 @@
  * rest.c: a collection at rest: it is closed, so that nothing of it comes to be under way, and each PE says what may move
  * then.
  */
-#include "place_int.h"
+#include "bulk.h"
 
 void place_close(struct pe *pe, struct collection *c)
 {

@@ -8,9 +8,9 @@
  * A message ends when it is BATCH_BYTES long, so that no PE has all of its elements twice. The last one of a PE says
  * so, and may have nothing in it: the other PE knows from whom it gets one.
  */
-#include "place_int.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "bulk.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * away.c: what a home has written down of elements that do not live there (home.c says what it means), the messages that wait
  * for them, and the words that homes and places tell each other.
  */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_record.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * arrive.c: an element has come to a PE, or the news that it is gone (leave.c). It takes its seat or becomes a guest, home
  * and former callers hear of it, and the calls that it missed are handled.
  */
-#include "place_int.h"
+#include "place_move.h"
 
 static void take_seat(struct pe *pe, struct collection *c, struct travel *t)
 {

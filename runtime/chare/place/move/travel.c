@@ -9,14 +9,14 @@
  *
  * The element's bytes are those of X_pup (params/element.c).
  */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_move.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/shape.h"
+#include "../../core/shape.h"
 
 
 struct travel *travel_new(const struct collection *c, CkIndex i)

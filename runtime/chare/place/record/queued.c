@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queued.c: calls of an element that wait in the PE's queue, because they have a priority. */
-#include "place_int.h"
+#include "place_record.h"
 
 struct wanted {
 	const struct pe *pe;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* local.c: what a program asks about a collection: the elements of this PE, the extents. */
-#include "place_int.h"
+#include "place_record.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 {

@@ -22,9 +22,9 @@
  * The announcements of one creator come in order to each PE, and so do its `born`: a group's
  * constructor finds the groups that were made before it.
  */
-#include "place_int.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_create.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * out from whom it awaits elements.
  */
 #include "bulk.h"
-#include "../core/index.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../core/index.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>

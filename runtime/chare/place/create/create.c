@@ -3,9 +3,9 @@
  * create.c: new arrays. The creator checks the options and sends one message to all PEs; each PE
  * creates its own elements from it. Groups are announced first (announce.c).
  */
-#include "place_int.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_create.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place_watch.c: what place_watch.h says: who has joined is told. */
 #include "place_watch.h"
-#include "place_int.h"
+#include "place_record.h"
 
 #include <string.h>
 

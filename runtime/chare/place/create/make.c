@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make.c: an element is made while the program runs, and destroyed. */
-#include "place_int.h"
+#include "place_create.h"
 
 /* A new element; it is not constructed yet. */
 static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i)

@@ -3,8 +3,8 @@
  * ready.c: tells the creator of a new array when all its elements are constructed. The reports go
  * up the tree on which the creation message came down.
  */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_create.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

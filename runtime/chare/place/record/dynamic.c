@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic.c: a collection on a PE in which elements come and go, or move: its record, and its slots. */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_record.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 void fifo_free(struct pe *pe, struct msg_fifo *f)
 {

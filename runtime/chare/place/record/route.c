@@ -22,8 +22,8 @@
  * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no more. While the table
  * has any, it is a stop on the route of the collection's calls (call/call_route.h).
  */
-#include "place_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_record.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>
 #include <stddef.h>

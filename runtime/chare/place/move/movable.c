@@ -3,7 +3,7 @@
  * movable.c: whether an element can move, and what it must not take along: ends of channels and futures that it has made,
  * which stay on their PE.
  */
-#include "place_int.h"
+#include "place_move.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place_record.h: the room place/record/: what a PE has written down of a collection whose elements come, go and move.
+ *
+ *	dynamic.c  the record of a collection, and its slots
+ *	away.c     what a home knows of elements that do not live there, and the calls that wait for them
+ *	stay.c     what is kept of elements until they have left: who calls them, and what came late
+ *	queued.c   calls of an element in the PE's queue
+ *	route.c    the ways of calls to elements that are away from home
+ *	closing.c  whether inserting is over: from then on a call of a missing element is an error
+ *	local.c    elements of this PE
+ *	place_watch.c  who hears what happens here
+ */
+#ifndef CK_PLACE_RECORD_H
+#define CK_PLACE_RECORD_H
+
+#include <pthread.h>
+
+#include "place_watch.h"
+#include "../../call/newborn.h"
+
+/* Handlers of PART_PLACE. */
+enum {
+	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
+	H_ANNOUNCE, H_KNOWN, H_BORN,
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED, H_TELL
+};
+
+/** What the table of ways has for an element whose calls do not simply go to its home. From WAY_LEASE on it is a PE: they go
+ * there. */
+enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_USED is added to a lease: for a call */
+
+static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
+static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
+
+/** The ways of this PE's calls to elements that are away from home (route.c). */
+struct ways {
+	struct call_route route;  /* first; on the route while the table is not empty */
+	struct elemmap at;        /* from elements to WAY_* */
+};
+
+/** Of a collection on a PE. */
+struct place_coll {
+	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
+	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
+	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
+	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
+	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
+	struct ways ways;
+	struct idmap waits;       /* route.c: struct waits by index */
+	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
+	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
+};
+
+static inline struct place_coll *place_of(const struct collection *c)
+{
+	return coll_state(c, PART_PLACE);
+}
+
+/** Kept by the home PE of an index: an element that does not live on this PE, while there is more to know of it than
+ * where it lives. */
+struct away {
+	struct collection *coll;
+	CkIndex index;
+	int32_t pe;               /* where it lives, or will; -1: nowhere */
+	bool moving;              /* not to be called now: it is made, about to leave, or on its way. Calls wait
+				   * until its place says BORN, or its last place what it had (GONE) */
+	int32_t to;               /* while it is about to leave: the PE that it wants to go to, or NOWHERE */
+	bool asked;               /* home asked that PE whether it exists, because of a second insertion */
+	uint32_t since;           /* wave of closing.c before which the first message began to wait */
+	uint32_t n_senders, cap_senders;
+	struct sender *senders;   /* ours: PEs whose calls pass through here */
+	struct msg_fifo waiting;
+};
+
+/** A PE whose calls of an element pass through the element's home. */
+struct sender {
+	int32_t pe;
+	uint32_t n;               /* calls since its last SWITCH; OFFER_AT: it has an offer */
+};
+
+/** Kept by an element's place while other PEs have leases of it, or while it is about to leave. */
+struct stay {
+	struct collection *coll;
+	CkIndex index;
+	int32_t seat;             /* of the element */
+	struct ck_obj *obj;       /* NULL: it was destroyed here */
+	int32_t to;               /* where it goes; NOWHERE: it was destroyed */
+	bool asked;               /* a message to look at it is on its way to this PE */
+	bool pending;             /* it asks when its threads have ended */
+	bool leaving;             /* WANT and RECALL have been sent */
+	bool go;                  /* home sends no more (GO) */
+	uint32_t n_flushes;       /* holders that may send more */
+	uint32_t n_holders, cap_holders;
+	int32_t *holders;         /* ours: PEs with a lease; while it leaves: those that want one again */
+	uint32_t n_contributed;   /* of a destroyed guest */
+	struct msg_fifo late;     /* calls that came meanwhile, in order */
+};
+enum { NOWHERE = -1 };
+
+/** A collection on one PE where elements come and go, or move. */
+struct dynamic {
+	/* Of a sparse array: what lives here, and has its seat here. */
+	struct idmap here;        /* struct ck_obj by index */
+	uint64_t cap;             /* of elems */
+	uint64_t n_holes;
+	/* Of any: */
+	struct idmap away;        /* struct away by index: elements whose home is this PE */
+	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE + 1 */
+	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
+};
+
+/** A message about an element, or about the whole collection. */
+enum where_kind {
+	WHERE_BORN,               /* made, or arrived; to its home */
+	WHERE_ASK,                /* does it exist? from its home */
+	WHERE_EXISTS,             /* yes */
+	WHERE_WANT,               /* it is about to leave for PE count[0]; to its home */
+	WHERE_GO,                 /* from its home, behind all that home has passed on */
+	/* Between its place and the PEs that call it; see route.c. `count` has what else there is to say. */
+	WHERE_OFFER, WHERE_GRANT, WHERE_DENY, WHERE_RECALL, WHERE_FLUSH, WHERE_LEASE_AGAIN,
+	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
+};
+
+struct where_msg {
+	struct cmi_msg head;
+	uint64_t coll;
+	CkIndex index;
+	uint32_t kind;
+	uint64_t count[WAVE_SUMS];
+};
+
+/** Send a copy of `what`; `flags` are the machine's (CMI_F_*). */
+void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what);
+
+/* dynamic.c */
+/** A free slot of a sparse array. */
+uint64_t dynamic_slot(struct collection *c);
+void dynamic_constructed(struct collection *c);
+/** Empty slots for the n elements of a sparse array, which had none. */
+void dynamic_slots(struct collection *c, uint64_t n);
+/** Whether the element can still be found, as a guest or at its seat. */
+bool element_is_there(const struct ck_obj *obj);
+
+struct dynamic *dynamic_get(struct collection *c);
+void fifo_free(struct pe *pe, struct msg_fifo *f);
+
+/** What goes along with an element that leaves, or what its last place had when it was destroyed. */
+struct travel {
+	uint64_t coll;
+	CkIndex index;
+	int32_t seat;             /* NOWHERE: it was destroyed, and its seat knows */
+	struct ck_obj *obj;       /* ours; NULL: it was destroyed */
+	uint32_t n_contributed;   /* of a destroyed guest */
+	uint32_t n_holders;
+	int32_t *holders;         /* ours: PEs that want a lease again */
+	struct obj_calls kept;    /* calls that wait for a condition or a `when` */
+	struct msg_fifo late;     /* calls that came too late, in order */
+	struct travel *next, **link; /* travels under way within this process */
+};
+/** On a node: the travels between its PEs, for the end of the job. */
+struct place_node {
+	pthread_mutex_t lock;
+	struct travel *flying;
+	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: it hears nothing */
+};
+static inline struct place_node *place_node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
+
+/* away.c */
+/** Handle a message as when it came. */
+void handle_again(struct pe *pe, struct cmi_msg *m);
+/** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
+void resume(struct pe *pe, struct msg_fifo *f);
+/** The same of messages for an element that is here. A call that destroys it may be among them, and behind it an insertion of
+ * the next with its index: copies of what has gone to all are for this one. */
+void resume_of_one(struct pe *pe, struct msg_fifo *f);
+/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
+struct away *away_find(struct collection *c, CkIndex i);
+/** Where an element without a record lives that has its number in the table; NULL: it has none. */
+struct elemmap_slot *lives_find(const struct collection *c, CkIndex i);
+int lives_pe(const struct elemmap_slot *s);
+struct away *away_get(struct collection *c, CkIndex i);
+/** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only note where it lives.
+ * The record is the caller's no more. */
+void away_rest(struct away *a);
+/** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
+void away_end(struct pe *pe, struct away *a);
+/** The same of a record that is in no table any more. */
+void away_drop(struct pe *pe, struct away *a);
+/** Send a message about one element. */
+void tell_where(struct pe *pe, int dst_pe, struct where_msg what);
+/** Whether a message is from place_tell. */
+bool is_told(const struct pe *pe, const struct cmi_msg *m);
+/** Whether a message is a copy of what has gone to all elements. / Drop such messages. */
+bool is_of_all(const struct pe *pe, const struct cmi_msg *m);
+void drop_copies(struct pe *pe, struct msg_fifo *f);
+/** Whether a message is a copy of a multicast. */
+bool is_of_section(const struct pe *pe, const struct cmi_msg *m);
+void away_fini(struct pe *pe, struct collection *c);
+/** Whether a PE asks for a lease with it. / It gets none. Takes the message. */
+bool is_switch(const struct pe *pe, const struct ck_env *env);
+void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env);
+/** At home: the element has moved at rest. */
+void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
+
+/* stay.c */
+struct stay *stay_find(const struct collection *c, CkIndex i);
+/** The element's record, which it gets if it has none. / With that seat, because it has left its own. / End the record. */
+struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
+struct stay *stay_make(struct ck_obj *obj, int seat);
+void stay_free(struct stay *s);
+void stays_fini(struct pe *pe, struct collection *c);
+int stay_home(struct pe *pe, const struct stay *s);
+/** A message about it, for tell_where. */
+struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind);
+struct where_msg stay_about(const struct stay *s, enum where_kind kind);
+/** The element of `t` has come: who holds leases of it moves from `t` into its record, which is returned; NULL: nobody. */
+struct stay *stay_take_holders(struct pe *pe, struct travel *t);
+void stay_drop_holder(struct stay *s, int pe);
+/** Tell its former holders that it lives here. */
+void stay_lease_again(struct pe *pe, const struct stay *s);
+/** A PE asks for a lease of an element that lives here. */
+void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
+/** What came for an element that is about to leave. Takes the message. */
+void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
+
+/* queued.c */
+/** Take along the calls with a priority that wait in this PE's queue for the element. */
+void travel_take_queued(struct pe *pe, struct travel *t);
+/** Drop those of them that have gone to all elements: it is destroyed. */
+void travel_drop_queued(struct pe *pe, const struct travel *t);
+/** Whether there are such calls. */
+bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
+
+/* place_watch.c */
+/** A part's; NULL: it has not joined, or there is no part of that number. */
+const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
+/** Tell all who have joined of what happens to an element: `event` is the offset in struct place_watch of a function
+ * that takes a PE and an element. */
+void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
+/** Whether a part wants the element to stay for now. */
+bool watches_keep(struct pe *pe, struct ck_obj *obj);
+void tell_dynamic(struct pe *pe, struct collection *c);
+void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
+void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
+void tell_reopened(struct pe *pe, struct collection *c);
+
+/* route.c */
+void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
+/** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
+void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
+void routes_describe(struct pe *pe, const struct collection *c, struct csd_told *to);
+void routes_fini(struct pe *pe, struct collection *c);
+/** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
+ * say; without leases: no element is away from home any more. */
+void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
+void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases);
+
+/* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
+ * its calls of X_beginInserting and X_doneInserting. */
+enum closing_what { INSERTS_SENT, INSERTS_DONE, PHASES_BEGUN, PHASES_DONE };
+void closing_count(struct pe *pe, struct collection *c, enum closing_what what);
+void closing_open(struct pe *pe, struct collection *c);
+uint32_t closing_wave(const struct collection *c);
+void closing_missed(struct pe *pe, struct collection *c);
+void closing_arrived(struct pe *pe, struct cmi_msg *m);
+bool closing_is_open(const struct collection *c);
+const char *closing_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/* local.c: functions of the tables of kinds (part.h) */
+struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+
+#endif
