@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callback_message.c: callbacks that carry a message of the program's. A callback to an entry becomes the
- * call that its stub would make, so the message is packed, checked and given away as in any call. The room that
- * owns the target makes it (ck_callback_kind.give).
+ * call that its stub would make, so the message is packed, checked and given away as in any call.
+ * The room that owns the target makes it (ck_callback_kind.give).
  */
 #include <stdio.h>
 

@@ -35,7 +35,11 @@ int balance_program(struct node *node)
 	return 0;
 }
 
-static const struct place_watch watch = { .arrived = elem_arrived, .leaving = elem_leaving, .stayed = elem_stayed };
+static const struct place_watch watch = {
+	.arrived = elem_arrived,
+	.leaving = elem_leaving,
+	.stayed = elem_stayed,
+};
 
 static int balance_node_start(struct node *node)
 {
@@ -85,7 +89,8 @@ static const struct ck_handler handlers[] = {
 };
 
 static const struct ck_callback_kind callbacks[] = {
-	{ .kind = CB_AT_REST, .names = CK_NAMES_UNSENT, .send = step_at_rest, .describe = step_describe_rest },
+	{ .kind = CB_AT_REST, .names = CK_NAMES_UNSENT, .send = step_at_rest,
+	  .describe = step_describe_rest },
 };
 
 const struct ck_part balance_part = {
@@ -97,7 +102,12 @@ const struct ck_part balance_part = {
 	.elem_bytes = sizeof(struct lb_elem),
 	.handlers = CK_LIST(handlers),
 	.callbacks = CK_LIST(callbacks),
-	.watch = { .created = elem_created, .destroyed = elem_destroyed, .constructed = sync_constructed, .fini = balance_coll_fini },
+	.watch = {
+		.created = elem_created,
+		.destroyed = elem_destroyed,
+		.constructed = sync_constructed,
+		.fini = balance_coll_fini,
+	},
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * edges.c: which elements of an array call which, or put into which, for strategies that want to know (CK_LB_EDGES). While
- * they are recorded, this is a stop on the route of the array's calls (call/call_route.h); no other call is slower. Puts are counted by their channels anyway.
+ * they are recorded, this is a stop on the route of the array's calls (call/call_route.h); no other
+ * call is slower. Puts are counted by their channels anyway.
  *
  * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts and multicasts: one of
  * them enters each process once, by a tree that stays as it is, wherever the elements live. As edges from the caller to
@@ -67,12 +68,14 @@ static void called(struct pe *pe, struct collection *c, CkIndex to, uint64_t byt
 static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
 {
 	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
-		called(pe, c, env->flags & CK_ENV_UNPLACED ? env->index : index_at(c, env->place), env->head.size);
+		called(pe, c, env->flags & CK_ENV_UNPLACED ? env->index : index_at(c, env->place),
+		       env->head.size);
 	return call_to_below(pe, c, r, env);
 }
 
 /* A call that travels by itself is counted where it is sent. */
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+		    uint64_t bytes)
 {
 	if (!call_batched_below(pe, c, r, place, bytes))
 		return false;

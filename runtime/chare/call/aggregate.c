@@ -414,11 +414,14 @@ static bool fits(const struct pe *pe, uint64_t bytes)
 	return bytes <= agg_of(pe)->bytes - sizeof(struct ck_env) - sizeof(struct run) - 32;
 }
 
-/* Of a collection with a route: whether a call may go in a batch. If not, what was here for the element has been sent. */
-static __attribute__((noinline)) bool may_join(struct pe *pe, struct collection *c, uint64_t place, uint64_t kind,
-					       uint64_t bytes)
+/* Of a collection with a route: whether a call may go in a batch. If not, what was here for the
+ * element has been sent. */
+static __attribute__((noinline)) bool may_join(struct pe *pe, struct collection *c, uint64_t place,
+					       uint64_t kind, uint64_t bytes)
 {
-	return c->route->stop->batched(pe, c, c->route, place, fits(pe, bytes) ? CkGen_itemStride(kind) : 0);
+	const uint32_t takes = fits(pe, bytes) ? CkGen_itemStride(kind) : 0;
+
+	return c->route->stop->batched(pe, c, c->route, place, takes);
 }
 
 /* The run to put an item into; NULL: it cannot travel in a batch. */

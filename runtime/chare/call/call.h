@@ -2,10 +2,10 @@
 /*
  * call.h: the room call/: one call, from the stub to the handler.
  *
- * Owns     addressing and sending (send.c), finding the element and running its handler (deliver.c), what a handler
- *          may do with its message (keep.c),
- *          calls that travel together (aggregate.c), what a call may meet on its way (call_route.h), calls of a
- *          collection whose elements move at rest (closed.c).
+ * Owns     addressing and sending (send.c), finding the element and running its handler
+ *          (deliver.c), what a handler may do with its message (keep.c), calls that travel together
+ *          (aggregate.c), what a call may meet on its way (call_route.h), calls of a collection
+ *          whose elements move at rest (closed.c).
  * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
  * Calls    params/, core/; and through the tables of the parts, what handles attributes, kinds of
  *          chares, and elements that are elsewhere. A plain call does not use these tables
@@ -55,26 +55,31 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
 /** Send a message about an element of an array or a group to its home. type may be NULL for arrays. */
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler);
-/** Let a call of an element of an array that is not here, or that its calls do not reach directly, go its way. */
+/** Let a call of an element of an array that is not here, or that its calls do not reach directly,
+ * go its way. */
 void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
-/** Address a call in an array whose extents are known: by place, or by index in a sparse array. call_to says where it goes
- * then. */
+/** Address a call in an array whose extents are known: by place, or by index in a sparse array.
+ * call_to says where it goes then. */
 void address_in_array(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env);
 void address_by_index(CkIndex index, struct ck_env *env);
 /** Let the call wait on this PE for the collection's creation. */
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 
-/* ---- what rooms above add; they set it while the node starts ------------------------------------------- */
+/* ---- what rooms above add; they set it while the node starts --------------------------------- */
 
 struct call_node {
-	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own stack. */
+	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
+	 * stack. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
 	const struct newborn_more *more; /* kinds/: see newborn.h */
 };
-static inline struct call_node *call_node_of(const struct node *node) { return ck_node_state(node, PART_CALL); }
+static inline struct call_node *call_node_of(const struct node *node)
+{
+	return ck_node_state(node, PART_CALL);
+}
 
 /* ---- deliver.c ----------------------------------------------------------------------------------- */
 
@@ -128,10 +133,13 @@ struct closed {
 /** Of a collection on a PE. */
 struct call_coll {
 	struct closed closed;
-	/** NULL, or: handle what PE src has sent to elements here otherwise than by messages (channel/landing.c). */
+	/** NULL, or: handle what PE src has sent to elements here otherwise than by messages
+	 * (channel/landing.c). */
 	void (*heard)(struct pe *pe, int src);
-	uint32_t walks;           /* running loops over elems, during which elements keep their slots and none leaves */
-	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are 0 */
+	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
+				   * none leaves */
+	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are
+				   * 0 */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint64_t n_begun;         /* broadcasts that this PE has begun: their numbers */
 	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */
@@ -141,7 +149,10 @@ struct call_coll {
 
 static inline struct call_coll *call_coll_of(const struct collection *c) { return coll_state(c, PART_CALL); }
 
-static inline bool call_is_closed(const struct collection *c) { return call_coll_of(c)->closed.route.stop != NULL; }
+static inline bool call_is_closed(const struct collection *c)
+{
+	return call_coll_of(c)->closed.route.stop != NULL;
+}
 
 /** For the watchdog: what is kept. */
 void call_describe_held(const struct collection *c, struct csd_told *to);
@@ -150,15 +161,17 @@ void closed_fini(struct pe *pe, struct collection *c);
 /** Send what was kept. Takes the message. */
 typedef void (*call_release_fn)(struct pe *pe, struct collection *c, struct ck_env *env);
 
-/** From now on this PE keeps what it sends to the collection; what it sent before has left, batches included
- * (aggregate_flush): the next calls that could travel in one go by themselves, and come here. */
+/** From now on this PE keeps what it sends to the collection; what it sent before has left, batches
+ * included (aggregate_flush): the next calls that could travel in one go by themselves, and come
+ * here. */
 void call_close(struct collection *c);
 /** Keep a message of a collection that is closed. Takes the message. */
 void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_release_fn send);
 /** The collection is open again: send all that was kept, in order. */
 void call_release(struct pe *pe, struct collection *c);
 
-/** Before what PE src says about an element is acted on: handle first what it has sent to the element before. */
+/** Before what PE src says about an element is acted on: handle first what it has sent to the
+ * element before. */
 static inline void call_hear(struct pe *pe, const struct collection *c, int src)
 {
 	if (call_coll_of(c)->heard)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call_open.h: how a stub begins a call of an element in any number of dimensions: it takes the message and addresses it, and
- * the stub fills it afterwards. Inline, because one function then does all of it (send.c). Two rooms have such functions for
- * stubs: call/, and channel/ for calls that repeat.
+ * call_open.h: how a stub begins a call of an element in any number of dimensions: it takes the
+ * message and addresses it, and the stub fills it afterwards. Inline, because one function then
+ * does all of it (send.c). Two rooms have such functions for stubs: call/, and channel/ for calls
+ * that repeat.
  */
 #ifndef CK_CALL_OPEN_H
 #define CK_CALL_OPEN_H
 
 #include "call.h"
 
-/** Go on with a call that does not stay here, or whose collection is another one than the last one's. Takes the message. */
-CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env);
+/** Go on with a call that does not stay here, or whose collection is another one than the last
+ * one's. Takes the message. */
+CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe,
+			 struct ck_env *env);
 
 static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entry, size_t size)
 {
@@ -21,11 +24,15 @@ static inline struct ck_env *open_env(struct pe *pe, struct cmi_msg *m, int entr
 	return env;
 }
 
-typedef CkGenOpen open_fn(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls);
-typedef CkGenOpen away_fn(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env);
+typedef CkGenOpen open_fn(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+			  size_t cls);
+typedef CkGenOpen away_fn(const CkGenChare *chare, const CkElement *e, struct pe *pe,
+			  struct ck_env *env);
 
-static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *chare, const CkElement *e, int entry,
-							      size_t size, size_t cls, open_fn *again)
+static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *chare,
+							      const CkElement *e, int entry,
+							      size_t size, size_t cls,
+							      open_fn *again)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
 
@@ -33,10 +40,11 @@ static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *
 	return again(chare, e, entry, size, cls);
 }
 
-/* In more than one dimension, and with arrays and strings for parameters. What does not stay here goes on to `away`.
- * `again` is the caller. */
-static inline __attribute__((always_inline)) CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry,
-								    size_t size, size_t cls, away_fn *away, open_fn *again)
+/* In more than one dimension, and with arrays and strings for parameters. What does not stay here
+ * goes on to `away`. `again` is the caller. */
+static inline __attribute__((always_inline))
+CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
+		       size_t cls, away_fn *away, open_fn *again)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
 	struct cmi_msg *m = pe->pool.free[cls];

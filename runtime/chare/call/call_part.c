@@ -23,19 +23,22 @@ static void send_to_main(struct pe *pe, const CkCallback *cb, struct ck_env *env
 	send_main(pe, cb->id, env);
 }
 
-static void give_element(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_element(const CkGenChare *chare, const CkCallback *cb, void *msg,
+			 const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_send(chare, &(CkElement){ cb->id, cb->index, 0 }, cb->entry, msg, NULL);
 }
 
-static void give_all(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_all(const CkGenChare *chare, const CkCallback *cb, void *msg,
+		     const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_sendAll(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
 }
 
-static void give_main(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_main(const CkGenChare *chare, const CkCallback *cb, void *msg,
+		      const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_sendMain(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);
@@ -60,7 +63,8 @@ static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
 	       "it says that it has waited for its buffers" : shape_coll(pe, m);
 }
 
-/* The parameters are looked at before the message goes further down, so that one process speaks and not all. */
+/* The parameters are looked at before the message goes further down, so that one process speaks and
+ * not all. */
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call_route.h: what a call of a collection meets between its stub and the queue of a PE. Mostly nothing: it goes to the
- * home of its element. Whatever else there is, is a stop of the collection's route on this PE, and each stop asks the one
- * below it:
+ * call_route.h: what a call of a collection meets between its stub and the queue of a PE. Mostly
+ * nothing: it goes to the home of its element. Whatever else there is, is a stop of the
+ * collection's route on this PE, and each stop asks the one below it:
  *
  *	closed    elements move at rest: what is sent waits here                 call/closed.c
  *	counted   load balancing wants to know who calls whom                    balance/edges.c
  *	moved     elements are away from home, and this PE has ways to them      place/route.c
  *	          the home                                                       call_home
  *
- * A plain call has one test for all of them, c->route. Calls of this PE's own elements do not even have that: what they
- * are to meet, too, sets n_here and n_line to 0 (`every`).
+ * A plain call has one test for all of them, c->route. Calls of this PE's own elements do not even
+ * have that: what they are to meet, too, sets n_here and n_line to 0 (`every`).
  */
 #ifndef CK_CALL_ROUTE_H
 #define CK_CALL_ROUTE_H
@@ -23,13 +23,15 @@ enum route_rank { ROUTE_MOVED, ROUTE_COUNTED, ROUTE_CLOSED };
 /** What a stop does. */
 struct call_stop {
 	enum route_rank rank;
-	bool every;               /* calls of this PE's own elements stop here, too, and each call in a batch */
-	/** The PE to which an addressed call goes, or anything else that is sent about an element; -1: this has taken the
-	 * message, and sends it later. */
+	bool every;               /* calls of this PE's own elements stop here, too, and each call in a
+				   * batch */
+	/** The PE to which an addressed call goes, or anything else that is sent about an element; -1:
+	 * this has taken the message, and sends it later. */
 	int (*address)(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env);
-	/** Whether a call of the element at a place may go to its home in a batch. `bytes`: those that it takes there; 0:
-	 * it does not fit, and goes by itself anyway. */
-	bool (*batched)(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes);
+	/** Whether a call of the element at a place may go to its home in a batch. `bytes`: those that it
+	 * takes there; 0: it does not fit, and goes by itself anyway. */
+	bool (*batched)(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+			uint64_t bytes);
 };
 
 /** A stop on the route of a collection on a PE; part of what its owner keeps of the collection. */
@@ -43,7 +45,10 @@ void call_route_add(struct collection *c, struct call_route *r, const struct cal
 void call_route_remove(struct collection *c, struct call_route *r);
 
 /** Whether calls of this PE's own elements stop somewhere. */
-static inline bool call_route_has_every(const struct collection *c) { return c->route && c->route->stop->every; }
+static inline bool call_route_has_every(const struct collection *c)
+{
+	return c->route && c->route->stop->every;
+}
 
 /** The home of the element that a call names, or anything that is addressed like one. */
 static inline int call_home(struct pe *pe, const struct collection *c, const struct ck_env *env)
@@ -58,11 +63,13 @@ static inline int call_to(struct pe *pe, struct collection *c, struct ck_env *en
 
 	return CSD_LIKELY(!r) ? call_home(pe, c, env) : r->stop->address(pe, c, r, env);
 }
-static inline int call_to_below(struct pe *pe, struct collection *c, const struct call_route *r, struct ck_env *env)
+static inline int call_to_below(struct pe *pe, struct collection *c, const struct call_route *r,
+				struct ck_env *env)
 {
 	return r->below ? r->below->stop->address(pe, c, r->below, env) : call_home(pe, c, env);
 }
-static inline bool call_batched_below(struct pe *pe, struct collection *c, const struct call_route *r, uint64_t place,
+static inline bool call_batched_below(struct pe *pe, struct collection *c,
+				      const struct call_route *r, uint64_t place,
 				      uint64_t bytes)
 {
 	return !r->below || r->below->stop->batched(pe, c, r->below, place, bytes);

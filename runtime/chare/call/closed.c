@@ -30,7 +30,10 @@ void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_rel
 }
 
 /* The home may be another one now. */
-static void send_released(struct pe *pe, struct collection *c, struct ck_env *env) { call_send(pe, c, env); }
+static void send_released(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	call_send(pe, c, env);
+}
 
 /* A copy of a broadcast, or of a multicast, was under way before. */
 static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
@@ -41,7 +44,8 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 	return -1;
 }
 
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+		    uint64_t bytes)
 {
 	(void)pe, (void)c, (void)r, (void)place, (void)bytes;
 	return false;

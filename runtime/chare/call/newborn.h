@@ -20,9 +20,10 @@ struct stamp {
 struct newborn_more {
 	/** This PE inserts an element: append what it has seen besides broadcasts. */
 	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
-	/** The PE is the element's home and lets it be made: what its creator appended, and what waits for the element here,
-	 * from which copies may be dropped. */
-	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
+	/** The PE is the element's home and lets it be made: what its creator appended, and what waits for
+	 * the element here, from which copies may be dropped. */
+	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
+			 uint32_t n,
 			 struct msg_fifo *waiting);
 	/** A copy of a multicast is delivered to an element here. */
 	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);

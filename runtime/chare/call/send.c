@@ -89,7 +89,8 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 	coll_wait(c, &env->head);
 }
 
-/* Address a call of an element. Returns the PE that it goes to; -1: it waits here, for the creation or at a stop. */
+/* Address a call of an element. Returns the PE that it goes to; -1: it waits here, for the creation
+ * or at a stop. */
 static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	env->coll = e->id;
@@ -125,8 +126,9 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 		csd_send(pe, to, &env->head);
 }
 
-/* It does not go through this PE's own queue to the element's home here: when the element comes back, nothing that
- * was sent to it before may wait there, because what comes then reaches it at once. */
+/* It does not go through this PE's own queue to the element's home here: when the element comes
+ * back, nothing that was sent to it before may wait there, because what comes then reaches it at
+ * once. */
 void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
 {
 	env->coll = c->id;
@@ -340,8 +342,8 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 		       c->homes.home(pe, c, (uint32_t)x), env);
 }
 
-__attribute__((noinline)) CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe,
-						   struct ck_env *env)
+__attribute__((noinline)) CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e,
+						   struct pe *pe, struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, e->id);
 	const uint64_t place = coll_linear(c, e->index);

@@ -14,8 +14,8 @@
 enum { PART_NAMED = 15, PART_PATTERN = 16 };
 extern const struct ck_part named_part, pattern_part;
 
-/** While the node starts: entries of a type are called by this table when a put arrives, instead of by the type's own; it
- * measures. One room above may ask for it. */
+/** While the node starts: entries of a type are called by this table when a put arrives, instead of
+ * by the type's own; it measures. One room above may ask for it. */
 typedef const CkGenEntry *(*named_entries_fn)(const struct node *node, const CkGenChare *type);
 void named_call_by(struct node *node, named_entries_fn entries);
 

@@ -363,8 +363,9 @@ static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern 
 	return call;
 }
 
-/* A call that does not stay here, or waits: where it goes has been decided. It may get another payload to fill, instead of
- * the message's, which this has taken then. Calls of sparse arrays have no place. */
+/* A call that does not stay here, or waits: where it goes has been decided. It may get another
+ * payload to fill, instead of the message's, which this has taken then. Calls of sparse arrays have
+ * no place. */
 static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 {
 	struct pattern_pe *t = pattern_of(pe);
@@ -382,8 +383,8 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 }
 
 /* Where the call goes needs no decision if it went home at an earlier put, no call of the collection takes another way now,
- * and homes are what they were. What is not plain in any other way is for `repeats`, so that this calls no other function: then
- * the payload is NULL. The message is not addressed yet. */
+ * and homes are what they were. What is not plain in any other way is for `repeats`, so that this
+ * calls no other function: then the payload is NULL. The message is not addressed yet. */
 static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 {
 	struct pattern_pe *t = pattern_of(pe);
@@ -391,7 +392,8 @@ static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 	struct pattern *p = find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj, env->call,
 							  (uint32_t)env->head.size });
 
-	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->homes.n_maps || p->behind || !p->n_free || pe->hold))
+	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->homes.n_maps ||
+			 p->behind || !p->n_free || pe->hold))
 		return (CkGenOpen){ NULL, 0 };
 	const struct pattern_to *way = way_of(t, p);
 
@@ -399,15 +401,17 @@ static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 }
 
 /* A call that waits for its way says so, too: none behind it may be put. */
-static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare, const CkElement *e,
-							     struct pe *pe, struct ck_env *env)
+static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare,
+							     const CkElement *e, struct pe *pe,
+							     struct ck_env *env)
 {
 	CkGenOpen call = put(pe, e, env);
 
 	return CSD_LIKELY(call.payload) ? call : repeats(pe, env, call_open_away(chare, e, pe, env));
 }
 
-CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry,
+				 size_t size, size_t cls)
 {
 	return open_element(chare, e, entry, size, cls, open_channel_away, CkGen_openChannelClass);
 }

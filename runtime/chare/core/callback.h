@@ -60,14 +60,16 @@ void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 
 /** What the table says of its kind; NULL: it is of none. A marked one is a fence's. */
-static inline const struct ck_callback_kind *callback_kind_of(const struct pe *pe, const CkCallback *cb)
+static inline const struct ck_callback_kind *callback_kind_of(const struct pe *pe,
+							      const CkCallback *cb)
 {
 	const unsigned kind = cb->kind & CB_MARKED ? CB_FENCE : cb->kind;
 
 	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
 }
 /** The same of what fires when the fence is over. */
-static inline const struct ck_callback_kind *callback_kind_behind(const struct pe *pe, const CkCallback *cb)
+static inline const struct ck_callback_kind *callback_kind_behind(const struct pe *pe,
+								  const CkCallback *cb)
 {
 	const unsigned kind = cb->kind & (uint8_t)~CB_MARKED;
 

@@ -133,14 +133,16 @@ int coll_born_home(struct pe *pe, const struct collection *c, CkIndex index)
 {
 	if (!c->homes.cuts)
 		return index_home(pe, c, index);
-	return c->homes.born_map ? map_pe(pe, c, c->homes.born_map, index) : coll_block_home(c, index_place(c, index));
+	return c->homes.born_map ? map_pe(pe, c, c->homes.born_map, index) :
+	       coll_block_home(c, index_place(c, index));
 }
 
 uint64_t coll_run_first(const struct collection *c, int of_pe)
 {
+	const struct homes *h = &c->homes;
 	const uint64_t p = (uint64_t)of_pe;
 
-	return c->homes.cuts ? cuts_first(c->homes.cuts, of_pe) : p * c->homes.each + (p < c->homes.rest ? p : c->homes.rest);
+	return h->cuts ? cuts_first(h->cuts, of_pe) : p * h->each + (p < h->rest ? p : h->rest);
 }
 
 int coll_n_runs(const struct pe *pe, const struct collection *c)

@@ -72,7 +72,8 @@ struct homes {
 	uint32_t n_maps;          /* how often places have got homes, which are unchanged while this is */
 	CkArrayDims dims;
 	uint64_t each, rest;      /* block map: elements per PE; the first `rest` have one more */
-	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else NULL */
+	struct cuts *cuts;        /* ours: instead of the blocks or the map that it was born with; else
+				   * NULL */
 	CkMapFn born_map;         /* where there are cuts: that map; NULL: blocks */
 	struct idmap slots;       /* user map: from the places of this PE to the slot + 1 */
 	int32_t start[6], step[6]; /* sparse, created with elements: their lattice, dims.n[d] wide */

@@ -18,7 +18,9 @@
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
  *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
  *
- * All members but `name` and `number` may be left out.
+ * All members but `name` and `number` may be left out. What one room alone calls is not here, but in
+ * that room's header, and the parts above join it there when the node starts (place_watch.h, call.h,
+ * wait.h, named.h).
  */
 #ifndef CK_PART_H
 #define CK_PART_H
@@ -46,10 +48,10 @@ struct ck_handler {
 
 /** What a callback of a kind names, in which members. */
 enum ck_names {
-	CK_NAMES_UNSENT,          /* such a callback is in no message of another process, and no program has one */
+	CK_NAMES_UNSENT,          /* no message of another process has one, and no program */
 	CK_NAMES_NOTHING,
 	CK_NAMES_PE,              /* pe: where it fires; only there it means something */
-	CK_NAMES_ENTRY,           /* pe, entry: a chare's number and its entry, which mean the same everywhere */
+	CK_NAMES_ENTRY,           /* pe, entry: a chare's number and its entry; the same everywhere */
 };
 
 /** One kind of callback (enum callback_kind), and what it can. */
@@ -60,8 +62,8 @@ struct ck_callback_kind {
 	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 	/** What reports and error lines name. NULL: the callback's entry method. */
 	struct csd_thing (*describe)(struct pe *pe, const CkCallback *cb);
-	/** Fire it with a message of the program's, which is of this type, as its stub would; takes the message. `chare` is
-	 * the entry's. NULL: it takes none (CK_NAMES_NOTHING: it fires without). */
+	/** Fire it with a message of the program's, which is of this type, as its stub would; takes the
+	 * message. `chare` is the entry's. NULL: it takes none (CK_NAMES_NOTHING: it fires without). */
 	void (*give)(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type);
 	const char *instead;      /* it takes none: what the program should do */
 };
@@ -98,7 +100,7 @@ struct ck_kind {
 	void (*send_all)(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
 	/** The object on this PE, or NULL. */
 	struct ck_obj *(*local)(struct pe *pe, const CkGenChare *type, const CkElement *e);
-	/** A call came to a PE where its element is not. Takes the message. NULL: then the call is lost. */
+	/** A call came to a PE where its element is not. Takes the message. NULL: the call is lost. */
 	void (*missing)(struct pe *pe, struct collection *c, struct ck_env *env);
 	/** Keep a call that waits for its condition; takes the message. */
 	void (*keep)(struct ck_obj *obj, struct ck_env *env);
@@ -135,8 +137,9 @@ struct ck_part {
 	const char *name;
 	int number;
 	size_t node_bytes, pe_bytes, coll_bytes;
-	size_t elem_bytes;        /* of each element of an array that has resumeFromSync, in a job of several PEs; moves
-				   * with the element as bytes (obj_more). Only one part has some */
+	size_t elem_bytes;        /* of each element of an array that has resumeFromSync, in a job of
+				   * several PEs; moves with the element as bytes (obj_more). Only
+				   * load balancing has some: more of them would need places */
 
 	struct { const struct ck_handler *list; int n; } handlers; /* CK_LIST */
 	struct { const struct ck_callback_kind *list; int n; } callbacks; /* CK_LIST */

@@ -537,13 +537,15 @@ static const struct ck_handler handlers[] = {
 				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, .apart = false },
 };
-static void give_branch(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_branch(const CkGenChare *chare, const CkCallback *cb, void *msg,
+			const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_send(chare, &(CkElement){ cb->id, cb->index, 0 }, cb->entry, msg, NULL);
 }
 
-static void give_branches(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_branches(const CkGenChare *chare, const CkCallback *cb, void *msg,
+			  const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_sendAll(chare, (CkProxy){ cb->id }, cb->entry, msg, NULL);

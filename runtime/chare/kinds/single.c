@@ -398,7 +398,8 @@ static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
-static void give_chare(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_chare(const CkGenChare *chare, const CkCallback *cb, void *msg,
+		       const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_sendChare(chare, (CkChareID){ cb->id, cb->index.v[0], 0 }, cb->entry, msg, NULL);

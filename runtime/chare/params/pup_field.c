@@ -65,10 +65,10 @@ void pup_string(pup_er p, char **s)
 /* A callback in a call may be to anything, because it comes back to its PE when it fires. */
 void pup_callback(pup_er p, CkCallback *cb)
 {
-	const struct ck_callback_kind *k = p->mode == PACKING && p->obj ? callback_kind_behind(ck_self(), cb) : NULL;
+	const struct ck_callback_kind *k = callback_kind_behind(ck_self(), cb);
 	char name[128];
 
-	if (k && k->names == CK_NAMES_PE) {
+	if (p->mode == PACKING && p->obj && k && k->names == CK_NAMES_PE) {
 		callback_describe(ck_self(), cb, name, sizeof name);
 		pup_fault(p, "packs a callback to %s, which stays on PE %d: keep one to an entry method "
 			  "(X_cb_f), or fire it before the element moves", name, cb->pe);

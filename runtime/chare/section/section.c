@@ -113,7 +113,8 @@ static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env, c
  * that home even if it lives here: an earlier multicast may still be on that way. */
 static bool takes_at_once(struct pe *pe, const struct collection *c, const struct ck_obj *obj)
 {
-	return obj && !(obj->extra & OBJ_LEAVING) && (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
+	return obj && !(obj->extra & OBJ_LEAVING) &&
+	       (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
 /* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */
@@ -514,7 +515,8 @@ static const struct ck_handler handlers[] = {
 	[H_CONTROL] = { "ck.section.ctl", section_ctl_arrived,
 			.shape = { CK_SHAPE_ENV, .misfit = section_ctl_misfit } },
 };
-static void give_section(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_section(const CkGenChare *chare, const CkCallback *cb, void *msg,
+			 const CkGenMessage *type)
 {
 	(void)type;
 	CkGen_sendSection(chare, &(CkSection){ cb->id, cb->reserved[1] }, cb->entry, msg, NULL);
@@ -524,7 +526,10 @@ static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_SECTION, .names = CK_NAMES_ENTRY, .send = send_to_section, .give = give_section },
 };
 
-static const struct place_watch watch = { .filed = section_filed, .filed_misfit = section_filed_misfit };
+static const struct place_watch watch = {
+	.filed = section_filed,
+	.filed_misfit = section_filed_misfit,
+};
 
 static const struct newborn_more more = { section_stamp, section_inserted, section_copy_began };
 

@@ -142,8 +142,10 @@ static const struct ck_handler handlers[] = {
 	[H_FENCE] = { "ck.fence", fence_arrived, true, .shape = { CK_SHAPE_ENV, .misfit = fence_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
-	{ .kind = CB_FENCE, .names = CK_NAMES_UNSENT, .send = fence_all_there, .describe = fence_describe },
-	{ .kind = CB_FENCE_WAIT, .names = CK_NAMES_NOTHING, .send = fence_awaken, .describe = fence_describe },
+	{ .kind = CB_FENCE, .names = CK_NAMES_UNSENT, .send = fence_all_there,
+	  .describe = fence_describe },
+	{ .kind = CB_FENCE_WAIT, .names = CK_NAMES_NOTHING, .send = fence_awaken,
+	  .describe = fence_describe },
 };
 
 const struct ck_part fence_part = {

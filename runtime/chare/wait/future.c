@@ -464,7 +464,8 @@ static const char *future_misfit(struct pe *pe, const struct cmi_msg *m)
 static const struct ck_handler handlers[] = {
 	[H_FUTURE] = { "ck.future", future_arrived, .shape = { CK_SHAPE_CALL, .misfit = future_misfit } },
 };
-static void give_future(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type)
+static void give_future(const CkGenChare *chare, const CkCallback *cb, void *msg,
+			const CkGenMessage *type)
 {
 	(void)chare;
 	CkGen_sendToFuture((CkFuture){ cb->id, cb->pe, cb->want }, msg, type);

@@ -6,8 +6,8 @@
  *          [threaded] entries (threaded.c), Structured Dagger (sdag.c, bodies.c, sdag_pack.c), answers (sync.c), futures
  *          (future.c; holders.c says who has their names), calls inside their caller (inline.c), calls when there is
  *          nothing else to do (idle.c).
- * Called   on the element's PE, by the rooms above, and by call/ through attributes (part.h) and `behind`
- *          (struct call_node).
+ * Called   on the element's PE, by the rooms above, and by call/ through attributes (part.h) and
+ *          `behind` (struct call_node).
  * Calls    call/, params/, core/, and the scheduler's threads (cth.h).
  */
 #ifndef CK_WAIT_H
@@ -79,13 +79,14 @@ void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to);
  * aligned to 16 bytes. Aborts if the bytes are not those of an image. */
 void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 
-/* ---- bodies ---------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
 
-/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its element, or the job,
- * ends. *own is NULL at first; only one part may use it. */
-typedef void (*body_watch_fn)(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own);
+/** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
+ * element, or the job, ends. *own is NULL at first; only one part may use it. */
+typedef void (*body_watch_fn)(struct pe *pe, struct ck_obj *obj, uint32_t entry,
+			      enum ck_body_event event, void **own);
 /** While the node starts: fn hears of bodies from now on, behind those that came before. */
 void bodies_watch(struct node *node, body_watch_fn fn);
 

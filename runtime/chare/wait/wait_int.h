@@ -42,7 +42,8 @@ static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe,
 
 /** Of a collection on a PE. */
 struct wait_coll {
-	uint32_t n_waiting;       /* elements that have calls which wait for their condition: then n_entries is 0 */
+	uint32_t n_waiting;       /* elements that have calls which wait for their condition: then
+				   * n_entries is 0 */
 };
 
 /** On a node: who hears of bodies; then NULL. Constant once the loops run. */

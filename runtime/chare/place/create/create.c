@@ -112,8 +112,8 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* ---- what arrives --------------------------------------------------------------------------- */
 
-/* The PE that handles a message which came before the creation: of a call, an insertion, or an element that has come
- * already (H_MOVE). */
+/* The PE that handles a message which came before the creation: of a call, an insertion, or an
+ * element that has come already (H_MOVE). */
 static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const int handler = env->head.handler;

@@ -23,7 +23,8 @@
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd || call_route_has_every(c))
+	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd ||
+	    call_route_has_every(c))
 		return;
 	c->n_here = c->n_slots;
 	c->n_line = c->type->nd <= 1 ? c->n_here : 0;

@@ -54,9 +54,9 @@ static inline int place_seat(const struct ck_obj *guest)
 	return guest->coll->guests->list[guest->ordinal].seat;
 }
 
-/** Send what one part says about an element to that part where the element lives: its `told` (place_watch.h) gets it, in
- * order with calls of the element. While the element moves it waits. If there is no such element, it is dropped.
- * Takes the message; the part may use the payload. */
+/** Send what one part says about an element to that part where the element lives: its `told`
+ * (place_watch.h) gets it, in order with calls of the element. While the element moves it waits. If
+ * there is no such element, it is dropped. Takes the message; the part may use the payload. */
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env);
 /** A part whose `leave_later` said true has nothing against it any more. */
 void place_may_leave(struct pe *pe, struct ck_obj *obj);
@@ -83,8 +83,8 @@ void seat_return(struct pe *pe, struct ck_obj *obj);
 void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
 /** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat, which gives it to
- * that part's `filed` (place_watch.h) when it has filed all that the element contributed before. The part may use the
- * payload and env->more. Takes the message. */
+ * that part's `filed` (place_watch.h) when it has filed all that the element contributed before.
+ * The part may use the payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 
 /* ---- bulk.c: many elements move at once, while nothing of their array is under way ------------------- */

@@ -27,7 +27,7 @@ static const struct place_watch *next(const struct pe *pe, uint32_t *part)
 	return NULL;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* `event` is the offset in struct place_watch of a function that takes a PE and an element. */
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event)
@@ -62,7 +62,7 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 	return false;
 }
 
-/* ---- collections ---------------------------------------------------------------------------------- */
+/* ---- collections ----------------------------------------------------------------------------- */
 
 void tell_dynamic(struct pe *pe, struct collection *c)
 {

@@ -19,8 +19,9 @@
  *
  * Home itself keeps no such records: its own calls go through its own queue to its own record (home.c).
  *
- * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no more. While the table
- * has any, it is a stop on the route of the collection's calls (call/call_route.h).
+ * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no
+ * more. While the table has any, it is a stop on the route of the collection's calls
+ * (call/call_route.h).
  */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -139,10 +140,11 @@ static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elem
 }
 
 /* Of elements whose home is this PE there are no ways. */
-static __attribute__((noinline)) int address_slow(struct pe *pe, struct collection *c, struct call_route *r,
-						  struct ck_env *env)
+static __attribute__((noinline)) int address_slow(struct pe *pe, struct collection *c,
+						  struct call_route *r, struct ck_env *env)
 {
-	const struct elem_key k = env->flags & CK_ENV_UNPLACED ? elem_key_of(c, env->index) : elem_key_of_place(env->place);
+	const struct elem_key k = env->flags & CK_ENV_UNPLACED ? elem_key_of(c, env->index) :
+				  elem_key_of_place(env->place);
 	struct elemmap_slot *s = elemmap_find(&((struct ways *)r)->at, k);
 
 	if (!s)
@@ -166,9 +168,11 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 }
 _Static_assert(offsetof(struct ways, route) == 0, "address takes one for the other");
 
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place, uint64_t bytes)
+static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+		    uint64_t bytes)
 {
-	return !elemmap_find(&((struct ways *)r)->at, elem_key_of_place(place)) && call_batched_below(pe, c, r, place, bytes);
+	return !elemmap_find(&((struct ways *)r)->at, elem_key_of_place(place)) &&
+	       call_batched_below(pe, c, r, place, bytes);
 }
 
 static const struct call_stop stop = { ROUTE_MOVED, false, address, batched };

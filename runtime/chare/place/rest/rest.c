@@ -17,7 +17,8 @@ bool place_is_closed(const struct collection *c) { return call_is_closed(c); }
 
 struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 {
-	struct place_rest r = { .fixed = call_coll_of(c)->walks, .dynamic = c->dynamic, .away = seats_away(c) };
+	struct place_rest r = { .fixed = call_coll_of(c)->walks, .dynamic = c->dynamic,
+						      .away = seats_away(c) };
 
 	for (uint64_t i = 0; i < c->n_slots; i++) {
 		const uint32_t n = c->elems[i] ? c->elems[i]->n_contributed : 0;
