@@ -83,12 +83,6 @@ struct ck_env {
 			uint8_t flags;
 			uint8_t stage;    /* its round */
 		} swap;
-		/* A part that waits at a PE for its turn. */
-		struct {
-			uint64_t place;
-			int32_t child;    /* the child of this PE that sent it */
-			uint32_t call;
-		} kept;
 		/* A multicast, and a message about a section. */
 		struct {
 			uint64_t number;  /* the section's; in a message of its end: the multicasts before */
