@@ -266,6 +266,13 @@ static inline void reduction_take(struct reduction *r, uint64_t n_local, uint64_
 	reduction_absorb(r, data, false);
 }
 
-/** Abort if the callback's entry method takes something other than what these terms give. */
-void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from);
+/** Abort if the callback's entry method takes something other than what these terms give. The
+ * result's type is known before anything is combined, and an error at the contribution can name more
+ * than one at the target. Plain bytes need only the right size, which deliver.c checks. */
+void result_check_wanted(struct pe *pe, const struct contributed *in, const CkGenChare *from);
+static inline void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from)
+{
+	if (CSD_UNLIKELY(in->cb->want != CK_NOTYPE) && in->how->type != CK_BYTE)
+		result_check_wanted(pe, in, from);
+}
 #endif

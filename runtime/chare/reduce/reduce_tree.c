@@ -32,7 +32,8 @@ struct reduction *tree_next(const struct reduce_tree *t, struct reduction *open,
 struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct reduction *r,
 			 const CkGenChare *type, uint64_t id)
 {
-	reduction_absorb_pieces(pe, r);
+	if (r->how->merge || r->n_pieces)
+		reduction_absorb_pieces(pe, r);
 	struct ck_env *env = r->acc;
 
 	r->acc = NULL;

@@ -249,7 +249,7 @@ void reduction_absorb_pieces(struct pe *pe, struct reduction *r)
 	if (r->how->merge) {
 		r->any = r->n_pieces;
 		r->acc = reducer_merge(pe, r->how, r->pieces, r->n_pieces);
-	} else if (r->n_pieces) {
+	} else {
 		pieces_sort(r->pieces, r->n_pieces);
 		for (size_t i = 0; i < r->n_pieces; i++)
 			absorb_message(pe, r, r->pieces[i].env);

@@ -197,15 +197,10 @@ _Noreturn static void wrong_reduction(struct pe *pe, const struct contributed *i
 		  (unsigned long long)in->count, data_type_name(how->type), how->name, name, takes);
 }
 
-/* The result's type is known before anything is combined, and an error at the contribution can
- * name more than one at the target. Plain bytes need only the right size, which deliver.c
- * checks. */
-void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from)
+void result_check_wanted(struct pe *pe, const struct contributed *in, const CkGenChare *from)
 {
 	const CkCallback *cb = in->cb;
 
-	if (CSD_LIKELY(cb->want == CK_NOTYPE) || in->how->type == CK_BYTE)
-		return;
 	const struct ck_callback_kind *k = callback_kind_behind(pe, cb);
 
 	if (k && k->names == CK_NAMES_PE)
