@@ -61,7 +61,7 @@ static void measure_cuts(const char *name, int n_pes)
 static void run(int n_pes, uint64_t total)
 {
 	const uint64_t n = (uint64_t)n_pes, each = total / n, half = n / 2;
-	const struct collection c = { .each = each, .rest = total % n };
+	const struct collection c = { .homes = { .each = each, .rest = total % n } };
 
 	for (int i = 0; i < CALLS; i++)
 		place[i] = draw(total);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* named.c: the ends of named channels: their records, what programs call, the part. */
+/* named.c: named channels: what programs call, the part. */
 #include "named_int.h"
 #include "../place/record/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -7,35 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the ends of an element --------------------------------------------------------------------------- */
-
-static struct named_pe *named_of(const struct pe *pe) { return ck_state(pe, PART_NAMED); }
-
-struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj)
-{
-	return idmap_get(&named_of(pe)->ends, (uintptr_t)obj);
-}
-
-struct ends *ends_new(struct ck_obj *obj)
-{
-	struct ends *o = cmi_alloc_zero(1, sizeof *o, "named channels");
-
-	o->obj = obj;
-	return o;
-}
-
-void ends_add(struct pe *pe, struct ends *o)
-{
-	idmap_add(&named_of(pe)->ends, (uintptr_t)o->obj, (uintptr_t)o);
-}
-
-void ends_remove(struct pe *pe, const struct ends *o)
-{
-	struct idmap *m = &named_of(pe)->ends;
-
-	idmap_remove(m, idmap_find(m, (uintptr_t)o->obj));
-}
 
 static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
 {
@@ -46,146 +17,6 @@ static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
 		ends_add(pe, o);
 	}
 	return o;
-}
-
-/* ---- one end -------------------------------------------------------------------------------------------- */
-
-static bool same_element(const CkElement *a, const CkElement *b)
-{
-	return a->id == b->id && !((a->index.v[0] ^ b->index.v[0]) | (a->index.v[1] ^ b->index.v[1]) |
-				   (a->index.v[2] ^ b->index.v[2]));
-}
-
-CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sends)
-{
-	CkChannel *c = o ? o->first : NULL;
-
-	while (c && !(c->sends == sends && c->name.tag == n->tag && c->name.entry == n->entry && !c->destroyed &&
-		      same_element(&c->name.to, &n->to) && same_element(&c->name.from, &n->from)))
-		c = c->next;
-	return c;
-}
-
-void end_free(CkChannel *c)
-{
-	CkChannel **p = &c->of->first;
-
-	while (*p != c)
-		p = &(*p)->next;
-	*p = c->next;
-	if (c->group)
-		reducing_less(c->group);
-	free(c->held);
-	free(c);
-}
-
-static const char *element_of(struct pe *pe, const CkElement *e, char *buf, size_t len)
-{
-	const struct collection *c = coll_get(pe, e->id);
-
-	if (c->type)
-		return element_describe(c->type, e->index, buf, len);
-	snprintf(buf, len, "an element of an array that is not known here yet");
-	return buf;
-}
-
-const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len)
-{
-	const struct collection *to = coll_get(pe, c->name.to.id);
-	char entry[128] = "a channel", from[128], dest[128];
-
-	if (to->type && c->name.entry < to->type->n_entries)
-		describe_entry(to->type, c->name.entry, entry, sizeof entry);
-	snprintf(buf, len, "channel %s(%d) from %s to %s", entry, c->name.tag,
-		 element_of(pe, &c->name.from, from, sizeof from), element_of(pe, &c->name.to, dest, sizeof dest));
-	return buf;
-}
-
-void ends_fewer(struct pe *pe, struct ends *o)
-{
-	ends_may_leave(pe, o);
-	if (o->first)
-		return;
-	ends_remove(pe, o);
-	free(o);
-}
-
-bool end_over(struct pe *pe, CkChannel *c)
-{
-	if (!c->destroyed || c->running || c->answered)
-		return false;
-	layer_ends(pe)->take(pe, c->end);
-	end_free(c);
-	return true;
-}
-
-/* Behind the function of an arrival. */
-static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
-{
-	struct ends *o = c->of;
-
-	c->odd = false;
-	if (!end_over(pe, c))
-		end_join(pe, c);
-	ends_fewer(pe, o);
-}
-
-/* The layer of channels calls it when a put has arrived. */
-static void arrived(void *data)
-{
-	struct pe *pe = ck_self();
-	CkChannel *c = data;
-
-	ck_of(pe)->now = (struct ck_running){ c->of->obj, NULL, (uint32_t)c->name.entry };
-	c->running = true;
-	c->call(c->self, &c->name.tag);
-	c->running = false;
-	ck_of(pe)->now.obj = NULL;
-	if (CSD_UNLIKELY(c->odd))
-		behind(pe, c);
-}
-
-void named_call_by(struct node *node, named_entries_fn entries)
-{
-	((struct named_node *)ck_node_state(node, PART_NAMED))->entries = entries;
-}
-
-CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
-{
-	const struct named_node *n = ck_node_state(pe->node, PART_NAMED);
-	const CkGenChare *type = obj->coll->type;
-
-	return (n->entries ? n->entries(pe->node, type) : type->entries)[entry].call;
-}
-
-void end_begin(struct pe *pe, CkChannel *c)
-{
-	struct ck_obj *obj = c->of->obj;
-
-	if (c->sends) {
-		layer_ends(pe)->send(pe, c->end, &(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL,
-								       c->held });
-		c->held = NULL;
-	} else {
-		c->call = c->group ? reducing_came : end_call(pe, obj, c->name.entry);
-		c->self = c->group ? (void *)c->group : self_of(obj);
-		c->in.fn = arrived;
-		c->in.data = c;
-		layer_ends(pe)->receive(pe, c->end, &c->in);
-		c->announced = false;
-	}
-	c->live = true;
-	c->packed = false;
-}
-
-void end_rest(struct pe *pe, CkChannel *c)
-{
-	c->base = end_puts(pe, c, &c->in);
-	if (c->sends)
-		c->held = layer_ends(pe)->leave(pe, c->end);
-	else
-		layer_ends(pe)->take(pe, c->end);
-	c->live = false;
 }
 
 /* ---- what programs call ----------------------------------------------------------------------------------- */
@@ -231,7 +62,7 @@ static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channe
 }
 
 CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
-		       struct CkReducing *group)
+		       struct named_group *group)
 {
 	CkChannel *c;
 

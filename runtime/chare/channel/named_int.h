@@ -48,6 +48,12 @@ struct ends {
 	bool looks;               /* a LOOK is on its way to this PE */
 };
 
+/** What several receiving ends are parts of. */
+struct named_group {
+	CkGenCall came;           /* one of them has its put; gets the group */
+	void (*less)(struct named_group *g); /* one of them is freed; with the last one the group is, too */
+};
+
 struct CkChannel {
 	uint64_t end[CSD_END_BYTES / 8]; /* first: what a put and a ready use. Only while `live` */
 	struct ends *of;
@@ -61,7 +67,7 @@ struct CkChannel {
 	bool announced;           /* receiving: a sender knows `end` */
 	bool answered;            /* receiving: the last HELLO */
 	bool asked;               /* receiving: ASK was sent since */
-	struct CkReducing *group; /* receiving: the reducing channel that it is a part of, or NULL */
+	struct named_group *group; /* receiving: what it is a part of, or NULL */
 	CkGenCall call;           /* receiving */
 	void *self;               /* receiving: what `call` gets: the element's struct, or the group */
 	struct csd_receiving in;  /* receiving; state and landed mean something while it is not live */
@@ -91,19 +97,9 @@ struct named_node {
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }
 
-/* ---- reducing.c ---- */
-/** A part of a reducing channel has its put; `group` is the CkReducing. */
-void reducing_came(void *group, void *tag);
-/** One of its parts is freed; with the last one it is, too. */
-void reducing_less(struct CkReducing *r);
+static inline struct named_pe *named_of(const struct pe *pe) { return ck_state(pe, PART_NAMED); }
 
-/* ---- named.c ---- */
-/** Make a receiving end that is armed. */
-CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
-		       struct CkReducing *group);
-/** The element whose struct this is; aborts unless it can have channels. */
-struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
-void receiver_destroy(struct pe *pe, CkChannel *c);
+/* ---- end.c ---- */
 struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj);
 struct ends *ends_new(struct ck_obj *obj);
 void ends_add(struct pe *pe, struct ends *o);
@@ -113,13 +109,27 @@ CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sen
 void end_free(CkChannel *c);
 /** What an arrival of an entry of this element calls. */
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry);
+/** "channel Cell::side(2) from element 3 of Cell to element 4 of Cell" */
+const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len);
+enum { END_NAME_MAX = 400 };
+
+/* ---- end_run.c ---- */
 /** Make the layer's end, in the state that the record has. */
 void end_begin(struct pe *pe, CkChannel *c);
 /** End it; the record keeps the state. Only at rest. */
 void end_rest(struct pe *pe, CkChannel *c);
-/** "channel Cell::side(2) from element 3 of Cell to element 4 of Cell" */
-const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len);
-enum { END_NAME_MAX = 400 };
+/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether it did. */
+bool end_over(struct pe *pe, CkChannel *c);
+/** An end may be gone, which the element may have waited for; without ends it needs no record. */
+void ends_fewer(struct pe *pe, struct ends *o);
+
+/* ---- named.c ---- */
+/** Make a receiving end that is armed. */
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
+		       struct named_group *group);
+/** The element whose struct this is; aborts unless it can have channels. */
+struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
+void receiver_destroy(struct pe *pe, CkChannel *c);
 
 /* ---- join.c ---- */
 /** Puts so far: consumed, or made. `now` is for receiving ends. */
@@ -129,10 +139,6 @@ void end_ask(struct pe *pe, CkChannel *c);
 /** The receiving end answers the last HELLO if it can. */
 void end_join(struct pe *pe, CkChannel *c);
 void end_bye(struct pe *pe, const CkChannel *c);
-/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether it did. */
-bool end_over(struct pe *pe, CkChannel *c);
-/** An end may be gone, which the element may have waited for; without ends it needs no record. */
-void ends_fewer(struct pe *pe, struct ends *o);
 /** The element looks at its ends again, from the queue. */
 void ends_look(struct pe *pe, struct ends *o);
 void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 struct CkReducing {
+	struct named_group group;  /* first */
 	struct cmi *machine;
 	CkChannel **part;         /* ours, [n]: the ends, which are the element's; by the senders' index */
 	unsigned char *slots;     /* from cmi_mem_alloc, so that other processes can write it: n slots */
@@ -27,25 +28,11 @@ static size_t slot_bytes(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 static unsigned char *slot(const CkReducing *r, int i) { return r->slots + (size_t)i * r->slot_bytes; }
 
-static CkReducing *reducing_new(struct pe *pe, int32_t n, size_t bytes, uint32_t op, void *buf)
-{
-	CkReducing *r = cmi_alloc_zero(1, sizeof *r, "a reducing channel");
-
-	r->machine = pe->node->machine;
-	r->part = cmi_alloc_zero((size_t)n, sizeof(CkChannel *), "a reducing channel");
-	r->bytes = bytes;
-	r->slot_bytes = slot_bytes(bytes);
-	r->slots = cmi_must_have(cmi_mem_alloc(pe->node->machine, (size_t)n * r->slot_bytes), (size_t)n * r->slot_bytes,
-				 "a reducing channel");
-	r->buf = buf;
-	r->op = op;
-	r->n = r->n_left = n;
-	return r;
-}
-
 /* A part may be needed for longer than the program needs it, and so is its slot. */
-void reducing_less(CkReducing *r)
+static void reducing_less(struct named_group *g)
 {
+	CkReducing *r = (CkReducing *)g;
+
 	if (--r->n_left)
 		return;
 	cmi_mem_free(r->machine, r->slots);
@@ -65,7 +52,7 @@ static void combine(struct pe *pe, const CkReducing *r)
 		reducer_combine(how, r->buf, slot(r, i), r->bytes / how->value_bytes, false);
 }
 
-void reducing_came(void *group, void *tag)
+static void reducing_came(void *group, void *tag)
 {
 	struct pe *pe = ck_self();
 	CkReducing *r = group;
@@ -76,6 +63,23 @@ void reducing_came(void *group, void *tag)
 	r->n_came = 0;
 	combine(pe, r);
 	end_call(pe, obj, r->part[0]->name.entry)(self_of(obj), tag);
+}
+
+static CkReducing *reducing_new(struct pe *pe, int32_t n, size_t bytes, uint32_t op, void *buf)
+{
+	CkReducing *r = cmi_alloc_zero(1, sizeof *r, "a reducing channel");
+
+	r->group = (struct named_group){ reducing_came, reducing_less };
+	r->machine = pe->node->machine;
+	r->part = cmi_alloc_zero((size_t)n, sizeof(CkChannel *), "a reducing channel");
+	r->bytes = bytes;
+	r->slot_bytes = slot_bytes(bytes);
+	r->slots = cmi_must_have(cmi_mem_alloc(pe->node->machine, (size_t)n * r->slot_bytes), (size_t)n * r->slot_bytes,
+				 "a reducing channel");
+	r->buf = buf;
+	r->op = op;
+	r->n = r->n_left = n;
+	return r;
 }
 
 void CkReducingReady(CkReducing *r)
@@ -132,7 +136,7 @@ struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int
 		const struct channel_name name = { sorted[i], { obj->coll->id, obj->index, 0 }, entry, tag };
 
 		r->part[i] = end_receive(pe, obj, &name, (struct csd_receiving){ .buf = slot(r, i), .bytes = bytes,
-										  .counted = true }, r);
+										  .counted = true }, &r->group);
 	}
 	free(sorted);
 	return r;
@@ -157,7 +161,7 @@ static void pup_slots(pup_er p, CkReducing *r)
 		pup_bytes(p, slot(r, i), r->bytes);
 		pup_channel(p, &r->part[i], slot(r, i));
 		if (pup_isUnpacking(p))
-			r->part[i]->group = r;
+			r->part[i]->group = &r->group;
 	}
 }
 

@@ -89,22 +89,6 @@ struct kept {
 	uint8_t env_flags, more;  /* CK_ENV_PACKED, CK_MORE_SECTION */
 };
 
-/* M_pack frees what the message points to. */
-void pup_free_message(struct pe *pe, void *msg, const CkGenMessage *type)
-{
-	struct ck_env *env = env_of(msg);
-
-	owner_let_go(env);
-	if (type) {
-		env = message_pack(pe, type, env);
-		env->head.mark = OWNER_PROGRAM;
-	}
-	if (pe->node->check)
-		owner_check_free(pe, env);
-	else
-		env_unref(pe, env);
-}
-
 static bool has_section(const struct ck_env *env) { return env->more & CK_MORE_SECTION; }
 static bool has_wide(const struct ck_env *env) { return env->head.flags & CMI_F_WIDE; }
 

@@ -70,6 +70,13 @@ void pup_check_packed(const struct CkPupEr *p);
 void pup_check_unpacked(const struct CkPupEr *p);
 
 /** Memory for the parameters of the running handler: the first of the list. */
+/* Memory of one pup_alloc; the bytes follow. */
+struct pup_block {
+	struct pup_block *next;
+	uint64_t pad;
+};
+_Static_assert(sizeof(struct pup_block) == 16, "the object stays 16-aligned");
+
 void *pup_block_new(struct pup_block **list, size_t bytes);
 
 /** Memory of the kind CKGEN_*, as pup_alloc. */

@@ -11,25 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory of one pup_alloc; the bytes follow. */
-struct pup_block {
-	struct pup_block *next;
-	uint64_t pad;
-};
-_Static_assert(sizeof(struct pup_block) == 16, "the object stays 16-aligned");
-
-void *pup_block_new(struct pup_block **list, size_t bytes)
-{
-	struct pup_block *b;
-
-	if (bytes >= PTRDIFF_MAX / 2)
-		cmi_no_memory(bytes, "a parameter");
-	b = cmi_alloc_zero(1, sizeof *b + bytes, "a parameter");
-	b->next = *list;
-	*list = b;
-	return b + 1;
-}
-
 void pup_forget_until(struct pe *pe, struct pup_block *until)
 {
 	struct pup_block *b = ck_of(pe)->unpacked, *next;

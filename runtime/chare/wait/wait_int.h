@@ -98,6 +98,8 @@ void extra_may_leave(struct pe *pe, struct ck_extra *x);
 /** Make the record a spare one; extra_trim does so only if the record has nothing left in it. */
 void extra_free(struct pe *pe, struct ck_extra *x);
 void extra_trim(struct pe *pe, struct ck_extra *x);
+/** The element is no longer this PE's. The record becomes spare when nothing is on its way to test its calls. */
+void extra_let_go(struct pe *pe, struct ck_extra *x);
 
 /* ---- when.c --------------------------------------------------------------------------------------- */
 

@@ -280,18 +280,6 @@ static int ucx_poll_period(const struct cmi_pe *base)
 	return ((const struct ucx_pe *)base)->poll_period;
 }
 
-/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there are the receiver's
- * credits, one for several arrivals. Before this PE has an endpoint it does not know whether it has tcp. */
-void ucx_windows(struct ucx_pe *w)
-{
-	const bool stream = 2 * w->n_sent < (unsigned)w->came;
-
-	if (w->poll_period > 1)
-		w->came = windows_turn(&w->windows, w->event_fd, stream);
-	w->until_windows = w->came;
-	w->n_sent = 0;
-}
-
 static int ucx_n_connections(const struct cmi_pe *base)
 {
 	const struct ucx_pe *w = (const struct ucx_pe *)base;

@@ -223,3 +223,15 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	}
 	return UCS_OK;
 }
+
+/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there are the receiver's
+ * credits, one for several arrivals. Before this PE has an endpoint it does not know whether it has tcp. */
+void ucx_windows(struct ucx_pe *w)
+{
+	const bool stream = 2 * w->n_sent < (unsigned)w->came;
+
+	if (w->poll_period > 1)
+		w->came = windows_turn(&w->windows, w->event_fd, stream);
+	w->until_windows = w->came;
+	w->n_sent = 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wait_part.c: all that waits on an element: it moves along, is tested again, told to the watchdog, dropped. And the part.
+ */
+#include "wait_int.h"
+#include "../../machine/base/cmi_alloc.h"
+
+#include <stdlib.h>
+
+void obj_calls_init(struct obj_calls *k)
+{
+	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL, NULL, 0 };
+}
+
+void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	k->image_bytes = sdag_size(pe, obj);
+	if (!k->image_bytes)
+		return;
+	k->image = cmi_alloc(k->image_bytes, "an element that moves");
+	sdag_pack(pe, obj, k->image);
+	sdag_drop(pe, extra_of(pe, obj));
+}
+
+void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	struct ck_extra *x;
+
+	if (!(obj->extra & OBJ_EXTRA))
+		return;
+	x = extra_of(pe, obj);
+	when_take(x, &k->when);
+	k->sdag = x->sdag;
+	x->sdag = NULL;
+	if (k->sdag)
+		runs_leave(pe, k->sdag);
+	extra_let_go(pe, x);
+}
+
+void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
+{
+	when_give(pe, obj, &k->when);
+	if (k->sdag) {
+		extra_make(pe, obj)->sdag = k->sdag;
+		runs_arrived(pe, k->sdag);
+	}
+	k->sdag = NULL;
+	if (k->image)
+		sdag_unpack(pe, obj, k->image, k->image_bytes);
+	free(k->image);
+	k->image = NULL;
+}
+
+void obj_calls_test(struct pe *pe, struct ck_obj *obj)
+{
+	if (obj->extra & OBJ_EXTRA)
+		when_test(pe, obj);
+}
+
+void obj_calls_free(struct obj_calls *k)
+{
+	free(k->sdag);
+	free(k->image);
+}
+
+void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
+{
+	if (!(obj->extra & OBJ_EXTRA))
+		return;
+	when_drop(pe, extra_of(pe, obj));
+	sdag_drop_calls(pe, extra_of(pe, obj));
+}
+
+void obj_forget(struct pe *pe, struct ck_obj *obj)
+{
+	if (!(obj->extra & OBJ_EXTRA))
+		return;
+	struct ck_extra *x = extra_of(pe, obj);
+
+	when_drop(pe, x);
+	sdag_drop(pe, x);
+	extra_let_go(pe, x);
+}
+
+static void wait_describe(struct pe *pe, struct csd_told *to)
+{
+	const struct wait_pe *w = wait_of(pe);
+
+	for (uint32_t i = 1; i < w->n; i++) {
+		const struct ck_extra *x = w->extras[i];
+
+		if (!x->obj)
+			continue;
+		when_describe(x->obj, &x->waiting, to);
+		if (x->sdag)
+			sdag_describe(x, to);
+	}
+}
+
+static int wait_node_start(struct node *node)
+{
+	call_node_of(node)->behind = when_test;
+	return 0;
+}
+
+static void wait_pe_stop(struct pe *pe)
+{
+	struct wait_pe *w = wait_of(pe);
+
+	idle_drop(pe);
+	threads_drop(pe);
+	for (uint32_t i = 1; i < w->n; i++) {
+		struct ck_extra *x = w->extras[i];
+
+		when_leave(pe, x->obj, &x->waiting);
+		sdag_leave(pe, x);
+		free(x);
+	}
+	free(w->extras);
+	runs_trim(w);
+}
+
+static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, .apart = false } };
+static const struct ck_attribute attributes[] = {
+	{ CKGEN_AWAITED, CK_TAKES_CALL, sdag_takes },
+	{ CKGEN_AWAITED, CK_STARTS, body_posted },
+	{ CKGEN_WHEN, CK_TAKES_CALL, when_keeps },
+	{ CKGEN_THREADED, CK_STARTS, thread_start }, /* bodies, too: it comes first */
+	{ CKGEN_BODY, CK_STARTS, body_start },
+	{ CKGEN_BODY, CK_RUNS, body_on_thread },
+};
+
+const struct ck_part wait_part = {
+	.name = "wait",
+	.number = PART_WAIT,
+	.node_bytes = sizeof(struct wait_node),
+	.pe_bytes = sizeof(struct wait_pe),
+	.coll_bytes = sizeof(struct wait_coll),
+	.handlers = CK_LIST(handlers),
+	.attributes = CK_LIST(attributes),
+	.node_start = wait_node_start,
+	.pe_stop = wait_pe_stop,
+	.describe = wait_describe,
+};
