@@ -4,7 +4,7 @@
 #define CK_BALANCE_INT_H
 
 #include "balance.h"
-#include "share.h"
+#include "core_share.h"
 #include "strategies/strategies.h"
 
 /* ---- on a node -------------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ struct lb_elem {
 	uint64_t ticks;           /* its handlers ran since the last sync that looked */
 	float seconds;            /* CkSetLoad: instead, if has_load */
 	float position[3];        /* CkSetPosition, if has_position */
-	uint32_t round;           /* the sync that it waits for; see sync.c */
+	uint32_t round;           /* the sync that it waits for; see at_sync.c */
 	uint32_t stamp;           /* struct sync_coll's when it called CkAtSync */
 	int32_t to;               /* while a step moves it: where to */
 	uint8_t waits;            /* it has called CkAtSync, and resumeFromSync has not come */
@@ -283,7 +283,7 @@ void sync_forward(struct pe *pe, const struct sync_msg *m);
 /** PE 0: to all PEs, itself included. */
 void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave);
 
-/* ---- sync.c ------------------------------------------------------------------------------------------------ */
+/* ---- at_sync.c ------------------------------------------------------------------------------------------------ */
 
 /** The array has been constructed on this PE: its first sync begins. */
 void sync_constructed(struct pe *pe, struct collection *c);
@@ -293,7 +293,7 @@ void sync_check_soon(struct pe *pe, struct collection *c);
 /** The sync of an element that waits is over: resumeFromSync is to come. */
 void sync_become_due(struct sync_coll *s, struct lb_elem *e);
 
-/* ---- element.c --------------------------------------------------------------------------------------------- */
+/* ---- lb_element.c --------------------------------------------------------------------------------------------- */
 
 /** Of the watch (part.h). */
 void elem_created(struct pe *pe, struct ck_obj *obj);

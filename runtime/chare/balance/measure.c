@@ -11,7 +11,7 @@
  * (node->up.swap_running) looks at the clock, too.
  *
  * Time is what the clock on the wall says. Where another program has the core for a while, handlers take longer. How much
- * longer is known for the PE as a whole (share.h), and is told as its speed.
+ * longer is known for the PE as a whole (core_share.h), and is told as its speed.
  */
 #include "balance_int.h"
 #include "../../machine/base/cmi_alloc.h"

@@ -206,7 +206,7 @@ void bcast_handled(struct pe *pe, int root, uint64_t bytes);
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
 const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m);
 
-/* ---- describe.c ---------------------------------------------------------------------------------- */
+/* ---- describe_call.c ---------------------------------------------------------------------------------- */
 
 /** The scheduler's upcalls may_wait and describe_message. */
 bool ck_may_wait(const struct pe *pe);

@@ -6,7 +6,7 @@
  *
  *	closed    elements move at rest: what is sent waits here                 call/closed.c
  *	counted   load balancing wants to know who calls whom                    balance/edges.c
- *	moved     elements are away from home, and this PE has ways to them      place/route.c
+ *	moved     elements are away from home, and this PE has ways to them      place/record/lease.c
  *	          the home                                                       call_home
  *
  * A plain call has one test for all of them, c->route. Calls of this PE's own elements do not even

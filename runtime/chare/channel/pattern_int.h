@@ -17,7 +17,7 @@
  * `taken` says that these have been handled. A message comes after the puts before it, because its handler hears the
  * bell first, and what has been heard has been handled. There is no order with any other call.
  *
- * Where a call goes is decided as for every call (send.c, place/route.c), before it is asked whether it can be a put; or that
+ * Where a call goes is decided as for every call (send.c, place/record/lease.c), before it is asked whether it can be a put; or that
  * was decided for an earlier put, and nothing has changed since. So elements may move. A put that finds its element gone goes on as a message, as a call does that comes to its home. What
  * leaves say is a message, too: a PE that gets SWITCH or FLUSH hears the sender's bell first. It does so once, where the message
  * comes first. If the message waits there, later calls wait behind it, and what is heard later goes behind those.

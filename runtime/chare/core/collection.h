@@ -171,7 +171,7 @@ uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);
 /** Set has[p] for each PE p: whether it has elements of the collection. */
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 
-/* ---- cuts.c ------------------------------------------------------------------------------------ */
+/* ---- cut_map.c ------------------------------------------------------------------------------------ */
 
 /** A division of the row-major order of an array into one run for each PE. */
 struct cuts;

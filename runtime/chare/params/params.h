@@ -4,7 +4,7 @@
  *
  * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
  *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and elements
- *          (element.c; pup_check.c in checked mode); priorities and other options (options.c).
+ *          (pup_element.c; pup_check.c in checked mode); priorities and other options (options.c).
  * Called   by the rooms above, on the PE that sends or runs the call.
  * Calls    core/.
  */
@@ -82,7 +82,7 @@ struct ck_obj *pup_element(pup_er p);
 /** End the job because a pup function did something wrong; the line begins with who it is about. */
 _Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
-/* ---- element.c: an element of an array as bytes ------------------------------------------------------------ */
+/* ---- pup_element.c: an element of an array as bytes ------------------------------------------------------------ */
 
 /** Whether the elements of this type can be packed: `pup X;`. The functions below need that. */
 static inline bool element_has_pup(const CkGenChare *type) { return type->pup != NULL; }

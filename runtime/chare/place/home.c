@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * home.c: what a home knows of elements that do not live there. Every index has a home PE, and all PEs compute
- * the same one. A call without a lease (route.c) goes to the home. If the element does not live there, its home
+ * the same one. A call without a lease (lease.c) goes to the home. If the element does not live there, its home
  * passes the call on, or keeps it while the element cannot be called:
  *
  *	no record          it lives here, or does not exist

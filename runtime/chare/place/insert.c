@@ -6,7 +6,7 @@
  *	caller --call--> home --call--> where it lives           its home passes calls on
  *	                 home --make--> there --born--> home     an insertion; calls wait at home
  *
- * All creations of an element go through its home, and so do its calls, except those with a lease (route.c). So
+ * All creations of an element go through its home, and so do its calls, except those with a lease (lease.c). So
  * they stay in order without sequence numbers. An element that is destroyed away from home leaves to nowhere
  * (leave.c): first everything that was ever sent to it comes, and what came too late goes back to its home, in
  * order, before home hears that it is gone. So an element that is inserted again gets everything in order,

@@ -114,7 +114,7 @@ void when_drop(struct pe *pe, struct ck_extra *x);
 void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
 
-/* ---- idle.c --------------------------------------------------------------------------------------- */
+/* ---- when_idle.c --------------------------------------------------------------------------------------- */
 
 /** At the end: no more [whenidle] calls. */
 void idle_drop(struct pe *pe);

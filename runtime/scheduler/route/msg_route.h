@@ -31,7 +31,7 @@ void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and takes t
 void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe is set */
 struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
 
-/* route.c, hold.c, node_queue.c; these take the message, which is complete and counted */
+/* route_pe.c, hold.c, node_queue.c; these take the message, which is complete and counted */
 void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
 void hold_push(struct pe *pe, int to, struct cmi_msg *m);

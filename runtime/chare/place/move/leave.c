@@ -5,7 +5,7 @@
  *
  *	place --WANT--> home             home keeps the element's calls from now on, and answers
  *	place <--GO---- home             behind all that it has passed on
- *	place --RECALL--> holders        of leases (route.c): they send no more, and answer
+ *	place --RECALL--> holders        of leases (lease.c): they send no more, and answer
  *	place <--FLUSH--- holders        behind their last call
  *	place --MOVE--> new place        the element, what came for it meanwhile, and its former holders
  *	                new place --BORN--> home              home passes on what it has kept

@@ -7,7 +7,7 @@
  *
  *	call:	| struct packed_call | what follows a message's head, padded |
  *
- * The element's bytes are those of X_pup (params/element.c).
+ * The element's bytes are those of X_pup (params/pup_element.c).
  */
 #include "place_move.h"
 #include "../../../machine/base/cmi_alloc.h"

@@ -4,7 +4,7 @@
  *
  * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and destroying
  *          elements (insert.c), passing calls on at home (home.c), moving elements (movable.c, leave.c, stay.c,
- *          travel.c, arrive.c), the ways of calls to them (route.c), detecting that inserting is over (closing.c),
+ *          travel.c, arrive.c), the ways of calls to them (lease.c), detecting that inserting is over (closing.c),
  *          detecting that all elements are constructed (ready.c), freeing destroyed objects (destroy.c), finding
  *          elements of this PE (local.c), the seats of elements that are away (seat.c), moving many elements of an
  *          array that is at rest (bulk.c).

@@ -6,7 +6,7 @@
  *	away.c     what a home knows of elements that do not live there, and the calls that wait for them
  *	stay.c     what is kept of elements until they have left: who calls them, and what came late
  *	queued.c   calls of an element in the PE's queue
- *	route.c    the ways of calls to elements that are away from home
+ *	lease.c    the ways of calls to elements that are away from home
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
  *	local.c    elements of this PE
  *	place_watch.c  who hears what happens here
@@ -33,7 +33,7 @@ enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_
 static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
 static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
 
-/** The ways of this PE's calls to elements that are away from home (route.c). */
+/** The ways of this PE's calls to elements that are away from home (lease.c). */
 struct ways {
 	struct call_route route;  /* first; on the route while the table is not empty */
 	struct elemmap at;        /* from elements to WAY_* */
@@ -47,7 +47,7 @@ struct place_coll {
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
 	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
 	struct ways ways;
-	struct idmap waits;       /* route.c: struct waits by index */
+	struct idmap waits;       /* lease.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
 	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
 };
@@ -117,7 +117,7 @@ enum where_kind {
 	WHERE_EXISTS,             /* yes */
 	WHERE_WANT,               /* it is about to leave for PE count[0]; to its home */
 	WHERE_GO,                 /* from its home, behind all that home has passed on */
-	/* Between its place and the PEs that call it; see route.c. `count` has what else there is to say. */
+	/* Between its place and the PEs that call it; see lease.c. `count` has what else there is to say. */
 	WHERE_OFFER, WHERE_GRANT, WHERE_DENY, WHERE_RECALL, WHERE_FLUSH, WHERE_LEASE_AGAIN,
 	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
 };
@@ -246,7 +246,7 @@ void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
 void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
 void tell_reopened(struct pe *pe, struct collection *c);
 
-/* route.c */
+/* lease.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 /** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
 void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);

@@ -10,7 +10,7 @@
  *	a PE with a lease             calls the element at its new place, which knows the PE as a holder; the
  *	                              holders came with the element
  *
- * The plan is a list of moves, or cuts through the row-major order of an array with extents (core/cuts.c).
+ * The plan is a list of moves, or cuts through the row-major order of an array with extents (core/cut_map.c).
  *
  * Seats move along if every element has contributed to as many reductions and scans as any other: then only
  * numbers have to be set. The collection's tables are made anew, as if its elements had been made where they live

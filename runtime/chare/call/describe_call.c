@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe.c: answers the scheduler's questions about message memory: may the running code wait for room, and
+ * describe_call.c: answers the scheduler's questions about message memory: may the running code wait for room, and
  * what are the messages that fill it (room.c, report.c of the scheduler). Names the call that a program forgot to commit.
  */
 #include "call.h"

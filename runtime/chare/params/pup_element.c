@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * element.c: an element of an array as bytes, by the X_pup of its type: to leave its process, and to arrive in
+ * pup_element.c: an element of an array as bytes, by the X_pup of its type: to leave its process, and to arrive in
  * another one.
  *
  *	here                                  there

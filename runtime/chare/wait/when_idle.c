@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle.c: [whenidle] entry methods: functions of elements that the PE calls while it has nothing else to
+ * when_idle.c: [whenidle] entry methods: functions of elements that the PE calls while it has nothing else to
  * do, until they return false or their element is gone.
  *
  * One hook on the scheduler's "still idle" condition serves all of them. It is set while the list is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * element.c: an element of an array that syncs: it comes and goes, and it says that it waits, what it takes and where it is.
- * Its PE counts how many live here and how many wait; sync.c looks at these numbers.
+ * lb_element.c: an element of an array that syncs: it comes and goes, and it says that it waits, what it takes and where it is.
+ * Its PE counts how many live here and how many wait; at_sync.c looks at these numbers.
  */
 #include "balance_int.h"
 

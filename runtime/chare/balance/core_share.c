@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share.c: which share of its core a PE gets; see share.h. */
-#include "share.h"
+/* core_share.c: which share of its core a PE gets; see share.h. */
+#include "core_share.h"
 
 /* After so many seconds half of what was known counts, or less. Other programs get the core for some ms at a time, so it takes
  * about a hundred of these turns to know a share to a tenth. */

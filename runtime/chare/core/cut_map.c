@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuts.c: an array whose map is a table of cuts through its row-major order: PE p has the places cuts[p] ..
+ * cut_map.c: an array whose map is a table of cuts through its row-major order: PE p has the places cuts[p] ..
  * cuts[p + 1] - 1. Each PE's elements are a run, so a call of one of them finds it as in an array with blocks. The
  * home of any other place is searched in the table. `guess` shortens the search: it has the PE of the first place of
  * each bucket of 2^shift places. There are about four buckets for each PE, so mostly one comparison is left.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share.h: which share of its core a PE gets. Another program that runs there takes the rest, so that handlers take longer.
+ * core_share.h: which share of its core a PE gets. Another program that runs there takes the rest, so that handlers take longer.
  *
  * The share is the time that the processor gave to the PE's thread, over the time on the wall, while the PE was busy: 1 if
  * the PE had the core for itself. Idle time says nothing: a PE that waits yields the core, and sleeps.

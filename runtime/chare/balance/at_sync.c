@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync.c: CkAtSync: when all elements of an array have come, and what follows.
+ * at_sync.c: CkAtSync: when all elements of an array have come, and what follows.
  *
  * Without CK_LB, or on one PE, CkAtSync is a call of resumeFromSync and nothing else.
  *

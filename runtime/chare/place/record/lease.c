@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route.c: the ways of calls to elements that are away from home. A PE's calls of an element go by way of its
+ * lease.c: the ways of calls to elements that are away from home. A PE's calls of an element go by way of its
  * home, or straight to its place with a lease. All calls of one PE to one element take one way at any moment, and
  * the way changes only when the old one is known to be empty. So they stay in order, and no place gets a call of
  * an element that it does not have.
