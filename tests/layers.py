@@ -44,7 +44,7 @@ ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
-    'runtime/chare': ['balance/strategies', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
+    'runtime/chare': ['balance/strategies', 'core/tables', 'core/objects', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
                       'place/create', 'place', 'reduce', 'settle', 'channel',
                       'kinds', 'section', 'buffers', 'balance', 'stats', 'trace'],
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "balance/balance.h"
-#include "core/parts.h"
+#include "core/objects/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
 #include "stats/stats.h"

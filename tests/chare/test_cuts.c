@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../runtime/chare/core/collection.h"
+#include "../../runtime/chare/core/objects/collection.h"
 
 enum { PES_MOST = 3000 };
 

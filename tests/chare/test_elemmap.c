@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../runtime/chare/core/elemmap.h"
+#include "../../runtime/chare/core/tables/elemmap.h"
 
 enum { KEYS = 3000, STEPS = 200000 };
 

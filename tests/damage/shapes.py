@@ -7,7 +7,7 @@
 Each message begins as one that fits (tests/fuzz/seeds/wire) or as zeros. It gets the changes of its line in the table,
 and is given to a node on which tests/fuzz/zoo.ci has run (fuzz_wire, as its first input; it has the right seal). The node
 must refuse it with the words of the line. Numbers of bytes count from the beginning of the message, as in
-runtime/chare/core/env.h.
+runtime/chare/core/objects/env.h.
 """
 
 import argparse

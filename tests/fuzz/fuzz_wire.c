@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/chare/core/env.h"
+#include "../../runtime/chare/core/objects/env.h"
 #include "../../runtime/scheduler/loop/loop.h"
 
 struct said {

@@ -13,7 +13,7 @@
  */
 #include "balance_int.h"
 #include "../channel/named.h"
-#include "../core/index.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

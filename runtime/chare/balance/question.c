@@ -4,7 +4,7 @@
  */
 #include "step_int.h"
 #include "strategies/lb_dump.h"
-#include "../core/index.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * statistics.c: what PEs and elements took: what a PE has measured, and how it goes up PE 0's tree to PE 0.
  */
 #include "step_int.h"
-#include "../core/index.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <string.h>

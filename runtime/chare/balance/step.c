@@ -16,7 +16,7 @@
  * meanwhile, is taken off the list by a word to the PE that waits for it (SYNC_CANCEL).
  */
 #include "step_int.h"
-#include "../core/index.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data.h"
+#include "tables/data.h"
 #include "describe.h"
 #include "message.h"
 #include "register.h"

@@ -6,7 +6,7 @@
 #ifndef CK_CALLBACK_H
 #define CK_CALLBACK_H
 
-#include "state.h"
+#include "objects/state.h"
 
 enum { PART_CALLBACK = 0 };
 extern const struct ck_part callback_part;

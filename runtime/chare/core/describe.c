@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index.h"
+#include "objects/index.h"
 #include "message.h"
 
 /* ---- calls where no PE runs --------------------------------------------------------------------- */

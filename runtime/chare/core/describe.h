@@ -7,7 +7,7 @@
 #define CK_DESCRIBE_H
 
 #include "../../scheduler/cth.h"
-#include "state.h"
+#include "objects/state.h"
 
 /** "Cell(3, 4)", "Member of PE 2", "Branch of node 1", "Main", "Lone 5 of PE 0" (the fifth that PE 0 made). */
 const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, size_t len);

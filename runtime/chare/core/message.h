@@ -5,7 +5,7 @@
 #ifndef CK_MESSAGE_H
 #define CK_MESSAGE_H
 
-#include "state.h"
+#include "objects/state.h"
 
 /** Begin a message in new memory. The function that makes a call of it writes the other fields. */
 static inline struct ck_env *env_fresh(struct cmi_msg *m, size_t size)

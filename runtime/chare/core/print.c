@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state.h"
+#include "objects/state.h"
 
 struct line_buffer {
 	char *text;

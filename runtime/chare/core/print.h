@@ -3,7 +3,7 @@
 #ifndef CK_PRINT_H
 #define CK_PRINT_H
 
-#include "part.h"
+#include "objects/part.h"
 
 enum { PART_PRINT = 1 };
 extern const struct ck_part print_part;

@@ -5,7 +5,7 @@
 #ifndef CK_REGISTER_H
 #define CK_REGISTER_H
 
-#include "state.h"
+#include "objects/state.h"
 
 /** Called on the main thread, before any PE runs. Returns 0, or a negative errno after printing why. */
 int register_program(struct node *node);

@@ -3,7 +3,7 @@
 #include "shape.h"
 
 #include "callback.h"
-#include "data.h"
+#include "tables/data.h"
 
 const char *shape_coll(struct pe *pe, const struct cmi_msg *m)
 {

@@ -6,7 +6,7 @@
 #ifndef CK_SHAPE_H
 #define CK_SHAPE_H
 
-#include "state.h"
+#include "objects/state.h"
 
 /** Calls carry their seal where the number of holders stands: head.word may be a priority, or who asked. */
 #define CK_SEAL_CALL .seal_at = offsetof(struct ck_env, refs), .open = 1

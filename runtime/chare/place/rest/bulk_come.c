@@ -3,7 +3,7 @@
  * bulk_come.c: all elements that were to come to a PE have come: they get their slots, or become guests.
  */
 #include "bulk.h"
-#include "../../core/index.h"
+#include "../../core/objects/index.h"
 #include "../../../machine/base/cmi_alloc.h"
 
 _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkIndex i)

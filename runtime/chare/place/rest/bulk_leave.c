@@ -4,7 +4,7 @@
  * out from whom it awaits elements.
  */
 #include "bulk.h"
-#include "../../core/index.h"
+#include "../../core/objects/index.h"
 #include "../../../machine/base/cmi_alloc.h"
 
 #include <assert.h>

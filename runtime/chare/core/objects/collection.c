@@ -4,7 +4,7 @@
  * and by place. Every PE computes the home of an index; no PE asks another for it.
  */
 #include "index.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 #include "state.h"
 
 #include <stdlib.h>

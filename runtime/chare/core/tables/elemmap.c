@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elemmap.c: what elemmap.h says. */
 #include "elemmap.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

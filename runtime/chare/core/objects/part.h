@@ -25,8 +25,8 @@
 #ifndef CK_PART_H
 #define CK_PART_H
 
-#include "../../scheduler/pe.h"
-#include "../ckgen.h"
+#include "../../../scheduler/pe.h"
+#include "../../ckgen.h"
 
 struct ck_env;
 struct ck_obj;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../ck.h"
+#include "../../ck.h"
 
 /** Bytes of one value; 0: the type has no fixed size. */
 size_t data_type_bytes(CkDataType type);

@@ -5,8 +5,8 @@
 #ifndef CK_ENV_H
 #define CK_ENV_H
 
-#include "../../scheduler/pe.h"
-#include "../ckgen.h"
+#include "../../../scheduler/pe.h"
+#include "../../ckgen.h"
 
 /** The machine's 32 bytes and ours, one cache line; the payload follows on the next.
  *

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slots.c: what slots.h says. */
 #include "slots.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../scheduler/pe.h"
+#include "../../../scheduler/pe.h"
 
 enum { SLOTS_LEAST = 64 };
 

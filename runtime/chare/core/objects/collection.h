@@ -6,9 +6,9 @@
 #ifndef CK_COLLECTION_H
 #define CK_COLLECTION_H
 
-#include "elemmap.h"
+#include "../tables/elemmap.h"
 #include "env.h"
-#include "idmap.h"
+#include "../tables/idmap.h"
 #include "part.h"
 
 /** The runtime's head of an element, in front of every user struct. */

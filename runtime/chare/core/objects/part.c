@@ -4,7 +4,7 @@
  * kind, by attribute and by event.
  */
 #include "parts.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdio.h>

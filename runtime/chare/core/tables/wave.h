@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#include "../../scheduler/pe.h"
+#include "../../../scheduler/pe.h"
 
 enum { WAVE_SUMS = 4 };
 

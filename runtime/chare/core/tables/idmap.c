@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* idmap.c: what idmap.h says. */
 #include "idmap.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 
-#include "../../scheduler/pe.h"
+#include "../../../scheduler/pe.h"
 
 enum { IDMAP_LEAST = 16 };        /* slots */
 

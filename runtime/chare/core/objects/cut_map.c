@@ -5,7 +5,7 @@
  * home of any other place is searched in the table. `guess` shortens the search: it has the PE of the first place of
  * each bucket of 2^shift places. There are about four buckets for each PE, so mostly one comparison is left.
  */
-#include "../../machine/base/cmi_alloc.h"
+#include "../../../machine/base/cmi_alloc.h"
 #include "state.h"
 
 #include <stdlib.h>
