@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../runtime/chare/balance/strategies/lb_dump.h"
-#include "../runtime/chare/balance/strategies/strategies.h"
+#include "../runtime/strategies/loads/lb_dump.h"
+#include "../runtime/strategies/strategies.h"
 
 enum { CALLS = 5 };
 

@@ -32,9 +32,10 @@ LAYERS = {
     'runtime/machine': [],
     'runtime/trace': ['runtime/machine'],
     'runtime/scheduler': ['runtime/trace', 'runtime/machine'],
-    'runtime/chare': ['runtime/scheduler', 'runtime/trace', 'runtime/machine'],
+    'runtime/strategies': ['runtime/machine'],
+    'runtime/chare': ['runtime/strategies', 'runtime/scheduler', 'runtime/trace', 'runtime/machine'],
     'runtime/direct': ['runtime/scheduler', 'runtime/trace', 'runtime/machine'],
-    'runtime': ['runtime/chare', 'runtime/direct', 'runtime/scheduler', 'runtime/trace',
+    'runtime': ['runtime/chare', 'runtime/strategies', 'runtime/direct', 'runtime/scheduler', 'runtime/trace',
                 'runtime/machine'],
 }
 
@@ -44,7 +45,8 @@ ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
-    'runtime/chare': ['balance/strategies', 'core/tables', 'core/objects', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
+    'runtime/strategies': ['loads'],
+    'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
                       'place/create', 'place', 'reduce', 'settle', 'channel',
                       'kinds', 'section', 'buffers', 'balance', 'stats', 'trace'],
 }
@@ -65,7 +67,9 @@ INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,
     'runtime/scheduler*': [*TRACE, *MACHINE],
-    'runtime/chare*': SCHEDULER,
+    # What users' strategies see, too.
+    'runtime/strategies*': ['cklb.h', *MACHINE],
+    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h'],
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': [],
@@ -95,7 +99,7 @@ INCLUDES = {
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_*.h', 'runtime/chare/*', *SCHEDULER],
+    'tests/chare': ['check_*.h', 'runtime/chare/*', 'runtime/strategies/*', *SCHEDULER],
     'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }
 # System headers that one folder alone may include, or two.

@@ -3,7 +3,7 @@
 #ifndef LB_MAKE_H
 #define LB_MAKE_H
 
-#include "../../runtime/chare/balance/strategies/strategies.h"
+#include "../../runtime/strategies/strategies.h"
 #include "../../runtime/machine/tools/cmi_random.h"
 
 #include <stdlib.h>

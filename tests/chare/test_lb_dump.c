@@ -13,7 +13,7 @@
 
 #include "check_skip.h"
 #include "lb_make.h"
-#include "../../runtime/chare/balance/strategies/lb_dump.h"
+#include "../../runtime/strategies/loads/lb_dump.h"
 
 enum { WHY = 160 };
 

@@ -5,7 +5,7 @@
 
 #include "balance.h"
 #include "core_share.h"
-#include "strategies/strategies.h"
+#include "../../strategies/strategies.h"
 
 /* ---- on a node -------------------------------------------------------------------------------------- */
 

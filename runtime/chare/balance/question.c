@@ -3,7 +3,7 @@
  * question.c: PE 0: what the strategy sees of an array, and what it says.
  */
 #include "step_int.h"
-#include "strategies/lb_dump.h"
+#include "../../strategies/loads/lb_dump.h"
 #include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* graph.c: statistics as a graph, and parts as PEs. */
 #include "lb_graph.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  */
 #include "lb_refine.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  */
 #include "lb_chain.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strategies.h: the room balance/strategies/: where elements should live, as pure functions of what was measured.
+ * strategies.h: the layer strategies/: where elements should live, as pure functions of what was measured.
  *
  * Owns     the built-in strategies, one file each; the table of those that the program registers; what a distribution
  *          is worth (struct lb_quality); statistics as text (lb_dump.h).
- * Called   by balance/, on one PE, for one array at a time; by tests and bench/strategies, without any PE. Functions
+ * Called   by chare/balance/, on one PE, for one array at a time; by tests and bench/strategies, without any PE. Functions
  *          here use no PE, send nothing and keep nothing. Only metis and scotch touch something outside: they load
  *          a library when they are asked for.
- * Calls    nobody in this layer: it sees only cklb.h.
+ * Calls    the machine, for memory: it sees only cklb.h.
  */
 #ifndef CK_STRATEGIES_H
 #define CK_STRATEGIES_H
 
-#include "../../cklb.h"
+#include "loads/lb_loads.h"
 
 #include <stdbool.h>
 
@@ -54,21 +54,6 @@ void lb_strategy_names(const struct lb_table *t, char *buf, size_t len);
 enum { LB_NO_PE = -100000 };
 int lb_strategy_run(const struct lb_strategy *st, const CkLBStats *s, int32_t *to, size_t *which_p)
 	__attribute__((warn_unused_result));
-
-/** What a distribution is worth. Times are seconds of a PE, background and its speed counted in. */
-struct lb_quality {
-	double max;               /* of the PE that takes longest */
-	double fair;              /* of all PEs, if work could be cut at will: no distribution takes less */
-	double largest;           /* of the largest element that may move, on the fastest PE */
-	size_t n_moved;           /* elements that change their PE, */
-	size_t n_moved_far;       /* those that change their process, too, */
-	uint64_t bytes_moved;     /* and these elements' bytes */
-	uint64_t messages_cut, bytes_cut;   /* edges between PEs */
-	uint64_t bytes_cut_far;   /* edges between processes */
-};
-
-/** Of the distribution `to`; NULL: the present one. */
-void lb_quality(const CkLBStats *s, const int32_t *to, struct lb_quality *q);
 
 /* The built-in strategies, as CkLBStrategyFn; `arg` is not read. */
 

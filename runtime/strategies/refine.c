@@ -9,7 +9,7 @@
  */
 #include "lb_refine.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 struct refine {
 	const struct lb_loads *l;

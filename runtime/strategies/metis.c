@@ -15,10 +15,10 @@
  * With a few uneven elements per PE METIS may print "Cannot bisect a graph with 0 vertices" to stdout; its answer is good
  * all the same.
  */
-#include "lb_graph.h"
-#include "lb_library.h"
+#include "loads/lb_graph.h"
+#include "loads/lb_library.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef CK_LB_LOADS_H
 #define CK_LB_LOADS_H
 
-#include "../../cklb.h"
+#include "../../chare/cklb.h"
 
 #include <stdbool.h>
 
@@ -59,5 +59,20 @@ void lb_heap_changed(struct lb_heap *h, int item);
 /** Take one out for good. */
 void lb_heap_remove(struct lb_heap *h, int item);
 static inline int lb_heap_top(const struct lb_heap *h) { return h->item[0]; }
+
+/** What a distribution is worth. Times are seconds of a PE, background and its speed counted in. */
+struct lb_quality {
+	double max;               /* of the PE that takes longest */
+	double fair;              /* of all PEs, if work could be cut at will: no distribution takes less */
+	double largest;           /* of the largest element that may move, on the fastest PE */
+	size_t n_moved;           /* elements that change their PE, */
+	size_t n_moved_far;       /* those that change their process, too, */
+	uint64_t bytes_moved;     /* and these elements' bytes */
+	uint64_t messages_cut, bytes_cut;   /* edges between PEs */
+	uint64_t bytes_cut_far;   /* edges between processes */
+};
+
+/** Of the distribution `to`; NULL: the present one. */
+void lb_quality(const CkLBStats *s, const int32_t *to, struct lb_quality *q);
 
 #endif

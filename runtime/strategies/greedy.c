@@ -8,7 +8,7 @@
  * be ready first although it has more. That matters for large elements only: for those with more than 1/SMALL of the
  * level all PEs are compared. There are at most SMALL * n_pes of them if PEs are as fast as the fastest.
  */
-#include "lb_loads.h"
+#include "loads/lb_loads.h"
 #include "strategies.h"
 
 #include <stdlib.h>

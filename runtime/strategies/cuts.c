@@ -13,9 +13,9 @@
  * no more than they can take; from the left, the last one that a PE reaches.
  */
 #include "lb_chain.h"
-#include "lb_loads.h"
+#include "loads/lb_loads.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 struct chain {
 	const struct lb_loads *l;

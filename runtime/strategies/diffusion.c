@@ -8,9 +8,9 @@
  * It begins with the PEs that are furthest apart, so that the last sweeps move work between neighbours only, which are
  * mostly in one process.
  */
-#include "lb_loads.h"
+#include "loads/lb_loads.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 
 enum { SWEEPS = 4 };

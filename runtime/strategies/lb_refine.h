@@ -3,7 +3,7 @@
 #ifndef CK_LB_REFINE_H
 #define CK_LB_REFINE_H
 
-#include "lb_loads.h"
+#include "loads/lb_loads.h"
 
 /** Move as few elements as possible, from where `to` has them, until no PE has more than l->limit or nothing helps.
  * `l` has the loads of `to`, before and after. */

@@ -3,7 +3,7 @@
 #ifndef CK_LB_CHAIN_H
 #define CK_LB_CHAIN_H
 
-#include "../../cklb.h"
+#include "../chare/cklb.h"
 
 /** Cut a row of elements into one run per PE, in the order of PEs. order[k] is the k-th element of the row; NULL: they
  * stand in index order. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heap.c: PEs in the order of a key that changes: a binary heap that knows where each of them is. */
 #include "lb_loads.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 static bool before(const struct lb_heap *h, int a, int b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dump.c: statistics as text; lb_dump.h has the format. */
 #include "lb_dump.h"
-#include "../../../machine/tools/cmi_plain.h"
+#include "../../machine/tools/cmi_plain.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loads.c: loads of PEs, and what a distribution is worth. */
 #include "lb_loads.h"
-#include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <math.h>
 #include <string.h>

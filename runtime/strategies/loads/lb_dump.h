@@ -20,7 +20,7 @@
 #ifndef CK_LB_DUMP_H
 #define CK_LB_DUMP_H
 
-#include "../../cklb.h"
+#include "../../chare/cklb.h"
 
 #include <stdio.h>
 

@@ -8,10 +8,10 @@
  * itself how large its numbers are, and prints its own errors to stderr. It works in a context with one thread:
  * else it starts one per core, on the cores of other PEs, and its answers depend on which is faster.
  */
-#include "lb_graph.h"
-#include "lb_library.h"
+#include "loads/lb_graph.h"
+#include "loads/lb_library.h"
 #include "strategies.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random.c: each element goes anywhere. The number of the step is the seed, so that a fault comes again. */
 #include "strategies.h"
-#include "../../../machine/tools/cmi_random.h"
+#include "../machine/tools/cmi_random.h"
 
 int lb_random(const CkLBStats *s, int32_t *to, void *arg)
 {
