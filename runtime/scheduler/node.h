@@ -154,6 +154,9 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
  * node_start, and in what that calls. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
+/** How a message has come in the tree of a root (tree.h): from the parent, a child, to the root. */
+enum csd_way { CSD_NO_WAY, CSD_DOWN, CSD_UP, CSD_TO_ROOT };
+
 /** What a message must be like for its handler if it comes from another process. The scheduler looks just
  * before the handler runs (handlers.c), and ends the job with one line where something does not fit. */
 struct csd_shape {
@@ -165,6 +168,16 @@ struct csd_shape {
 	 * beginning; 0: head.word. Afterwards they are `open` again. */
 	uint16_t seal_at;
 	uint32_t open;
+	/** Here it has an id, which is a number and then the PE that has made what the id names; 0 is no
+	 * number. `nobody`: what does not fit if no PE can have made that. */
+	uint16_t id_at;
+	const char *nobody;
+	/** Each kind, which is 4 bytes there, comes one way; others do not come. Without kind_at ways[0]
+	 * is for all of them, and where that is not set, too, they come from anywhere. */
+	uint16_t kind_at;
+	uint16_t root_at;                  /* the root of the tree, 4 bytes; 0: it is PE 0 */
+	uint8_t ways[16];                  /* enum csd_way */
+	const char *astray;                /* what does not fit then; NULL: handlers.c has words */
 	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
 	 * called again for a message that has waited. NULL: there is nothing else. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);

@@ -186,8 +186,6 @@ static const char *counts_misfit(struct pe *pe, const struct cmi_msg *msg)
 	const struct csd_counting *k = pe->node->counting;
 	const struct counts_msg *m = (const struct counts_msg *)msg;
 
-	if (csd_tree_parent_of(pe, m->head.src_pe, 0) != pe->id)
-		return "its sender is not below this PE";
 	if (m->n_rows != (uint32_t)k->n_rows || m->n_numbers != (uint32_t)k->n_numbers ||
 	    m->n_pes > (uint32_t)pe->node->job->n_pes ||
 	    m->head.size != message_bytes(m->n_rows, m->n_numbers, m->n_pes, m->n_links))
@@ -199,7 +197,7 @@ int counts_register(struct node *node)
 {
 	static const struct csd_shape shape = {
 		.least = sizeof(struct counts_msg), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-		.misfit = counts_misfit,
+		.ways = { CSD_UP }, .misfit = counts_misfit,
 	};
 
 	if (!node->counting || !node->counting->report)

@@ -167,36 +167,25 @@ void csd_exit(struct pe *pe, int code)
 	send_exit(pe, 0, code, EXIT_ASK);
 }
 
-/* Each kind goes one way in the tree of PE 0, and comes once, in its phase. */
+#define EXIT_ASTRAY "it says something about the end of the job that its sender cannot say now"
+
+/* Each kind comes once, in its phase. */
 static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct cmi_job *job = pe->node->job;
-	const int from = m->src_pe;
-	bool fits = false;
+	const int kind = ((const struct exit_msg *)m)->kind;
 
-	switch ((enum exit_kind)((const struct exit_msg *)m)->kind) {
-	case EXIT_ASK:
-		fits = pe->id == 0;
-		break;
-	case EXIT_STOP:
-		fits = csd_tree_parent(pe, 0) == from;
-		break;
-	case EXIT_ACK:
-		fits = csd_tree_parent_of(pe, from, 0) == pe->id;
-		break;
-	case EXIT_LEAVE:
-		fits = csd_tree_parent(pe, 0) == from && pe->stop;
-		break;
-	case EXIT_DONE:
-		fits = pe->id == 0 && pe->node->cfg->guest && job->first_pe[job->node_of[from]] == from;
-		break;
-	}
-	return fits ? NULL : "it says something about the end of the job that its sender cannot say now";
+	if (kind == EXIT_DONE &&
+	    (!pe->node->cfg->guest || job->first_pe[job->node_of[m->src_pe]] != m->src_pe))
+		return EXIT_ASTRAY;
+	return kind != EXIT_LEAVE || pe->stop ? NULL : EXIT_ASTRAY;
 }
 
 static const struct csd_shape exit_shape = {
 	.least = sizeof(struct exit_msg), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-	.misfit = exit_misfit,
+	.kind_at = offsetof(struct exit_msg, kind), .astray = EXIT_ASTRAY, .misfit = exit_misfit,
+	.ways = { [EXIT_ASK] = CSD_TO_ROOT, [EXIT_DONE] = CSD_TO_ROOT, [EXIT_STOP] = CSD_DOWN,
+		  [EXIT_LEAVE] = CSD_DOWN, [EXIT_ACK] = CSD_UP },
 };
 
 void exit_register(struct node *node)

@@ -80,6 +80,42 @@ static bool flags_fit(const struct csd_shape *s, uint8_t flags)
 	return !(flags & ~(s->always | s->may)) && (flags & s->always) == s->always;
 }
 
+/* The number that a message has there, or 0. */
+static uint32_t number_at(const struct cmi_msg *m, size_t at)
+{
+	uint32_t number = 0;
+
+	if (at)
+		memcpy(&number, (const char *)m + at, sizeof number);
+	return number;
+}
+
+/* Whether it can have come from its sender, by the tree that its shape states. */
+static bool came_so(const struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
+{
+	const uint32_t root = number_at(m, s->root_at), kind = number_at(m, s->kind_at);
+
+	if (root >= (uint32_t)pe->node->job->n_pes || kind >= sizeof s->ways)
+		return false;
+	return s->ways[kind] == CSD_DOWN ? csd_tree_parent(pe, (int)root) == m->src_pe :
+	       s->ways[kind] == CSD_UP ? csd_tree_parent_of(pe, m->src_pe, (int)root) == pe->id :
+	       s->ways[kind] == CSD_TO_ROOT && pe->id == (int)root;
+}
+
+/* What does not fit of all that its shape states as constants. */
+static const char *fields_misfit(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
+{
+	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
+		return "its flags are not those of such messages";
+	if (s->id_at && (!number_at(m, s->id_at) ||
+			 number_at(m, s->id_at + 4) >= (uint32_t)pe->node->job->n_pes))
+		return s->nobody;
+	if ((s->kind_at || s->ways[0]) && !came_so(pe, m, s))
+		return s->astray ? s->astray : s->ways[0] == CSD_UP ? "its sender is not below this PE" :
+		       "it did not come down the tree that it names";
+	return NULL;
+}
+
 void csd_check(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
@@ -91,9 +127,9 @@ void csd_check(struct pe *pe, const struct cmi_msg *m)
 		csd_misfit(pe, m, "such messages do not leave their process");
 	if (m->size < s->least || (s->exact && m->size != s->least))
 		wrong_size(pe, m, s);
-	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
-		csd_misfit(pe, m, "its flags are not those of such messages");
-	why = s->misfit ? s->misfit(pe, m) : NULL;
+	why = fields_misfit(pe, m, s);
+	if (!why && s->misfit)
+		why = s->misfit(pe, m);
 	if (why)
 		csd_misfit(pe, m, why);
 }

@@ -490,32 +490,22 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
+#define WATCH_ASTRAY "it says something about the job's rest that its sender cannot say"
+
 static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 {
 	struct watch_msg *m = (struct watch_msg *)(uintptr_t)head;
 	struct csd_told told = told_in(m);
-	bool fits = false;
 
-	switch ((enum watch_kind)m->kind) {
-	case WATCH_ASK:
-	case WATCH_TELL:
-		fits = csd_tree_parent(pe, 0) == head->src_pe;
-		break;
-	case WATCH_SUMS:
-		fits = csd_tree_parent_of(pe, head->src_pe, 0) == pe->id;
-		break;
-	case WATCH_TOLD:
-		fits = pe->id == 0 && csd_told_fits(&told);
-		break;
-	case WATCH_WANTED:
-		break; /* does not leave its process */
-	}
-	return fits ? NULL : "it says something about the job's rest that its sender cannot say";
+	(void)pe;
+	return m->kind != WATCH_TOLD || csd_told_fits(&told) ? NULL : WATCH_ASTRAY;
 }
 
 static const struct csd_shape watch_shape = {
 	.least = sizeof(struct watch_msg), .always = CMI_F_SYSTEM, .may = CMI_F_EXPEDITED,
-	.misfit = watch_misfit,
+	.kind_at = offsetof(struct watch_msg, kind), .astray = WATCH_ASTRAY, .misfit = watch_misfit,
+	.ways = { [WATCH_ASK] = CSD_DOWN, [WATCH_TELL] = CSD_DOWN, [WATCH_SUMS] = CSD_UP,
+		  [WATCH_TOLD] = CSD_TO_ROOT },
 };
 
 /* ---- start and stop ------------------------------------------------------------------------------- */
