@@ -236,14 +236,13 @@ static const char *readonly_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	struct walk w = { (const char *)(env + 1), 0, m->size - sizeof *env };
 
-	if ((uint32_t)env->root >= (uint32_t)pe->node->job->n_pes || csd_tree_parent(pe, env->root) != m->src_pe)
-		return "it did not come down the tree that it names";
 	for_each(pe, ck_node_of(pe->node), readonly_walk, &w);
 	return w.used == w.room ? NULL : "it has not the size of the readonly variables";
 }
 
 static const struct ck_handler handlers[] = {
-	[H_READONLY] = { "ck.readonly", readonly_arrived, .shape = { CK_SHAPE_ENV, .misfit = readonly_misfit } },
+	[H_READONLY] = { "ck.readonly", readonly_arrived,
+			 .shape = { CK_SHAPE_ENV, CK_SHAPE_ROOT, .ways = { CSD_DOWN }, .misfit = readonly_misfit } },
 };
 
 const struct ck_part readonly_part = {

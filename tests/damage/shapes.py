@@ -118,7 +118,9 @@ TABLE = [
     (zeros('csd.exit', 40, u32(36, 1), flags=SYSTEM | EXPEDITED), EXIT),           # STOP to the root
     (zeros('csd.exit', 40, u32(36, 2), flags=SYSTEM | EXPEDITED, pe=3), None),     # ACK of a child
     (zeros('csd.exit', 40, u32(36, 3), flags=SYSTEM | EXPEDITED), EXIT),           # LEAVE to the root
+    (zeros('csd.exit', 40, u32(36, 4), flags=SYSTEM | EXPEDITED), EXIT),           # DONE: no host
     (zeros('csd.exit', 40, u32(36, 9), flags=SYSTEM | EXPEDITED), EXIT),
+    (zeros('csd.exit', 40, u32(36, 1 << 16), flags=SYSTEM | EXPEDITED), EXIT),
     (zeros('csd.held', 64), 'such messages do not leave their process'),
     (zeros('csd.handled', 64), 'such messages do not leave their process'),
     (zeros('csd.watch', 1024, flags=SYSTEM), REST),                                # ASK to the root
@@ -151,13 +153,10 @@ TABLE = [
     (seed('ck.bcast-050', pe=2), NOT_DOWN),
     (seed('ck.bcast-050', u32(REFS, 2)), None),         # that is where the seal stands
     (seed('ck.bcast-050', u8(FLAGS, 0x02)), OTHERS),
-    (seed('ck.bcast-050', u64(COLL, NEVER << 32)), NOBODY),
     (seed('ck.bcast-050', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
     (seed('ck.bcast-050', u64(PLACE, 0)), 'its number is none, or it has come before'),
-    (zeros('ck.inserted', 72), NOBODY),
     (zeros('ck.inserted', 80, u64(COLL, CELLS_COLL)), 'its list does not lie within it, or is wrong'),
     (zeros('ck.inserted', 72, u64(COLL, CELLS_COLL)), 'it is about an insertion that this PE has not sent'),
-    (zeros('ck.missed', 160), NOBODY),
     (zeros('ck.missed', 160, u64(COLL, CELLS_COLL), u8(64, 8)), 'it carries a broadcast that nobody can have sent'),
     (zeros('ck.missed', 160, u64(COLL, CELLS_COLL)), 'it carries a broadcast that nobody can have sent'),
     (zeros('ck.missed', 160, u64(COLL, 900)), 'its collection does not exist yet'),
@@ -207,16 +206,11 @@ TABLE = [
     (seed('ck.create-042', u64(COLL, (1 << 32) + 900), size=66), 'its shape does not lie within it'),
     (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u64(PLACE, 0)), 'its extents are none'),
     (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u8(FLAGS, 1)), 'it constructs an object from a reduction'),
-    (seed('ck.announce-051', u64(COLL, NEVER << 32)), NOBODY),
     (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), pe=2), NOT_DOWN),
     (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), size=66), OUTSIDE),
-    (seed('ck.known-000', u64(COLL, 0)), NOBODY),
     (seed('ck.known-000', u64(COLL, (1 << 32) + 1)), NOT_BELOW),
-    (seed('ck.born-055', u64(COLL, 0)), NOBODY),
     (seed('ck.born-055', pe=2), NOT_DOWN),
     (seed('ck.insert-099', u32(60, NEVER)), 'it names a PE that does not exist'),
-    (seed('ck.insert-099', u64(COLL, 0)), NOBODY),
-    (seed('ck.make-001', u64(COLL, 0)), NOBODY),
     (seed('ck.insert-099', size=80), 'it has no stamp'),
     (seed('ck.insert-099', u32(136, NEVER)), 'it was made by a PE that does not exist'),
     (seed('ck.insert-099', u32(140, NEVER)), 'its stamp does not lie within it'),
@@ -224,11 +218,9 @@ TABLE = [
     (seed('ck.make-001', u32(96, NEVER)), 'its stamp is wrong'),
     (seed('ck.make-001', u32(96, 0xffffffff), u64(104, 1)), 'its home has left something in its stamp'),
     (seed('ck.make-001', u64(104, 5)), 'its stamp is wrong'),      # from 5 to 3
-    (zeros('ck.destroy', 64), NOBODY),
     (zeros('ck.destroy', 64, u64(COLL, 1)), 'it is about an element of what is no array'),
     (seed('ck.insert-099', u64(COLL, 1)), 'it is about an element of what is no array'),
     (seed('ck.make-001', u64(COLL, 1)), 'it is about an element of what is no array'),
-    (seed('ck.where-080', u64(COLL, 0)), NOBODY),
     (seed('ck.where-080', u64(COLL, 900)), 'its collection does not exist yet'),
     (seed('ck.where-080', u32(52, 11)), NO_KIND),
     (seed('ck.where-080', u32(52, 4)), BROKEN + 'speaks of element (16) of Spot, which is not'),
@@ -237,7 +229,6 @@ TABLE = [
     (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of element (16) of Spot, which is not'),
     # ---- elements that move: of 131 the element is elsewhere, of 138 it is here
     (seed('ck.move.packed-131'), None),
-    (seed('ck.move.packed-131', u64(COLL, 0)), NOBODY),
     (seed('ck.move.packed-131', u64(COLL, 900)),
      'chard: PE 0 (node 0): PE 0 has got a message for collection 900 of this PE, which has made'),
     (seed('ck.move.packed-131', u32(40, 99)), 'it is about no element'),
@@ -268,7 +259,6 @@ TABLE = [
     (seed('ck.move.packed-131', u32(96, 1 << 20)), 'chard: PE 0 (node 0): Nomad(3): Nomad_pup unpacks'),
     (seed('ck.move.packed-131', u64(112, NEVER)), 'chard: PE 0 (node 0): the image of an element of Nomad that has come is damaged'),
     (seed('ck.move.packed-138'), 'its element is here already'),
-    (zeros('ck.move.packed', 96), NOBODY),
     # ---- what ends of named channels say: to an element without ends, and what says nothing
     (word(0), None),
     (word(5), None),
@@ -279,7 +269,6 @@ TABLE = [
     (word(0, size=161), 'it says nothing about a channel'),
     (word(0, u64(64, 0)), NOBODY),
     (word(0, u64(88, 0)), NOBODY),
-    (word(0, u64(COLL, 0)), NOBODY),
     (word(0, u32(60, 99)), NO_KIND),
     (word(0, u32(60, 1)), NO_KIND),                     # a part to which nobody says anything
     # ---- syncs: of the grid PE 0 has all answers
@@ -287,7 +276,6 @@ TABLE = [
     (sync(ANSWER, u32(48, 1)), 'nobody has asked for it'),
     (sync(ANSWER, u32(44, 1)), 'nobody has asked for it'),
     (sync(ANSWER, coll=CELLS_COLL), 'its elements do not sync'),
-    (sync(ANSWER, coll=0), NOBODY),
     (sync(ANSWER, size=121), 'it is too long'),
     (sync(CHECK), NO_KIND),
     (sync(DONE + 1), NO_KIND),
@@ -302,7 +290,6 @@ TABLE = [
     (sync(MOVES), "it did not come by PE 0's tree"),
     # ---- the same element in a batch, of which its image is the first
     (seed('ck.moves.packed-1'), None),
-    (seed('ck.moves.packed-1', u64(COLL, 0)), NOBODY),
     (seed('ck.moves.packed-1', u64(COLL, 900)), 'its collection does not exist yet'),
     (seed('ck.moves.packed-1', u64(COLL, CELLS_COLL)), 'it carries an element of another collection'),
     (seed('ck.moves.packed-1', u32(40, 2)), 'its elements do not lie within it'),
@@ -315,19 +302,15 @@ TABLE = [
     (seed('ck.moves.packed-1', u32(IN_BATCH + HOLDERS, 1 << 30)), 'its parts do not lie within it'),
     (seed('ck.moves.packed-1', u64(IN_BATCH + BYTES, 1 << 40)), 'its element does not lie within it'),
     (seed('ck.moves.packed-1', u32(IN_BATCH + SEAT, NEVER)), 'it names a PE that does not exist'),
-    (zeros('ck.moves.packed', 48), NOBODY),
     (seed('ck.seat-132'), 'what it contributes was filed before'),
     (seed('ck.seat-132', u32(60, 6)), None),
-    (seed('ck.seat-132', u64(COLL, 0)), NOBODY),
     (seed('ck.seat-132', u64(COLL, 900)), 'it comes from an element that is not away from this PE'),
     (seed('ck.seat-132', u16(52, 999)), NO_KIND),
     (seed('ck.seat-132', u16(52, 8)), NO_KIND),         # a part that files nothing
     (seed('ck.seat-132', u32(40, 1)), 'it comes from an element that is not away from this PE'),
     (seed('ck.seat-132', u32(40, 99)), 'it comes from an element that is not away from this PE'),
     (seed('ck.switch-117', u32(60, NEVER)), 'it names a PE that does not exist'),
-    (seed('ck.ready-plain-64', size=88), NOBODY),
     (zeros('ck.ready', 88, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
-    (seed('ck.closing-002', u64(COLL, 0)), NOBODY),
     (seed('ck.closing-002', u32(52, 5)), CANNOT_SAY),   # a wave to the root
     (seed('ck.closing-002', u32(52, 7)), CANNOT_SAY),   # a verdict to the root
     (seed('ck.closing-002', u32(52, 0)), CANNOT_SAY),
@@ -343,7 +326,6 @@ TABLE = [
     # ---- sections
     (seed('ck.section-027', u64(PLACE, 0)), NO_SECTION),
     (seed('ck.section-027', u8(FLAGS, 0x02)), OTHERS),
-    (seed('ck.section-027', u64(COLL, 0)), NOBODY),
     (seed('ck.section-027', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
     (seed('ck.section-028', u8(LAST, 8), size=70), 'it does not say who has sent it'),
     (seed('ck.section.ctl-020', u8(LAST, 6), u64(COLL, (1 << 32) + 1)), 'this PE has not made the section'),
@@ -360,20 +342,16 @@ TABLE = [
     (seed('ck.reduce-058', u64(64, 1 << 40)), VALUES),
     (seed('ck.reduce-058', size=90), VALUES),
     (seed('ck.reduce-060', u64(72, 1 << 30)), 'it has fewer values than it says'),
-    (seed('ck.reduce-060', u64(COLL, 0)), NOBODY),
     (seed('ck.exchange-061', u16(SWAP_OP, 999)), NO_REDUCTION),
     (seed('ck.exchange-061', u16(SWAP_COUNT, 0x7000)), NO_REDUCTION),
     (seed('ck.exchange-061', u8(FLAGS, 0x01)), FLAGS_WRONG),
     (seed('ck.exchange-109', u8(FLAGS, 0x04)), 'its size is not that of its values'),
-    (seed('ck.exchange-109', u64(COLL, 0)), NOBODY),
-    (zeros('ck.result', 64), VALUES),
-    (zeros('ck.result', 96, u64(PLACE, (1 << 64) - 1), u32(ROOT, NEVER)), NOT_DOWN),
-    (zeros('ck.result', 96), NOBODY),
-    (zeros('ck.start', 64), VALUES),
-    (zeros('ck.start', 160), 'its callback is of no kind'),
-    (seed('ck.empty-070', u64(COLL, 0)), NOBODY),
-    (zeros('ck.scan', 64, u32(OP, 999)), 'it belongs to no scan here'),
-    (zeros('ck.scan', 64, u8(LAST, 0xfc)), NOBODY),
+    (zeros('ck.result', 64, u64(COLL, CELLS_COLL)), VALUES),
+    (zeros('ck.result', 96, u64(COLL, CELLS_COLL), u64(PLACE, (1 << 64) - 1), u32(ROOT, NEVER)),
+     NOT_DOWN),
+    (zeros('ck.start', 64, u64(COLL, CELLS_COLL)), VALUES),
+    (zeros('ck.start', 160, u64(COLL, CELLS_COLL)), 'its callback is of no kind'),
+    (zeros('ck.scan', 64, u64(COLL, CELLS_COLL), u32(OP, 999)), 'it belongs to no scan here'),
     # ---- what waits, and what is over
     (seed('ck.answer-086', u64(COLL, 99)), 'nobody waits for it'),
     (seed('ck.answer-086', u64(COLL, 3)), 'nobody waits for it'),
@@ -419,6 +397,14 @@ TABLE = [
      'its buffer is not one of this PE'),
 ]
 
+# What has the id of a collection behind the machine's head, and the flags that it must have.
+ABOUT_COLLECTIONS = {
+    **dict.fromkeys("""bcast born create destroy empty exchange fence insert inserted make missed
+                    move.packed moves.packed node.bcast pattern.call pattern.close pattern.open
+                    ready reduce result scan seat section start switch sync.step tell where
+                    """.split(), 0),
+    'announce': EXPEDITED, 'closing': SYSTEM, 'known': EXPEDITED}
+
 
 def message(what):
     """An input of fuzz_wire: name, PE and flags, head.word, payload."""
@@ -458,11 +444,12 @@ def said(options, what):
 def handlers():
     names = {message(('seed', os.path.basename(path), (), None, None, None)).split(b'\n')[0].decode()
              for path in glob.glob(f'{SEEDS}/*-[0-9]*') if '/found' not in path and '/put' not in path}
-    return sorted(names | {'csd.watch', 'CkDirect'})
+    return sorted(names | {'csd.watch', 'CkDirect'} | {'ck.' + name for name in ABOUT_COLLECTIONS})
 
 
 def sizes_and_flags(options, name):
-    """Of a handler: messages that are too short and too long, and some with a flag too many, or without theirs."""
+    """Of a handler: messages that are too short and too long, some with a flag too many, or without
+    theirs, and some about a collection that cannot be."""
     none = 'such messages do not leave their process'
     short = said(options, zeros(name, 32))
     match = re.fullmatch(r'it has 32 bytes; it must have (at least )?(\d+)', short)
@@ -478,6 +465,10 @@ def sizes_and_flags(options, name):
                f'it has {least + 1} bytes; it must have {least}')
     wrong = SYSTEM if name == 'ck.node.call' else NODE
     yield f'{name}, flags {wrong:#x}', said(options, zeros(name, least, *coll, flags=wrong)), FLAGS_WRONG
+    flags = ABOUT_COLLECTIONS.get(name[3:])
+    for number in () if flags is None else (0, NEVER << 32 | 1):
+        what = zeros(name, least, u64(COLL, number), flags=flags)
+        yield f'{name}, collection {number:#x}', said(options, what), NOBODY
 
 
 def main():

@@ -66,10 +66,7 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 	const bool up = m->kind == SYNC_ANSWER || m->kind == SYNC_STATS || m->kind == SYNC_DONE;
 	const bool down = m->kind == SYNC_ASK || m->kind == SYNC_RESUME || m->kind == SYNC_CLOSE ||
 			  m->kind == SYNC_STEP || m->kind == SYNC_MOVES;
-	const char *why = shape_id(pe, m->coll);
 
-	if (why)
-		return why;
 	if (m->kind >= SYNC_KINDS || m->kind == SYNC_CHECK)
 		return "it is of no kind";
 	if ((up && csd_tree_parent_of(pe, head->src_pe, 0) != pe->id) || (down && csd_tree_parent(pe, 0) != head->src_pe))
@@ -85,7 +82,8 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 
 static const struct ck_handler handlers[] = {
 	[H_SYNC] = { "ck.sync.step", sync_arrived,
-		     .shape = { .least = sizeof(struct sync_msg), .misfit = sync_misfit } },
+		     .shape = { .least = sizeof(struct sync_msg), CK_SHAPE_ID(struct sync_msg, coll),
+				.misfit = sync_misfit } },
 };
 
 static const struct ck_callback_kind callbacks[] = {

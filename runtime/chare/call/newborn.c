@@ -189,8 +189,6 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 	n = n_of_all(list, s.n);
 	if (!spans_fit(list, n, pe->node->job->n_pes) || !groups_fit(list + n, s.n - n, pe->node->job->n_pes))
 		return "its stamp is wrong";
-	if (shape_coll(pe, m))
-		return shape_coll(pe, m);
 	return s.creator != pe->id || is_open(pe, env->coll, s.epoch) ? NULL : "it is an insertion that this PE has not sent";
 }
 
@@ -502,8 +500,6 @@ const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct inserted_msg *b = (const struct inserted_msg *)m;
 
-	if (shape_id(pe, b->coll))
-		return shape_id(pe, b->coll);
 	if ((m->size - sizeof *b) / sizeof *b->missed != b->n || (m->size - sizeof *b) % sizeof *b->missed ||
 	    !spans_fit(b->missed, b->n, pe->node->job->n_pes))
 		return "its list does not lie within it, or is wrong";
@@ -526,8 +522,6 @@ const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct missed_msg *b = (const struct missed_msg *)m;
 
-	if (shape_id(pe, b->coll))
-		return shape_id(pe, b->coll);
 	if (b->flags & (uint8_t)~CSD_F_QUEUEING)
 		return "it carries a broadcast that nobody can have sent";
 	return coll_get(pe, b->coll)->constructed ? NULL : "its collection does not exist yet";

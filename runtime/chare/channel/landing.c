@@ -329,14 +329,14 @@ const char *landing_open_misfit(struct pe *pe, const struct cmi_msg *msg)
 	if (!is_lent(pe, msg->src_pe, m->block, standing_bytes(m->size, PATTERN_MESSAGES), PATTERN_BLOCK) ||
 	    !is_lent(pe, msg->src_pe, m->bell, pattern_bell_bytes(), PATTERN_BELL))
 		return "its memory was not lent for it";
-	return shape_coll(pe, msg);
+	return NULL;
 }
 
 static const char *number_misfit(struct pe *pe, const struct cmi_msg *m, uint64_t number)
 {
 	const struct lane *l = lane_of(pe, m->src_pe);
 
-	return l && number < l->n && l->landings[number].block ? shape_coll(pe, m) : "it is of no pattern";
+	return l && number < l->n && l->landings[number].block ? NULL : "it is of no pattern";
 }
 
 const char *landing_counted_misfit(struct pe *pe, const struct cmi_msg *m)

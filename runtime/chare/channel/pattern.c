@@ -463,11 +463,12 @@ static void pattern_pe_stop(struct pe *pe)
 
 static const struct ck_handler handlers[] = {
 	[H_OPEN] = { "ck.pattern.open", landing_open_arrived,
-		     .shape = { CK_SHAPE_STRUCT(struct pattern_msg), .misfit = landing_open_misfit } },
+		     .shape = { CK_SHAPE_STRUCT(struct pattern_msg), CK_SHAPE_ID(struct pattern_msg, env.coll),
+				.misfit = landing_open_misfit } },
 	[H_COUNTED] = { "ck.pattern.call", landing_counted_arrived,
-			.shape = { CK_SHAPE_CALL, .misfit = landing_counted_misfit } },
+			.shape = { CK_SHAPE_COLL_CALL, .misfit = landing_counted_misfit } },
 	[H_CLOSE] = { "ck.pattern.close", landing_close_arrived,
-		      .shape = { CK_SHAPE_STRUCT(struct ck_env), .misfit = landing_close_misfit } },
+		      .shape = { CK_SHAPE_COLL, .exact = true, .misfit = landing_close_misfit } },
 };
 
 const struct ck_part pattern_part = {

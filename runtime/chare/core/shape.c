@@ -5,21 +5,15 @@
 #include "callback.h"
 #include "tables/data.h"
 
-const char *shape_coll(struct pe *pe, const struct cmi_msg *m)
-{
-	return shape_id(pe, ((const struct ck_env *)m)->coll);
-}
-
-const char *shape_in_tree(struct pe *pe, const struct cmi_msg *m, int64_t root)
+const char *shape_alone(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 
-	if (root < 0 || root >= pe->node->job->n_pes || csd_tree_parent(pe, (int)root) != m->src_pe)
-		return "it did not come down the tree that it names";
+	(void)pe;
 	/* Relaxed: it has just come, so nobody else has it. */
 	if (atomic_load_explicit(&env->refs, memory_order_relaxed) != 1 || env->flags & CK_ENV_FORWARDED)
 		return "it says that others have it, too";
-	return shape_id(pe, env->coll);
+	return NULL;
 }
 
 size_t shape_room(const struct ck_env *env)

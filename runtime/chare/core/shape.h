@@ -15,19 +15,23 @@
 /** The shape of other messages with a struct ck_env, and of those that are just one struct. */
 #define CK_SHAPE_ENV .least = sizeof(struct ck_env)
 #define CK_SHAPE_STRUCT(s) .least = sizeof(s), .exact = true
+/** The member of a struct has the id of a collection, whose creator is a PE. */
+#define CK_NOBODY "it names a collection that nobody can have made"
+#define CK_SHAPE_ID(s, member) .id_at = offsetof(s, member), .nobody = CK_NOBODY
+#define CK_SHAPE_COLL CK_SHAPE_ENV, CK_SHAPE_ID(struct ck_env, coll)
+#define CK_SHAPE_COLL_CALL CK_SHAPE_CALL, CK_SHAPE_ID(struct ck_env, coll)
+/** The root of the tree by which it came is in its head, or is the maker of what the id names. */
+#define CK_SHAPE_ROOT .root_at = offsetof(struct ck_env, root)
+#define CK_SHAPE_MAKER(s, id) .root_at = offsetof(s, id) + 4
 
 /** The creator of a collection, as its id says, is a PE. */
 static inline const char *shape_id(const struct pe *pe, uint64_t id)
 {
-	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id ? NULL :
-	       "it names a collection that nobody can have made";
+	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id ? NULL : CK_NOBODY;
 }
 
-/** It is about such a collection. */
-const char *shape_coll(struct pe *pe, const struct cmi_msg *m);
-
-/** It came down the tree of `root`. */
-const char *shape_in_tree(struct pe *pe, const struct cmi_msg *m, int64_t root);
+/** It has just come, and goes to nobody else yet. */
+const char *shape_alone(struct pe *pe, const struct cmi_msg *m);
 
 /** A whole CkReductionMsg, and then `behind` bytes. */
 const char *shape_result(const struct ck_env *env, size_t behind);

@@ -517,12 +517,11 @@ static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
-	const struct ck_env *env = (const struct ck_env *)m;
 	const int system = m->flags & (CMI_F_SYSTEM | CMI_F_EXPEDITED);
 
 	if (system == CMI_F_SYSTEM)
 		return "its flags are not those of such messages";
-	return shape_in_tree(pe, m, env->root) ? shape_in_tree(pe, m, env->root) : call_misfit(pe, m);
+	return shape_alone(pe, m) ? shape_alone(pe, m) : call_misfit(pe, m);
 }
 
 static const struct ck_handler handlers[] = {
@@ -530,8 +529,8 @@ static const struct ck_handler handlers[] = {
 		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
-			   .shape = { .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
-				      .misfit = bcast_misfit } },
+			   .shape = { CK_SHAPE_COLL, .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
+				      CK_SHAPE_ROOT, .ways = { CSD_DOWN }, .misfit = bcast_misfit } },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
 			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
 				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },

@@ -109,9 +109,8 @@ const char *told_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct place_watch *w = watch_of(pe, (uint32_t)env->refnum);
-	const char *why = w && w->told ? shape_coll(pe, m) : "it is of no kind";
 
-	return why || !w->told_misfit ? why : w->told_misfit(pe, env);
+	return !w || !w->told ? "it is of no kind" : w->told_misfit ? w->told_misfit(pe, env) : NULL;
 }
 
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env)

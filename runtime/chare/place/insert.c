@@ -243,12 +243,8 @@ static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
 static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct where_msg *w = (const struct where_msg *)m;
+	const struct collection *c = coll_get(pe, w->coll);
 
-	const struct collection *c;
-
-	if (shape_id(pe, w->coll))
-		return shape_id(pe, w->coll);
-	c = coll_get(pe, w->coll);
 	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open speak already. */
 	if (w->kind < WHERE_OFFER ? !c->constructed && !call_is_closed(c) : !c->type)
 		return "its collection does not exist yet";
@@ -260,47 +256,48 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 static const char *switch_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	return (uint32_t)((const struct ck_env *)m)->to_pe >= (uint32_t)pe->node->job->n_pes ?
-	       "it names a PE that does not exist" : shape_coll(pe, m);
+	       "it names a PE that does not exist" : NULL;
 }
 
-static const char *ready_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const uint64_t id = ((const struct where_msg *)m)->coll;
-
-	return shape_id(pe, id) ? shape_id(pe, id) :
-	       csd_tree_parent_of(pe, m->src_pe, (int)(id >> 32)) == pe->id ? NULL :
-	       "its sender is not below this PE";
-}
+#define WHERE_SHAPE CK_SHAPE_STRUCT(struct where_msg), CK_SHAPE_ID(struct where_msg, coll)
 
 static const struct ck_handler handlers[] = {
 	[H_CREATE] = { "ck.create", create_arrived, true,
-		       .shape = { CK_SHAPE_CALL, .misfit = create_misfit } },
-	[H_INSERT] = { "ck.insert", insert_arrived, .shape = { CK_SHAPE_CALL, .misfit = insert_misfit } },
-	[H_MAKE] = { "ck.make", make_arrived, .shape = { CK_SHAPE_CALL, .misfit = newborn_make_misfit } },
-	[H_DESTROY] = { "ck.destroy", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = shape_coll } },
-	[H_SWITCH] = { "ck.switch", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = switch_misfit } },
-	[H_TELL] = { "ck.tell", about_arrived, .shape = { CK_SHAPE_ENV, .misfit = told_misfit } },
+		       .shape = { CK_SHAPE_COLL_CALL, CK_SHAPE_MAKER(struct ck_env, coll),
+				  .ways = { CSD_DOWN }, .misfit = create_misfit } },
+	[H_INSERT] = { "ck.insert", insert_arrived,
+		       .shape = { CK_SHAPE_COLL_CALL, .misfit = insert_misfit } },
+	[H_MAKE] = { "ck.make", make_arrived,
+		     .shape = { CK_SHAPE_COLL_CALL, .misfit = newborn_make_misfit } },
+	[H_DESTROY] = { "ck.destroy", about_arrived, .shape = { CK_SHAPE_COLL } },
+	[H_SWITCH] = { "ck.switch", about_arrived, .shape = { CK_SHAPE_COLL, .misfit = switch_misfit } },
+	[H_TELL] = { "ck.tell", about_arrived, .shape = { CK_SHAPE_COLL, .misfit = told_misfit } },
 	[H_LEAVE] = { "ck.leave", leave_arrived, .apart = false },
 	[H_MOVE] = { "ck.move", travel_arrived, .apart = false },
 	[H_MOVE_PACKED] = { "ck.move.packed", packed_arrived,
-			    .shape = { .least = sizeof(struct packed), .misfit = packed_misfit } },
-	[H_WHERE] = { "ck.where", where_arrived,
-		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = where_misfit } },
+			    .shape = { .least = sizeof(struct packed), CK_SHAPE_ID(struct packed, coll),
+				       .misfit = packed_misfit } },
+	[H_WHERE] = { "ck.where", where_arrived, .shape = { WHERE_SHAPE, .misfit = where_misfit } },
 	[H_READY] = { "ck.ready", ready_arrived,
-		      .shape = { CK_SHAPE_STRUCT(struct where_msg), .misfit = ready_misfit } },
+		      .shape = { WHERE_SHAPE, CK_SHAPE_MAKER(struct where_msg, coll), .ways = { CSD_UP } } },
 	[H_CLOSING] = { "ck.closing", closing_arrived,
-			.shape = { CK_SHAPE_STRUCT(struct where_msg), .always = CMI_F_SYSTEM,
-				   .misfit = closing_misfit } },
+			.shape = { WHERE_SHAPE, .always = CMI_F_SYSTEM, .kind_at = offsetof(struct where_msg, kind),
+				   .ways = { [WHERE_CHECK] = CSD_TO_ROOT, [WHERE_WAVE] = CSD_DOWN,
+					     [WHERE_SUM] = CSD_UP, [WHERE_VERDICT] = CSD_DOWN },
+				   .astray = "it says what its sender cannot say" } },
 	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true,
-			 .shape = { CK_SHAPE_CALL, .always = CMI_F_EXPEDITED, .misfit = announce_misfit } },
+			 .shape = { CK_SHAPE_COLL_CALL, .always = CMI_F_EXPEDITED,
+				    CK_SHAPE_MAKER(struct ck_env, coll), .ways = { CSD_DOWN },
+				    .misfit = announce_misfit } },
 	[H_KNOWN] = { "ck.known", known_arrived, .apart = true, .early = true,
-		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .misfit = known_misfit } },
+		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .ways = { CSD_UP } } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
-		     .shape = { ANNOUNCE_SHAPE, .misfit = born_misfit } },
+		     .shape = { ANNOUNCE_SHAPE, .ways = { CSD_DOWN } } },
 	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
 	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
-			     .shape = { .least = sizeof(struct batch_msg), .misfit = batch_misfit } },
-	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_ENV, .misfit = seat_misfit } },
+			     .shape = { .least = sizeof(struct batch_msg), CK_SHAPE_ID(struct batch_msg, coll),
+					.misfit = batch_misfit } },
+	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_COLL, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
 	{ .kind = CKGEN_ARRAY, .missing = seek, .local = array_local, .destroy = element_destroy },

@@ -143,16 +143,14 @@ static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "its flags are not those of such messages";
 	if (env->flags & CK_PART_EMPTY || bytes <= sizeof(uint64_t))
 		bytes = 0;
-	return m->size != sizeof *env + bytes ? "its size is not that of its values" : shape_coll(pe, m);
+	return m->size != sizeof *env + bytes ? "its size is not that of its values" : NULL;
 }
 
 static const char *values_misfit(struct pe *pe, const struct cmi_msg *m, bool empty)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const struct reducer *how = reducer_find(ck_node_of(pe->node), env->part.op);
-	const char *why = reduction_values_misfit(pe, env, how, empty);
 
-	return why ? why : shape_coll(pe, m);
+	return reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), empty);
 }
 
 static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -162,10 +160,15 @@ static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const char *result_misfit(struct pe *pe, const struct cmi_msg *m)
 {
-	const char *why = shape_result((const struct ck_env *)m, 0);
+	const struct ck_env *env = (const struct ck_env *)m;
+	const char *why = shape_result(env, 0);
 
-	return why ? why : ((const struct ck_env *)m)->place == UINT64_MAX ?
-	       shape_in_tree(pe, m, ((const struct ck_env *)m)->root) : shape_coll(pe, m);
+	if (why || env->place != UINT64_MAX)
+		return why;
+	if ((uint32_t)env->root >= (uint32_t)pe->node->job->n_pes ||
+	    csd_tree_parent(pe, env->root) != m->src_pe)
+		return "it did not come down the tree that it names";
+	return shape_alone(pe, m);
 }
 
 static const char *start_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -175,14 +178,15 @@ static const char *start_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_REDUCE] = { "ck.reduce", reduce_arrived, true,
-		       .shape = { CK_SHAPE_ENV, .misfit = reduce_misfit } },
+		       .shape = { CK_SHAPE_COLL, .misfit = reduce_misfit } },
 	[H_EXCHANGE] = { "ck.exchange", exchange_arrived, true,
-			 .shape = { CK_SHAPE_ENV, .misfit = exchange_misfit } },
+			 .shape = { CK_SHAPE_COLL, .misfit = exchange_misfit } },
 	[H_RESULT] = { "ck.result", result_arrived, true,
-		       .shape = { CK_SHAPE_ENV, .may = CMI_F_EXPEDITED, .misfit = result_misfit } },
+		       .shape = { CK_SHAPE_COLL, .may = CMI_F_EXPEDITED, .misfit = result_misfit } },
 	[H_DUE] = { "ck.due", result_due, .apart = false },
-	[H_START] = { "ck.start", start_arrived, .shape = { CK_SHAPE_ENV, .misfit = start_misfit } },
-	[H_EMPTY] = { "ck.empty", empty_arrived, .shape = { .least = sizeof(struct cmi_msg) + 16, .misfit = shape_coll } },
+	[H_START] = { "ck.start", start_arrived, .shape = { CK_SHAPE_COLL, .misfit = start_misfit } },
+	[H_EMPTY] = { "ck.empty", empty_arrived,
+		      .shape = { .least = sizeof(struct cmi_msg) + 16, CK_SHAPE_ID(struct ck_env, coll) } },
 };
 
 const struct ck_part reduce_part = {

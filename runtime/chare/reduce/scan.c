@@ -657,7 +657,7 @@ static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
 	size_t bytes;
 
 	if (stage == SCAN_GONE)
-		return shape_coll(pe, m);
+		return NULL;
 	if (!how || how->merge)
 		return "it belongs to no scan here";
 	bytes = env->part.count * (size_t)how->value_bytes;
@@ -669,11 +669,11 @@ static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
 	} else if (room != bytes) {
 		return "its size is not that of its values";
 	}
-	return shape_coll(pe, m);
+	return NULL;
 }
 
 static const struct ck_handler handlers[] = {
-	[H_SCAN] = { "ck.scan", scan_arrived, .shape = { CK_SHAPE_ENV, .misfit = scan_misfit } },
+	[H_SCAN] = { "ck.scan", scan_arrived, .shape = { CK_SHAPE_COLL, .misfit = scan_misfit } },
 };
 
 static const struct place_watch watch = {

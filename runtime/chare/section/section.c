@@ -475,13 +475,11 @@ static const char *multicast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (env->more & CK_MORE_NUMBERED && m->size < sizeof *env + sizeof(struct ck_of_all) + prio)
 		return "it does not say who has sent it";
-
 	if (!section_is_set(pe, env->section.number))
 		return "it names a section that nobody can have made";
 	if (env->flags & CK_ENV_FORWARDED)
 		return "it says that others have it, too";
-	return shape_id(pe, env->coll) ? shape_id(pe, env->coll) :
-	       shape_call_of(pe, coll_get(pe, env->coll), env);
+	return shape_call_of(pe, coll_get(pe, env->coll), env);
 }
 
 static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -511,7 +509,8 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 }
 
 static const struct ck_handler handlers[] = {
-	[H_MULTICAST] = { "ck.section", section_arrived, .shape = { CK_SHAPE_CALL, .misfit = multicast_misfit } },
+	[H_MULTICAST] = { "ck.section", section_arrived,
+			  .shape = { CK_SHAPE_COLL_CALL, .misfit = multicast_misfit } },
 	[H_CONTROL] = { "ck.section.ctl", section_ctl_arrived,
 			.shape = { CK_SHAPE_ENV, .misfit = section_ctl_misfit } },
 };

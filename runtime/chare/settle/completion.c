@@ -446,6 +446,8 @@ static void completion_describe(struct pe *pe, struct csd_told *to)
 
 /* ---- the part -------------------------------------------------------------------------------------- */
 
+#define NO_DETECTOR "it names a detector that nobody can have made"
+
 static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct completion_msg *c = (const struct completion_msg *)m;
@@ -455,8 +457,8 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	for (const struct completion *d = completions_of(pe)->first; d; d = d->next)
 		known = known || d->id == c->id;
-	if (shape_id(pe, c->id) || (root == pe->id && (uint32_t)c->id > completions_of(pe)->n_made))
-		return "it names a detector that nobody can have made";
+	if (root == pe->id && (uint32_t)c->id > completions_of(pe)->n_made)
+		return NO_DETECTOR;
 	switch ((enum completion_kind)c->kind) {
 	case COMPLETION_ASK:
 		fits = csd_tree_parent(pe, root) == m->src_pe;
@@ -476,7 +478,9 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 static const struct ck_handler handlers[] = {
 	[H_COMPLETION] = { "ck.completion", completion_arrived, true,
 			   .shape = { .least = sizeof(struct completion_msg), .may = CSD_F_QUEUEING,
-				      .seal_at = offsetof(struct completion_msg, seal), .misfit = completion_misfit } },
+				      .seal_at = offsetof(struct completion_msg, seal),
+				      .id_at = offsetof(struct completion_msg, id), .nobody = NO_DETECTOR,
+				      .misfit = completion_misfit } },
 };
 
 const struct ck_part completion_part = {

@@ -133,13 +133,9 @@ static void fences_describe(struct pe *pe, struct csd_told *to)
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static const char *fence_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	return shape_in_tree(pe, m, ((const struct ck_env *)m)->root);
-}
-
 static const struct ck_handler handlers[] = {
-	[H_FENCE] = { "ck.fence", fence_arrived, true, .shape = { CK_SHAPE_ENV, .misfit = fence_misfit } },
+	[H_FENCE] = { "ck.fence", fence_arrived, true,
+		      .shape = { CK_SHAPE_COLL, CK_SHAPE_ROOT, .ways = { CSD_DOWN }, .misfit = shape_alone } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_FENCE, .names = CK_NAMES_UNSENT, .send = fence_all_there,

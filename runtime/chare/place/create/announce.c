@@ -151,30 +151,9 @@ void born_arrived(struct pe *pe, struct cmi_msg *m)
 const char *announce_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const CkGenChare *type = group_type(pe, env->create.chare, m->src_pe);
 
-	if (shape_id(pe, env->coll))
-		return shape_id(pe, env->coll);
-	if (idmap_find(announcements(pe), env->coll))
-		return "it announces a group for the second time";
-	return csd_tree_parent(pe, root_of(env->coll)) != m->src_pe ? "it did not come down the tree that it names" :
-	       shape_call(pe, type, 0, env);
-}
-
-const char *known_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const uint64_t id = ((const struct announce_msg *)m)->id;
-
-	return shape_id(pe, id) ? shape_id(pe, id) :
-	       csd_tree_parent_of(pe, m->src_pe, root_of(id)) == pe->id ? NULL : "its sender is not below this PE";
-}
-
-const char *born_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const uint64_t id = ((const struct announce_msg *)m)->id;
-
-	return shape_id(pe, id) ? shape_id(pe, id) :
-	       csd_tree_parent(pe, root_of(id)) == m->src_pe ? NULL : "it did not come down the tree that it names";
+	return idmap_find(announcements(pe), env->coll) ? "it announces a group for the second time" :
+	       shape_call(pe, group_type(pe, env->create.chare, m->src_pe), 0, env);
 }
 
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)

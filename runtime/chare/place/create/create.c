@@ -200,8 +200,8 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (!type || env->create.map > ck->n_maps)
 		return "it creates a chare of a type, or with a map, that does not exist";
-	if (shape_in_tree(pe, m, (int64_t)(env->coll >> 32)))
-		return shape_in_tree(pe, m, (int64_t)(env->coll >> 32));
+	if (shape_alone(pe, m))
+		return shape_alone(pe, m);
 	if (coll_get(pe, env->coll)->constructed)
 		return "it creates a collection for the second time";
 	if (env->flags & CK_CREATE_SHAPED) {

@@ -43,8 +43,6 @@ struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
 /* What does not fit of such messages of other processes; NULL: all fits. */
 const char *create_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *announce_misfit(struct pe *pe, const struct cmi_msg *m);
-const char *known_misfit(struct pe *pe, const struct cmi_msg *m);
-const char *born_misfit(struct pe *pe, const struct cmi_msg *m);
 
 /** A message about a group. */
 struct announce_msg {
@@ -52,7 +50,8 @@ struct announce_msg {
 	uint64_t id;
 	int32_t chare;            /* its number */
 };
-#define ANNOUNCE_SHAPE CK_SHAPE_STRUCT(struct announce_msg)
+#define ANNOUNCE_SHAPE CK_SHAPE_STRUCT(struct announce_msg), CK_SHAPE_ID(struct announce_msg, id), \
+	CK_SHAPE_MAKER(struct announce_msg, id)
 
 /* announce.c */
 void announce_arrived(struct pe *pe, struct cmi_msg *m);

@@ -323,12 +323,8 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct place_watch *w = watch_of(pe, env->entry);
-	const char *why;
 
-	if (!w || !w->filed)
-		return "it is of no kind";
-	why = shape_coll(pe, m);
-	return why || !w->filed_misfit ? why : w->filed_misfit(pe, env);
+	return !w || !w->filed ? "it is of no kind" : w->filed_misfit ? w->filed_misfit(pe, env) : NULL;
 }
 
 /* ---- seats move, at rest ---------------------------------------------------------------------------- */

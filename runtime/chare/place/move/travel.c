@@ -388,8 +388,6 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 	const char *at = (const char *)p + CkGen_align(sizeof *p), *end = (const char *)m + m->size;
 	int32_t holder;
 
-	if (shape_id(pe, p->coll))
-		return shape_id(pe, p->coll);
 	if (holders_bytes(p->n_holders) > (size_t)(end - at))
 		return "its parts do not lie within it";
 	if (p->seat != NOWHERE && !is_pe(pe, p->seat))

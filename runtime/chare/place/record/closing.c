@@ -238,29 +238,6 @@ void closing_arrived(struct pe *pe, struct cmi_msg *m)
 	closing_act(pe, coll_get(pe, w.coll), &w);
 }
 
-const char *closing_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const struct where_msg *w = (const struct where_msg *)m;
-	const bool above = csd_tree_parent(pe, 0) == m->src_pe;
-	bool fits = false;
-
-	if (shape_id(pe, w->coll))
-		return shape_id(pe, w->coll);
-	switch (w->kind) {
-	case WHERE_CHECK:
-		fits = pe->id == 0;
-		break;
-	case WHERE_WAVE:
-	case WHERE_VERDICT:
-		fits = above;
-		break;
-	case WHERE_SUM:
-		fits = csd_tree_parent_of(pe, m->src_pe, 0) == pe->id;
-		break;
-	}
-	return fits ? NULL : "it says what its sender cannot say";
-}
-
 void CkGen_beginInserting(CkProxy p)
 {
 	struct pe *pe = ck_self();

@@ -266,7 +266,6 @@ uint32_t closing_wave(const struct collection *c);
 void closing_missed(struct pe *pe, struct collection *c);
 void closing_arrived(struct pe *pe, struct cmi_msg *m);
 bool closing_is_open(const struct collection *c);
-const char *closing_misfit(struct pe *pe, const struct cmi_msg *m);
 
 /* local.c: functions of the tables of kinds (part.h) */
 struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e);

@@ -156,8 +156,6 @@ const char *batch_misfit(struct pe *pe, const struct cmi_msg *head)
 	const struct batch_msg *m = (const struct batch_msg *)head;
 	const char *at = (const char *)(m + 1), *end = (const char *)m + head->size, *why;
 
-	if (shape_id(pe, m->coll))
-		return shape_id(pe, m->coll);
 	if (!coll_get(pe, m->coll)->type)
 		return "its collection does not exist yet";
 	for (uint32_t i = 0; i < m->n; i++) {
