@@ -69,7 +69,7 @@ INCLUDES = {
     'runtime/scheduler*': [*TRACE, *MACHINE],
     # What users' strategies see, too.
     'runtime/strategies*': ['cklb.h', *MACHINE],
-    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h'],
+    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h'],
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': [],

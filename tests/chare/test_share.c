@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../runtime/chare/balance/core_share.h"
+#include "../../runtime/strategies/loads/core_share.h"
 
 static struct share s;
 static struct moment now;

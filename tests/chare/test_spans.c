@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../runtime/chare/call/spans.h"
+#include "../../runtime/chare/core/tables/spans.h"
 
 enum { ROOTS = 4, NUMBERS = 12, STEPS = 20000 };
 

@@ -4,7 +4,7 @@
 #define CK_BALANCE_INT_H
 
 #include "balance.h"
-#include "core_share.h"
+#include "../../strategies/loads/core_share.h"
 #include "../../strategies/strategies.h"
 
 /* ---- on a node -------------------------------------------------------------------------------------- */

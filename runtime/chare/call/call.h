@@ -17,7 +17,7 @@
 #include "../core/core.h"
 #include "../params/params.h"
 #include "call_route.h"
-#include "spans.h"
+#include "../core/tables/spans.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
 enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED, H_INSERTED, H_MISSED }; /* handlers of PART_CALL */
