@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted.c: where a PE's time goes. counted.h tells how each place is reached without a test on the paths of a job
- * that does not count; counted_join.c puts the PEs together, counted_print.c prints.
+ * counted.c: where a PE's time goes. counted.h tells how each place is reached without a test on the
+ * paths of a job that does not count; counted_join.c puts the PEs together, counted_print.c prints,
+ * counted_file.c makes the file.
  */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counted_int.h: what counted.c, counted_join.c and counted_print.c share. */
+/* counted_int.h: what the files of count/ share. */
 #ifndef CSD_COUNTED_INT_H
 #define CSD_COUNTED_INT_H
 
 #include "../route/msg_route.h"
+
+#include <stdio.h>
 
 int counts_register(struct node *node);
 int counts_subtree_ended(struct pe *pe);   /* PE 0: 0, or a negative errno after printing why */
@@ -25,16 +27,18 @@ struct csd_counting {
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
 };
 
+/* The records begin with 64-bit words, which counted_print.c names in their order. */
+
 /** A row of several PEs together. */
 struct count_sum_row {
 	uint64_t calls, ns, longest_ns;
-	int64_t longest_pe;            /* -1: no calls */
+	uint64_t longest_pe;           /* if there are calls */
 	uint64_t buckets[COUNT_BUCKETS];
 };
 
 /** One PE, behind which its numbers lie. Times in ns. */
 struct count_pe {
-	int32_t pe, node;
+	uint64_t pe, node;
 	uint64_t wall_ns, ns[GAUGE_STATES];
 	uint64_t sent, handled;        /* messages and puts, without the runtime's own */
 	uint64_t dispatched;           /* messages, the runtime's own among them */
@@ -43,7 +47,7 @@ struct count_pe {
 };
 
 struct count_sum_link {
-	int32_t from, to;
+	uint64_t from, to;
 	struct count_link link;
 };
 
@@ -65,10 +69,13 @@ static inline struct count_pe *count_pe_at(const struct count_sum *s, uint32_t i
 void counts_add_own(struct pe *pe, uint64_t to_ticks, uint64_t to_ns);
 void counts_sum_free(struct pe_counts *c);
 
-/* counted_print.c: on PE 0; but for the first with the counts of all PEs. */
+/* counted_print.c: on PE 0, with the counts of all PEs. */
+void counts_print(struct pe *pe);
+void counts_write_json(FILE *f, struct pe *pe);
+
+/* counted_file.c, on node 0. */
 /** Before the program runs: end the process with one line if the file cannot be written. */
 void counts_check_file(struct csd_counting *k);
-void counts_print(struct pe *pe);
 /** 0, or a negative errno after printing why; then no file is left. */
 int counts_write(struct pe *pe);
 

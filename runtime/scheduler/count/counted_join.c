@@ -32,8 +32,6 @@ static struct count_sum *sum_of(struct pe *pe)
 	s = cmi_alloc_zero(1, sizeof *s, "statistics");
 	s->pe_bytes = pe_bytes(k);
 	s->rows = cmi_alloc_zero((size_t)k->n_rows, sizeof *s->rows, "statistics");
-	for (int i = 0; i < k->n_rows; i++)
-		s->rows[i].longest_pe = -1;
 	return pe->counts->sum = s;
 }
 
@@ -62,12 +60,12 @@ static struct count_sum_link *add_links(struct count_sum *s, uint32_t n)
 
 static void add_row(struct count_sum_row *to, const struct count_sum_row *r)
 {
-	to->calls += r->calls;
-	to->ns += r->ns;
-	if (r->longest_pe >= 0 && (to->longest_pe < 0 || r->longest_ns > to->longest_ns)) {
+	if (r->calls && (!to->calls || r->longest_ns > to->longest_ns)) {
 		to->longest_ns = r->longest_ns;
 		to->longest_pe = r->longest_pe;
 	}
+	to->calls += r->calls;
+	to->ns += r->ns;
 	for (int b = 0; b < COUNT_BUCKETS; b++)
 		to->buckets[b] += r->buckets[b];
 }
@@ -81,7 +79,7 @@ static void add_own_rows(struct pe *pe, struct count_sum *s, double ns_per_tick)
 		struct count_sum_row own = {
 			.calls = r->calls, .ns = (uint64_t)((double)r->ticks * ns_per_tick),
 			.longest_ns = (uint64_t)((double)r->longest * ns_per_tick),
-			.longest_pe = r->calls ? pe->id : -1,
+			.longest_pe = (uint64_t)pe->id,
 		};
 
 		memcpy(own.buckets, r->buckets, sizeof own.buckets);
@@ -96,7 +94,7 @@ static void add_own_links(struct pe *pe, struct count_sum *s)
 		const struct count_link *l = &pe->counts->links[i];
 
 		if (l->messages || l->puts)
-			*add_links(s, 1) = (struct count_sum_link){ pe->node->job->node, i, *l };
+			*add_links(s, 1) = (struct count_sum_link){ (uint64_t)pe->node->job->node, (uint64_t)i, *l };
 	}
 }
 
@@ -120,7 +118,7 @@ void counts_add_own(struct pe *pe, uint64_t to_ticks, uint64_t to_ns)
 	struct count_pe *p = add_pes(s, 1);
 
 	*p = (struct count_pe){
-		.pe = pe->id, .node = pe->node->job->node, .wall_ns = to_ns - c->from_ns,
+		.pe = (uint64_t)pe->id, .node = (uint64_t)pe->node->job->node, .wall_ns = to_ns - c->from_ns,
 		.sent = pe->n_created, .handled = pe->n_processed, .dispatched = pe->n_dispatched,
 		.pool_bytes = pool_bytes(&pe->pool),
 	};

@@ -1,76 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted_print.c: the counts of a job as a table for people or a file for programs (JSON). docs/GUIDE.md explains
- * the columns and lists the keys. The table is as long for a thousand PEs as for two; the file has them all.
+ * counted_print.c: the counts of a job as a table for people or as JSON for programs.
+ * docs/GUIDE.md explains the columns and lists the keys. The table is as long for a thousand PEs
+ * as for two; the file has them all.
  */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "../../machine/base/cmi_env.h"
 #include "../../machine/tools/cmi_plain.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-	TABLE_ROWS = 24,             /* entries in the table */
-	PATH_MOST = 4096,
+enum { TABLE_ROWS = 24 };        /* entries in the table */
+
+/** What both writers read: the counts in order. */
+struct report {
+	FILE *f;
+	const struct csd_counting *k;
+	const struct count_sum *s;
+	const struct count_sum_row **rows;  /* [n_rows]: those with calls, the most time first */
+	uint32_t n_rows;
+	uint64_t wall_ns;                   /* of the PE that ran longest */
 };
 
-/* ---- what both print ---------------------------------------------------------------------------- */
+/* What the file calls the words of a record, in their order. */
+static const char *const pe_keys[] = {
+	"pe", "node", "wall_ns", "overhead_ns", "idle_ns", "busy_ns",
+	"sent", "handled", "dispatched", "pool_bytes", NULL,
+};
+static const char *const row_keys[] = { "calls", "time_ns", "longest_ns", "longest_pe", NULL };
+static const char *const link_keys[] = {
+	"from", "to", "messages", "bytes", "puts", "put_bytes", NULL,
+};
 
-static int slower(const void *a, const void *b, void *rows)
+/** A number's key ends so in the file, and its text so in the table, for each thousand more. */
+static const struct { const char *suffix, *scale[6]; } units[COUNT_UNITS] = {
+	[COUNT_TIMES] = { "", { "" } },
+	[COUNT_BYTES] = { "_bytes", { " B", " kB", " MB", " GB", " TB" } },
+	[COUNT_TICKS] = { "_ns", { " ns", " us", " ms", " s" } },
+	[COUNT_TICKS_MOST] = { "_ns", { " ns", " us", " ms", " s" } },
+};
+
+static const struct count_name *name_of(const struct report *r, const struct count_sum_row *row)
 {
-	const struct count_sum_row *x = (const struct count_sum_row *)rows + *(const int *)a;
-	const struct count_sum_row *y = (const struct count_sum_row *)rows + *(const int *)b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return *(const int *)a - *(const int *)b;
+	return &r->k->rows[row - r->s->rows];
 }
 
-/* The rows that were called, those that took most time first. The caller frees them. */
-static int *sort_rows(const struct csd_counting *k, const struct count_sum *s, int *n_p)
-{
-	int *order = cmi_alloc_zero((size_t)k->n_rows, sizeof *order, "statistics");
+/* ---- in order ------------------------------------------------------------------------------ */
 
-	*n_p = 0;
-	for (int i = 0; i < k->n_rows; i++)
-		if (s->rows[i].calls)
-			order[(*n_p)++] = i;
-	qsort_r(order, (size_t)*n_p, sizeof *order, slower, s->rows);
-	return order;
+/* Records that begin with two words: a PE and its node, or two nodes. */
+static int by_two_words(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	const int i = x[0] == y[0];
+
+	return (x[i] > y[i]) - (x[i] < y[i]);
 }
 
-static int by_pe(const void *a, const void *b)
+static int slower(const void *a, const void *b)
 {
-	return ((const struct count_pe *)a)->pe - ((const struct count_pe *)b)->pe;
+	const struct count_sum_row *x = *(const struct count_sum_row *const *)a;
+	const struct count_sum_row *y = *(const struct count_sum_row *const *)b;
+
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x > y) - (x < y);
 }
 
-static int by_nodes(const void *a, const void *b)
-{
-	const struct count_sum_link *x = a, *y = b;
-
-	return x->from != y->from ? x->from - y->from : x->to - y->to;
-}
-
-/* One link for each pair of nodes, in order. */
+/* One link for each pair of nodes. */
 static void join_links(struct count_sum *s)
 {
 	uint32_t n = 0;
 
 	if (!s->n_links)
 		return;
-	qsort(s->links, s->n_links, sizeof *s->links, by_nodes);
+	qsort(s->links, s->n_links, sizeof *s->links, by_two_words);
 	for (uint32_t i = 1; i < s->n_links; i++) {
 		const struct count_link *l = &s->links[i].link;
 		struct count_link *last = &s->links[n].link;
 
-		if (by_nodes(&s->links[n], &s->links[i])) {
+		if (by_two_words(&s->links[n], &s->links[i])) {
 			s->links[++n] = s->links[i];
 			continue;
 		}
@@ -82,88 +91,50 @@ static void join_links(struct count_sum *s)
 	s->n_links = n + 1;
 }
 
-/* A number of all PEs together. */
-static uint64_t total(const struct csd_counting *k, const struct count_sum *s, int number)
+static struct report report_of(const struct pe *pe, FILE *f)
 {
-	const bool most = k->numbers[number].unit == COUNT_TICKS_MOST;
-	uint64_t sum = 0;
+	const struct csd_counting *k = pe->node->counting;
+	struct count_sum *s = pe->counts->sum;
+	struct report r = { .f = f, .k = k, .s = s };
 
-	for (uint32_t i = 0; i < s->n_pes; i++) {
-		const uint64_t n = count_pe_at(s, i)->numbers[number];
-
-		if (!most)
-			sum += n;
-		else if (n > sum)
-			sum = n;
-	}
-	return sum;
-}
-
-static uint64_t longest_wall(const struct count_sum *s)
-{
-	uint64_t most = 0;
-
+	join_links(s);
+	qsort(s->pes, s->n_pes, s->pe_bytes, by_two_words);
+	r.rows = cmi_alloc_zero((size_t)k->n_rows + 1, sizeof(*r.rows), "statistics");
+	for (int i = 0; i < k->n_rows; i++)
+		if (s->rows[i].calls)
+			r.rows[r.n_rows++] = &s->rows[i];
+	qsort(r.rows, r.n_rows, sizeof(*r.rows), slower);
 	for (uint32_t i = 0; i < s->n_pes; i++)
-		if (count_pe_at(s, i)->wall_ns > most)
-			most = count_pe_at(s, i)->wall_ns;
-	return most;
+		if (count_pe_at(s, i)->wall_ns > r.wall_ns)
+			r.wall_ns = count_pe_at(s, i)->wall_ns;
+	return r;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
-
-/* A time with three digits or more. */
-static const char *time_text(double ns, char *buf, size_t len)
+/* Numbers of one group follow each other: the place behind those of number i's group. */
+static int group_end(const struct csd_counting *k, int i)
 {
-	static const struct { double ns; const char *unit; } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" } };
+	const char *group = k->numbers[i].group;
 
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (ns >= units[i].ns) {
-			snprintf(buf, len, "%.3g %s", ns / units[i].ns, units[i].unit);
-			if (ns / units[i].ns >= 999.5)
-				snprintf(buf, len, "%.0f %s", ns / units[i].ns, units[i].unit);
-			return buf;
-		}
-	snprintf(buf, len, "%.0f ns", ns);
-	return buf;
+	while (++i < k->n_numbers && !strcmp(k->numbers[i].group, group))
+		;
+	return i;
 }
 
-static const char *bytes_text(uint64_t bytes, char *buf, size_t len)
-{
-	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-	double n = (double)bytes;
-	size_t i = 0;
+/* ---- the table ----------------------------------------------------------------------------- */
 
-	for (; n >= 999.5 && i + 1 < sizeof units / sizeof *units; i++)
+struct text { char s[32]; };
+
+/* With three digits or more. */
+static struct text text_of(double n, enum count_unit unit)
+{
+	const char *const *scale = units[unit].scale;
+	bool whole = true;
+	struct text t;
+
+	for (; n >= 999.5 && scale[1]; scale++, whole = false)
 		n /= 1000;
-	snprintf(buf, len, i ? "%.3g %s" : "%.0f %s", n, units[i]);
-	return buf;
-}
-
-/* One quantity of the PEs: mean, least and most, and whose they are. */
-struct spread {
-	double sum, least, most;
-	int least_pe, most_pe;
-};
-
-static struct spread spread_of(const struct count_sum *s, double (*value)(const struct count_pe *p))
-{
-	struct spread x = { 0 };
-
-	for (uint32_t i = 0; i < s->n_pes; i++) {
-		const struct count_pe *p = count_pe_at(s, i);
-		const double v = value(p);
-
-		x.sum += v;
-		if (!i || v < x.least) {
-			x.least = v;
-			x.least_pe = p->pe;
-		}
-		if (!i || v > x.most) {
-			x.most = v;
-			x.most_pe = p->pe;
-		}
-	}
-	return x;
+	snprintf(t.s, sizeof t.s, whole || n >= 999.5 ? "%.0f%s" : "%.3g%s", n, *scale);
+	return t;
 }
 
 static double share(const struct count_pe *p, enum gauge_state state)
@@ -171,105 +142,100 @@ static double share(const struct count_pe *p, enum gauge_state state)
 	return p->wall_ns ? 100.0 * (double)p->ns[state] / (double)p->wall_ns : 0;
 }
 
-static double busy_share(const struct count_pe *p) { return share(p, GAUGE_BUSY); }
-static double idle_share(const struct count_pe *p) { return share(p, GAUGE_IDLE); }
-static double overhead_share(const struct count_pe *p) { return share(p, GAUGE_OVERHEAD); }
+static double busy(const struct count_pe *p) { return share(p, GAUGE_BUSY); }
+static double idle(const struct count_pe *p) { return share(p, GAUGE_IDLE); }
+static double overhead(const struct count_pe *p) { return share(p, GAUGE_OVERHEAD); }
 static double sent(const struct count_pe *p) { return (double)p->sent; }
 static double handled(const struct count_pe *p) { return (double)p->handled; }
 static double pool_kb(const struct count_pe *p) { return (double)p->pool_bytes / 1000; }
 
-static void print_pes(FILE *f, const struct count_sum *s)
+static void print_spread(const struct report *r, const char *what, int digits,
+			 double (*of)(const struct count_pe *p))
 {
-	static const struct {
-		const char *name;
-		double (*value)(const struct count_pe *p);
-		int digits;
-	} lines[] = {
-		{ "busy, %", busy_share, 1 }, { "idle, %", idle_share, 1 }, { "overhead, %", overhead_share, 1 },
-		{ "messages and puts sent", sent, 0 }, { "messages and puts handled", handled, 0 },
-		{ "message memory, kB", pool_kb, 0 },
-	};
+	const struct count_pe *least = count_pe_at(r->s, 0), *most = least;
+	double sum = 0;
 
-	fprintf(f, "chard:   %-26s %12s %12s %7s %12s %7s\n", "of each PE", "mean", "least", "on PE", "most", "on PE");
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-		const struct spread x = spread_of(s, lines[i].value);
-		const int d = lines[i].digits;
+	for (uint32_t i = 0; i < r->s->n_pes; i++) {
+		const struct count_pe *p = count_pe_at(r->s, i);
 
-		fprintf(f, "chard:   %-26s %12.*f %12.*f %7d %12.*f %7d\n", lines[i].name, d, x.sum / s->n_pes,
-			d, x.least, x.least_pe, d, x.most, x.most_pe);
+		sum += of(p);
+		least = of(p) < of(least) ? p : least;
+		most = of(p) > of(most) ? p : most;
 	}
+	fprintf(r->f, "chard:   %-26s %12.*f %12.*f %7" PRIu64 " %12.*f %7" PRIu64 "\n", what,
+		digits, sum / r->s->n_pes, digits, of(least), least->pe, digits, of(most), most->pe);
 }
 
-static void print_rows(FILE *f, const struct csd_counting *k, const struct count_sum *s)
+static void print_pes(const struct report *r)
 {
-	char time[32], mean[32], most[32];
-	int n, *order = sort_rows(k, s, &n);
+	fprintf(r->f, "chard:   %-26s %12s %12s %7s %12s %7s\n",
+		"of each PE", "mean", "least", "on PE", "most", "on PE");
+	print_spread(r, "busy, %", 1, busy);
+	print_spread(r, "idle, %", 1, idle);
+	print_spread(r, "overhead, %", 1, overhead);
+	print_spread(r, "messages and puts sent", 0, sent);
+	print_spread(r, "messages and puts handled", 0, handled);
+	print_spread(r, "message memory, kB", 0, pool_kb);
+}
+
+static void print_rows(const struct report *r)
+{
 	uint64_t rest_ns = 0, rest_calls = 0;
 
-	if (n)
-		fprintf(f, "chard:   %-40s %12s %10s %10s %10s %7s\n", "what ran, the most time first", "calls", "time",
-			"mean", "longest", "on PE");
-	for (int i = 0; i < n; i++) {
-		const struct count_sum_row *r = &s->rows[order[i]];
+	if (r->n_rows)
+		fprintf(r->f, "chard:   %-40s %12s %10s %10s %10s %7s\n",
+			"what ran, the most time first", "calls", "time", "mean", "longest", "on PE");
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		const struct count_sum_row *row = r->rows[i];
+		const double ns = (double)row->ns;
 
 		if (i >= TABLE_ROWS) {
-			rest_ns += r->ns;
-			rest_calls += r->calls;
+			rest_ns += row->ns;
+			rest_calls += row->calls;
 			continue;
 		}
-		fprintf(f, "chard:   %-40.100s %12" PRIu64 " %10s %10s %10s %7" PRId64 "\n", k->rows[order[i]].name,
-			r->calls, time_text((double)r->ns, time, sizeof time),
-			time_text((double)r->ns / (double)r->calls, mean, sizeof mean),
-			time_text((double)r->longest_ns, most, sizeof most), r->longest_pe);
+		fprintf(r->f, "chard:   %-40.100s %12" PRIu64 " %10s %10s %10s %7" PRIu64 "\n",
+			name_of(r, row)->name, row->calls, text_of(ns, COUNT_TICKS).s,
+			text_of(ns / (double)row->calls, COUNT_TICKS).s,
+			text_of((double)row->longest_ns, COUNT_TICKS).s, row->longest_pe);
 	}
-	if (n > TABLE_ROWS)
-		fprintf(f, "chard:   and %d others: %" PRIu64 " calls, %s\n", n - TABLE_ROWS, rest_calls,
-			time_text((double)rest_ns, time, sizeof time));
-	free(order);
-}
-
-static void print_bucket(FILE *f, int b, uint64_t n, uint64_t most)
-{
-	enum { WIDTH = 40 };
-	static const char bar[WIDTH + 2] = " ########################################";
-	char from[32];
-
-	fprintf(f, "chard:   %10s or more %12" PRIu64 "%.*s\n",
-		b ? time_text((double)((uint64_t)1 << b), from, sizeof from) : "0 ns", n,
-		n ? 1 + (int)((n * WIDTH + most - 1) / most) : 0, bar);
+	if (r->n_rows > TABLE_ROWS)
+		fprintf(r->f, "chard:   and %u others: %" PRIu64 " calls, %s\n", r->n_rows - TABLE_ROWS,
+			rest_calls, text_of((double)rest_ns, COUNT_TICKS).s);
 }
 
 /* How long calls took, of all rows together. */
-static void print_histogram(FILE *f, const struct csd_counting *k, const struct count_sum *s)
+static void print_histogram(const struct report *r)
 {
+	enum { WIDTH = 40 };
+	static const char bar[WIDTH + 2] = " ########################################";
 	uint64_t all[COUNT_BUCKETS] = { 0 }, most = 0;
 	int first = COUNT_BUCKETS, last = -1;
 
 	for (int b = 0; b < COUNT_BUCKETS; b++) {
-		for (int i = 0; i < k->n_rows; i++)
-			all[b] += s->rows[i].buckets[b];
+		for (uint32_t i = 0; i < r->n_rows; i++)
+			all[b] += r->rows[i]->buckets[b];
 		if (!all[b])
 			continue;
 		first = b < first ? b : first;
 		last = b;
 		most = all[b] > most ? all[b] : most;
 	}
-	if (last < 0)
-		return;
-	fprintf(f, "chard:   how long calls took\n");
+	fputs(most ? "chard:   how long calls took\n" : "", r->f);
 	for (int b = first; b <= last; b++)
-		print_bucket(f, b, all[b], most);
+		fprintf(r->f, "chard:   %10s or more %12" PRIu64 "%.*s\n",
+			text_of(b ? (double)((uint64_t)1 << b) : 0, COUNT_TICKS).s, all[b],
+			all[b] ? 1 + (int)((all[b] * WIDTH + most - 1) / most) : 0, bar);
 }
 
 /* All nodes together, and the pair with most bytes. */
-static void print_links(FILE *f, const struct count_sum *s)
+static void print_links(const struct report *r)
 {
 	const struct count_sum_link *most = NULL;
 	uint64_t messages = 0, bytes = 0;
-	char text[32], of_most[32];
 
-	for (uint32_t i = 0; i < s->n_links; i++) {
-		const struct count_sum_link *l = &s->links[i];
+	for (uint32_t i = 0; i < r->s->n_links; i++) {
+		const struct count_sum_link *l = &r->s->links[i];
 
 		messages += l->link.messages;
 		bytes += l->link.bytes;
@@ -277,75 +243,78 @@ static void print_links(FILE *f, const struct count_sum *s)
 			most = l;
 	}
 	if (most)
-		fprintf(f, "chard:   between nodes: %" PRIu64 " messages, %s; most from node %d to node %d: %" PRIu64
-			" messages, %s\n", messages, bytes_text(bytes, text, sizeof text), most->from, most->to,
-			most->link.messages, bytes_text(most->link.bytes, of_most, sizeof of_most));
+		fprintf(r->f, "chard:   between nodes: %" PRIu64 " messages, %s; most from node %" PRIu64
+			" to node %" PRIu64 ": %" PRIu64 " messages, %s\n",
+			messages, text_of((double)bytes, COUNT_BYTES).s, most->from, most->to,
+			most->link.messages, text_of((double)most->link.bytes, COUNT_BYTES).s);
 }
 
-static void print_number(FILE *f, const struct count_name *name, uint64_t n)
+/* Of all PEs together. */
+static uint64_t total(const struct report *r, int number)
 {
-	char text[32];
+	const bool most = r->k->numbers[number].unit == COUNT_TICKS_MOST;
+	uint64_t sum = 0;
 
-	if (name->unit == COUNT_TIMES)
-		fprintf(f, " %s %" PRIu64, name->name, n);
-	else
-		fprintf(f, " %s %s", name->name, name->unit == COUNT_BYTES ? bytes_text(n, text, sizeof text) :
-			time_text((double)n, text, sizeof text));
+	for (uint32_t i = 0; i < r->s->n_pes; i++) {
+		const uint64_t n = count_pe_at(r->s, i)->numbers[number];
+
+		sum = !most ? sum + n : n > sum ? n : sum;
+	}
+	return sum;
 }
 
 /* A line for each group that has a number other than 0. */
-static void print_numbers(FILE *f, const struct csd_counting *k, const struct count_sum *s)
+static void print_numbers(const struct report *r)
 {
-	for (int i = 0, next; i < k->n_numbers; i = next) {
+	for (int i = 0, next; i < r->k->n_numbers; i = next) {
 		bool any = false;
 
-		for (next = i; next < k->n_numbers && !strcmp(k->numbers[i].group, k->numbers[next].group); next++)
-			any |= total(k, s, next) != 0;
+		next = group_end(r->k, i);
+		for (int j = i; j < next; j++)
+			any |= total(r, j) != 0;
 		if (!any)
 			continue;
-		fprintf(f, "chard:   %s:", k->numbers[i].group);
-		for (int j = i; j < next; j++) {
-			fputs(j > i ? "," : "", f);
-			print_number(f, &k->numbers[j], total(k, s, j));
-		}
-		fputc('\n', f);
+		fprintf(r->f, "chard:   %s:", r->k->numbers[i].group);
+		for (int j = i; j < next; j++)
+			fprintf(r->f, "%s %s %s", j > i ? "," : "", r->k->numbers[j].name,
+				text_of((double)total(r, j), r->k->numbers[j].unit).s);
+		fputc('\n', r->f);
 	}
 }
 
 /* In one piece, so that lines of other PEs come before or behind. */
 void counts_print(struct pe *pe)
 {
-	const struct csd_counting *k = pe->node->counting;
-	struct count_sum *s = pe->counts->sum;
-	char *text = NULL, wall[32];
+	const int n_nodes = pe->node->job->n_nodes;
+	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		cmi_no_memory(1 << 16, "statistics");
 	locale_t before = cmi_plain_begin();
+	const struct report r = report_of(pe, f);
 
-	join_links(s);
-	fprintf(f, "chard: statistics: %u PEs on %d node%s, %s\n", s->n_pes, pe->node->job->n_nodes,
-		pe->node->job->n_nodes == 1 ? "" : "s",
-		time_text((double)longest_wall(s), wall, sizeof wall));
-	print_pes(f, s);
-	print_rows(f, k, s);
-	print_histogram(f, k, s);
-	print_links(f, s);
-	print_numbers(f, k, s);
+	fprintf(f, "chard: statistics: %u PEs on %d node%s, %s\n", r.s->n_pes, n_nodes,
+		n_nodes == 1 ? "" : "s", text_of((double)r.wall_ns, COUNT_TICKS).s);
+	print_pes(&r);
+	print_rows(&r);
+	print_histogram(&r);
+	print_links(&r);
+	print_numbers(&r);
 	cmi_plain_end(before);
 	if (fclose(f))
 		cmi_no_memory(1 << 16, "statistics");
 	fwrite(text, 1, len, stderr);
 	fflush(stderr);
 	free(text);
+	free(r.rows);
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------ */
 
-/* Names of the program's are identifiers, but its arguments may be anything. What is no ASCII is written as if it were
- * Latin-1, so that the file is valid whatever it was. */
+/* Names of the program's are identifiers, but its arguments may be anything. What is no ASCII is
+ * written as if it were Latin-1, so that the file is valid whatever it was. */
 static void write_string(FILE *f, const char *text)
 {
 	fputc('"', f);
@@ -360,184 +329,91 @@ static void write_string(FILE *f, const char *text)
 	fputc('"', f);
 }
 
-static void write_rows(FILE *f, const struct csd_counting *k, const struct count_sum *s)
+static void write_words(FILE *f, const char *const *keys, const void *record)
 {
-	int n, *order = sort_rows(k, s, &n);
+	const uint64_t *word = record;
 
-	fprintf(f, "\"rows\": [");
-	for (int i = 0; i < n; i++) {
-		const struct count_sum_row *r = &s->rows[order[i]];
-		int last = COUNT_BUCKETS - 1;
-
-		while (last > 0 && !r->buckets[last])
-			last--;
-		fprintf(f, "%s\n  {\"kind\": \"%s\", \"name\": ", i ? "," : "", k->rows[order[i]].group);
-		write_string(f, k->rows[order[i]].name);
-		fprintf(f, ", \"calls\": %" PRIu64 ", \"time_ns\": %" PRIu64 ", \"longest_ns\": %" PRIu64
-			", \"longest_pe\": %" PRId64 ", \"histogram\": [", r->calls, r->ns, r->longest_ns, r->longest_pe);
-		for (int b = 0; b <= last; b++)
-			fprintf(f, "%s%" PRIu64, b ? ", " : "", r->buckets[b]);
-		fprintf(f, "]}");
-	}
-	fprintf(f, "],\n");
-	free(order);
+	for (const char *between = ""; *keys; between = ", ")
+		fprintf(f, "%s\"%s\": %" PRIu64, between, *keys++, *word++);
 }
 
-/* "elements": {"array Cell created": 3, ...}: a group is an object. */
-static void write_numbers(FILE *f, const struct csd_counting *k, const uint64_t *numbers)
+/* "elements of Cell": {"created": 3, ...}: a group is an object. */
+static void write_numbers(const struct report *r, const uint64_t *numbers)
 {
-	static const char *const suffix[COUNT_UNITS] = {
-		[COUNT_BYTES] = "_bytes", [COUNT_TICKS] = "_ns", [COUNT_TICKS_MOST] = "_ns",
-	};
+	for (int i = 0, next; i < r->k->n_numbers; i = next) {
+		next = group_end(r->k, i);
+		fprintf(r->f, ", \"%s\": {", r->k->numbers[i].group);
+		for (int j = i; j < next; j++) {
+			const struct count_name *name = &r->k->numbers[j];
 
-	for (int i = 0; i < k->n_numbers; i++) {
-		const struct count_name *name = &k->numbers[i];
-		const bool same = i && !strcmp(name->group, k->numbers[i - 1].group);
-		char key[256];
-
-		if (!same)
-			fprintf(f, "%s, \"%s\": {", i ? "}" : "", name->group);
-		snprintf(key, sizeof key, "%s%s", name->name, suffix[name->unit] ? suffix[name->unit] : "");
-		for (char *c = key; name->unit != COUNT_TIMES && *c; c++)
-			*c = *c == ' ' ? '_' : *c;
-		fputs(same ? ", " : "", f);
-		write_string(f, key);
-		fprintf(f, ": %" PRIu64, numbers[i]);
+			fputs(j > i ? ", \"" : "\"", r->f);
+			for (const char *c = name->name; *c; c++)
+				fputc(*c == ' ' && name->unit != COUNT_TIMES ? '_' : *c, r->f);
+			fprintf(r->f, "%s\": %" PRIu64, units[name->unit].suffix, numbers[j]);
+		}
+		fputc('}', r->f);
 	}
-	fputs(k->n_numbers ? "}" : "", f);
 }
 
-static void write_pes(FILE *f, const struct csd_counting *k, const struct count_sum *s)
+static void write_pe(const struct report *r, uint32_t i)
 {
-	fprintf(f, "\"pes\": [");
-	for (uint32_t i = 0; i < s->n_pes; i++) {
-		const struct count_pe *p = count_pe_at(s, i);
+	const struct count_pe *p = count_pe_at(r->s, i);
 
-		fprintf(f, "%s\n  {\"pe\": %d, \"node\": %d, \"wall_ns\": %" PRIu64 ", \"busy_ns\": %" PRIu64
-			", \"idle_ns\": %" PRIu64 ", \"overhead_ns\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"handled\": %"
-			PRIu64 ", \"dispatched\": %" PRIu64 ", \"pool_bytes\": %" PRIu64, i ? "," : "", p->pe, p->node,
-			p->wall_ns, p->ns[GAUGE_BUSY], p->ns[GAUGE_IDLE], p->ns[GAUGE_OVERHEAD], p->sent, p->handled,
-			p->dispatched, p->pool_bytes);
-		write_numbers(f, k, p->numbers);
-		fputc('}', f);
-	}
-	fprintf(f, "],\n");
+	write_words(r->f, pe_keys, p);
+	write_numbers(r, p->numbers);
 }
 
-static void write_links(FILE *f, const struct count_sum *s)
+static void write_row(const struct report *r, uint32_t i)
 {
-	fprintf(f, "\"links\": [");
-	for (uint32_t i = 0; i < s->n_links; i++) {
-		const struct count_sum_link *l = &s->links[i];
+	const struct count_sum_row *row = r->rows[i];
+	int last = COUNT_BUCKETS - 1;
 
-		fprintf(f, "%s\n  {\"from\": %d, \"to\": %d, \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"puts\": %"
-			PRIu64 ", \"put_bytes\": %" PRIu64 "}", i ? "," : "", l->from, l->to, l->link.messages,
-			l->link.bytes, l->link.puts, l->link.put_bytes);
-	}
-	fprintf(f, "]\n");
+	while (last > 0 && !row->buckets[last])
+		last--;
+	fprintf(r->f, "\"kind\": \"%s\", \"name\": ", name_of(r, row)->group);
+	write_string(r->f, name_of(r, row)->name);
+	fputs(", ", r->f);
+	write_words(r->f, row_keys, row);
+	fputs(", \"histogram\": [", r->f);
+	for (int b = 0; b <= last; b++)
+		fprintf(r->f, "%s%" PRIu64, b ? ", " : "", row->buckets[b]);
+	fputc(']', r->f);
 }
 
-static void write_all(FILE *f, struct pe *pe)
+static void write_link(const struct report *r, uint32_t i)
 {
-	const struct csd_counting *k = pe->node->counting;
+	write_words(r->f, link_keys, &r->s->links[i]);
+}
+
+/* An object for each of them, on a line of its own. */
+static void write_list(const struct report *r, const char *name, uint32_t n,
+		       void (*write_one)(const struct report *r, uint32_t i))
+{
+	fprintf(r->f, ",\n\"%s\": [", name);
+	for (uint32_t i = 0; i < n; i++) {
+		fputs(i ? ",\n  {" : "\n  {", r->f);
+		write_one(r, i);
+		fputc('}', r->f);
+	}
+	fputc(']', r->f);
+}
+
+void counts_write_json(FILE *f, struct pe *pe)
+{
 	const struct csd_config *cfg = pe->node->cfg;
-	struct count_sum *s = pe->counts->sum;
+	const struct report r = report_of(pe, f);
 
-	join_links(s);
-	qsort(s->pes, s->n_pes, s->pe_bytes, by_pe);
 	fprintf(f, "{\"version\": 1, \"command\": [");
 	for (int i = 0; i < cfg->argc; i++) {
 		fputs(i ? ", " : "", f);
 		write_string(f, cfg->argv[i]);
 	}
-	fprintf(f, "], \"nodes\": %d, \"exit_code\": %d, \"wall_ns\": %" PRIu64 ",\n", pe->node->job->n_nodes,
-		atomic_load_explicit(&pe->node->exit_code, memory_order_relaxed), longest_wall(s));
-	write_rows(f, k, s);
-	write_pes(f, k, s);
-	write_links(f, s);
+	fprintf(f, "], \"nodes\": %d, \"exit_code\": %d, \"wall_ns\": %" PRIu64,
+		pe->node->job->n_nodes,
+		atomic_load_explicit(&pe->node->exit_code, memory_order_relaxed), r.wall_ns);
+	write_list(&r, "rows", r.n_rows, write_row);
+	write_list(&r, "pes", r.s->n_pes, write_pe);
+	write_list(&r, "links", r.s->n_links, write_link);
 	fprintf(f, "}\n");
-}
-
-static void beside(char *name, size_t len, const char *file)
-{
-	snprintf(name, len, "%s.%ld.tmp", file, (long)getpid());
-}
-
-static FILE *open_beside(const char *name)
-{
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (fd >= 0 && !f)
-		close(fd);
-	return f;
-}
-
-static char *absolute(const char *file)
-{
-	char folder[PATH_MOST], *path;
-
-	if (*file == '/' || !getcwd(folder, sizeof folder))
-		*folder = 0;
-	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
-		cmi_no_memory(strlen(file), "statistics");
-	return path;
-}
-
-/* 0, or why a file of this name cannot be made, or take the place of the one that is there. */
-static int cannot_write(const char *path)
-{
-	char name[PATH_MOST];
-	FILE *f;
-	int fd;
-
-	beside(name, sizeof name, path);
-	f = open_beside(name);
-	if (!f)
-		return errno;
-	fclose(f);
-	unlink(name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : errno;
-	close(fd);
-	return 0;
-}
-
-/* At the start, so that a run of hours is not lost over a name. */
-void counts_check_file(struct csd_counting *k)
-{
-	char why[256];
-	int err;
-
-	k->path = absolute(k->file);
-	err = cannot_write(k->path);
-	if (!err)
-		return;
-	snprintf(why, sizeof why, "the name of a file that can be written (%s)", strerror(err));
-	cmi_env_refuse("CK_STATS", k->file, why);
-}
-
-/* Whole or not at all: under another name first. */
-int counts_write(struct pe *pe)
-{
-	const char *file = pe->node->counting->path;
-	char name[PATH_MOST];
-	bool good = false;
-
-	beside(name, sizeof name, file);
-	FILE *f = open_beside(name);
-
-	if (f) {
-		write_all(f, pe);
-		good = !ferror(f) && !fflush(f);
-		good = !fclose(f) && good && !rename(name, file);
-	}
-	if (good)
-		return 0;
-	int err = errno;
-
-	fprintf(stderr, "chard: cannot write the statistics to %s: %s\n", file, strerror(err));
-	unlink(name);
-	return -err;
+	free(r.rows);
 }
