@@ -6,6 +6,8 @@
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
 #   make torture drawn programs that compose features, checked against what GUIDE.md promises (SEEDS=1-2000: half an hour)
+#   make check-without  takes rooms out of the library, each in turn and then all, and runs what is left (ONE=1: a drawn
+#                one, and all); make WITHOUT="balance trace" builds such a library
 #   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher, and over bad cables
 #                (SHORT=1: a third)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
@@ -14,7 +16,11 @@
 #   make install PREFIX=... DESTDIR=... LIBDIR=... INCLUDEDIR=... MANDIR=...; packaging/README.md has the rest
 
 SANITIZE ?=
-B        ?= build$(if $(SANITIZE),-$(SANITIZE))
+# WITHOUT="balance trace": a smaller library, without these rooms and those that call them; "all": only the spine.
+WITHOUT  ?=
+space    := $(subst ,, )
+comma    := ,
+B        ?= build$(if $(SANITIZE),-$(SANITIZE))$(if $(WITHOUT),-without-$(subst $(space),-,$(subst /,_,$(strip $(WITHOUT)))))
 PREFIX   ?= /usr/local
 LIBDIR   ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
@@ -38,17 +44,24 @@ SAN_thread  := -fsanitize=thread
 SAN_fuzz    := $(SAN_address) -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow -D__SANITIZE_ADDRESS__ \
 	-Wno-missing-field-initializers
 SAN      := $(SAN_$(SANITIZE))
-PKGS     := ucx hwloc libunwind
+# Each layer has a list of its rooms, and of what stands for them in its tables (runtime/rooms.awk).
+LISTS    := $(wildcard runtime/rooms.list runtime/*/rooms.list)
+LEFT_OUT := $(if $(WITHOUT),$(shell awk -v without="$(WITHOUT)" -f runtime/rooms.awk $(LISTS)))
+$(if $(WITHOUT),$(if $(LEFT_OUT),$(info without $(LEFT_OUT:runtime/%=%)),$(error no room is left out)))
+PKGS     := $(if $(filter %/ucx,$(LEFT_OUT)),,ucx) hwloc libunwind
 # CPPFLAGS, CFLAGS and LDFLAGS are the user's. What a target needs goes into FLAGS. MORE is last, for the few
 # files that are slow without it; with -O0 every file is built that way.
 FLAGS    := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
 COMPILE   = $(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) $(MORE)
 LINK      = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
+# ckci prints stubs for all that a chare can be asked for. Those that nothing calls must not ask for a room.
+USED     := $(if $(WITHOUT),-ffunction-sections -Wl$(comma)--gc-sections)
+LINK     += $(USED)
 O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # Only what the public headers declare leaves the library, so that a program may call its own
 # functions as it likes.
 LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
-LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lucp -lucs -lhwloc -lunwind) -pthread -ldl
+LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo $(if $(filter ucx,$(PKGS)),-lucp -lucs) -lhwloc -lunwind) -pthread -ldl
 # For programs, not for us: a frame of theirs touches every page on its way down, so that none gets past what lies below
 # its thread's stack.
 PROBES   := $(shell $(CC) -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)
@@ -61,8 +74,12 @@ PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(ad
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch] runtime/*/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
 
+# Tests and examples that call what is gone (tests/without.py checks that these are all).
+GONE     := $(if $(LEFT_OUT),$(shell awk -v out=" $(LEFT_OUT) " -v b="$(B)/" \
+	'!/^\#/ && index(out, " runtime/" $$1 " ") { for (i = 2; i <= NF; i++) print b $$i }' tests/rooms.list))
+
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
-LIB_OBJ  := $(call obj,$(RUNTIME))
+LIB_OBJ  := $(call obj,$(filter-out $(LEFT_OUT:%=%/%),$(RUNTIME))) $(if $(WITHOUT),$(B)/left_out.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 # OTF2 is optional: with it cktrace has --otf2.
@@ -96,13 +113,25 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN) $(CKTRACE)
-examples: $(EXAMPLE_BINS)
+examples: $(filter-out $(GONE),$(EXAMPLE_BINS))
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
+
+# What is in the tables, and what names the room when a program calls one that is left out.
+TABLES   := runtime/main runtime/machine/machine runtime/scheduler/layers runtime/chare/layer
+$(foreach t,$(TABLES),$(if $(wildcard $(dir $(t))rooms.list),$(eval $(B)/$(t).o: $(B)/$(dir $(t))rooms.gen.h)))
+$(B)/%/rooms.gen.h: %/rooms.list runtime/rooms.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v left_out="$(LEFT_OUT)" -v tables=1 -f runtime/rooms.awk $< >$@
+$(B)/left_out.c: runtime/left_out.awk $(wildcard $(LEFT_OUT:%=%/*.c))
+	@mkdir -p $(@D)
+	$(Q)awk -f $^ >$@
+$(B)/left_out.o: $(B)/left_out.c
+	$(Q)$(COMPILE) -c -o $@ $<
 
 # All of it, in the order of runtime/order.ld.
 $(WHOLE): runtime/order.ld $(LIB_OBJ)
@@ -149,25 +178,28 @@ $(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI_FOR_BUILD)
 	$(Q)$(CKCI_FOR_BUILD) -o $(@D) $<
 
 # Programs: all objects of an example's folder; one file elsewhere.
+# x_none.c takes the place of x.c in a library without the room x.
+taken_out = $(foreach f,$(wildcard $(1)/*_none.c),$(if $(filter %/$(patsubst %_none.c,%,$(notdir $(f))),$(LEFT_OUT)),$(f:_none.c=.c),$(f)))
+sources_of = $(filter-out $(call taken_out,$(1)),$(wildcard $(1)/*.c))
 define example_rule
-$(B)/examples/$(1)/$(1): $(call obj,$(wildcard examples/$(1)/*.c))
-$(call obj,$(wildcard examples/$(1)/*.c)): $(B)/examples/$(1)/$(1).decl.h
+$(B)/examples/$(1)/$(1): $(call obj,$(call sources_of,examples/$(1)))
+$(call obj,$(call sources_of,examples/$(1))): $(B)/examples/$(1)/$(1).decl.h
 endef
 $(foreach e,$(EXAMPLES),$(eval $(call example_rule,$(e))))
 # Host programs with Chard inside: one in C++, one per MPI that is installed, a library for Python.
 EMBED_BINS := $(B)/examples/embed/host.c++ $(if $(SANITIZE),,$(B)/examples/embed/libembed.so \
 	$(foreach m,$(MPIS),$(B)/examples/embed/host.$(m)))
-examples: $(EMBED_BINS)
+examples: $(filter-out $(GONE),$(EMBED_BINS))
 define embed_mpi_rule
 $(B)/examples/embed/host.$(1): examples/embed/mpi/host.c examples/embed/embed.h $(B)/examples/embed/chares.o $(LIB)
 	$$(say) MPICC $$@
-	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) -Iruntime/chare -o $$@ $$< \
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(USED) -Iruntime/chare -o $$@ $$< \
 		$(B)/examples/embed/chares.o $(LIB) $(LIBS)
 endef
 $(foreach m,$(MPIS),$(eval $(call embed_mpi_rule,$(m))))
 $(B)/examples/embed/host.c++: examples/embed/cpp/host.cc $(B)/examples/embed/cpp/ring.decl.h $(LIB)
 	$(say) CXX $@
-	$(Q)$(CXX) -std=c++17 $(OPT) -Wall -Wextra $(SAN) $(INC) -I$(B)/examples/embed/cpp -o $@ $< $(LIB) $(LIBS)
+	$(Q)$(CXX) -std=c++17 $(OPT) -Wall -Wextra $(SAN) $(USED) $(INC) -I$(B)/examples/embed/cpp -o $@ $< $(LIB) $(LIBS)
 # In the build folder it finds libchard.so where that was built.
 $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 	$(say) LINK $@
@@ -219,7 +251,6 @@ SHARE    := $(PREFIX)/share/chard
 to        = $(DESTDIR)$(1)
 # Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want
 # no rpath.
-comma    := ,
 RPATH    := $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )
 # What the library needs, without the folders of another machine's files that were built against.
 PC_LIBS  := $(filter-out $(if $(PKG_CONFIG_SYSROOT_DIR),-L$(PKG_CONFIG_SYSROOT_DIR)%),$(LIBS))
@@ -229,7 +260,6 @@ FILL_IN  := sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call of_prefix,$(LIBDIR))|;
 # The CMake files know the other folders by the way from their own.
 CMAKEDIR := $(LIBDIR)/cmake/chard
 from_cmake = $(shell realpath -ms --relative-to=$(CMAKEDIR) $(1))
-space    := $(subst ,, )
 FILL_IN_CMAKE = sed 's|@BIN_FROM_HERE@|$(call from_cmake,$(BINDIR))|; s|@VERSION@|$(VERSION)|; \
 	s|@INCLUDE_FROM_HERE@|$(call from_cmake,$(INCLUDEDIR)/chard)|; s|@LIBS_LIST@|$(subst $(space),;,$(strip $(PC_LIBS)))|'
 install: lib tools
@@ -292,6 +322,6 @@ bench-smoke: deps-bench
 	@python3 bench/suite.py --smoke $(B)
 
 clean:
-	rm -rf build build-address build-thread build-fuzz build-clang build-cross
+	rm -rf build build-address build-thread build-fuzz build-clang build-cross build-without-*
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

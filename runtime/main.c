@@ -7,12 +7,14 @@
 #include "chare/ckembed.h"
 #include "chare/ckgen.h"
 #include "direct/direct_layer.h"
+#include "rooms.gen.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-static const struct csd_layer *const layers[] = { &direct_layer, &chare_layer };
+#define ADDRESS(layer) &layer,
+static const struct csd_layer *const layers[] = { LAYER(ADDRESS) };
 
 enum state {
 	NO_RUN,

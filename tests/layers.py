@@ -42,13 +42,14 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'ucx', 'local'],
+    'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'alive/hosts', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
-    'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'call', 'wait', 'place/record', 'place/move', 'place/rest',
-                      'place/create', 'place', 'reduce', 'settle', 'channel',
-                      'kinds', 'section', 'buffers', 'balance', 'stats', 'trace'],
+    'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'call', 'wait',
+                      'place/record', 'place/move', 'place/rest', 'place/create', 'place',
+                      'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
+                      'kinds', 'kinds/nodegroup', 'section', 'buffers', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
@@ -203,7 +204,7 @@ def check_include(file, number, kind, name, path):
             if re.match(pattern, name) and not {folder, layer_of(folder)} & set(alone.split(' or ')):
                 return f'{file}:{number}: only {alone} may include <{name}>'
         return None
-    if name.endswith(('.decl.h', '.def.h')):  # ckci makes them
+    if name.endswith(('.decl.h', '.def.h', '.gen.h')):  # ckci and make make them
         return None
     header = resolve(file, name, path)
     if not header:

@@ -2,8 +2,9 @@
 /*
  * layer.c: starts and stops the chare layer on a node, and lists its parts.
  *
- * The list is the plan of the house: rooms bottom up, as core/core.h and the other rooms' headers
- * describe them. A new part is one line here.
+ * The list is rooms.list, the plan of the house: rooms bottom up, as core/core.h and the other
+ * rooms' headers describe them. A new part is a word there. Make turns the list, without the rooms
+ * that are left out, into rooms.gen.h.
  *
  * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE first
  * waits for these variables, so no entry method ever sees them unset.
@@ -18,32 +19,21 @@
 #include "core/objects/parts.h"
 #include "kinds/kinds.h"
 #include "readonly.h"
+#include "rooms.gen.h"
 #include "stats/stats.h"
 #include "trace/chare_trace.h"
-
-/* X(part): the rooms bottom up, and the parts of each room bottom up. */
-#define PARTS(X)                                                \
-	/* core */ X(callback) X(print)                         \
-	/* params */ X(owner)                                   \
-	/* call */ X(call) X(aggregate)                         \
-	/* wait */ X(wait) X(sync) X(future)                    \
-	/* place */ X(place) X(destroy)                         \
-	/* reduce */ X(reduce) X(scan)                          \
-	/* settle */ X(quiesce) X(completion) X(fence)          \
-	/* channel */ X(named) X(pattern)                       \
-	/* kinds */ X(seed) X(single) X(nodegroup)              \
-	/* section */ X(section)                                \
-	/* buffers */ X(getput) X(live) X(post)                 \
-	/* balance */ X(balance)                                \
-	/* stats */ X(stats)                                    \
-	/* trace */ X(trace)                                    \
-	/* top */ X(readonly)
 
 #define DECLARE(part) extern const struct ck_part part##_part;
 #define ADDRESS(part) &part##_part,
 
-PARTS(DECLARE)
-static const struct ck_part *const parts[] = { PARTS(ADDRESS) };
+PART(DECLARE)
+extern const struct ck_part readonly_part;
+static const struct ck_part *const parts[] = { PART(ADDRESS) ADDRESS(readonly) };
+
+/* What rooms do when the program's tables are known; then NULL, since all of these rooms may be
+ * left out. */
+#define KNOWN(function) function,
+static int (*const program_known[])(struct node *node) = { PROGRAM(KNOWN) NULL };
 
 static int ck_node_start(struct node *node)
 {
@@ -53,11 +43,9 @@ static int ck_node_start(struct node *node)
 	err = parts_node_start(node, parts, (int)(sizeof parts / sizeof *parts));
 	if (!err)
 		err = register_program(node);
-	if (!err)
-		err = balance_program(node);
-	if (!err)
-		err = stats_program(node);
-	return err ? err : trace_program(node);
+	for (int i = 0; program_known[i] && !err; i++)
+		err = program_known[i](node);
+	return err;
 }
 
 static void ck_node_stop(struct node *node)
@@ -136,6 +124,8 @@ static void ck_pe_stop(struct pe *pe)
 	pe->layer[CK_SLOT] = NULL;
 }
 
+#define ANSWER(upcall, function) .upcall = function,
+
 const struct csd_layer chare_layer = {
 	.name = "chare",
 	.node_start = ck_node_start,
@@ -146,11 +136,9 @@ const struct csd_layer chare_layer = {
 	.up = {
 		.describe = ck_describe,
 		.swap_running = ck_swap_running,
-		.leaving = ck_leaving,
-		.gate_of = nodegroup_gate,
 		.may_wait = ck_may_wait,
 		.describe_message = ck_describe_message,
-		.word_in_use = trace_word_in_use,
+		UP(ANSWER)
 	},
 	.slot = CK_SLOT,
 };

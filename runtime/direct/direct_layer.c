@@ -138,15 +138,15 @@ static void name_counts(struct node *node, struct direct_node *dn)
 {
 	static const char channels[] = "channels";
 
-	dn->count_row = csd_count_row(node, "channel", "functions of channels");
-	dn->count_puts = csd_count_number(node, channels, "puts by memory", COUNT_TIMES);
-	csd_count_number(node, channels, "puts by rma", COUNT_TIMES);
-	csd_count_number(node, channels, "puts by message", COUNT_TIMES);
-	dn->count_found = csd_count_number(node, channels, "found by polling", COUNT_TIMES);
-	csd_count_number(node, channels, "found by bell", COUNT_TIMES);
-	csd_count_number(node, channels, "found here", COUNT_TIMES);
-	dn->count_waited = csd_count_number(node, channels, "waited", COUNT_TICKS);
-	csd_count_number(node, channels, "waited longest", COUNT_TICKS_MOST);
+	dn->count_row = node->count->row(node, "channel", "functions of channels");
+	dn->count_puts = node->count->number(node, channels, "puts by memory", COUNT_TIMES);
+	node->count->number(node, channels, "puts by rma", COUNT_TIMES);
+	node->count->number(node, channels, "puts by message", COUNT_TIMES);
+	dn->count_found = node->count->number(node, channels, "found by polling", COUNT_TIMES);
+	node->count->number(node, channels, "found by bell", COUNT_TIMES);
+	node->count->number(node, channels, "found here", COUNT_TIMES);
+	dn->count_waited = node->count->number(node, channels, "waited", COUNT_TICKS);
+	node->count->number(node, channels, "waited longest", COUNT_TICKS_MOST);
 }
 _Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1, "as name_counts names them");
 
@@ -167,7 +167,7 @@ static int node_start(struct node *node)
 	csd_expect(node, dn->handler, &control_shape, NULL);
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->layer[DIRECT_SLOT] = dn;
-	if (csd_counting(node))
+	if (node->count)
 		name_counts(node, dn);
 	return 0;
 }

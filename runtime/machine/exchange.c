@@ -22,8 +22,8 @@
 #include "tools/cmi_hash.h"
 #include "machine_int.h"
 #include "start/meet.h"
-#include "alive/pulse.h"
-#include "alive/pulse_net.h"
+#include "alive/host_watch.h"
+#include "alive/hosts/pulse_net.h"
 #include "base/say.h"
 #include "shm/share.h"
 
@@ -243,7 +243,7 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	int rc = 0;
 
 	new_key(&head.key);
-	pulse_describe(m, &head.pulse);
+	HOST_WATCHES(m, describe, m, &head.pulse);
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
 		uint32_t len;
@@ -327,7 +327,7 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 		}
 		memcpy(&head, blob, sizeof head);
 		fingerprint[node] = head.fingerprint;
-		pulse_learn(m, node, &head.pulse);
+		HOST_WATCHES(m, learn, m, node, &head.pulse);
 		if (node == 0)
 			take_key(m, head.key);
 	}

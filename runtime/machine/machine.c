@@ -17,29 +17,42 @@
 #include "base/die.h"
 #include "alive/fault.h"
 #include "base/job.h"
-#include "alive/guard.h"
 #include "start/loop_net.h"
 #include "machine_int.h"
+#include "rooms.gen.h"
 #include "start/meet.h"
 #include "shm/near.h"
+#include "alive/host_watch.h"
 #include "alive/process.h"
-#include "alive/pulse.h"
 #include "base/say.h"
 #include "shm/share.h"
 #include "local/wake.h"
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/** UCX under a launcher, loopback without one; CK_MACHINE overrides that, for tests. *asked_p: whether it
- * does. */
+/* The networks of rooms.list, and then what does without one. */
+#define ADDRESS(ops) &ops,
+static const struct cmi_ops *const back_ends[] = { NETWORK(ADDRESS) ADDRESS(loop_ops) };
+static const struct host_watch *const host_watches[] = { HOST_WATCH(ADDRESS) NULL };
+
+/** A network under a launcher, loopback without one; CK_MACHINE overrides that, for tests.
+ * *asked_p: whether it does. A library without any network has the memory of one host
+ * (host_ops). */
 static void choose_ops(struct cmi *m, bool *asked_p)
 {
-	static const struct cmi_ops *const all[] = {&ucx_ops, &loop_ops};
-	const char *const names[] = {ucx_ops.name, loop_ops.name};
-	const int n_nodes = boot_size(m->boot), asked = cmi_env_word("CK_MACHINE", names, 2, -1);
+	enum { BACK_ENDS = sizeof back_ends / sizeof *back_ends };
+	const char *names[BACK_ENDS];
+
+	for (int i = 0; i < BACK_ENDS; i++)
+		names[i] = back_ends[i]->name;
+	const int n_nodes = boot_size(m->boot);
+	const int asked = cmi_env_word("CK_MACHINE", names, BACK_ENDS, -1);
 
 	*asked_p = asked >= 0;
-	m->ops = all[*asked_p ? asked : boot_alone(m->boot)];
+	if (*asked_p)
+		m->ops = back_ends[asked];
+	else
+		m->ops = boot_alone(m->boot) ? &loop_ops : BACK_ENDS > 1 ? back_ends[0] : &host_ops;
 	if (m->ops == &loop_ops && n_nodes > 1)
 		cmi_env_refuse("CK_MACHINE", loop_ops.name,
 			       "ucx in a job of several nodes: loopback has no network");
@@ -100,6 +113,14 @@ static int join_net(struct cmi *m)
 	return 0;
 }
 
+static int refuse_network(void)
+{
+	machine_say("this library has been built without a network, so all nodes must be on one "
+		    "host and share memory: use one that has the room ucx, or start the program "
+		    "there, with CK_SHARE=1 and without UCX_TLS");
+	return -ENOTCONN;
+}
+
 /** Join the job and learn who is in it. */
 static int join_job(struct cmi *m)
 {
@@ -113,14 +134,16 @@ static int join_job(struct cmi *m)
 	if (rc)
 		return rc;
 	choose_ops(m, &asked);
-	rc = share_open(m, share_wanted() && m->ops == &ucx_ops);
+	rc = share_open(m, share_wanted() && m->ops != &loop_ops);
 	if (rc)
 		return rc;
 	rc = exchange_hosts(m);
 	if (rc)
 		return rc;
-	if (m->ops == &ucx_ops && !asked && needs_no_network(m))
+	if (m->ops != &loop_ops && !asked && needs_no_network(m))
 		m->ops = &host_ops;
+	else if (m->ops == &host_ops)
+		return refuse_network();
 	bind_open(m);
 	return 0;
 }
@@ -133,6 +156,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!o->net) /* signals belong to the process: not when it holds several nodes */
 		fault_let_signals_end_us();
 	m->client = *client;
+	m->host_watches = host_watches;
 	meet_open(m);
 	atomic_init(&m->ender, 0);
 	mem_arena_init(&m->arena);
@@ -197,16 +221,16 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 			m->wire[i]->network = m->job.n_nodes > 1;
 		}
 	}
-	pulse_open(m);
+	HOST_WATCHES(m, open, m);
 	rc = exchange_wires(m, fingerprint);
 	if (rc)
 		return rc;
-	pulse_start(m);
+	HOST_WATCHES(m, start, m);
 	/* A link that is cut after the second meeting, but before the first heartbeat, is noticed here. */
 	rc = spans_hosts(m) ? meet_fence(m) : 0;
 	if (rc)
 		return rc;
-	guard_start(m);
+	HOST_WATCHES(m, started, m);
 	share_connect(m);
 	return 0;
 }
@@ -235,7 +259,7 @@ void cmi_close(struct cmi *m)
 			share_pe_close(m->wire[i]);
 		}
 	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
-	pulse_close(m);
+	HOST_WATCHES(m, close, m);
 	process_forget(m);
 	if (m->boot)
 		boot_finish(m->boot);

@@ -133,6 +133,7 @@ struct cmi {
 	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
 	struct cmi_key128 key;            /* of the job, from cmi_connect on: strangers do not know it */
+	const struct host_watch *const *host_watches; /* of rooms.list; then NULL */
 	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
 	 * prints, and carries no data. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layers.c: the layers of a node, the scheduler's own first: their start and stop, and the upcalls that they answer. */
 #include "layers.h"
+#include "rooms.gen.h"
 #include "watch/watch.h"
 
-/* Each line is a room that can be left out. */
-static const struct csd_layer *const own_layers[] = {
-	&watch_layer,
-	&count_layer,
-	&trace_layer,
-};
+/* The scheduler's own, of rooms.list; then NULL, since all of them may be left out. */
+#define ADDRESS(layer) &layer,
+static const struct csd_layer *const own_layers[] = { LAYER(ADDRESS) NULL };
+enum { OWN_LAYERS = sizeof own_layers / sizeof own_layers[0] - 1 };
 
 /* A layer keeps its state in a slot of its own. */
 static void check_slot(const struct node *node, int at)
@@ -67,7 +66,7 @@ static void add_layers(struct node *node, const struct csd_layer *const *layers,
 
 void layers_ask(struct node *node)
 {
-	add_layers(node, own_layers, sizeof own_layers / sizeof own_layers[0]);
+	add_layers(node, own_layers, OWN_LAYERS);
 	add_layers(node, node->cfg->layers, node->cfg->n_layers);
 	for (int i = 0; i < node->n_layers; i++)
 		if (node->layers[i]->asked)

@@ -281,6 +281,7 @@ struct node {
 		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	const struct csd_count *count;     /* what counts (counted.h); NULL: nothing does */
 	struct csd_counting *counting;     /* counted.c's; NULL: without CK_STATS and ckrun --progress */
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;

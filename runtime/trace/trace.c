@@ -197,6 +197,7 @@ struct trace *trace_create(const struct trace_options *o, const struct trace_wri
 	t->ring = (struct trace_record *)(void *)((char *)p + head);
 	t->n = o->bytes / sizeof *t->ring;
 	t->ticks = o->ticks;
+	t->take_moment = trace_take_moment;
 	t->bytes = bytes;
 	t->names_room = head - TRACE_HEAD_BYTES;
 	head_fill(t, w, head);

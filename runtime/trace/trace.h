@@ -45,6 +45,8 @@ struct trace {
 	uint64_t count;
 	bool ticks;
 	uint64_t moment_due;         /* ticks: not before is the next pair of both clocks taken */
+	/* trace_take_moment. By this way who writes records does without the room. */
+	void (*take_moment)(struct trace *t, uint64_t ticks);
 	struct trace_head *head;
 	size_t bytes;                /* of the mapping */
 	size_t names_room;
@@ -95,7 +97,7 @@ static inline void trace_done(struct trace *t, const struct trace_record *r)
 	t->at = t->at + 1 == t->n ? 0 : t->at + 1;
 	atomic_store_explicit((_Atomic uint64_t *)&t->head->count, ++t->count, memory_order_release);
 	if (__builtin_expect(r->time >= t->moment_due, 0))
-		trace_take_moment(t, r->time);
+		t->take_moment(t, r->time);
 }
 
 static inline uint32_t trace_bytes(uint64_t bytes)

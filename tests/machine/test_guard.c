@@ -19,10 +19,10 @@
 #include <sys/socket.h>
 
 #include "../../runtime/machine/alive/fault.h"
-#include "../../runtime/machine/alive/guard.h"
+#include "../../runtime/machine/alive/hosts/guard.h"
 #include "../../runtime/machine/machine_int.h"
-#include "../../runtime/machine/alive/pulse.h"
-#include "../../runtime/machine/alive/pulse_net.h"
+#include "../../runtime/machine/alive/hosts/pulse.h"
+#include "../../runtime/machine/alive/hosts/pulse_net.h"
 
 enum { NODES = 2, MANY = 2100 };
 

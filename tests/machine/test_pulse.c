@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "../../runtime/machine/alive/pulse_net.h"
+#include "../../runtime/machine/alive/hosts/pulse_net.h"
 
 /* The example of the paper: the key 00 01 .. 0f, and the text 00 01 .. 0e. */
 static void the_hash_is_siphash_2_4(void **state)

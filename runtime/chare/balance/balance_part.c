@@ -14,13 +14,13 @@ static void name_counts(struct node *node)
 {
 	static const char group[] = "load balancing";
 
-	if (!csd_counting(node))
+	if (!node->count)
 		return;
-	balance_of(node)->counts = csd_count_number(node, group, "syncs", COUNT_TIMES);
-	csd_count_number(node, group, "steps", COUNT_TIMES);
-	csd_count_number(node, group, "of these at rest", COUNT_TIMES);
-	csd_count_number(node, group, "elements moved", COUNT_TIMES);
-	csd_count_number(node, group, "steps took", COUNT_TICKS);
+	balance_of(node)->counts = node->count->number(node, group, "syncs", COUNT_TIMES);
+	node->count->number(node, group, "steps", COUNT_TIMES);
+	node->count->number(node, group, "of these at rest", COUNT_TIMES);
+	node->count->number(node, group, "elements moved", COUNT_TIMES);
+	node->count->number(node, group, "steps took", COUNT_TICKS);
 }
 
 /* ---- start and end ------------------------------------------------------------------------------------------- */

@@ -274,6 +274,8 @@ void measure_program(struct node *node)
 	b->types = cmi_alloc_zero((size_t)ck->n_chares + 1, sizeof(*b->types), "load balancing");
 	for (; b->n_types < ck->n_chares; b->n_types++)
 		b->types[b->n_types] = measure_type(ck->chares[b->n_types]);
+	for (int i = 0; i < b->n_types; i++)
+		entries_lay_over(node, ck->chares[i], b->types[i]->entries);
 }
 
 const CkGenEntry *balance_entries(const struct node *node, const CkGenChare *type)

@@ -21,6 +21,12 @@ struct entry_calls {
 void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except, const struct entry_calls *by,
 		       CkGenEntry *to);
 
+/** The table by which entries of the type are called in this job: the type's own, or that of the
+ * room which has laid one over it last. A room that measures calls lays a table over when the
+ * program is known (rooms.list), so these rooms need not know each other. */
+const CkGenEntry *entries_now(const struct node *node, const CkGenChare *type);
+void entries_lay_over(struct node *node, const CkGenChare *type, const CkGenEntry *entries);
+
 int chare_number(const struct ck_node *ck, const CkGenChare *type);
 /** The chare that a message from src_pe creates. A number that is no chare of this kind aborts. */
 const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe);

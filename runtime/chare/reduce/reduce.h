@@ -2,7 +2,7 @@
 /*
  * reduce.h: the room reduce/: combines what elements contribute.
  *
- * Owns     reductions and their results, reducers, prefix scans.
+ * Owns     reductions and their results, reducers. Prefix scans (scan/) use their records.
  * Called   by elements, and by the rooms above, on the PE that contributes. Sections reduce with
  *          the same records and functions; a nodegroup keeps its part in a collection of the
  *          node's first PE.
@@ -19,7 +19,6 @@
  *	reduce_tree.c      the other route: partial results go up a tree; for everything else
  *	reduce_change.c    reductions over elements that come and go; only where c->dynamic is set
  *	reduce.c           takes contributions, in any order, for several reductions at a time
- *	scan.c             prefix scans
  */
 #ifndef CK_REDUCE_H
 #define CK_REDUCE_H
@@ -187,6 +186,31 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **list, uint32_
 void reduction_close(struct pe *pe, struct reduction **list, struct reduction *r);
 /** The same for all of a list. */
 void reductions_close(struct pe *pe, struct reduction **list);
+/** Make room in the stash; what it had is lost. */
+void reduction_room(struct reduction *r, size_t bytes);
+
+/** Messages of an exchange or a scan that come before their stage begins wait in r->early. */
+_Static_assert(offsetof(struct ck_env, swap.stage) == offsetof(struct ck_env, part.stage),
+	       "take_early looks at both");
+static inline void keep_early(struct reduction *r, struct ck_env *env)
+{
+	env->head.next = r->early;
+	r->early = &env->head;
+}
+/** The message for this stage, if it has come. The caller's. */
+static inline struct ck_env *take_early(struct reduction *r, int stage)
+{
+	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
+		struct ck_env *env = (struct ck_env *)*p;
+
+		if (env->swap.stage != stage)
+			continue;
+		*p = env->head.next;
+		return env;
+	}
+	return NULL;
+}
+
 /** Whether these are the terms of the reduction. */
 static inline bool reduction_agrees(const struct reduction *r, const struct contributed *in)
 {

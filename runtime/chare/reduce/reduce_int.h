@@ -96,36 +96,12 @@ enum { EXCHANGE_MOST_BYTES = 32 * 1024 };
 _Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_MAX, "swap.count and swap.op hold them");
 
 /* reduction.c */
-/** Make room in the stash; what it had is lost. */
-void reduction_room(struct reduction *r, size_t bytes);
 /** Where elements come and go: keep a copy of values among the pieces. */
 void reduction_keep(struct pe *pe, struct reduction *r, CkIndex key, const void *data);
 /** What waits in the stash becomes such pieces. */
 void reduction_unorder(struct pe *pe, const struct collection *c, struct reduction *r);
 void reduction_absorb_pieces(struct pe *pe, struct reduction *r);
 void reductions_free_spare(struct pe *pe);
-
-/** Messages of an exchange or a scan that come before their stage begins wait in r->early. */
-_Static_assert(offsetof(struct ck_env, swap.stage) == offsetof(struct ck_env, part.stage),
-	       "take_early looks at both");
-static inline void keep_early(struct reduction *r, struct ck_env *env)
-{
-	env->head.next = r->early;
-	r->early = &env->head;
-}
-/** The message for this stage, if it has come. The caller's. */
-static inline struct ck_env *take_early(struct reduction *r, int stage)
-{
-	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
-		struct ck_env *env = (struct ck_env *)*p;
-
-		if (env->swap.stage != stage)
-			continue;
-		*p = env->head.next;
-		return env;
-	}
-	return NULL;
-}
 
 /* reduce_open.c */
 /** Find or open a reduction; abort if the terms differ from those of the record. */

@@ -2,8 +2,9 @@
 /*
  * settle.h: the room settle/: detects that work has ended.
  *
- * Owns     quiescence (quiesce.c), completion of one activity among others (completion.c), and
- *          fences (fence.c): a reduction followed by a quiescence detection.
+ * Owns     quiescence (quiesce.c), and in rooms of their own completion of one activity
+ *          among others (completion/) and fences (fence/): a reduction followed by a quiescence
+ *          detection.
  * Called   by programs only, on any PE.
  * Calls    reduce/, wait/, call/, core/. (core/wave.h makes the sums over all PEs, because place/
  *          needs them, too.)

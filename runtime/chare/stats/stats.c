@@ -17,7 +17,7 @@
 /** The table of a type. */
 struct counted_type {
 	const CkGenChare *type;
-	const CkGenEntry *under;  /* what is called: the type's own, or those of balance/ */
+	const CkGenEntry *under;  /* what is called: the type's own, or those of a room below */
 	int row;                  /* of its first entry */
 	int created;              /* the number; then `destroyed`, and of an array `left` and `arrived` */
 	CkGenEntry entries[];
@@ -114,7 +114,7 @@ static struct counted_type *count_type(struct node *node, struct stats_node *all
 	struct counted_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "statistics");
 
 	t->type = type;
-	t->under = balance_entries(node, type);
+	t->under = entries_now(node, type);
 	entries_called_by(type, t->under, 0, &counted_calls, t->entries);
 	for (int i = 0; i < type->n_entries; i++) {
 		int row = csd_count_row(node, "entry", keep_name(all, type->name, "::", type->entries[i].name));
@@ -145,15 +145,9 @@ int stats_program(struct node *node)
 			csd_count_number(node, group, "arrived", COUNT_TIMES);
 		}
 		all->types[all->n_types] = t;
+		entries_lay_over(node, type, t->entries);
 	}
 	return 0;
-}
-
-const CkGenEntry *stats_entries(const struct node *node, const CkGenChare *type)
-{
-	const struct stats_node *all = ck_node_state(node, PART_STATS);
-
-	return all->n_types ? all->types[chare_number(ck_node_of(node), type)]->entries : balance_entries(node, type);
 }
 
 /* ---- elements -------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
  */
 #include "chare_trace.h"
 #include "../place/record/place_watch.h"
-#include "../stats/stats.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
@@ -20,7 +19,8 @@ enum { ENTRIES_MOST = UINT16_MAX };  /* entries with higher numbers share the la
 /** The table of a type. */
 struct traced_type {
 	const CkGenChare *type;
-	const CkGenEntry *under;          /* [n_entries]: what is called; the type's own, or those of stats/ */
+	/* [n_entries]: what is called; the type's own, or those of a room below */
+	const CkGenEntry *under;
 	int first;                        /* number of the type's first entry in the trace, from 1 */
 	CkGenEntry entries[];
 };
@@ -174,7 +174,7 @@ int trace_program(struct node *node)
 	for (; all->n_types < ck->n_chares; all->n_types++) {
 		const CkGenChare *type = ck->chares[all->n_types];
 
-		all->types[all->n_types] = trace_type(type, stats_entries(node, type), next);
+		all->types[all->n_types] = trace_type(type, entries_now(node, type), next);
 		next += type->n_entries;
 		node->trace.names_bytes += name_bytes(type);
 	}
@@ -201,9 +201,10 @@ static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_
 static void trace_constructed(struct pe *pe, struct collection *c)
 {
 	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
+	const struct traced_type *t = all->types[chare_number(ck_node_of(pe->node), c->type)];
 
-	if (c->entries == c->type->entries || c->entries == stats_entries(pe->node, c->type))
-		c->entries = all->types[chare_number(ck_node_of(pe->node), c->type)]->entries;
+	if (c->entries == c->type->entries || c->entries == t->under)
+		c->entries = t->entries;
 }
 
 static void trace_created(struct pe *pe, struct ck_obj *obj)

@@ -70,9 +70,9 @@ static void call_counted(struct pe *pe, const struct direct_channel_hot *hot, co
 	c->numbers[dn->count_found + (!hot->tell ? DIRECT_FOUND_POLLED : hot->own ? DIRECT_FOUND_HERE :
 				      DIRECT_FOUND_BELL)]++;
 	add_waited(c, dn, ch->marked_at);
-	csd_count_begin(pe, &run, dn->count_row);
+	pe->node->count->begin(pe, &run, dn->count_row);
 	ch->fn(ch->data);
-	csd_count_end(pe, &run);
+	pe->node->count->end(pe, &run);
 }
 
 /** The function, in checked mode, with a trace, or counted. It may destroy the channel, and create another one in

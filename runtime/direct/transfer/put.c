@@ -204,7 +204,7 @@ static void record_put(struct pe *pe, const struct direct_sender *s)
 static void count_put(struct pe *pe, const struct direct_sender *s)
 {
 	pe->counts->numbers[direct_node_of(pe)->count_puts + s->path - DIRECT_MEMORY]++;
-	csd_count_put(pe, s->receiver, s->bytes);
+	pe->node->count->put(pe, s->receiver, s->bytes);
 }
 
 /** Of a put that has waited: when it is made. */

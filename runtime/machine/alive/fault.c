@@ -12,13 +12,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <ucs/debug/debug.h>
 #include <unistd.h>
 
 #include "cmi.h"
 #include "../base/die.h"
 #include "../base/job.h"
 #include "process.h"
+
+/* UCX's. Weak: without the room ucx there is none, and no signal to take from it. */
+void ucs_debug_disable_signal(int sig) __attribute__((weak));
 
 enum { STACK_BYTES = 128 << 10 }; /* of a handler; libunwind alone takes some 10 KB */
 
@@ -100,7 +102,7 @@ static bool belongs_to_ucx(const struct sigaction *a)
 {
 	Dl_info handler, ucx;
 
-	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
+	return ucs_debug_disable_signal && a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
 	       dladdr((void *)a->sa_handler, &handler) &&
 	       dladdr((void *)ucs_debug_disable_signal, &ucx) &&
 	       handler.dli_fbase == ucx.dli_fbase;

@@ -11,7 +11,7 @@
 #include "../base/cmi_alloc.h"
 #include "../start/host_names.h"
 #include "../base/die.h"
-#include "../alive/pulse.h"
+#include "../alive/host_watch.h"
 
 /* Scheduler passes between two polls once tcp is connected: its poll is an epoll_wait of
  * about 390 ns, where shared memory costs 7 ns. */
@@ -55,7 +55,7 @@ static void ep_look(struct ucx_ep *e)
 	e->tcp = names_transport(text, TCP_TRANSPORTS);
 	if (e->tcp)
 		e->w->poll_period = TCP_POLL_PERIOD;
-	pulse_watch(e->w->base.m, e->w->base.m->job.node_of[e->pe], text);
+	HOST_WATCHES(e->w->base.m, connected, e->w->base.m, e->w->base.m->job.node_of[e->pe], text);
 	free(text);
 }
 

@@ -46,12 +46,6 @@ static struct csd_counting *asked(void)
 	return p;
 }
 
-static void counts_asked(struct node *node)
-{
-	node->counting = asked();
-	node->closely |= node->counting != NULL;
-}
-
 bool csd_counting(const struct node *node)
 {
 	return node->counting != NULL;
@@ -240,6 +234,17 @@ void csd_progress_text(struct pe *pe, const char *text)
 	atomic_store_explicit(&g->text_seq, seq + 2, memory_order_release);
 }
 
+static const struct csd_count count_calls = {
+	csd_count_row, csd_count_number, csd_count_begin, csd_count_end, csd_count_put,
+};
+
+static void counts_asked(struct node *node)
+{
+	node->counting = asked();
+	node->count = node->counting ? &count_calls : NULL;
+	node->closely |= node->counting != NULL;
+}
+
 /* ---- start and stop ---------------------------------------------------------------------------------------- */
 
 static void counts_ready(struct node *node)
@@ -341,6 +346,7 @@ static void counts_node_stop(struct node *node)
 	free(k->path);
 	free(k);
 	node->counting = NULL;
+	node->count = NULL;
 }
 
 const struct csd_layer count_layer = {

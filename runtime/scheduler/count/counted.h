@@ -88,6 +88,16 @@ int csd_count_row(struct node *node, const char *group, const char *name);
 int csd_count_number(struct node *node, const char *group, const char *name, enum count_unit unit);
 bool csd_counting(const struct node *node);
 
+/** The same calls, and csd_count_begin and the like (below), for layers that do without this room:
+ * node->count, NULL unless the node counts. */
+struct csd_count {
+	int (*row)(struct node *node, const char *group, const char *name);
+	int (*number)(struct node *node, const char *group, const char *name, enum count_unit unit);
+	void (*begin)(struct pe *pe, struct count_run *run, int row);
+	void (*end)(struct pe *pe, struct count_run *run);
+	void (*put)(struct pe *pe, int to, uint64_t bytes);
+};
+
 /** Around a call, on a PE that counts. They nest; a thread that is suspended between them is left out. */
 void csd_count_begin(struct pe *pe, struct count_run *run, int row);
 void csd_count_end(struct pe *pe, struct count_run *run);

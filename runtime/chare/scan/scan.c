@@ -23,7 +23,8 @@
  * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
  * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
  */
-#include "reduce_int.h"
+#include "../reduce/reduce.h"
+#include "../../machine/base/cmi_alloc.h"
 #include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
@@ -380,8 +381,9 @@ static void scan_answer(struct pe *pe, struct reduction *s)
 static int count_givers(struct pe *pe, struct collection *c)
 {
 	int n_pes = pe->node->job->n_pes, n = 0;
-	bool *has = who_has(pe, c);
+	bool *has = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *has, "a scan");
 
+	coll_who_has(pe, c, has);
 	for (int i = 0; i < n_pes; i++)
 		n += has[i];
 	free(has);

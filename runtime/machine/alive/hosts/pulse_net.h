@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/cmi_mac.h"
+#include "../../tools/cmi_mac.h"
 
 enum { PULSE_RAILS = 4 }; /* at most; of more addresses the first are used */
 

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../base/cmi_alloc.h"
-#include "../base/cmi_env.h"
-#include "../base/die.h"
+#include "../../base/cmi_alloc.h"
+#include "../../base/cmi_env.h"
+#include "../../base/die.h"
 #include "machine_int.h"
+#include "../host_watch.h"
 #include "pulse.h"
 
 enum {
@@ -134,3 +135,5 @@ void guard_start(struct cmi *m)
 	free(f);
 	free(address);
 }
+
+const struct host_watch guard_host_watch = { .started = guard_start };

@@ -9,9 +9,9 @@
  * [immediate] calls bypass the node's queue and its gates: they go before everything else in the
  * queue of the PE that receives them.
  */
-#include "kinds.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../kinds.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>

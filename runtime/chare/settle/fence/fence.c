@@ -19,12 +19,12 @@
  * of fences. A marked callback is never one for elements, so the result goes to PE 0, where
  * callback_send sees the mark.
  */
-#include "settle.h"
-#include "../core/shape.h"
+#include "../settle.h"
+#include "../../core/shape.h"
 
 #include <stdio.h>
 
-#include "../../scheduler/cth.h"
+#include "../../../scheduler/cth.h"
 
 /** A thread of this PE that waits in a fence. */
 struct fence_waiter {

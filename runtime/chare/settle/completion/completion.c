@@ -16,9 +16,9 @@
  * its answer no longer holds. The root then asks again, less and less often. It asks at once only
  * if the sums look complete.
  */
-#include "settle.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../settle.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 

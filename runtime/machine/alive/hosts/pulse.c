@@ -3,6 +3,7 @@
  * pulse.c: see pulse.h. Main opens and closes; in between all state is the thread's, except `wanted`.
  */
 #include "pulse.h"
+#include "../host_watch.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -18,14 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/clock.h"
-#include "../base/cmi_alloc.h"
-#include "../base/cmi_env.h"
-#include "../start/host_names.h"
-#include "../base/die.h"
+#include "../../tools/clock.h"
+#include "../../base/cmi_alloc.h"
+#include "../../base/cmi_env.h"
+#include "../../start/host_names.h"
+#include "../../base/die.h"
 #include "machine_int.h"
 #include "pulse_net.h"
-#include "../base/say.h"
+#include "../../base/say.h"
 
 enum { DEFAULT_S = 30, MOST_S = 1000000 };
 
@@ -573,3 +574,12 @@ void pulse_close(struct cmi *m)
 	free(p->wanted);
 	free(p);
 }
+
+const struct host_watch pulse_host_watch = {
+	.open = pulse_open,
+	.describe = pulse_describe,
+	.learn = pulse_learn,
+	.start = pulse_start,
+	.close = pulse_close,
+	.connected = pulse_watch,
+};
