@@ -38,6 +38,7 @@
 #include <cblas.h>
 #include <string.h>
 
+#include "balance.h"
 #include "blocks.h"
 #include "check.h"
 #include "links.h"
@@ -214,7 +215,7 @@ static void between(Cube *m)
 
 	m->go = !sync && !opt.barrier;
 	if (sync)
-		CkAtSync(m);
+		balance_sync(m);
 	else if (opt.barrier)
 		join_barrier(m);
 }

@@ -5,6 +5,7 @@
 #include <getopt.h>
 
 #include "../values.h"
+#include "balance.h"
 
 enum {
 	/* With these limits every sum of the program is exact in a double (check.h). */
@@ -127,6 +128,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
+	if (o->lb && !has_balance)
+		return values_complain(program, "--lb needs a library that has the room balance");
 	if (o->lb && o->modes[MODE_DIRECT])
 		return values_complain(program, "--lb needs --mode msg: the channels of --mode direct stay on the PE that made them");
 	o->verify = verify >= 0 ? verify : o->n <= VERIFY_N;

@@ -29,14 +29,13 @@
  * receiver's buffer. The receiver reads both where they are.
  */
 #include "block.h"
+#include "balance.h"
+#include "channel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../random.h"
-
-/* A NaN that no addition or division yields: an average of numbers in 0..1 is a number. */
-#define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de)
 
 /* Where part i of n parts of `extent` cells begins. */
 static int cut(int extent, int n, int i)
@@ -104,7 +103,7 @@ static size_t recv_bytes(const Block *b)
 	return n * sizeof *b->recv;
 }
 
-static double *recv_of(const Block *b, int slot, int side)
+double *recv_of(const Block *b, int slot, int side)
 {
 	double *p = b->recv;
 
@@ -112,6 +111,22 @@ static double *recv_of(const Block *b, int slot, int side)
 		for (int i = 0; i < (s < slot ? N_SIDES : side); i++)
 			p += b->wall[i] ? 0 : recv_stride(b, i);
 	return p;
+}
+
+double *send_of(const Block *b, int slot, int side)
+{
+	return b->field[slot] + side_layer(b->box, side).first;
+}
+
+CkDirectStrides side_shape(const Block *b, int side)
+{
+	struct layer y = side_layer(b->box, side);
+
+	return (CkDirectStrides){
+		.block_bytes = y.run * sizeof(double),
+		.blocks = y.runs,
+		.stride_bytes = (ptrdiff_t)(y.stride * sizeof(double)),
+	};
 }
 
 static void init_recv(Block *b)
@@ -181,12 +196,6 @@ static void set_ghosts(Block *b)
 	}
 }
 
-/* Where a put through a channel of this slot gathers from. */
-static double *send_of(const Block *b, int slot, int side)
-{
-	return b->field[slot] + side_layer(b->box, side).first;
-}
-
 static void pup_slot(pup_er p, Block *b, int slot)
 {
 	struct slot *s = &b->slot[slot];
@@ -194,8 +203,7 @@ static void pup_slot(pup_er p, Block *b, int slot)
 	pup_int(p, &s->arrived);
 	for (int side = 0; side < N_SIDES; side++) {
 		Side_pup(p, &s->kept[side]);
-		pup_channel(p, &s->from[side], b->recv ? recv_of(b, slot, side) : NULL);
-		pup_channel(p, &s->to[side], send_of(b, slot, side));
+		named_pup(p, b, side, slot);
 	}
 }
 
@@ -268,17 +276,6 @@ static void wander(Block *b)
 
 static void on_put(void *slot);
 
-static CkDirectStrides side_shape(const Block *b, int side)
-{
-	struct layer y = side_layer(b->box, side);
-
-	return (CkDirectStrides){
-		.block_bytes = y.run * sizeof(double),
-		.blocks = y.runs,
-		.stride_bytes = (ptrdiff_t)(y.stride * sizeof(double)),
-	};
-}
-
 /* A put gathers one side of the field that the slot's iterations start from. */
 static void bind_side(Block *b, int side, int slot)
 {
@@ -330,40 +327,6 @@ void Block_on_channel(Block *b, int side, int slot, CkDirectHandle h)
 	count_connection(b);
 }
 
-/* The tag of a named channel says where it arrives. */
-static int tag_of(int slot, int side)
-{
-	return slot * N_SIDES + side;
-}
-
-/* No handle travels, and nobody waits until all have made their ends: a put that comes before is kept. */
-static void make_ends(Block *b)
-{
-	for (int s = 0; s < N_SLOTS; s++)
-		for (int side = 0; side < N_SIDES; side++) {
-			size_t bytes = side_cells(b->box, side) * sizeof(double);
-
-			if (b->wall[side])
-				continue;
-			b->slot[s].from[side] = Block_side_from_oob(b, b->neighbour[side].ck, tag_of(s, side),
-								    recv_of(b, s, side), bytes, OUT_OF_BAND);
-			b->slot[s].to[side] = Block_side_to_strided(b, b->neighbour[side], tag_of(s, side ^ 1),
-								    send_of(b, s, side), side_shape(b, side));
-		}
-	b->has_ends = true;
-}
-
-static void destroy_ends(Block *b)
-{
-	for (int s = 0; s < N_SLOTS; s++)
-		for (int side = 0; side < N_SIDES; side++) {
-			CkChannelDestroy(b->slot[s].from[side]);
-			CkChannelDestroy(b->slot[s].to[side]);
-			b->slot[s].from[side] = b->slot[s].to[side] = NULL;
-		}
-	b->has_ends = false;
-}
-
 /* ---- one iteration -------------------------------------------------------------------- */
 
 static void advance(Block *b);
@@ -391,7 +354,7 @@ static void send_side(Block *b, int side, int slot)
 	if (b->mode == MODE_MSG) {
 		send_message(b, side, slot);
 	} else if (b->mode == MODE_NAMED) {
-		CkChannelPut(b->slot[slot].to[side]);
+		named_put(b, side, slot);
 	} else if (b->at_once) {
 		CkDirect_put(&b->link[slot][side].out);
 	} else {
@@ -434,7 +397,7 @@ static void release_side(Block *b, int side, int slot)
 		CkFreeMsg(b->slot[slot].kept[side]);
 		b->slot[slot].kept[side] = NULL;
 	} else if (b->mode == MODE_NAMED) {
-		CkChannelReady(b->slot[slot].from[side]);
+		named_ready(b, side, slot);
 	} else {
 		CkDirect_ready(&b->link[slot][side].in);
 	}
@@ -499,7 +462,7 @@ static void advance(Block *b)
 			wander(b);
 		if (opt.lb && b->iter % opt.lb == 0) {
 			b->syncing = true;
-			CkAtSync(b);
+			balance_sync(b);
 		}
 		if (opt.barrier && b->iter < b->iters) {
 			b->go = false;
@@ -542,7 +505,7 @@ void Block_on_prepare(Block *b, int mode)
 	memset(b->u, 0, field_doubles(b->box) * sizeof *b->u);
 	if (mode == MODE_NAMED) {
 		if (!b->has_ends)
-			make_ends(b);
+			named_make(b);
 		set_ghosts(b);
 	}
 	CkContributeBarrier(b, Main_cb_prepared(mainProxy));
@@ -611,7 +574,7 @@ static void unbind(Block *b)
 void Block_on_disconnect(Block *b)
 {
 	if (b->mode == MODE_NAMED)
-		destroy_ends(b);
+		named_destroy(b);
 	else
 		unbind(b);
 	CkContributeBarrier(b, Main_cb_disconnected(mainProxy));

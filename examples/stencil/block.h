@@ -67,6 +67,15 @@ struct Block {
 	long paths[N_PATHS];    /* out channels by path */
 };
 
+/* A NaN that no addition or division yields: an average of numbers in 0..1 is a number. */
+#define OUT_OF_BAND UINT64_C(0x7ff8c0dec0dec0de)
+
+/** Where a side of a slot is received. */
+double *recv_of(const Block *b, int slot, int side);
+/** Where a put through a channel of this slot gathers from, and in which shape. */
+double *send_of(const Block *b, int slot, int side);
+CkDirectStrides side_shape(const Block *b, int side);
+
 /** The serial solution of this PE, made when first asked for. */
 struct Serial {
 	double *field;

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "../values.h"
+#include "balance.h"
+#include "channel.h"
 
 enum {
 	MAX_EXTENT = 1 << 20,
@@ -135,6 +137,11 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
+	if (o->modes[MODE_NAMED] && !has_named)
+		return values_complain(program,
+				       "--mode named needs a library that has the room channel");
+	if (o->lb && !has_balance)
+		return values_complain(program, "--lb needs a library that has the room balance");
 	if ((o->move || o->lb) && o->modes[MODE_DIRECT])
 		return values_complain(program, "--%s needs --mode msg or named: the channels of --mode direct stay on the PE that made them",
 				       o->move ? "move" : "lb");
