@@ -18,10 +18,11 @@ RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
-.PHONY: tests fuzz-bins check check-hosts check-layers clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
+.PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
-tests: tools $(UNIT_BINS) $(PROG_BINS) $(if $(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) examples $(if $(SANITIZE),,bench-bins) \
-	fuzz-bins $(FAIL_SO) $(RIG_LINK)
+tests: tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN))) examples \
+	$(if $(SANITIZE)$(WITHOUT),,bench-bins) \
+	$(if $(WITHOUT),,fuzz-bins) $(FAIL_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)
 
 # ---- programs and unit tests ---------------------------------------------------------------
@@ -109,6 +110,13 @@ check-hosts: deps-hosts
 	@$(MAKE) -s tests
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
+# Takes rooms out of the library, each in turn and then all, and shows that the rest works (tests/without.py). ONE=1: one
+# room that the commit's name draws, or SEED=word, and the spine.
+check-without: lib
+	@tests/without.py -b $(B) $(if $(ONE),--one=$(SEED)) $(if $(ROOM),--room=$(ROOM))
+# What it builds, for it to read.
+without-list:
+	@printf '%s\n' $(patsubst $(B)/%,%,$(UNIT_BINS) $(PROG_BINS) $(EXAMPLE_BINS))
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.
