@@ -112,13 +112,14 @@ def ck_of(pe):
     return layer_state(pe, pe['node'], 'chare', 'struct ck_pe')
 
 
-def part_state(pe, name, struct):
-    """The same of a part of the chare layer."""
+def part_state(pe, name, struct, of=None):
+    """The same of a part of the chare layer; of: of a collection."""
     ck, of_node = ck_of(pe), layer_state(pe['node'], pe['node'], 'chare', 'struct ck_node')
     parts = of_node['parts'] if ck is not None else []
     for i in range(parts.type.range()[1] + 1 if ck is not None else 0):
-        if int(parts[i]) and text(parts[i]['name']) == name and int(ck['state'][i]):
-            return ck['state'][i].cast(pointer_to(struct)).dereference()
+        if int(parts[i]) and text(parts[i]['name']) == name:
+            state = (of or ck)['state'][i]
+            return state.cast(pointer_to(struct)).dereference() if int(state) else None
     return None
 
 
@@ -326,10 +327,11 @@ An element is shown with its index, its PE and a pointer to the program's struct
                 known = int(coll['type'])
                 kind = KINDS.get(int(coll['type']['kind']), '?') if known else 'collection'
                 waiting = sum(1 for _ in chain(coll['waiting']['head']))
+                calls = int(part_state(pe, 'wait', 'struct wait_coll', coll)['n_waiting'])
                 yield 'PE %d: %s %s, id %s: %d elements here%s%s' % (
                     int(pe['id']), kind, chare_name(coll), id_name(int(coll['id'])),
                     sum(1 for _ in elements(coll)),
-                    ', %d of them with calls that wait' % int(coll['n_waiting']) if int(coll['n_waiting']) else '',
+                    ', %d of them with calls that wait' % calls if calls else '',
                     ', %d messages wait for it' % waiting if waiting else '')
             for name, n in self.single_types(pe):
                 yield 'PE %d: chare %s: %d here' % (int(pe['id']), name, n)
